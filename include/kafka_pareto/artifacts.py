@@ -1,0 +1,337 @@
+"""Every artifact of a campaign: its key in the store, its schema, its version. Defined here and nowhere else.
+
+Tables are Parquet with fixed columns (units in the names) and one further column per factor of the study, named by
+the Kafka property. One repetition is one JSON object, so that it is in the store before the next begins.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from kafka_pareto.errors import ArtifactError
+from kafka_pareto.factors import CategoricalFactor, FactorValue
+from kafka_pareto.study import Study
+
+SCHEMA_VERSION = 1
+_VERSION_KEY = b"kafka_pareto.schema_version"
+
+Phase = Literal["design", "choice", "gain"]
+Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
+
+
+@dataclass(frozen=True)
+class CampaignKeys:
+    """The keys of one campaign's artifacts, all under `<study>/<campaign>/`."""
+
+    study: str
+    campaign: str
+
+    @property
+    def prefix(self) -> str:
+        return f"{self.study}/{self.campaign}"
+
+    def frozen_study(self) -> str:
+        return f"{self.prefix}/study.yaml"
+
+    def plan(self) -> str:
+        """Repetitions, duration, bytes and peak disk as computed before the start (JSON, `Plan`)."""
+        return f"{self.prefix}/plan.json"
+
+    def fingerprint(self, record_size_bytes: int) -> str:
+        """The cluster and machine as found when measuring of this record size began (JSON, `Fingerprint`)."""
+        return f"{self.prefix}/fingerprints/{record_size_bytes}.json"
+
+    def design(self, round_number: int = 0) -> str:
+        return f"{self._round(round_number)}/01_design.parquet"
+
+    def measurements(self, record_size_bytes: int, round_number: int = 0) -> str:
+        """The prefix below which a record size's repetitions lie, one JSON object each."""
+        return f"{self._round(round_number)}/02_measurements/{record_size_bytes}/"
+
+    def trials(self, round_number: int = 0) -> str:
+        return f"{self._round(round_number)}/03_trials.parquet"
+
+    def validation(self, name: str, round_number: int = 0) -> str:
+        """`rejected.parquet`, `summary.json` and the site `data_docs/…` of the validation."""
+        return f"{self._round(round_number)}/03_validation/{name}"
+
+    def surrogates(self, name: str, round_number: int = 0) -> str:
+        """`<objective>.ubj`, `scores.parquet` and `figures/…` of the training."""
+        return f"{self._round(round_number)}/04_surrogates/{name}"
+
+    def front(self, record_size_bytes: int, round_number: int = 0) -> str:
+        return f"{self._round(round_number)}/05_front/{record_size_bytes}.parquet"
+
+    def hypervolume(self, record_size_bytes: int, round_number: int = 0) -> str:
+        return f"{self._round(round_number)}/05_front/{record_size_bytes}_hypervolume.parquet"
+
+    def confirmation(self, record_size_bytes: int, name: str = "") -> str:
+        """`candidates.parquet`, `repetitions/…`, `trials.parquet`, `decision.json` of one record size."""
+        return f"{self.prefix}/06_confirmation/{record_size_bytes}/{name}"
+
+    def report(self, name: str) -> str:
+        """`report.html`, `cards.json`, `<record_size>/producer.properties`, `figures/…`, `tables/…`."""
+        return f"{self.prefix}/07_report/{name}"
+
+    def _round(self, round_number: int) -> str:
+        return f"{self.prefix}/round={round_number:02d}"
+
+
+class Record(BaseModel):
+    """A JSON artifact; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    schema_version: Literal[1] = 1
+
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+class Repetition(Record):
+    """One execution of the load tool for one configuration at one record size, and what came of it.
+
+    `repetition_id` is `<phase>-r<round>-<record size>-b<block>-<configuration id>`: the same repetition has the same
+    id however often its task is restarted. Throughput and latencies are None when the tool printed none.
+    """
+
+    repetition_id: str
+    phase: Phase
+    round: int
+    record_size_bytes: int
+    configuration_id: str
+    is_baseline: bool
+    configuration: dict[str, FactorValue]
+    block: int
+    order_in_block: int
+    outcome: Outcome
+    reason: str = ""
+    attempts: int
+    window: Literal["whole_run", "steady_state"]
+    started_at: str
+    records_requested: int
+    records_sent: int | None
+    end_offset_growth: int | None
+    throughput_records_s: float | None
+    throughput_mib_s: float | None
+    latency_avg_ms: float | None
+    latency_max_ms: float | None
+    latency_p50_ms: float | None
+    latency_p95_ms: float | None
+    latency_p99_ms: float | None
+    latency_p999_ms: float | None
+    wall_s: float
+    client_cpu_s: float
+    load_1m: float
+    cpu_steal_fraction: float
+    other_cpu_fraction: float
+    produce_throttle_max_ms: float | None
+
+
+class Plan(Record):
+    """What a campaign will cost, computed before anything is sent."""
+
+    repetitions: int
+    duration_s: float
+    sent_gib: float
+    peak_disk_gib: float
+
+
+class Fingerprint(Record):
+    """The cluster and the machine that a campaign measured."""
+
+    kafka_version: str
+    cluster_id: str
+    brokers: list[str]
+    topic: str
+    topic_partitions: int
+    replication_factor: int
+    min_insync_replicas: int
+    client_host: str
+    client_cpu: str
+    client_cores: int
+    client_kernel: str
+    load_and_brokers_share_a_machine: bool
+
+
+class Manifest(Record):
+    """What a step says when it ends: keys and counts, in one line; it alone travels between tasks."""
+
+    step: str
+    study: str
+    campaign: str
+    record_sizes_bytes: list[int]
+    artifacts: list[str]
+    counts: dict[str, int | float]
+
+
+REPETITION_COLUMNS: dict[str, pa.DataType] = {
+    "repetition_id": pa.string(),
+    "phase": pa.string(),
+    "round": pa.int64(),
+    "record_size_bytes": pa.int64(),
+    "configuration_id": pa.string(),
+    "is_baseline": pa.bool_(),
+    "block": pa.int64(),
+    "order_in_block": pa.int64(),
+    "outcome": pa.string(),
+    "reason": pa.string(),
+    "attempts": pa.int64(),
+    "window": pa.string(),
+    "started_at": pa.string(),
+    "records_requested": pa.int64(),
+    "records_sent": pa.int64(),
+    "end_offset_growth": pa.int64(),
+    "throughput_records_s": pa.float64(),
+    "throughput_mib_s": pa.float64(),
+    "latency_avg_ms": pa.float64(),
+    "latency_max_ms": pa.float64(),
+    "latency_p50_ms": pa.float64(),
+    "latency_p95_ms": pa.float64(),
+    "latency_p99_ms": pa.float64(),
+    "latency_p999_ms": pa.float64(),
+    "wall_s": pa.float64(),
+    "client_cpu_s": pa.float64(),
+    "load_1m": pa.float64(),
+    "cpu_steal_fraction": pa.float64(),
+    "other_cpu_fraction": pa.float64(),
+    "produce_throttle_max_ms": pa.float64(),
+}
+
+_CONFIGURATION_COLUMNS: dict[str, pa.DataType] = {
+    "record_size_bytes": pa.int64(),
+    "configuration_id": pa.string(),
+    "is_baseline": pa.bool_(),
+    "feasible": pa.bool_(),
+    "durability": pa.string(),
+}
+
+DESIGN_COLUMNS = _CONFIGURATION_COLUMNS
+
+TRIAL_COLUMNS: dict[str, pa.DataType] = {
+    **_CONFIGURATION_COLUMNS,
+    "repetitions_valid": pa.int64(),
+    "repetitions_lost_records": pa.int64(),
+    "repetitions_failed": pa.int64(),
+    "attempts": pa.int64(),
+    "p95_latency_ms": pa.float64(),
+    "throughput_mib_s": pa.float64(),
+    "latency_cv": pa.float64(),
+    "throughput_cv": pa.float64(),
+    "repetition_ids": pa.list_(pa.string()),
+}
+
+REJECTED_COLUMNS: dict[str, pa.DataType] = {**REPETITION_COLUMNS, "rejected_because": pa.string()}
+
+SCORE_COLUMNS: dict[str, pa.DataType] = {
+    "objective": pa.string(),
+    "record_size_bytes": pa.int64(),  # null: pooled over record sizes
+    "r2_train": pa.float64(),
+    "r2_held_out": pa.float64(),
+    "mae_held_out": pa.float64(),
+    "rmse_held_out": pa.float64(),
+    "r2_noise_ceiling": pa.float64(),
+    "configurations_train": pa.int64(),
+    "configurations_held_out": pa.int64(),
+    "learnable": pa.bool_(),
+}
+
+FRONT_COLUMNS: dict[str, pa.DataType] = {
+    **_CONFIGURATION_COLUMNS,
+    "durability_accepted": pa.bool_(),
+    "estimated_p95_latency_ms": pa.float64(),
+    "estimated_throughput_mib_s": pa.float64(),
+    "estimated_latency_cv": pa.float64(),
+    "estimated_throughput_cv": pa.float64(),
+}
+
+HYPERVOLUME_COLUMNS: dict[str, pa.DataType] = {
+    "record_size_bytes": pa.int64(),
+    "generation": pa.int64(),
+    "evaluations": pa.int64(),
+    "hypervolume": pa.float64(),
+}
+
+CANDIDATE_COLUMNS: dict[str, pa.DataType] = {**FRONT_COLUMNS, "chosen_as": pa.list_(pa.string())}
+
+
+def table_schema(columns: dict[str, pa.DataType], study: Study | None = None) -> pa.Schema:
+    """The Arrow schema of a table: its fixed columns, then one column per factor when a study is given."""
+    fields = [pa.field(name, kind) for name, kind in columns.items()]
+    for name, factor in (study.factors if study else {}).items():
+        integer = factor.type == "integer"
+        kind = pa.string() if isinstance(factor, CategoricalFactor) else pa.int64() if integer else pa.float64()
+        fields.append(pa.field(name, kind))
+    return pa.schema(fields, metadata={_VERSION_KEY: str(SCHEMA_VERSION).encode()})
+
+
+def encode_table(frame: pd.DataFrame, columns: dict[str, pa.DataType], study: Study | None = None) -> bytes:
+    """The frame as Parquet; its columns must be exactly the schema's, in any order.
+
+    Raises:
+        ArtifactError: If a column is missing, unknown or of another type.
+    """
+    schema = table_schema(columns, study)
+    if set(frame.columns) != set(schema.names):
+        difference = sorted(set(frame.columns) ^ set(schema.names))
+        raise ArtifactError(f"a table's columns do not match its schema; they differ in {', '.join(difference)}")
+    try:
+        table = pa.Table.from_pandas(frame[schema.names], schema=schema, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ArtifactError(f"a table's values do not match its schema: {error}") from error
+    buffer = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata(schema.metadata), buffer)
+    return buffer.getvalue()
+
+
+def decode_table(
+    content: bytes, key: str, columns: dict[str, pa.DataType], study: Study | None = None
+) -> pd.DataFrame:
+    """Reads a Parquet artifact and checks its schema version and columns; `key` names it in messages.
+
+    Raises:
+        ArtifactError: If it is damaged, of another schema version, or lacks a column.
+    """
+    try:
+        table = pq.read_table(io.BytesIO(content))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ArtifactError(f"{key}: is no readable Parquet file ({error})") from error
+    found = (table.schema.metadata or {}).get(_VERSION_KEY, b"none").decode()
+    if found != str(SCHEMA_VERSION):
+        raise ArtifactError(
+            f"{key}: schema_version {found}: this release reads version {SCHEMA_VERSION}; "
+            "start a new campaign, or use the release that wrote it"
+        )
+    schema = table_schema(columns, study)
+    if missing := [name for name in schema.names if name not in table.column_names]:
+        raise ArtifactError(f"{key}: lacks the columns {', '.join(missing)}")
+    return table.select(schema.names).to_pandas()
+
+
+def decode_record(content: bytes, key: str, model: type[AnyRecord]) -> AnyRecord:
+    """Reads a JSON artifact; `key` names it in messages.
+
+    Raises:
+        ArtifactError: If it is damaged, of another schema version, or breaks its schema.
+    """
+    try:
+        return model.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise ArtifactError(f"{key}: {place}: {first['input']!r}: {first['msg']}") from error
+
+
+def repetitions_frame(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
+    """Repetitions as a table: the fixed columns, then one column per factor."""
+    rows = [{**r.model_dump(exclude={"configuration", "schema_version"}), **r.configuration} for r in repetitions]
+    schema = table_schema(REPETITION_COLUMNS, study)
+    return pa.Table.from_pylist(rows, schema=schema).to_pandas()

@@ -1,0 +1,67 @@
+"""Every error that a user may see. All derive from `KafkaParetoError` and read as one clear message.
+
+`exit_code` follows sysexits.h: 65 and 78 are the user's to mend (a retry cannot help), 75 may pass by itself.
+"""
+
+from __future__ import annotations
+
+EXIT_BAD_INPUT = 65
+EXIT_TEMPORARY = 75
+
+
+class KafkaParetoError(Exception):
+    """Base of the project's errors; `exit_code` is what the step's process ends with."""
+
+    exit_code = EXIT_TEMPORARY
+
+
+class BadInputError(KafkaParetoError):
+    """Something the user gave cannot be used; the message names the place, the value, the rule and the remedy."""
+
+    exit_code = EXIT_BAD_INPUT
+
+
+class StudyError(BadInputError):
+    """A study file breaks a rule.
+
+    Args:
+        file: The study file, as the user knows it.
+        problems: One `key: value: rule` line for each defect.
+    """
+
+    def __init__(self, file: str, problems: list[str]) -> None:
+        self.file = file
+        self.problems = problems
+        super().__init__("\n".join(f"{file}: {problem}" for problem in problems))
+
+
+class PlanError(BadInputError):
+    """The campaign as planned may not run: it does not fit the disk, passes a ceiling, or lacks a consent."""
+
+
+class ArtifactError(BadInputError):
+    """An artifact cannot be read: it is missing, damaged or of another schema version."""
+
+
+class GateError(BadInputError):
+    """The validation gate stops the campaign: more rows were lost than the study tolerates."""
+
+
+class ClusterError(KafkaParetoError):
+    """The Kafka cluster cannot be reached, refuses, or is in trouble."""
+
+
+class LoadToolError(KafkaParetoError):
+    """The load tool did not run, did not end, or printed what cannot be read."""
+
+
+class StoreError(KafkaParetoError):
+    """The object store cannot be reached or refuses."""
+
+
+class TrackingError(KafkaParetoError):
+    """The MLflow server cannot be reached or refuses."""
+
+
+class LeaseHeldError(KafkaParetoError):
+    """Another load runs on this cluster, and did not end within the time allowed."""

@@ -1,0 +1,154 @@
+"""A study's factors and the constraints between them: pure values, no I/O."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import operator
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self, TypeAlias, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+FactorValue: TypeAlias = str | int | float
+Configuration: TypeAlias = Mapping[str, FactorValue]
+
+RECORD_SIZE = "record.size"
+
+
+class _Factor(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class CategoricalFactor(_Factor):
+    """A factor with unordered levels."""
+
+    type: Literal["categorical"]
+    levels: list[str] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _levels_are_unique(self) -> Self:
+        return _require_unique_levels(self)
+
+    def at(self, position: float) -> str:
+        """The value at `position` in [0, 1): each level owns an equal share."""
+        return self.levels[_level_index(position, len(self.levels))]
+
+
+class NumericFactor(_Factor):
+    """A factor with ordered numbers: either `levels`, or a range `low` to `high` on a linear or log scale."""
+
+    type: Literal["integer", "float"]
+    levels: list[int | float] | None = Field(default=None, min_length=1)
+    low: int | float | None = None
+    high: int | float | None = None
+    scale: Literal["linear", "log"] = "linear"
+
+    @model_validator(mode="after")
+    def _levels_or_range(self) -> Self:
+        bounded = self.low is not None and self.high is not None
+        if (self.levels is None) != bounded or (self.levels is not None and (self.low, self.high) != (None, None)):
+            raise ValueError("needs either levels, or both low and high")
+        numbers = self.levels if self.levels is not None else [self.low, self.high]
+        if self.type == "integer" and any(isinstance(number, float) for number in numbers):
+            raise ValueError("an integer factor takes whole numbers only")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise ValueError("low must be below high")
+        if self.scale == "log" and min(number for number in numbers if number is not None) <= 0:
+            raise ValueError("a log scale needs numbers above zero")
+        return _require_unique_levels(self)
+
+    def at(self, position: float) -> int | float:
+        """The value at `position` in [0, 1): equal shares of the levels, or of the range on its scale."""
+        if self.levels is not None:
+            return self.levels[_level_index(position, len(self.levels))]
+        assert self.low is not None and self.high is not None
+        if self.type == "integer" and self.scale == "linear":
+            return int(self.low) + _level_index(position, int(self.high) - int(self.low) + 1)
+        if self.scale == "log":
+            value = math.exp(math.log(self.low) + position * (math.log(self.high) - math.log(self.low)))
+        else:
+            value = self.low + position * (self.high - self.low)
+        return round(value) if self.type == "integer" else value
+
+
+Factor: TypeAlias = Annotated[CategoricalFactor | NumericFactor, Field(discriminator="type")]
+
+
+class Constraint(BaseModel):
+    """`left operator right`, each side a factor, `record.size` or a number; a candidate must satisfy it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    left: str
+    operator: str
+    right: str
+
+    @classmethod
+    def parse(cls, text: str) -> Constraint:
+        """Reads one constraint.
+
+        Raises:
+            ValueError: If the text is not of the form `name <= name or number`.
+        """
+        match = re.fullmatch(r"\s*([\w.]+)\s*(<=|>=|==|!=|<|>)\s*([\w.]+)\s*", text)
+        if match is None:
+            raise ValueError(f"{text!r} is no constraint: write it like 'batch.size >= record.size'")
+        return cls(left=match[1], operator=match[2], right=match[3])
+
+    def names(self) -> list[str]:
+        """The factor names that appear in it."""
+        return [side for side in (self.left, self.right) if side != RECORD_SIZE and not _is_number(side)]
+
+    def holds(self, configuration: Configuration, record_size_bytes: int) -> bool:
+        """Whether the configuration satisfies it at this record size."""
+        known = {**configuration, RECORD_SIZE: record_size_bytes}
+        left, right = (float(side) if _is_number(side) else known[side] for side in (self.left, self.right))
+        if isinstance(left, str) or isinstance(right, str):
+            left, right = str(left), str(right)
+        return bool(_OPERATORS[self.operator](left, right))
+
+
+_OPERATORS = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+def configuration_id(configuration: Configuration) -> str:
+    """A short name that follows from the values alone, so that equal configurations are known as equal anywhere."""
+    canonical = json.dumps(dict(configuration), sort_keys=True, separators=(",", ":"))
+    return "c" + hashlib.sha256(canonical.encode()).hexdigest()[:10]
+
+
+def satisfies(constraints: list[Constraint], configuration: Configuration, record_size_bytes: int) -> bool:
+    """Whether the configuration satisfies every constraint at this record size."""
+    return all(constraint.holds(configuration, record_size_bytes) for constraint in constraints)
+
+
+def _level_index(position: float, count: int) -> int:
+    return min(max(int(position * count), 0), count - 1)
+
+
+_AnyFactor = TypeVar("_AnyFactor", CategoricalFactor, NumericFactor)
+
+
+def _require_unique_levels(factor: _AnyFactor) -> _AnyFactor:
+    levels = factor.levels
+    if levels is not None and len(set(levels)) != len(levels):
+        raise ValueError("a level is listed twice")
+    return factor
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

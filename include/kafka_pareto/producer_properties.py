@@ -1,0 +1,105 @@
+"""What Kafka's producer may be told, what it assumes by itself, and what durability follows.
+
+Names, types and defaults are those of `ProducerConfig.configDef()` in Kafka 4.3.1; properties that name a server,
+a credential, a class or a serializer are left out, since no study varies them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import TypeAlias
+
+PropertyValue: TypeAlias = str | int | float | bool
+
+DEFAULTS: dict[str, PropertyValue] = {
+    "acks": "all",
+    "batch.size": 16384,
+    "buffer.memory": 33554432,
+    "compression.gzip.level": -1,
+    "compression.lz4.level": 9,
+    "compression.type": "none",
+    "compression.zstd.level": 3,
+    "connections.max.idle.ms": 540000,
+    "delivery.timeout.ms": 120000,
+    "enable.idempotence": True,
+    "linger.ms": 5,
+    "max.block.ms": 60000,
+    "max.in.flight.requests.per.connection": 5,
+    "max.request.size": 1048576,
+    "metadata.max.age.ms": 300000,
+    "partitioner.adaptive.partitioning.enable": True,
+    "partitioner.availability.timeout.ms": 0,
+    "partitioner.ignore.keys": False,
+    "receive.buffer.bytes": 32768,
+    "request.timeout.ms": 30000,
+    "retries": 2147483647,
+    "retry.backoff.max.ms": 1000,
+    "retry.backoff.ms": 100,
+    "send.buffer.bytes": 131072,
+}
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "acks": ("0", "1", "all"),
+    "compression.type": ("none", "gzip", "snappy", "lz4", "zstd"),
+    "enable.idempotence": ("true", "false"),
+    "partitioner.adaptive.partitioning.enable": ("true", "false"),
+    "partitioner.ignore.keys": ("true", "false"),
+}
+
+
+class Durability(IntEnum):
+    """What is promised of an acknowledged record, from the weakest to the strongest."""
+
+    acks_0 = 0
+    acks_1 = 1
+    acks_all = 2
+    acks_all_idempotent = 3
+
+
+def unknown_property_rule(name: str) -> str:
+    """Says that `name` is no tunable producer property, and which one was probably meant."""
+    near = difflib.get_close_matches(name, DEFAULTS, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"is not a tunable property of Kafka's producer{hint}"
+
+
+def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
+    """The tunable properties as the producer will really apply them: its defaults below what is given."""
+    merged = {**DEFAULTS, **properties}
+    merged["acks"] = "all" if str(merged["acks"]) == "-1" else str(merged["acks"])
+    merged["enable.idempotence"] = is_idempotent(properties)
+    return merged
+
+
+def is_idempotent(properties: Mapping[str, PropertyValue]) -> bool:
+    """Whether the producer ends up idempotent (KIP-679: on by default, silently off when a setting conflicts)."""
+    stated = str(properties.get("enable.idempotence", "true")).lower() == "true"
+    acks = str(properties.get("acks", "all"))
+    in_flight = int(properties.get("max.in.flight.requests.per.connection", 5))
+    retries = int(properties.get("retries", 1))
+    return stated and acks in ("all", "-1") and in_flight <= 5 and retries > 0
+
+
+def durability_of(properties: Mapping[str, PropertyValue]) -> Durability:
+    """The durability that a producer with these properties promises."""
+    acks = str(properties.get("acks", "all"))
+    if acks == "0":
+        return Durability.acks_0
+    if acks == "1":
+        return Durability.acks_1
+    return Durability.acks_all_idempotent if is_idempotent(properties) else Durability.acks_all
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """Reads a `producer.properties` text: `key=value` or `key: value` lines, `#` and `!` comments, `\\` continuations."""
+    joined = text.replace("\\\r\n", "").replace("\\\n", "")
+    found: dict[str, str] = {}
+    for line in joined.splitlines():
+        stripped = line.strip()
+        if not stripped or stripped[0] in "#!":
+            continue
+        cut = min((at for at in (stripped.find("="), stripped.find(":")) if at > 0), default=len(stripped))
+        found[stripped[:cut].strip()] = stripped[cut + 1 :].strip()
+    return found

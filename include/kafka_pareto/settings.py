@@ -1,0 +1,43 @@
+"""Where the outside world is: addresses, credentials and folders, from `KAFKA_PARETO_…` environment variables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from kafka_pareto.errors import BadInputError
+
+_INCLUDE = Path(__file__).parent.parent
+
+
+class Settings(BaseSettings):
+    """The installation's settings. A study never holds any of these, and none of these is ever logged."""
+
+    model_config = SettingsConfigDict(env_prefix="KAFKA_PARETO_", frozen=True)
+
+    s3_endpoint: str = Field(default="", description="http(s)://host:port of the S3 store")
+    s3_access_key: str = ""
+    s3_secret_key: SecretStr = SecretStr("")
+    s3_bucket: str = "kafka-pareto"
+    store_folder: Path | None = Field(default=None, description="a folder instead of S3, for work without a server")
+    mlflow_tracking_uri: str = ""
+    bootstrap_servers: str = Field(default="", description="the cluster that belongs to this installation")
+    java: str = "java"
+    kafka_jars: Path = _INCLUDE.parent / ".state" / "kafka" / "jars"
+    client_configs: Path = _INCLUDE.parent / ".state" / "client-configs"
+    studies: Path = _INCLUDE / "studies"
+
+
+def load_settings() -> Settings:
+    """Reads the settings from the environment.
+
+    Raises:
+        BadInputError: Naming the variable and the rule that it breaks.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        lines = [f"KAFKA_PARETO_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors()]
+        raise BadInputError("; ".join(lines)) from error

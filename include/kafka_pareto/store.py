@@ -1,0 +1,205 @@
+"""The store: whole objects under keys, in any S3 store or in a folder. Every write is atomic and may be repeated."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import io
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import urllib3
+from minio import Minio
+from minio.error import S3Error
+
+from kafka_pareto.errors import ArtifactError, BadInputError, StoreError
+from kafka_pareto.settings import Settings
+
+_REQUEST_TIMEOUT_S = 20.0
+_RETRIES = urllib3.Retry(total=5, backoff_factor=0.5, status_forcelist=[500, 502, 503, 504])
+
+
+class Store(Protocol):
+    """What the pipeline asks of a store. Tags are opaque: they change whenever the content does."""
+
+    def put(self, key: str, content: bytes) -> None:
+        """Writes the object whole, over whatever was there."""
+
+    def get(self, key: str) -> bytes:
+        """Reads the object; ArtifactError when there is none."""
+
+    def keys(self, prefix: str) -> list[str]:
+        """All keys that begin with the prefix, in order."""
+
+    def delete(self, key: str) -> None:
+        """Takes the object away; silent when there is none."""
+
+    def tag(self, key: str) -> str | None:
+        """The object's tag, or None when there is none."""
+
+    def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
+        """Writes only if the object's tag is still `tag` (None: only if there is none).
+
+        Returns:
+            The new tag, or None when somebody else was first.
+        """
+
+
+def open_store(settings: Settings) -> Store:
+    """The store that the settings name.
+
+    Raises:
+        BadInputError: If they name none, or an S3 store without credentials.
+        StoreError: If the S3 store cannot be reached or has no such bucket.
+    """
+    if settings.store_folder is not None:
+        return FolderStore(settings.store_folder)
+    if not (settings.s3_endpoint and settings.s3_access_key and settings.s3_secret_key.get_secret_value()):
+        raise BadInputError(
+            "no store: set KAFKA_PARETO_S3_ENDPOINT, KAFKA_PARETO_S3_ACCESS_KEY and KAFKA_PARETO_S3_SECRET_KEY, "
+            "or KAFKA_PARETO_STORE_FOLDER"
+        )
+    return S3Store(
+        settings.s3_endpoint,
+        settings.s3_access_key,
+        settings.s3_secret_key.get_secret_value(),
+        settings.s3_bucket,
+    )
+
+
+class S3Store:
+    """A bucket of any S3 store, through plain S3 calls; conditional writes are S3's `If-Match`/`If-None-Match`."""
+
+    def __init__(self, endpoint: str, access_key: str, secret_key: str, bucket: str) -> None:
+        parts = urlsplit(endpoint)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise BadInputError(f"KAFKA_PARETO_S3_ENDPOINT: {endpoint!r}: must be like http://host:port")
+        self._endpoint = endpoint
+        self._bucket = bucket
+        timeout = urllib3.Timeout(connect=5.0, read=_REQUEST_TIMEOUT_S)
+        self._http = urllib3.PoolManager(timeout=timeout, retries=_RETRIES, maxsize=8)
+        self._client = Minio(
+            parts.netloc,
+            access_key=access_key,
+            secret_key=secret_key,
+            secure=parts.scheme == "https",
+            region="us-east-1",
+            http_client=self._http,
+        )
+        with self._errors("bucket"):
+            if not self._client.bucket_exists(bucket):
+                raise StoreError(f"the store at {endpoint} has no bucket {bucket}; create it, or set KAFKA_PARETO_S3_BUCKET")
+
+    def put(self, key: str, content: bytes) -> None:
+        with self._errors(key):
+            self._client.put_object(self._bucket, key, io.BytesIO(content), len(content))
+
+    def get(self, key: str) -> bytes:
+        with self._errors(key):
+            response = self._client.get_object(self._bucket, key)
+            try:
+                return bytes(response.read())
+            finally:
+                response.close()
+                response.release_conn()
+
+    def keys(self, prefix: str) -> list[str]:
+        with self._errors(prefix):
+            found = self._client.list_objects(self._bucket, prefix=prefix, recursive=True)
+            return sorted(item.object_name for item in found if item.object_name)
+
+    def delete(self, key: str) -> None:
+        with self._errors(key):
+            self._client.remove_object(self._bucket, key)
+
+    def tag(self, key: str) -> str | None:
+        try:
+            with self._errors(key):
+                return self._client.stat_object(self._bucket, key).etag
+        except ArtifactError:
+            return None
+
+    def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
+        condition = {"If-None-Match": "*"} if tag is None else {"If-Match": f'"{tag}"'}
+        with self._errors(key):
+            url = self._client.get_presigned_url("PUT", self._bucket, key, expires=timedelta(minutes=1))
+            response = self._http.request("PUT", url, body=content, headers=condition)
+        if response.status in (404, 409, 412):
+            return None
+        if response.status != 200:
+            raise StoreError(f"the store at {self._endpoint} refused to write {key}: HTTP {response.status}")
+        return response.headers["ETag"].strip('"')
+
+    @contextmanager
+    def _errors(self, key: str) -> Iterator[None]:
+        try:
+            yield
+        except S3Error as error:
+            if error.code in ("NoSuchKey", "NoSuchObject"):
+                raise ArtifactError(f"{key}: is not in the store") from error
+            raise StoreError(f"the store at {self._endpoint} refused {key}: {error.code}: {error.message}") from error
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            reason = type(error).__name__
+            raise StoreError(f"the store at {self._endpoint} cannot be reached for {key} ({reason}); is it up?") from error
+
+
+class FolderStore:
+    """A folder on a local disk; keys are paths below it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def put(self, key: str, content: bytes) -> None:
+        path = self._path(key)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".writing-")
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except OSError as error:
+            raise StoreError(f"the store at {self._folder} cannot write {key}: {error.strerror}") from error
+
+    def get(self, key: str) -> bytes:
+        try:
+            return self._path(key).read_bytes()
+        except FileNotFoundError as error:
+            raise ArtifactError(f"{key}: is not in the store") from error
+        except OSError as error:
+            raise StoreError(f"the store at {self._folder} cannot read {key}: {error.strerror}") from error
+
+    def keys(self, prefix: str) -> list[str]:
+        files = (path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if path.is_file())
+        return sorted(key for key in files if key.startswith(prefix) and not key.startswith("."))
+
+    def delete(self, key: str) -> None:
+        self._path(key).unlink(missing_ok=True)
+
+    def tag(self, key: str) -> str | None:
+        try:
+            return hashlib.sha256(self.get(key)).hexdigest()
+        except ArtifactError:
+            return None
+
+    def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
+        with (self._folder / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if self.tag(key) != tag:
+                return None
+            self.put(key, content)
+        return hashlib.sha256(content).hexdigest()
+
+    def _path(self, key: str) -> Path:
+        path = (self._folder / key).resolve()
+        if not path.is_relative_to(self._folder):
+            raise BadInputError(f"{key!r} leads out of the store")
+        return path

@@ -1,0 +1,325 @@
+"""The study: what is varied, how it is measured, and what is wanted of it. One model validates every study file."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from kafka_pareto.errors import StudyError
+from kafka_pareto.factors import (
+    RECORD_SIZE,
+    CategoricalFactor,
+    Configuration,
+    Constraint,
+    Factor,
+    configuration_id,
+)
+from kafka_pareto.producer_properties import (
+    CHOICES,
+    DEFAULTS,
+    Durability,
+    PropertyValue,
+    durability_of,
+    resolved,
+    unknown_property_rule,
+)
+
+STUDY_SCHEMA_VERSION = 1
+
+Objective = Literal["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"]
+OBJECTIVES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv")
+MAXIMISED: frozenset[Objective] = frozenset({"throughput_mib_s"})
+
+Count = Annotated[int, Field(ge=1)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+
+
+class Section(BaseModel):
+    """A part of a study file: unknown keys and wrong types are refused, values never change after loading."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Design(Section):
+    """How many configurations are drawn for each record size; `feasible` keeps them within the constraints."""
+
+    configurations: Count
+    feasible: bool = True
+
+
+class Workload(Section):
+    """What is sent, and to which kind of topic."""
+
+    topic_partitions: Count = 3
+    replication_factor: Annotated[int, Field(ge=1, le=32767)] = 3
+    min_insync_replicas: Count = 2
+    payload: Literal["random"] = "random"
+
+    @model_validator(mode="after")
+    def _in_sync_within_replicas(self) -> Self:
+        if self.min_insync_replicas > self.replication_factor:
+            raise ValueError("min_insync_replicas must not exceed replication_factor")
+        return self
+
+
+class Protocol(Section):
+    """How one repetition is run and in which order repetitions follow each other.
+
+    `blocks` measures every configuration once, in random order, before any is measured again; `sequential` is the
+    paper's: all repetitions of a configuration after each other.
+    """
+
+    kind: Literal["cold_burst", "steady"]
+    records: Annotated[int, Field(ge=1)] | None = None
+    seconds: Annotated[float, Field(gt=0)] | None = None
+    warmup_seconds: Annotated[float, Field(ge=0)] = 0.0
+    repetitions: Count
+    order: Literal["blocks", "sequential"] = "blocks"
+    pause_s: Annotated[float, Field(ge=0)] = 0.0
+    throughput_limit_mib_s: Annotated[float, Field(gt=0)] | None = None
+    timeout_s: Annotated[float, Field(gt=0)] = 120.0
+    max_attempts: Count = 3
+    minimum_valid_repetitions: Annotated[int, Field(ge=2)] = 2
+
+    @model_validator(mode="after")
+    def _sized_one_way(self) -> Self:
+        if self.kind == "cold_burst" and (self.records is None or self.seconds is not None or self.warmup_seconds):
+            raise ValueError("cold_burst is sized by records alone, without seconds or warmup_seconds")
+        if self.kind == "steady" and (self.seconds is None or self.records is not None):
+            raise ValueError("steady is sized by seconds, not by records")
+        return self
+
+
+class Validation(Section):
+    """The gate: the campaign stops when more than this share of the repetitions is set aside."""
+
+    tolerated_rejected_fraction: Fraction = 0.05
+
+
+class Surrogate(Section):
+    """The XGBoost regressors, one per objective, and how they are judged."""
+
+    n_estimators: Count = 300
+    max_depth: Count = 6
+    learning_rate: Annotated[float, Field(gt=0)] = 0.05
+    subsample: Annotated[float, Field(gt=0, le=1)] = 0.9
+    colsample_bytree: Annotated[float, Field(gt=0, le=1)] = 0.9
+    reg_lambda: Annotated[float, Field(ge=0)] = 1.0
+    loss: Literal["reg:squarederror"] = "reg:squarederror"
+    categories: Literal["codes", "native"] = "native"
+    log_target: bool = True
+    held_out_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.25
+
+
+class Search(Section):
+    """NSGA-III over the surrogates."""
+
+    reference_partitions: Count = 6
+    population: Annotated[int, Field(ge=4)] = 92
+    generations: Count = 80
+    crossover_probability: Fraction = 0.9
+    crossover_eta: Annotated[float, Field(gt=0)] = 15.0
+    mutation_probability: Fraction = 0.2
+    mutation_eta: Annotated[float, Field(gt=0)] = 20.0
+    init: Literal["design", "random"] = "design"
+
+
+class Confirmation(Section):
+    """How many points of each front are measured again: some blocks to choose by, then fresh ones to state gains from.
+
+    `minimum_blocks` is the evidence below which the baseline stays, whatever the few numbers say.
+    """
+
+    points: Count
+    choice_blocks: Count
+    gain_blocks: Annotated[int, Field(ge=2)]
+    minimum_blocks: Annotated[int, Field(ge=2)] = 10
+
+
+class ForeignCluster(Section):
+    """An existing cluster, reached with a `client.properties` that the installation keeps under a name."""
+
+    bootstrap_servers: str
+    client_config: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None = None
+    ceiling_mib_s: Annotated[float, Field(gt=0)]
+    ceiling_gib: Annotated[float, Field(gt=0)]
+    consent: bool = False
+
+
+class Study(Section):
+    """A study file. See `include/studies/` for three that are ready to use."""
+
+    schema_version: Literal[1]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+    description: str
+    seed: Annotated[int, Field(ge=0)] = 42
+    record_sizes_bytes: Annotated[list[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1)]
+    factors: Annotated[dict[str, Factor], Field(min_length=1)]
+    constraints: list[str] = []
+    baseline: dict[str, PropertyValue] = {}
+    durability: Durability | None = None
+    objectives: list[Objective] = list(OBJECTIVES)
+    design: Design
+    workload: Workload = Workload()
+    protocol: Protocol
+    validation: Validation = Validation()
+    surrogate: Surrogate = Surrogate()
+    search: Search = Search()
+    confirmation: Confirmation
+    cluster: ForeignCluster | None = None
+
+    @field_validator("durability", mode="before")
+    @classmethod
+    def _durability_by_name(cls, given: Any) -> Any:
+        if given is None or isinstance(given, Durability):
+            return given
+        if given not in Durability.__members__:
+            raise ValueError(f"must be one of {', '.join(Durability.__members__)}")
+        return Durability[given]
+
+    @field_validator("factors")
+    @classmethod
+    def _factors_are_producer_properties(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
+        for name, factor in factors.items():
+            if name not in DEFAULTS:
+                raise ValueError(f"{name} {unknown_property_rule(name)}")
+            numeric = not isinstance(DEFAULTS[name], (str, bool))
+            if numeric == isinstance(factor, CategoricalFactor):
+                raise ValueError(f"{name} must be of type {'integer' if numeric else 'categorical'}")
+            for level in factor.levels or []:
+                if name in CHOICES and level not in CHOICES[name]:
+                    raise ValueError(f"{name}: level {level!r} must be one of {', '.join(CHOICES[name])}")
+        return factors
+
+    @field_validator("baseline")
+    @classmethod
+    def _baseline_is_producer_properties(cls, baseline: dict[str, PropertyValue]) -> dict[str, PropertyValue]:
+        for name in baseline:
+            if name not in DEFAULTS:
+                raise ValueError(f"{name} {unknown_property_rule(name)}")
+        return baseline
+
+    @field_validator("objectives")
+    @classmethod
+    def _four_objectives(cls, objectives: list[Objective]) -> list[Objective]:
+        if sorted(objectives) != sorted(OBJECTIVES):
+            raise ValueError(f"must name each of {', '.join(OBJECTIVES)} once")
+        return objectives
+
+    @field_validator("record_sizes_bytes")
+    @classmethod
+    def _record_sizes_are_unique(cls, sizes: list[int]) -> list[int]:
+        if len(set(sizes)) != len(sizes):
+            raise ValueError("lists a record size twice")
+        return sizes
+
+    @model_validator(mode="after")
+    def _constraints_name_factors(self) -> Self:
+        for constraint in self.parsed_constraints():
+            for name in constraint.names():
+                if name not in self.factors:
+                    near = difflib.get_close_matches(name, [*self.factors, RECORD_SIZE], n=1)
+                    hint = f"; did you mean {near[0]}?" if near else ""
+                    raise ValueError(f"constraints: {name} is neither a factor of this study nor {RECORD_SIZE}{hint}")
+        return self
+
+    def parsed_constraints(self) -> list[Constraint]:
+        """The constraints, ready to be asked."""
+        return [Constraint.parse(text) for text in self.constraints]
+
+    def baseline_configuration(self) -> Configuration:
+        """The baseline's value for each factor (Kafka's default where the study's baseline is silent)."""
+        merged = resolved(self.baseline)
+        return {
+            name: str(merged[name]).lower() if isinstance(factor, CategoricalFactor) else merged[name]
+            for name, factor in self.factors.items()
+        }
+
+    def baseline_id(self) -> str:
+        """The baseline's configuration id."""
+        return configuration_id(self.baseline_configuration())
+
+    def producer_properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """What the producer is told for this configuration: the baseline's other settings, and the factors' values."""
+        return {**self.baseline, **configuration}
+
+    def durability_of(self, configuration: Configuration) -> Durability:
+        """The durability that a producer with this configuration promises."""
+        return durability_of(self.producer_properties(configuration))
+
+    def weakest_durability(self) -> Durability:
+        """The weakest durability that may be recommended: as stated, else the baseline's own."""
+        return self.durability_of(self.baseline_configuration()) if self.durability is None else self.durability
+
+
+def load_study(path: Path) -> Study:
+    """Reads and checks a study file.
+
+    Raises:
+        StudyError: One line per defect, each with file, key, value and rule.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StudyError(str(path), [f"cannot be read: {error.strerror}"]) from error
+    return parse_study(text, str(path))
+
+
+def parse_study(text: str, file: str) -> Study:
+    """Checks the text of a study file; `file` names it in messages.
+
+    Raises:
+        StudyError: One line per defect, each with file, key, value and rule.
+    """
+    try:
+        content = yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 (a SafeLoader)
+    except yaml.YAMLError as error:
+        raise StudyError(file, [f"is not valid YAML: {' '.join(str(error).split())}"]) from error
+    if not isinstance(content, dict):
+        raise StudyError(file, ["must be a mapping of keys to values"])
+    try:
+        return Study.model_validate(content)
+    except ValidationError as error:
+        raise StudyError(file, [_problem(detail) for detail in error.errors()]) from error
+
+
+def dump_study(study: Study) -> str:
+    """The study as YAML that `parse_study` reads back as an equal study."""
+    content = study.model_dump(mode="json", exclude_none=True)
+    if study.durability is not None:
+        content["durability"] = study.durability.name
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML that refuses a key given twice, which plain YAML would silently overwrite."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]  # type: ignore[no-untyped-call]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def _problem(detail: Any) -> str:
+    key = ".".join(str(part) for part in detail["loc"] if part not in ("categorical", "integer", "float"))
+    rule = detail["msg"].removeprefix("Value error, ")
+    if detail["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(str(detail["loc"][-1]), _known_keys(detail["loc"]), n=1)
+        rule = "is not a key of a study" + (f"; did you mean {near[0]}?" if near else "")
+    value = detail["input"]
+    shown = "" if isinstance(value, (dict, list)) and len(str(value)) > 60 else f" {value!r}:"
+    return f"{key}:{shown} {rule}" if key else rule
+
+
+def _known_keys(location: tuple[Any, ...]) -> list[str]:
+    model: Any = Study
+    for part in location[:-1]:
+        field = getattr(model, "model_fields", {}).get(part)
+        model = getattr(field, "annotation", None)
+    return list(getattr(model, "model_fields", {}))

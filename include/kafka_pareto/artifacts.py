@@ -292,9 +292,7 @@ def encode_table(frame: pd.DataFrame, columns: dict[str, pa.DataType], study: St
     return buffer.getvalue()
 
 
-def decode_table(
-    content: bytes, key: str, columns: dict[str, pa.DataType], study: Study | None = None
-) -> pd.DataFrame:
+def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], study: Study | None = None) -> pd.DataFrame:
     """Reads a Parquet artifact and checks its schema version and columns; `key` names it in messages.
 
     Raises:

@@ -94,7 +94,9 @@ class S3Store:
         )
         with self._errors("bucket"):
             if not self._client.bucket_exists(bucket):
-                raise StoreError(f"the store at {endpoint} has no bucket {bucket}; create it, or set KAFKA_PARETO_S3_BUCKET")
+                raise StoreError(
+                    f"the store at {endpoint} has no bucket {bucket}; create it, or set KAFKA_PARETO_S3_BUCKET"
+                )
 
     def put(self, key: str, content: bytes) -> None:
         with self._errors(key):
@@ -146,7 +148,9 @@ class S3Store:
             raise StoreError(f"the store at {self._endpoint} refused {key}: {error.code}: {error.message}") from error
         except (urllib3.exceptions.HTTPError, OSError) as error:
             reason = type(error).__name__
-            raise StoreError(f"the store at {self._endpoint} cannot be reached for {key} ({reason}); is it up?") from error
+            raise StoreError(
+                f"the store at {self._endpoint} cannot be reached for {key} ({reason}); is it up?"
+            ) from error
 
 
 class FolderStore:

@@ -1,0 +1,95 @@
+"""A campaign as its steps see it: the frozen study, the keys, and typed access to the artifacts in the store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pandas as pd
+import pyarrow as pa
+
+from kafka_pareto.artifacts import (
+    AnyRecord,
+    CampaignKeys,
+    Manifest,
+    Record,
+    Repetition,
+    decode_record,
+    decode_table,
+    encode_table,
+)
+from kafka_pareto.errors import ArtifactError, BadInputError
+from kafka_pareto.store import Store
+from kafka_pareto.study import Study, parse_study
+
+_PARALLEL_READS = 8
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """One passage of the pipeline through one study."""
+
+    study: Study
+    keys: CampaignKeys
+    store: Store
+
+    @classmethod
+    def open(cls, store: Store, study_name: str, campaign_id: str) -> Campaign:
+        """Opens a campaign whose design step has frozen its study.
+
+        Raises:
+            BadInputError: If there is no such campaign.
+        """
+        keys = CampaignKeys(study_name, campaign_id)
+        try:
+            text = store.get(keys.frozen_study()).decode()
+        except ArtifactError as error:
+            raise BadInputError(
+                f"there is no campaign {keys.prefix} in the store; run its design step first"
+            ) from error
+        return cls(parse_study(text, keys.frozen_study()), keys, store)
+
+    def write_table(
+        self, key: str, frame: pd.DataFrame, columns: dict[str, pa.DataType], *, factors: bool = True
+    ) -> str:
+        """Writes a table artifact and returns its key."""
+        self.store.put(key, encode_table(frame, columns, self.study if factors else None))
+        return key
+
+    def read_table(self, key: str, columns: dict[str, pa.DataType], *, factors: bool = True) -> pd.DataFrame:
+        """Reads a table artifact and checks its schema."""
+        return decode_table(self.store.get(key), key, columns, self.study if factors else None)
+
+    def write_record(self, key: str, record: Record) -> str:
+        """Writes a JSON artifact and returns its key."""
+        self.store.put(key, record.model_dump_json().encode())
+        return key
+
+    def read_record(self, key: str, model: type[AnyRecord]) -> AnyRecord:
+        """Reads a JSON artifact and checks its schema."""
+        return decode_record(self.store.get(key), key, model)
+
+    def read_repetitions(self, prefix: str) -> list[Repetition]:
+        """All repetitions below a prefix, in the order of their keys."""
+        keys = [key for key in self.store.keys(prefix) if key.endswith(".json")]
+        with ThreadPoolExecutor(_PARALLEL_READS) as pool:
+            return list(pool.map(lambda key: self.read_record(key, Repetition), keys))
+
+    def manifest(
+        self,
+        step: str,
+        artifacts: Sequence[str],
+        counts: dict[str, int | float],
+        record_sizes_bytes: Sequence[int] | None = None,
+    ) -> Manifest:
+        """The step's closing word; without record sizes it speaks of all of the study's."""
+        sizes = self.study.record_sizes_bytes if record_sizes_bytes is None else record_sizes_bytes
+        return Manifest(
+            step=step,
+            study=self.keys.study,
+            campaign=self.keys.campaign,
+            record_sizes_bytes=list(sizes),
+            artifacts=list(artifacts),
+            counts=counts,
+        )

@@ -1,0 +1,1 @@
+"""One module per step of the pipeline: argv in, one library call, artifact out."""

@@ -1,0 +1,54 @@
+"""What every step's command line shares: its options, its way to fail, its last line."""
+
+from __future__ import annotations
+
+import logging
+import re
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from kafka_pareto.artifacts import Manifest
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.errors import BadInputError, KafkaParetoError
+from kafka_pareto.settings import load_settings
+from kafka_pareto.store import open_store
+
+StudyOption = Annotated[str, typer.Option("--study", help="name of the study, as in include/studies/")]
+CampaignOption = Annotated[str, typer.Option("--campaign", help="id of the campaign")]
+RecordSizeOption = Annotated[int, typer.Option("--record-size", help="record size in bytes")]
+ManifestOption = Annotated[Path | None, typer.Option("--manifest", help="file that also receives the manifest")]
+
+
+def open_campaign(study: str, campaign: str) -> Campaign:
+    """Opens the campaign in the store that the settings name."""
+    return Campaign.open(open_store(load_settings()), study, check_campaign_id(campaign))
+
+
+def check_campaign_id(campaign: str) -> str:
+    """A campaign id becomes part of keys and topic names, so it is held to what both allow."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}", campaign):
+        raise BadInputError(f"campaign: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
+    return campaign
+
+
+def run_step(step: Callable[[], Manifest], manifest_path: Path | None = None) -> None:
+    """Runs the step, prints its manifest as the last line, and turns the project's errors into one clear message.
+
+    TERM ends a step like Ctrl-C does: contexts are left in order, so that the load stops and the lease is returned.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        line = step().model_dump_json()
+    except KafkaParetoError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        raise SystemExit(error.exit_code) from None
+    except KeyboardInterrupt:
+        raise SystemExit(128 + signal.SIGINT) from None
+    if manifest_path is not None:
+        manifest_path.write_text(line + "\n", encoding="utf-8")
+    print(line, flush=True)

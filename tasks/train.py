@@ -1,0 +1,17 @@
+"""Step `train`: surrogate models of the four objectives, tracked in MLflow."""
+
+from __future__ import annotations
+
+import typer
+from kafka_pareto.steps import train
+
+from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_step
+
+
+def main(study: StudyOption, campaign: CampaignOption, manifest: ManifestOption = None) -> None:
+    """Trains one surrogate per objective on all trials so far."""
+    run_step(lambda: train.run(open_campaign(study, campaign)), manifest)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from kafka_pareto.artifacts import Manifest
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import BadInputError, KafkaParetoError

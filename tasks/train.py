@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import typer
-from kafka_pareto.steps import train
 
+from kafka_pareto.steps import train
 from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_step
 
 

@@ -311,7 +311,8 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
     schema = table_schema(columns, study)
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise ArtifactError(f"{key}: lacks the columns {', '.join(missing)}")
-    return table.select(schema.names).to_pandas()
+    frame: pd.DataFrame = table.select(schema.names).to_pandas()
+    return frame
 
 
 def decode_record(content: bytes, key: str, model: type[AnyRecord]) -> AnyRecord:
@@ -332,4 +333,5 @@ def repetitions_frame(repetitions: Sequence[Repetition], study: Study) -> pd.Dat
     """Repetitions as a table: the fixed columns, then one column per factor."""
     rows = [{**r.model_dump(exclude={"configuration", "schema_version"}), **r.configuration} for r in repetitions]
     schema = table_schema(REPETITION_COLUMNS, study)
-    return pa.Table.from_pylist(rows, schema=schema).to_pandas()
+    frame: pd.DataFrame = pa.Table.from_pylist(rows, schema=schema).to_pandas()
+    return frame

@@ -7,8 +7,8 @@ import json
 import math
 import operator
 import re
-from collections.abc import Mapping
-from typing import Annotated, Literal, Self, TypeAlias, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -30,7 +30,8 @@ class CategoricalFactor(_Factor):
 
     @model_validator(mode="after")
     def _levels_are_unique(self) -> Self:
-        return _require_unique_levels(self)
+        _require_unique(self.levels)
+        return self
 
     def at(self, position: float) -> str:
         """The value at `position` in [0, 1): each level owns an equal share."""
@@ -58,20 +59,26 @@ class NumericFactor(_Factor):
             raise ValueError("low must be below high")
         if self.scale == "log" and min(number for number in numbers if number is not None) <= 0:
             raise ValueError("a log scale needs numbers above zero")
-        return _require_unique_levels(self)
+        _require_unique(self.levels or [])
+        return self
 
     def at(self, position: float) -> int | float:
         """The value at `position` in [0, 1): equal shares of the levels, or of the range on its scale."""
         if self.levels is not None:
             return self.levels[_level_index(position, len(self.levels))]
-        assert self.low is not None and self.high is not None
+        low, high = self._range()
         if self.type == "integer" and self.scale == "linear":
-            return int(self.low) + _level_index(position, int(self.high) - int(self.low) + 1)
+            return int(low) + _level_index(position, int(high) - int(low) + 1)
         if self.scale == "log":
-            value = math.exp(math.log(self.low) + position * (math.log(self.high) - math.log(self.low)))
+            value = math.exp(math.log(low) + position * (math.log(high) - math.log(low)))
         else:
-            value = self.low + position * (self.high - self.low)
+            value = low + position * (high - low)
         return round(value) if self.type == "integer" else value
+
+    def _range(self) -> tuple[float, float]:
+        assert self.low is not None
+        assert self.high is not None
+        return self.low, self.high
 
 
 Factor: TypeAlias = Annotated[CategoricalFactor | NumericFactor, Field(discriminator="type")]
@@ -136,14 +143,9 @@ def _level_index(position: float, count: int) -> int:
     return min(max(int(position * count), 0), count - 1)
 
 
-_AnyFactor = TypeVar("_AnyFactor", CategoricalFactor, NumericFactor)
-
-
-def _require_unique_levels(factor: _AnyFactor) -> _AnyFactor:
-    levels = factor.levels
-    if levels is not None and len(set(levels)) != len(levels):
+def _require_unique(levels: Sequence[FactorValue]) -> None:
+    if len(set(levels)) != len(levels):
         raise ValueError("a level is listed twice")
-    return factor
 
 
 def _is_number(text: str) -> bool:

@@ -93,7 +93,7 @@ def durability_of(properties: Mapping[str, PropertyValue]) -> Durability:
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Reads a `producer.properties` text: `key=value` or `key: value` lines, `#` and `!` comments, `\\` continuations."""
+    """Reads the text of a `.properties` file: `key=value` or `key: value`, `#` and `!` comments, `\\` continuations."""
     joined = text.replace("\\\r\n", "").replace("\\\n", "")
     found: dict[str, str] = {}
     for line in joined.splitlines():

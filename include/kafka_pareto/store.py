@@ -169,7 +169,7 @@ class FolderStore:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(temporary, path)
+            Path(temporary).replace(path)
         except OSError as error:
             raise StoreError(f"the store at {self._folder} cannot write {key}: {error.strerror}") from error
 

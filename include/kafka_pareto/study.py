@@ -131,13 +131,16 @@ class Search(Section):
 class Confirmation(Section):
     """How many points of each front are measured again: some blocks to choose by, then fresh ones to state gains from.
 
-    `minimum_blocks` is the evidence below which the baseline stays, whatever the few numbers say.
+    `minimum_blocks` is the evidence below which the baseline stays, whatever the few numbers say. `choose_by` picks
+    among the measured points: `balanced_gain` by the product of the gains in throughput and p95 latency, `r1` (the
+    paper's) by the ratio of throughput to its CV.
     """
 
     points: Count
     choice_blocks: Count
     gain_blocks: Annotated[int, Field(ge=2)]
     minimum_blocks: Annotated[int, Field(ge=2)] = 10
+    choose_by: Literal["balanced_gain", "r1"] = "balanced_gain"
 
 
 class ForeignCluster(Section):

@@ -1,0 +1,62 @@
+"""From repetitions to trials: one configuration at one record size, summarised into the four objectives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kafka_pareto.artifacts import TRIAL_COLUMNS, Repetition, table_schema
+from kafka_pareto.factors import satisfies
+from kafka_pareto.study import Study
+
+
+def summarise_trials(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
+    """Summarises repetitions into one row per record size and configuration, in order of first appearance.
+
+    Means are over a trial's valid repetitions. CVs are the standard deviation with n-1 over the mean, of the
+    repetitions' p95 latency and of their throughput; a trial with fewer valid repetitions than the study's minimum
+    has none (NaN), and one with no valid repetition has no means either.
+
+    Returns:
+        A frame with `TRIAL_COLUMNS` and one column per factor.
+    """
+    groups: dict[tuple[int, str], list[Repetition]] = {}
+    for repetition in repetitions:
+        groups.setdefault((repetition.record_size_bytes, repetition.configuration_id), []).append(repetition)
+    columns = table_schema(TRIAL_COLUMNS, study).names
+    return pd.DataFrame([_trial(group, study) for group in groups.values()], columns=columns)
+
+
+def coefficient_of_variation(values: np.ndarray) -> float:
+    """Standard deviation with n-1, over the mean; NaN for fewer than two values or a mean of zero."""
+    if len(values) < 2 or not np.mean(values):
+        return float("nan")
+    return float(np.std(values, ddof=1) / np.mean(values))
+
+
+def _trial(group: list[Repetition], study: Study) -> dict[str, Any]:
+    first = group[0]
+    valid = [repetition for repetition in group if repetition.outcome == "valid"]
+    latency = np.array([r.latency_p95_ms for r in valid], dtype=float)
+    throughput = np.array([r.throughput_mib_s for r in valid], dtype=float)
+    enough = len(valid) >= study.protocol.minimum_valid_repetitions
+    return {
+        "record_size_bytes": first.record_size_bytes,
+        "configuration_id": first.configuration_id,
+        "is_baseline": first.is_baseline,
+        "feasible": satisfies(study.parsed_constraints(), first.configuration, first.record_size_bytes),
+        "durability": study.durability_of(first.configuration).name,
+        "repetitions_valid": len(valid),
+        "repetitions_lost_records": sum(r.outcome in ("records_lost", "records_duplicated") for r in group),
+        "repetitions_failed": sum(r.outcome == "failed" for r in group),
+        "attempts": sum(r.attempts for r in group),
+        "p95_latency_ms": float(np.mean(latency)) if valid else float("nan"),
+        "throughput_mib_s": float(np.mean(throughput)) if valid else float("nan"),
+        "latency_cv": coefficient_of_variation(latency) if enough else float("nan"),
+        "throughput_cv": coefficient_of_variation(throughput) if enough else float("nan"),
+        "repetition_ids": [r.repetition_id for r in valid],
+        **first.configuration,
+    }

@@ -1,0 +1,84 @@
+"""Real repetitions, recorded on a real Kafka 4.3.1 broker, as the project's own records.
+
+`fixtures/cold_burst.csv`: 5 record sizes x (60 Latin-hypercube configurations, and Kafka's defaults) x 10 blocks of
+1,000 records, one broker and the load tool on one machine of 2 cores.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from kafka_pareto.artifacts import Phase, Repetition
+from kafka_pareto.factors import configuration_id
+from kafka_pareto.study import Study, load_study
+
+FIXTURES = Path(__file__).parent / "fixtures"
+STUDIES = Path(__file__).parent.parent / "include" / "studies"
+
+
+@cache
+def recorded_rows() -> pd.DataFrame:
+    """The recording as it is: one row per repetition."""
+    return pd.read_csv(FIXTURES / "cold_burst.csv")
+
+
+def paper_study() -> Study:
+    """The shipped `paper` study, whose factors the recording varies."""
+    return load_study(STUDIES / "paper.yaml")
+
+
+def recorded_repetitions(
+    record_sizes: tuple[int, ...] = (8192,), configurations: int = 60, blocks: int = 10, phase: Phase = "design"
+) -> list[Repetition]:
+    """The first configurations and blocks of the recording, and always the baseline (Kafka's defaults)."""
+    rows = recorded_rows()
+    wanted = rows.record_size_bytes.isin(record_sizes) & (rows.block < blocks)
+    wanted &= (rows.configuration_id < configurations) | (rows.configuration_id == 60)
+    # pandas reads "none" as a level here, not as a missing value: the file holds no empty cells.
+    return [_repetition(row, phase) for row in rows[wanted].sort_values("started_at_s").to_dict("records")]
+
+
+def _repetition(row: dict[str, Any], phase: Phase) -> Repetition:
+    configuration = {
+        "batch.size": row["batch_size_bytes"],
+        "linger.ms": row["linger_ms"],
+        "acks": str(row["acks"]),
+        "compression.type": row["compression_type"],
+    }
+    name = configuration_id(configuration)
+    return Repetition(
+        repetition_id=f"{phase}-r00-{row['record_size_bytes']}-b{row['block']:03d}-{name}",
+        phase=phase,
+        round=0,
+        record_size_bytes=row["record_size_bytes"],
+        configuration_id=name,
+        is_baseline=row["configuration_id"] == 60,
+        configuration=configuration,
+        block=row["block"],
+        order_in_block=0,
+        outcome="valid",
+        attempts=1,
+        window="whole_run",
+        started_at=pd.Timestamp("2026-11-21T00:00:00Z").isoformat(),
+        records_requested=1000,
+        records_sent=1000,
+        end_offset_growth=1000,
+        throughput_records_s=row["throughput_records_s"],
+        throughput_mib_s=row["throughput_mib_s"],
+        latency_avg_ms=row["latency_avg_ms"],
+        latency_max_ms=row["latency_max_ms"],
+        latency_p50_ms=row["latency_p50_ms"],
+        latency_p95_ms=row["latency_p95_ms"],
+        latency_p99_ms=row["latency_p99_ms"],
+        latency_p999_ms=row["latency_p999_ms"],
+        wall_s=row["wall_s"],
+        client_cpu_s=row["client_cpu_s"],
+        load_1m=row["load_1m"],
+        cpu_steal_fraction=0.0,
+        other_cpu_fraction=0.0,
+        produce_throttle_max_ms=0.0,
+    )

@@ -56,6 +56,10 @@ class CampaignKeys:
         """The prefix below which a record size's repetitions lie, one JSON object each."""
         return f"{self._round(round_number)}/02_measurements/{record_size_bytes}/"
 
+    def sizing(self, record_size_bytes: int, round_number: int = 0) -> str:
+        """How many records one repetition of this record size sends (JSON, `Sizing`)."""
+        return f"{self._round(round_number)}/02_measurements/{record_size_bytes}_sizing.json"
+
     def trials(self, round_number: int = 0) -> str:
         return f"{self._round(round_number)}/03_trials.parquet"
 
@@ -160,6 +164,14 @@ class Fingerprint(Record):
     client_cores: int
     client_kernel: str
     load_and_brokers_share_a_machine: bool
+
+
+class Sizing(Record):
+    """What one repetition sends; the same for every configuration at a record size. Records include the warm-up."""
+
+    records: int
+    warmup_records: int
+    throughput_limit_records_s: float | None
 
 
 class Manifest(Record):

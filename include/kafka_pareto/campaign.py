@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -80,7 +80,7 @@ class Campaign:
         self,
         step: str,
         artifacts: Sequence[str],
-        counts: dict[str, int | float],
+        counts: Mapping[str, int | float],
         record_sizes_bytes: Sequence[int] | None = None,
     ) -> Manifest:
         """The step's closing word; without record sizes it speaks of all of the study's."""
@@ -91,5 +91,5 @@ class Campaign:
             campaign=self.keys.campaign,
             record_sizes_bytes=list(sizes),
             artifacts=list(artifacts),
-            counts=counts,
+            counts=dict(counts),
         )

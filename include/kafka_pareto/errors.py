@@ -48,7 +48,20 @@ class GateError(BadInputError):
 
 
 class ClusterError(KafkaParetoError):
-    """The Kafka cluster cannot be reached, refuses, or is in trouble."""
+    """The Kafka cluster cannot be reached, refuses, or is in trouble.
+
+    Args:
+        message: What the user reads.
+        kafka_error: The name of Kafka's exception, like `TopicAuthorizationException`, where there was one.
+    """
+
+    def __init__(self, message: str, kafka_error: str = "") -> None:
+        self.kafka_error = kafka_error
+        super().__init__(message)
+
+
+class SafetyStop(BadInputError):  # noqa: N818 (a stop, decided on purpose, rather than a defect)
+    """Load on a cluster that is not ours did it harm (an ISR shrank, a quota throttled): stopped, not retried."""
 
 
 class LoadToolError(KafkaParetoError):

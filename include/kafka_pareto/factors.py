@@ -7,9 +7,10 @@ import json
 import math
 import operator
 import re
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, Self, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Literal, Self, TypeAlias, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 FactorValue: TypeAlias = str | int | float
@@ -36,6 +37,14 @@ class CategoricalFactor(_Factor):
     def at(self, position: float) -> str:
         """The value at `position` in [0, 1): each level owns an equal share."""
         return self.levels[_level_index(position, len(self.levels))]
+
+    def extremes(self) -> list[str]:
+        """All levels: no order says which are the outermost."""
+        return self.levels
+
+    def within(self, allowed: Callable[[FactorValue], bool]) -> CategoricalFactor:
+        """This factor with the allowed levels only; ValueError when none is left."""
+        return self.model_copy(update={"levels": _kept(self.levels, allowed)})
 
 
 class NumericFactor(_Factor):
@@ -75,7 +84,25 @@ class NumericFactor(_Factor):
             value = low + position * (high - low)
         return round(value) if self.type == "integer" else value
 
-    def _range(self) -> tuple[float, float]:
+    def extremes(self) -> list[int | float]:
+        """Every level, or both ends of the range: a constraint that none of them satisfies leaves nothing."""
+        return self.levels if self.levels is not None else list(self._range())
+
+    def within(self, allowed: Callable[[FactorValue], bool]) -> NumericFactor:
+        """This factor with the allowed levels only; a range shrinks to what lies between its allowed ends.
+
+        Raises:
+            ValueError: When nothing is left.
+        """
+        if self.levels is not None:
+            return self.model_copy(update={"levels": _kept(self.levels, allowed)})
+        low, high = self._range()
+        grid = np.unique([self.at(position) for position in np.linspace(0, 1 - 1e-12, _RANGE_RESOLUTION)])
+        kept = _kept([int(v) if self.type == "integer" else float(v) for v in grid], allowed)
+        ends = {"low": low if allowed(low) else kept[0], "high": high if allowed(high) else kept[-1]}
+        return self.model_copy(update=ends)
+
+    def _range(self) -> tuple[int | float, int | float]:
         assert self.low is not None
         assert self.high is not None
         return self.low, self.high
@@ -137,6 +164,17 @@ def configuration_id(configuration: Configuration) -> str:
 def satisfies(constraints: list[Constraint], configuration: Configuration, record_size_bytes: int) -> bool:
     """Whether the configuration satisfies every constraint at this record size."""
     return all(constraint.holds(configuration, record_size_bytes) for constraint in constraints)
+
+
+_RANGE_RESOLUTION = 4096
+_Level = TypeVar("_Level", bound=FactorValue)
+
+
+def _kept(levels: list[_Level], allowed: Callable[[FactorValue], bool]) -> list[_Level]:
+    kept = [level for level in levels if allowed(level)]
+    if not kept:
+        raise ValueError("no level satisfies the constraints")
+    return kept
 
 
 def _level_index(position: float, count: int) -> int:

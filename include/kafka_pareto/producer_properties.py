@@ -92,6 +92,24 @@ def durability_of(properties: Mapping[str, PropertyValue]) -> Durability:
     return Durability.acks_all_idempotent if is_idempotent(properties) else Durability.acks_all
 
 
+def typed_value(name: str, text: str) -> PropertyValue:
+    """The text of a property as a value of its type.
+
+    Raises:
+        ValueError: If the text is none of the property's choices, or no whole number where one is needed.
+    """
+    if name in CHOICES and text not in CHOICES[name] and (name, text) != ("acks", "-1"):
+        raise ValueError(f"must be one of {', '.join(CHOICES[name])}")
+    if isinstance(DEFAULTS[name], bool):
+        return text == "true"
+    if isinstance(DEFAULTS[name], str):
+        return "all" if text == "-1" else text
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("must be a whole number") from None
+
+
 def parse_properties(text: str) -> dict[str, str]:
     """Reads the text of a `.properties` file: `key=value` or `key: value`, `#` and `!` comments, `\\` continuations."""
     joined = text.replace("\\\r\n", "").replace("\\\n", "")

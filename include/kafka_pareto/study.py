@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -17,6 +19,7 @@ from kafka_pareto.factors import (
     Constraint,
     Factor,
     configuration_id,
+    satisfies,
 )
 from kafka_pareto.producer_properties import (
     CHOICES,
@@ -24,11 +27,15 @@ from kafka_pareto.producer_properties import (
     Durability,
     PropertyValue,
     durability_of,
+    is_idempotent,
+    parse_properties,
     resolved,
+    typed_value,
     unknown_property_rule,
 )
 
-STUDY_SCHEMA_VERSION = 1
+_UNION_TAGS = ("categorical", "integer", "float", "int")
+STUDY_NAME = "[a-z0-9][a-z0-9_-]{0,62}"
 
 Objective = Literal["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"]
 OBJECTIVES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv")
@@ -157,7 +164,7 @@ class Study(Section):
     """A study file. See `include/studies/` for three that are ready to use."""
 
     schema_version: Literal[1]
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
+    name: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
     description: str
     seed: Annotated[int, Field(ge=0)] = 42
     record_sizes_bytes: Annotated[list[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1)]
@@ -230,6 +237,17 @@ class Study(Section):
                     raise ValueError(f"constraints: {name} is neither a factor of this study nor {RECORD_SIZE}{hint}")
         return self
 
+    @model_validator(mode="after")
+    def _space_is_feasible(self) -> Self:
+        bound = {name for constraint in self.parsed_constraints() for name in constraint.names()}
+        named = {name: self.factors[name].extremes() for name in self.factors if name in bound}
+        corners = [dict(zip(named, values, strict=True)) for values in product(*named.values())]
+        for size in self.record_sizes_bytes:
+            if not any(satisfies(self.parsed_constraints(), corner, size) for corner in corners):
+                rules = ", ".join(self.constraints)
+                raise ValueError(f"constraints: no configuration satisfies {rules} at {RECORD_SIZE} {size}")
+        return self
+
     def parsed_constraints(self) -> list[Constraint]:
         """The constraints, ready to be asked."""
         return [Constraint.parse(text) for text in self.constraints]
@@ -247,16 +265,46 @@ class Study(Section):
         return configuration_id(self.baseline_configuration())
 
     def producer_properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """What the producer is told for this configuration: the baseline's other settings, and the factors' values."""
-        return {**self.baseline, **configuration}
+        """What the producer is told for this configuration: the baseline's other settings, and the factors' values.
+
+        Idempotence is stated as it resolves: a baseline that asks for it would make `acks=1` an error otherwise.
+        """
+        properties = {**self.baseline, **configuration}
+        return {**properties, "enable.idempotence": is_idempotent(properties)}
 
     def durability_of(self, configuration: Configuration) -> Durability:
         """The durability that a producer with this configuration promises."""
-        return durability_of(self.producer_properties(configuration))
+        return durability_of({**self.baseline, **configuration})
 
     def weakest_durability(self) -> Durability:
         """The weakest durability that may be recommended: as stated, else the baseline's own."""
         return self.durability_of(self.baseline_configuration()) if self.durability is None else self.durability
+
+    def with_overrides(
+        self,
+        record_sizes_bytes: list[int] | None = None,
+        seed: int | None = None,
+        repetitions: int | None = None,
+        cluster: ForeignCluster | None = None,
+    ) -> Study:
+        """This study with what a single campaign wants otherwise, checked like a file.
+
+        Fewer repetitions than the study's minimum lower that minimum too: they were asked for.
+
+        Raises:
+            StudyError: Naming the override and the rule that it breaks.
+        """
+        content = self.model_dump(exclude_none=True)
+        if record_sizes_bytes is not None:
+            content["record_sizes_bytes"] = record_sizes_bytes
+        if seed is not None:
+            content["seed"] = seed
+        if repetitions is not None:
+            minimum = max(2, min(self.protocol.minimum_valid_repetitions, repetitions))
+            content["protocol"] |= {"repetitions": repetitions, "minimum_valid_repetitions": minimum}
+        if cluster is not None:
+            content["cluster"] = cluster.model_dump(exclude_none=True)
+        return _validated(content, f"{self.name} with this campaign's overrides")
 
 
 def load_study(path: Path) -> Study:
@@ -269,11 +317,29 @@ def load_study(path: Path) -> Study:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise StudyError(str(path), [f"cannot be read: {error.strerror}"]) from error
-    return parse_study(text, str(path))
+    return parse_study(text, str(path), path.parent)
 
 
-def parse_study(text: str, file: str) -> Study:
+def load_named_study(folder: Path, name: str) -> Study:
+    """Reads `<folder>/<name>.yaml`.
+
+    Raises:
+        StudyError: If there is none, naming those that there are, or if it is not called like its file.
+    """
+    path = folder / f"{name}.yaml"
+    if not re.fullmatch(STUDY_NAME, name) or not path.is_file():
+        known = ", ".join(sorted(file.stem for file in folder.glob("*.yaml")))
+        raise StudyError(str(folder), [f"{name}: there is no such study; there are {known or 'none'}"])
+    study = load_study(path)
+    if study.name != name:
+        raise StudyError(str(path), [f"name: {study.name!r}: must be the file's own name, {name!r}"])
+    return study
+
+
+def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     """Checks the text of a study file; `file` names it in messages.
+
+    A `baseline` that is a string names a `producer.properties` relative to `folder`; the study then holds its values.
 
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
@@ -284,10 +350,9 @@ def parse_study(text: str, file: str) -> Study:
         raise StudyError(file, [f"is not valid YAML: {' '.join(str(error).split())}"]) from error
     if not isinstance(content, dict):
         raise StudyError(file, ["must be a mapping of keys to values"])
-    try:
-        return Study.model_validate(content)
-    except ValidationError as error:
-        raise StudyError(file, [_problem(detail) for detail in error.errors()]) from error
+    if folder is not None and isinstance(content.get("baseline"), str):
+        content["baseline"] = _properties_in_file(folder / content["baseline"], file)
+    return _validated(content, file)
 
 
 def dump_study(study: Study) -> str:
@@ -296,6 +361,29 @@ def dump_study(study: Study) -> str:
     if study.durability is not None:
         content["durability"] = study.durability.name
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
+def _validated(content: dict[str, Any], file: str) -> Study:
+    try:
+        return Study.model_validate(content)
+    except ValidationError as error:
+        raise StudyError(file, _problems(error)) from error
+
+
+def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]:
+    """The tunable properties of a user's `producer.properties`; addresses, credentials and classes are passed over."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise StudyError(study_file, [f"baseline: {path}: cannot be read: {error.strerror}"]) from error
+    found: dict[str, PropertyValue] = {}
+    for name, value in parse_properties(text).items():
+        if name in DEFAULTS:
+            try:
+                found[name] = typed_value(name, value)
+            except ValueError as error:
+                raise StudyError(study_file, [f"baseline: {path}: {name}: {value!r}: {error}"]) from error
+    return found
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -309,12 +397,22 @@ class _UniqueKeyLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def _problems(error: ValidationError) -> list[str]:
+    """One line per key; of a number that may be whole or not, pydantic reports both refusals."""
+    return list({_key(detail): _problem(detail) for detail in reversed(error.errors())}.values())[::-1]
+
+
+def _key(detail: Any) -> str:
+    return ".".join(str(part) for part in detail["loc"] if part not in _UNION_TAGS)
+
+
 def _problem(detail: Any) -> str:
-    key = ".".join(str(part) for part in detail["loc"] if part not in ("categorical", "integer", "float"))
-    rule = detail["msg"].removeprefix("Value error, ")
+    key, rule = _key(detail), detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "extra_forbidden":
         near = difflib.get_close_matches(str(detail["loc"][-1]), _known_keys(detail["loc"]), n=1)
         rule = "is not a key of a study" + (f"; did you mean {near[0]}?" if near else "")
+    if detail["type"] == "int_type" and _UNION_TAGS[-1] in detail["loc"]:
+        rule = "Input should be a number"
     value = detail["input"]
     shown = "" if isinstance(value, (dict, list)) and len(str(value)) > 60 else f" {value!r}:"
     return f"{key}:{shown} {rule}" if key else rule

@@ -1,0 +1,94 @@
+"""Step `confirm`: points of the front on the real cluster, in blocks with the baseline.
+
+The choice is made on one set of blocks; what it gains is stated from fresh ones, so that the winner's luck is not
+counted.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from kafka_pareto.artifacts import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS, Manifest, Repetition
+from kafka_pareto.blocks import Candidate, plan_blocks
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.decision import choose, decide
+from kafka_pareto.errors import ArtifactError
+from kafka_pareto.measurement import Measurer
+from kafka_pareto.selection import select_candidates
+from kafka_pareto.steps.measure import baseline_candidate, candidates_of, sizing_of
+from kafka_pareto.testbed import Testbed
+from kafka_pareto.trials import summarise_trials
+
+log = logging.getLogger(__name__)
+
+
+def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifest:
+    """Measures the candidates, chooses one, measures it afresh beside the baseline, and decides."""
+    study, keys = campaign.study, campaign.keys
+    candidates = _candidates(campaign, record_size_bytes)
+    in_play = [baseline_candidate(campaign), *candidates_of(campaign, candidates)]
+    measurer = Measurer(campaign, testbed, sizing_of(campaign, record_size_bytes, testbed))
+    prefix = keys.confirmation(record_size_bytes, "repetitions/")
+
+    def measured(phase: Literal["choice", "gain"], configurations: list[Candidate], blocks: int) -> list[Repetition]:
+        planned = plan_blocks(
+            configurations,
+            blocks,
+            order="blocks",
+            phase=phase,
+            record_size_bytes=record_size_bytes,
+            seed=study.seed,
+        )
+        measurer.measure(planned, prefix)
+        wanted = {repetition.repetition_id for repetition in planned}
+        return [found for found in campaign.read_repetitions(prefix) if found.repetition_id in wanted]
+
+    choice = measured("choice", in_play, study.confirmation.choice_blocks)
+    chosen_id = choose(study, candidates, choice)
+    log.info("chosen from %d blocks: %s", study.confirmation.choice_blocks, chosen_id)
+    gain: list[Repetition] = []
+    if chosen_id != study.baseline_id():
+        finalists = [
+            candidate for candidate in in_play if candidate.is_baseline or candidate.configuration_id == chosen_id
+        ]
+        gain = measured("gain", finalists, study.confirmation.gain_blocks)
+    decision = decide(
+        study,
+        record_size_bytes,
+        chosen_id,
+        candidates,
+        choice_repetitions=choice,
+        gain_repetitions=gain,
+        rng=np.random.default_rng([study.seed, record_size_bytes]),
+    )
+    trials_key = keys.confirmation(record_size_bytes, "trials.parquet")
+    written = [
+        keys.confirmation(record_size_bytes, "candidates.parquet"),
+        campaign.write_table(trials_key, summarise_trials([*choice, *gain], study), TRIAL_COLUMNS),
+        campaign.write_record(keys.confirmation(record_size_bytes, "decision.json"), decision),
+    ]
+    testbed.cluster.delete_topic(testbed.topic)
+    counts = {"candidates": len(candidates), "repetitions": len(choice) + len(gain)}
+    return campaign.manifest("confirm", [prefix, *written], counts, [record_size_bytes])
+
+
+def _candidates(campaign: Campaign, record_size_bytes: int) -> pd.DataFrame:
+    """The points to be measured: those selected by an earlier try of this task, else newly selected ones."""
+    key = campaign.keys.confirmation(record_size_bytes, "candidates.parquet")
+    try:
+        return campaign.read_table(key, CANDIDATE_COLUMNS)
+    except ArtifactError:
+        front = campaign.read_table(campaign.keys.front(record_size_bytes), FRONT_COLUMNS)
+        trials = campaign.read_table(campaign.keys.trials(), TRIAL_COLUMNS)
+        candidates = select_candidates(
+            front,
+            trials[trials.record_size_bytes == record_size_bytes],
+            campaign.study,
+            campaign.study.confirmation.points,
+        )
+        campaign.write_table(key, candidates, CANDIDATE_COLUMNS)
+        return candidates

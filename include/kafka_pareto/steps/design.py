@@ -1,0 +1,65 @@
+"""Step `design`: freezes the study, computes the plan, and draws the Latin-hypercube design."""
+
+from __future__ import annotations
+
+import logging
+
+from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, Manifest
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.cluster import Cluster
+from kafka_pareto.design import design_table
+from kafka_pareto.errors import ArtifactError, BadInputError
+from kafka_pareto.planning import check_plan, describe_plan, plan_campaign
+from kafka_pareto.settings import Settings
+from kafka_pareto.store import Store
+from kafka_pareto.study import Study, dump_study, parse_study
+from kafka_pareto.testbed import target_of, topic_name
+
+log = logging.getLogger(__name__)
+
+
+def run(store: Store, study: Study, campaign_id: str, settings: Settings) -> Manifest:
+    """Starts the campaign, or goes on with one that was started with the same study.
+
+    Raises:
+        PlanError: If the campaign may not run as planned; nothing is frozen then.
+        ClusterError: If the cluster cannot be reached.
+        BadInputError: If the campaign exists and was started with another study.
+    """
+    keys = CampaignKeys(study.name, campaign_id)
+    known = _frozen_study(store, keys)
+    if known is not None and _without_consent(known) != _without_consent(study):
+        raise BadInputError(
+            f"campaign {keys.prefix} was started with other values of its study; "
+            "go on with the same ones, or start a new campaign"
+        )
+    campaign = Campaign(study, keys, store)
+    plan = plan_campaign(study)
+    log.info("%s", describe_plan(plan))
+    bootstrap_servers, client_config = target_of(study, settings)
+    with Cluster(bootstrap_servers, client_config, settings) as cluster:
+        description = cluster.describe()
+        log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
+        check_plan(plan, study, cluster.log_dirs(topic_name(keys, study.record_sizes_bytes[0])))
+    if known is None:
+        store.put(keys.frozen_study(), dump_study(study).encode())
+    design = design_table(study)
+    written = [
+        campaign.write_record(keys.plan(), plan),
+        campaign.write_table(keys.design(), design, DESIGN_COLUMNS),
+    ]
+    counts = {"configurations": int((~design.is_baseline).sum()), "repetitions_planned": plan.repetitions}
+    return campaign.manifest("design", [keys.frozen_study(), *written], counts)
+
+
+def _frozen_study(store: Store, keys: CampaignKeys) -> Study | None:
+    try:
+        return parse_study(store.get(keys.frozen_study()).decode(), keys.frozen_study())
+    except ArtifactError:
+        return None
+
+
+def _without_consent(study: Study) -> Study:
+    if study.cluster is None:
+        return study
+    return study.model_copy(update={"cluster": study.cluster.model_copy(update={"consent": False})})

@@ -1,0 +1,119 @@
+"""The testbed: the cluster, the load tool, the lease and the topic that a record size is measured with."""
+
+from __future__ import annotations
+
+import platform
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from kafka_pareto.artifacts import CampaignKeys, Fingerprint
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.cluster import Cluster, ClusterDescription
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.lease import ClusterLease
+from kafka_pareto.load import LoadTool, ProducerPerformance
+from kafka_pareto.settings import Settings
+from kafka_pareto.study import Study
+
+# As long as the longest campaign that may stand in front of this one; Airflow's pool lets it wait there, not here.
+_LEASE_WAIT_S = 120.0
+_SEGMENT_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """What measuring needs of the outside world."""
+
+    cluster: Cluster
+    load_tool: LoadTool
+    lease: ClusterLease
+    topic: str
+
+    __test__ = False  # the word is the field's; pytest would take it for a test class
+
+
+def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
+    """The bootstrap servers and the client configuration of the cluster that the study is about.
+
+    Raises:
+        BadInputError: If there is none, or the client configuration is not where it should be.
+    """
+    if study.cluster is None:
+        if not settings.bootstrap_servers:
+            raise BadInputError("no cluster: set KAFKA_PARETO_BOOTSTRAP_SERVERS, or name one for the campaign")
+        return settings.bootstrap_servers, None
+    if study.cluster.client_config is None:
+        return study.cluster.bootstrap_servers, None
+    path = settings.client_configs / study.cluster.client_config
+    if not path.is_file():
+        raise BadInputError(f"client_config: {study.cluster.client_config}: there is no such file in {path.parent}")
+    return study.cluster.bootstrap_servers, path
+
+
+def topic_name(keys: CampaignKeys, record_size_bytes: int) -> str:
+    """The topic of one record size; all of a study's topics share the prefix `kafka-pareto.<study>.`."""
+    return f"kafka-pareto.{keys.study}.{keys.campaign}.{record_size_bytes}"
+
+
+@contextmanager
+def open_testbed(campaign: Campaign, record_size_bytes: int, settings: Settings) -> Iterator[Testbed]:
+    """Opens the cluster, takes its lease, and creates the topic if it is not there.
+
+    Raises:
+        ClusterError: If the cluster cannot be reached or the topic may not be created.
+        LeaseHeldError: If another load runs on the cluster.
+    """
+    bootstrap_servers, client_config = target_of(campaign.study, settings)
+    topic = topic_name(campaign.keys, record_size_bytes)
+    workload = campaign.study.workload
+    with Cluster(bootstrap_servers, client_config, settings) as cluster:
+        description = cluster.describe()
+        with ClusterLease(campaign.store, description.cluster_id, _LEASE_WAIT_S) as lease:
+            cluster.create_topic(
+                topic,
+                workload.topic_partitions,
+                workload.replication_factor,
+                {
+                    "min.insync.replicas": str(workload.min_insync_replicas),
+                    # Deleted records leave the disk only in whole segments.
+                    "segment.bytes": str(_SEGMENT_BYTES),
+                    "file.delete.delay.ms": "1000",
+                },
+            )
+            campaign.write_record(
+                campaign.keys.fingerprint(record_size_bytes), _fingerprint(description, campaign.study, topic)
+            )
+            load_tool = ProducerPerformance(bootstrap_servers, client_config, settings)
+            yield Testbed(cluster, load_tool, lease, topic)
+
+
+def _fingerprint(description: ClusterDescription, study: Study, topic: str) -> Fingerprint:
+    own_addresses = {item.address for items in psutil.net_if_addrs().values() for item in items}
+    own_addresses |= {socket.gethostname(), "localhost"}
+    return Fingerprint(
+        kafka_version=description.kafka_version or "unknown",
+        cluster_id=description.cluster_id,
+        brokers=[f"{broker.host}:{broker.port}" for broker in description.brokers],
+        topic=topic,
+        topic_partitions=study.workload.topic_partitions,
+        replication_factor=study.workload.replication_factor,
+        min_insync_replicas=study.workload.min_insync_replicas,
+        client_host=socket.gethostname(),
+        client_cpu=_cpu_model(),
+        client_cores=psutil.cpu_count() or 0,
+        client_kernel=platform.release(),
+        load_and_brokers_share_a_machine=any(broker.host in own_addresses for broker in description.brokers),
+    )
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -1,0 +1,28 @@
+"""Step `confirm`: points of the front measured again on the real cluster, beside the baseline."""
+
+from __future__ import annotations
+
+import typer
+
+from kafka_pareto.artifacts import Manifest
+from kafka_pareto.settings import load_settings
+from kafka_pareto.steps import confirm
+from kafka_pareto.testbed import open_testbed
+from tasks.common import CampaignOption, ManifestOption, RecordSizeOption, StudyOption, open_campaign, run_step
+
+
+def main(
+    study: StudyOption, campaign: CampaignOption, record_size: RecordSizeOption, manifest: ManifestOption = None
+) -> None:
+    """Measures the chosen points in blocks with the baseline, and decides."""
+
+    def step() -> Manifest:
+        opened = open_campaign(study, campaign)
+        with open_testbed(opened, record_size, load_settings()) as testbed:
+            return confirm.run(opened, record_size, testbed)
+
+    run_step(step, manifest)
+
+
+if __name__ == "__main__":
+    typer.run(main)

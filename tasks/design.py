@@ -1,0 +1,75 @@
+"""Step `design`: freezes the study, says what the campaign will cost, and draws the Latin-hypercube design."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kafka_pareto.artifacts import Manifest
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.settings import load_settings
+from kafka_pareto.steps import design
+from kafka_pareto.store import open_store
+from kafka_pareto.study import ForeignCluster, load_named_study
+from tasks.common import CampaignOption, ManifestOption, StudyOption, check_campaign_id, run_step
+
+RecordSizesOption = Annotated[str | None, typer.Option(help="in bytes, instead of the study's: 1024,8192")]
+
+
+def main(
+    study: StudyOption,
+    campaign: CampaignOption,
+    record_sizes: RecordSizesOption = None,
+    seed: Annotated[int | None, typer.Option(help="instead of the study's seed")] = None,
+    repetitions: Annotated[int | None, typer.Option(help="instead of the study's repetitions")] = None,
+    bootstrap_servers: Annotated[str | None, typer.Option(help="an existing cluster: host:port,host:port")] = None,
+    client_config: Annotated[str | None, typer.Option(help="name of a client.properties in the installation")] = None,
+    ceiling_mib_s: Annotated[float | None, typer.Option(help="most that the load may send, in MiB/s")] = None,
+    ceiling_gib: Annotated[float | None, typer.Option(help="most that the campaign may send, in GiB")] = None,
+    consent: Annotated[bool, typer.Option("--consent", help="the plan was read and is agreed to")] = False,
+    manifest: ManifestOption = None,
+) -> None:
+    """Starts a campaign, or goes on with one that was started with the same study."""
+
+    def step() -> Manifest:
+        settings = load_settings()
+        cluster = None
+        if bootstrap_servers is not None:
+            cluster = _foreign_cluster(bootstrap_servers, client_config, ceiling_mib_s, ceiling_gib, consent)
+        adjusted = load_named_study(settings.studies, study).with_overrides(
+            _sizes(record_sizes), seed, repetitions, cluster
+        )
+        return design.run(open_store(settings), adjusted, check_campaign_id(campaign), settings)
+
+    run_step(step, manifest)
+
+
+def _sizes(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise BadInputError(f"record-sizes: {text!r}: must be whole numbers of bytes, like 1024,8192") from error
+
+
+def _foreign_cluster(
+    bootstrap_servers: str, client_config: str | None, mib_s: float | None, gib: float | None, consent: bool
+) -> ForeignCluster:
+    if mib_s is None or gib is None or mib_s <= 0 or gib <= 0:
+        raise BadInputError(
+            "a cluster that is not the embedded one needs a ceiling above zero for the load: "
+            "give both --ceiling-mib-s and --ceiling-gib"
+        )
+    return ForeignCluster(
+        bootstrap_servers=bootstrap_servers,
+        client_config=client_config,
+        ceiling_mib_s=mib_s,
+        ceiling_gib=gib,
+        consent=consent,
+    )
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,28 @@
+"""Step `measure`: every configuration of the design at one record size, on the real cluster."""
+
+from __future__ import annotations
+
+import typer
+
+from kafka_pareto.artifacts import Manifest
+from kafka_pareto.settings import load_settings
+from kafka_pareto.steps import measure
+from kafka_pareto.testbed import open_testbed
+from tasks.common import CampaignOption, ManifestOption, RecordSizeOption, StudyOption, open_campaign, run_step
+
+
+def main(
+    study: StudyOption, campaign: CampaignOption, record_size: RecordSizeOption, manifest: ManifestOption = None
+) -> None:
+    """Measures what the store does not hold yet."""
+
+    def step() -> Manifest:
+        opened = open_campaign(study, campaign)
+        with open_testbed(opened, record_size, load_settings()) as testbed:
+            return measure.run(opened, record_size, testbed)
+
+    run_step(step, manifest)
+
+
+if __name__ == "__main__":
+    typer.run(main)

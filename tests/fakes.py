@@ -1,0 +1,128 @@
+"""A seeded fake of the cluster and its load tool, so that the whole loop runs without Kafka.
+
+It stands behind the same doors as the real ones, prints what the real tool prints, and can be told to misbehave.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.cluster import Broker, Cluster, ClusterDescription, PartitionHealth, TopicHealth
+from kafka_pareto.lease import ClusterLease
+from kafka_pareto.load import LoadRequest, LoadResult
+from kafka_pareto.perf_output import parse_perf_output
+from kafka_pareto.producer_properties import resolved
+from kafka_pareto.settings import Settings
+from kafka_pareto.testbed import Testbed, topic_name
+
+
+class FakeCluster(Cluster):
+    """Topics as counters. `leaders` may be changed by a test to play a failing broker."""
+
+    def __init__(self) -> None:
+        super().__init__("fake:9092", None, Settings())
+        self.end_offsets: dict[str, int] = defaultdict(int)
+        self.deletions: list[str] = []
+        self.leaders: list[int | None] = [1, 2, 3]
+        self.in_sync = 3
+
+    def __enter__(self) -> FakeCluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def describe(self) -> ClusterDescription:
+        brokers = tuple(Broker(id=n, host="fake", port=9092, rack=None) for n in (1, 2, 3))
+        return ClusterDescription(
+            cluster_id="fake", brokers=brokers, controller_id=1, kafka_version="4.3", metadata_version="4.3-IV0"
+        )
+
+    def create_topic(self, topic: str, *_: object) -> str:
+        return "existed" if topic in self.end_offsets else "created"
+
+    def delete_topic(self, topic: str) -> str:
+        return "deleted" if self.end_offsets.pop(topic, None) is not None else "absent"
+
+    def topic_health(self, topic: str) -> TopicHealth:
+        partitions = tuple(
+            PartitionHealth(partition=at, leader_id=leader, replicas=3, in_sync_replicas=self.in_sync)
+            for at, leader in enumerate(self.leaders)
+        )
+        return TopicHealth(topic=topic, partitions=partitions, min_insync_replicas=2)
+
+    def end_offset(self, topic: str) -> int:
+        return self.end_offsets[topic]
+
+    def delete_records(self, topic: str) -> None:
+        self.deletions.append(topic)
+
+    def log_dirs(self, topic: str) -> tuple[()]:  # noqa: ARG002
+        return ()
+
+    def wait_for_end_offset_growth(self, topic: str, before: int, expected: int, deadline_s: float) -> int:  # noqa: ARG002
+        return self.end_offsets[topic] - before
+
+
+class FakeLoadTool:
+    """A smooth response surface with seeded noise; `before_run` may raise, or spoil the cluster."""
+
+    def __init__(self, cluster: FakeCluster, seed: int = 1) -> None:
+        self._cluster = cluster
+        self._seed = seed
+        self.requests: list[LoadRequest] = []
+        self.before_run: Callable[[LoadRequest], None] = lambda _: None
+        self.lost_records = 0
+
+    def run(self, request: LoadRequest, stop_reason: Callable[[], str | None] | None = None) -> LoadResult:
+        self.requests.append(request)
+        self.before_run(request)
+        if stop_reason:
+            stop_reason()
+        rng = np.random.default_rng([self._seed, len(self.requests)])
+        text = _printed(request, rng)
+        self._cluster.end_offsets[request.topic] += request.records - self.lost_records
+        return LoadResult(parse_perf_output(text), wall_s=0.9, client_cpu_s=1.2, errors="")
+
+
+@contextmanager
+def fake_testbed(campaign: Campaign, record_size_bytes: int, seed: int = 1) -> Iterator[Testbed]:
+    """A testbed whose cluster and load tool are fakes; lease and store are the real ones."""
+    cluster = FakeCluster()
+    with ClusterLease(campaign.store, "fake", wait_s=1.0) as lease:
+        topic = topic_name(campaign.keys, record_size_bytes)
+        yield Testbed(cluster, FakeLoadTool(cluster, seed), lease, topic)
+
+
+def settings_with_folder_store(folder: Path) -> Settings:
+    """Settings that keep artifacts in a folder and name no server."""
+    return Settings(store_folder=folder)
+
+
+def _printed(request: LoadRequest, rng: np.random.Generator) -> str:
+    known = resolved(request.properties)
+    records_per_batch = max(int(known["batch.size"]) / request.record_size_bytes, 0.5)
+    ratio = {"none": 1.0, "gzip": 0.75, "snappy": 1.1, "lz4": 1.2, "zstd": 1.15}[str(known["compression.type"])]
+    acks = {"0": 1.3, "1": 1.15, "all": 1.0}[str(known["acks"])]
+    pace = 2000.0 * acks * ratio * min(records_per_batch, 16.0) ** 0.4 / (1 + int(known["linger.ms"]) / 400)
+    pace *= rng.lognormal(0.0, 0.05)
+    p95 = max(round(2e5 / pace * rng.lognormal(0.0, 0.1)), 1)
+    mib_s = pace * request.record_size_bytes / (1 << 20)
+
+    def line(records: int, words: str) -> str:
+        return (
+            f"{records} {words}records sent, {pace:.6f} records/sec ({mib_s:.2f} MB/sec), {p95 * 0.6:.2f} ms avg "
+            f"latency, {p95 * 1.5:.2f} ms max latency, {p95 // 2} ms 50th, {p95} ms 95th, {p95 + 1} ms 99th, "
+            f"{p95 + 2} ms 99.9th."
+        )
+
+    lines = [line(request.records, "")]
+    if request.warmup_records:
+        lines.append(line(request.records - request.warmup_records, "steady state "))
+    return "\n".join(lines) + "\n"

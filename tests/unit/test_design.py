@@ -1,0 +1,94 @@
+"""The Latin-hypercube design: different, feasible, balanced, and the same for the same seed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import yaml
+
+from kafka_pareto.design import design_table, latin_hypercube
+from kafka_pareto.errors import StudyError
+from kafka_pareto.factors import configuration_id, satisfies
+from kafka_pareto.study import Study, load_study, parse_study
+from tests.recorded import STUDIES, paper_study
+
+pytestmark = pytest.mark.fast
+
+
+def altered(name: str, **changes: object) -> Study:
+    content = yaml.safe_load((STUDIES / f"{name}.yaml").read_text())
+    return parse_study(yaml.safe_dump(content | changes), f"{name} (altered)")
+
+
+def test_paper_draws_60_different_configurations_for_each_of_five_record_sizes_beside_the_baseline():
+    table = design_table(paper_study())
+
+    assert len(table) == 5 * 61
+    assert table.groupby("record_size_bytes").configuration_id.nunique().tolist() == [61] * 5
+    assert table[table.is_baseline].groupby("record_size_bytes").size().tolist() == [1] * 5
+
+
+def test_paper_is_not_filtered_by_its_constraint():
+    table = design_table(paper_study())
+
+    below = table[(table.record_size_bytes == 65636) & (table["batch.size"] < 65636) & ~table.is_baseline]
+    assert len(below) > 20
+    assert not below.feasible.any()
+
+
+@pytest.mark.parametrize("name", ["quick", "steady"])
+def test_a_feasible_design_breaks_no_constraint(name: str):
+    study = load_study(STUDIES / f"{name}.yaml")
+    table = design_table(study)
+
+    assert table[~table.is_baseline].feasible.all()
+
+
+def test_marginals_stay_balanced_within_the_feasible_space():
+    study = altered("paper", design={"configurations": 60, "feasible": True})
+    rng = np.random.default_rng(3)
+    drawn = latin_hypercube(study, 16383, rng)
+
+    sizes = Counter(configuration["batch.size"] for configuration in drawn)
+    assert set(sizes) == {16384, 32768, 65536, 131072, 262144}
+    assert max(sizes.values()) - min(sizes.values()) <= 2
+    codecs = Counter(configuration["compression.type"] for configuration in drawn)
+    assert max(codecs.values()) - min(codecs.values()) <= 2
+
+
+def test_a_constraint_between_two_factors_holds_and_keeps_the_marginals_of_ranges():
+    factors = {
+        "batch.size": {"type": "integer", "low": 16384, "high": 4194304, "scale": "log"},
+        "buffer.memory": {"type": "integer", "low": 1048576, "high": 134217728, "scale": "log"},
+    }
+    study = altered(
+        "quick",
+        factors=factors,
+        constraints=["batch.size <= buffer.memory", "batch.size >= record.size"],
+        design={"configurations": 40, "feasible": True},
+    )
+    drawn = latin_hypercube(study, 65636, np.random.default_rng(5))
+
+    assert all(satisfies(study.parsed_constraints(), configuration, 65636) for configuration in drawn)
+    assert len({configuration_id(configuration) for configuration in drawn}) == 40
+    above_the_middle = sum(configuration["buffer.memory"] > 11863283 for configuration in drawn)
+    assert 18 <= above_the_middle <= 22
+
+
+def test_the_same_seed_gives_the_same_design_whatever_other_record_sizes_there_are():
+    both = design_table(altered("quick", record_sizes_bytes=[1024, 8192]))
+    alone = design_table(altered("quick", record_sizes_bytes=[8192]))
+
+    assert both[both.record_size_bytes == 8192].reset_index(drop=True).equals(alone)
+    other = design_table(altered("quick", record_sizes_bytes=[8192], seed=43))
+    assert not other.equals(alone)
+
+
+def test_more_configurations_than_the_space_holds_are_refused_by_name():
+    factors = {"linger.ms": {"type": "integer", "levels": [0, 5, 10]}}
+    study = altered("quick", factors=factors, constraints=[], design={"configurations": 3, "feasible": True})
+
+    with pytest.raises(StudyError, match=r"design\.configurations: 3: there are not as many different"):
+        design_table(study)

@@ -174,6 +174,38 @@ class Sizing(Record):
     throughput_limit_records_s: float | None
 
 
+class ExpectationResult(BaseModel):
+    """What one expectation of the validation came to, over the whole campaign."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    suite: str
+    name: str
+    column: str | None
+    severity: Literal["critical", "warning"]
+    reason: str
+    success: bool
+    failed_rows: int
+    observed: str
+
+
+class ValidationSummary(Record):
+    """What the validation found; `lost_fraction` is of rejected and failed repetitions among all that are stored."""
+
+    passed: bool
+    repetitions_planned: int
+    repetitions_stored: int
+    repetitions_accepted: int
+    repetitions_rejected: int
+    repetitions_failed: int
+    repetitions_lost_records: int
+    repetitions_missing: int
+    lost_fraction: float
+    tolerated_fraction: float
+    problems: list[str]
+    expectations: list[ExpectationResult]
+
+
 class Manifest(Record):
     """What a step says when it ends: keys and counts, in one line; it alone travels between tasks."""
 

@@ -1,0 +1,103 @@
+# kafka-pareto: `make help` says what each target does.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help run up down status clean test test-fast lint setup lock preflight preflight-start
+
+TOOLS := $(CURDIR)/.state
+STAMPS := .state/stamps
+PYTHON := .state/venv/bin/python
+UV := .state/venv/bin/uv
+MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
+# A minio on the PATH is used as it is; else it is built.
+MINIO := $(if $(shell command -v minio 2>/dev/null),,$(STAMPS)/minio-$(MINIO_VERSION))
+STACK := $(PYTHON) -m kafka_pareto_embedded
+
+export PYTHONPATH := $(CURDIR)/include:$(CURDIR)
+export KAFKA_PARETO_STATE ?= $(TOOLS)
+
+# Options of `run`: handed over by the environment, so that no shell reads them.
+run: export KAFKA_PARETO_RUN_STUDY = $(STUDY)
+run: export KAFKA_PARETO_RUN_CAMPAIGN = $(CAMPAIGN)
+run: export KAFKA_PARETO_RUN_RECORD_SIZES = $(RECORD_SIZES)
+run: export KAFKA_PARETO_RUN_SEED = $(SEED)
+run: export KAFKA_PARETO_RUN_REPETITIONS = $(REPETITIONS)
+run: export KAFKA_PARETO_RUN_KAFKA = $(KAFKA)
+run: export KAFKA_PARETO_RUN_KAFKA_CONFIG = $(KAFKA_CONFIG)
+run: export KAFKA_PARETO_RUN_CEILING_MIB_S = $(CEILING_MIB_S)
+run: export KAFKA_PARETO_RUN_CEILING_GIB = $(CEILING_GIB)
+run: export KAFKA_PARETO_RUN_CONSENT = $(CONSENT)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@printf '%s\n' '' 'Options of run: STUDY=quick|steady|paper  CAMPAIGN=<id> goes on with an interrupted one' \
+	  '  RECORD_SIZES=1024,8192  SEED=42  REPETITIONS=10' \
+	  '  an existing cluster: KAFKA=host:9092,… KAFKA_CONFIG=client.properties CEILING_MIB_S=… CEILING_GIB=… CONSENT=yes' \
+	  'State: KAFKA_PARETO_STATE=<folder> (default .state)' \
+	  'Ports: KAFKA_PARETO_AIRFLOW_PORT=8080 KAFKA_PARETO_MLFLOW_PORT=5000 KAFKA_PARETO_MINIO_PORT=9000' \
+	  '  KAFKA_PARETO_KAFKA_PORTS=19092,19093,19094 KAFKA_PARETO_KAFKA_CONTROLLER_PORTS=19192,19193,19194'
+
+run: preflight-start setup ## the main job: stack up, tune, print the decision cards (options below)
+	@$(STACK) run
+
+up: preflight-start setup ## start the embedded stack and wait until it is ready
+	@$(STACK) up
+
+down: ## stop the stack; its data stays
+	@if [ -x $(PYTHON) ]; then $(STACK) down; fi
+
+status: ## what runs where
+	@if [ -x $(PYTHON) ]; then $(STACK) status; else echo 'The stack is down: nothing is set up yet.'; fi
+
+clean: ## stop the stack and remove all state and installed tools
+	@if [ -x $(PYTHON) ]; then $(STACK) clean; fi
+	@if [ "$$KAFKA_PARETO_STATE" = '$(TOOLS)' ]; then rm -rf .state; fi
+
+test: setup lint ## set-up, linters, type checks, then every test: the fast ones first
+	$(PYTHON) -m pytest
+
+test-fast: setup ## the tests that need no server, under two minutes
+	$(PYTHON) -m pytest -m fast
+
+lint: setup ## ruff and mypy
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
+
+lock: setup ## resolve the dependencies of pyproject.toml anew into requirements.txt, with hashes
+	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes -o requirements.txt
+
+setup: preflight $(STAMPS)/python $(STAMPS)/kafka $(MINIO) ## install what is missing into .state
+
+preflight:
+	@python3 -B -m kafka_pareto_embedded.preflight
+
+preflight-start:
+	@python3 -B -m kafka_pareto_embedded.preflight --start
+
+$(STAMPS)/python: requirements.txt | preflight
+	@echo 'Installing the Python environment (about a minute) …'
+	@mkdir -p $(STAMPS)
+	@python3 -m venv .state/venv
+	@awk '/^uv==/ {found = 1} found {print} found && !/\\$$/ {exit}' requirements.txt > .state/uv-requirement.txt
+	@$(PYTHON) -m pip install --quiet --require-hashes -r .state/uv-requirement.txt || \
+	  { echo 'error: uv could not be downloaded; check the network or the settings of pip, then run make again' >&2; exit 1; }
+	@$(UV) pip sync --quiet --python $(PYTHON) --require-hashes --compile-bytecode requirements.txt || \
+	  { echo 'error: the packages could not be installed; check the network, then run make again' >&2; exit 1; }
+	@touch $@
+
+$(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src -type f 2>/dev/null) | preflight
+	@echo 'Fetching Kafka from Maven Central and compiling its helper (under a minute) …'
+	@mkdir -p $(STAMPS)
+	@mvn -q -B -f include/kafka/pom.xml package -DstateDir='$(TOOLS)/kafka' || \
+	  { echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
+	@touch $@
+
+$(STAMPS)/minio-$(MINIO_VERSION): | preflight
+	@echo 'Building MinIO from its source, once (about 3 minutes) …'
+	@mkdir -p $(STAMPS)
+	@GOBIN='$(TOOLS)/bin' CGO_ENABLED=0 go install github.com/minio/minio@$(MINIO_VERSION) || \
+	  { echo 'error: MinIO could not be built; check the network or GOPROXY, or put a minio binary on the PATH' >&2; exit 1; }
+	@touch $@

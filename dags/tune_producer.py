@@ -1,0 +1,130 @@
+"""# Tune a Kafka producer
+
+Measures producer settings on the cluster itself, learns how they act, searches for the best ones, measures those
+again beside the settings in use, and hands over a decision card with a `producer.properties` per record size.
+
+**Inputs**: a study (`include/studies/*.yaml`) and the parameters of the trigger form; an empty field leaves the study
+as it is. Naming the campaign of an earlier run goes on with it: what it has measured is not measured again.
+
+**Outputs**, in the store under `<study>/<campaign>/`: the frozen `study.yaml`, `round=00/01_design.parquet` …
+`05_front/`, `06_confirmation/` and `07_report/` (cards, `producer.properties`, figures, one HTML page); in MLflow one
+run per campaign.
+
+## When a task fails
+The last lines of its log say what is wrong and what to do. A task that says `error: …` and is not retried was given
+something that cannot be used; the others have been retried already. After mending the cause, clear the failed task
+(its downstream tasks go with it), or trigger a run with the same campaign. Nothing that was measured is lost.
+
+| task | what to look at |
+|---|---|
+| design | the study, the parameters, the plan that does not fit, the consent that a cluster of your own needs |
+| measure | brokers and topic; it goes on after the last repetition in the store |
+| validate | the Data Docs under `03_validation/`: which rows were set aside, and why; mend it, start a new campaign |
+| train | the MLflow server; the trials under `03_trials.parquet` |
+| optimize | the study's constraints and search; the surrogates |
+| confirm | as measure |
+| report | the store; everything that it needs has been measured |
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from airflow.sdk import DAG
+
+from kafka_pareto_airflow.parameters import CAMPAIGN_ARGUMENTS, DESIGN_ARGUMENTS, tune_parameters
+from kafka_pareto_airflow.step_operator import StepOperator
+
+OWNER = "kafka-pareto"
+CLUSTER_POOL = "kafka_cluster"  # one slot: one load at a time
+RECORD_SIZE_LABEL = "{{ task.record_size_bytes }} B"
+
+
+def rule(retries: int, after: timedelta, timeout: timedelta) -> dict[str, Any]:
+    return {"retries": retries, "retry_delay": after, "execution_timeout": timeout}
+
+
+RULES = {
+    # The store or a broker may be just starting.
+    "design": rule(retries=2, after=timedelta(seconds=10), timeout=timedelta(minutes=10)),
+    # A broker may die and come back; a retry measures only what is missing.
+    "measure": rule(retries=3, after=timedelta(seconds=20), timeout=timedelta(hours=12)),
+    # A gate that is asked again must not answer otherwise.
+    "validate": rule(retries=0, after=timedelta(0), timeout=timedelta(minutes=30)),
+    # The MLflow server or the store may be restarting.
+    "train": rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(hours=1)),
+    "optimize": rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(hours=1)),
+    # As measure.
+    "confirm": rule(retries=3, after=timedelta(seconds=20), timeout=timedelta(hours=12)),
+    # The MLflow server or the store may be restarting.
+    "report": rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
+}
+
+with DAG(
+    dag_id="tune_producer",
+    description="Finds the best producer settings for a Kafka cluster, measured on the cluster itself.",
+    doc_md=__doc__,
+    schedule=None,
+    catchup=False,
+    max_active_runs=1,  # a campaign that trains would disturb the one that measures
+    tags=["kafka", "tuning"],
+    default_args={"owner": OWNER},
+    params=tune_parameters(),
+):
+    design = StepOperator(
+        task_id="design",
+        step="design",
+        arguments=DESIGN_ARGUMENTS,
+        doc_md="Freezes the study, draws the configurations to measure, and checks that the campaign fits.",
+        **RULES["design"],
+    )
+    measure = StepOperator.partial(
+        task_id="measure",
+        step="measure",
+        arguments=CAMPAIGN_ARGUMENTS,
+        pool=CLUSTER_POOL,
+        map_index_template=RECORD_SIZE_LABEL,
+        doc_md="Measures every configuration on the cluster, repetition by repetition, for one record size.",
+        **RULES["measure"],
+    ).expand(record_size_bytes=design.output)
+    validate = StepOperator(
+        task_id="validate",
+        step="validate",
+        arguments=CAMPAIGN_ARGUMENTS,
+        doc_md="Checks the measurements, sets bad rows aside, and stops the campaign when too many are bad.",
+        **RULES["validate"],
+    )
+    train = StepOperator(
+        task_id="train",
+        step="train",
+        arguments=CAMPAIGN_ARGUMENTS,
+        doc_md="Trains one surrogate model per objective, tracked in MLflow.",
+        **RULES["train"],
+    )
+    optimize = StepOperator.partial(
+        task_id="optimize",
+        step="optimize",
+        arguments=CAMPAIGN_ARGUMENTS,
+        map_index_template=RECORD_SIZE_LABEL,
+        doc_md="Searches the surrogates for the non-dominated configurations of one record size.",
+        **RULES["optimize"],
+    ).expand(record_size_bytes=train.output)
+    confirm = StepOperator.partial(
+        task_id="confirm",
+        step="confirm",
+        arguments=CAMPAIGN_ARGUMENTS,
+        pool=CLUSTER_POOL,
+        map_index_template=RECORD_SIZE_LABEL,
+        doc_md="Measures points of the front and the baseline again, in blocks, and decides.",
+        **RULES["confirm"],
+    ).expand(record_size_bytes=optimize.output)
+    report = StepOperator(
+        task_id="report",
+        step="report",
+        arguments=CAMPAIGN_ARGUMENTS,
+        doc_md="Writes the decision cards, the producer.properties, the figures and the page.",
+        **RULES["report"],
+    )
+
+    design >> measure >> validate >> train >> optimize >> confirm >> report

@@ -1,0 +1,278 @@
+package io.kafkapareto;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.io.Reader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.apache.kafka.clients.admin.AbstractOptions;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.CreateTopicsOptions;
+import org.apache.kafka.clients.admin.DeleteRecordsOptions;
+import org.apache.kafka.clients.admin.DeleteTopicsOptions;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
+import org.apache.kafka.clients.admin.DescribeConfigsOptions;
+import org.apache.kafka.clients.admin.DescribeFeaturesOptions;
+import org.apache.kafka.clients.admin.DescribeLogDirsOptions;
+import org.apache.kafka.clients.admin.DescribeMetadataQuorumOptions;
+import org.apache.kafka.clients.admin.DescribeTopicsOptions;
+import org.apache.kafka.clients.admin.ListOffsetsOptions;
+import org.apache.kafka.clients.admin.LogDirDescription;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.RecordsToDelete;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.KafkaFuture;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionInfo;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.TopicExistsException;
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.server.common.MetadataVersion;
+
+/**
+ * Kafka's AdminClient behind a pipe: one JSON request per line on stdin, one JSON answer per line on stdout.
+ *
+ * <p>A request is {@code {"id", "operation", "timeout_ms", ...}}, an answer {@code {"id", "ok"}} or
+ * {@code {"id", "error": {"type", "message"}}}. The first request is {@code connect}. The process ends with its stdin.
+ */
+public final class ClusterAdmin implements AutoCloseable {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String METADATA_VERSION = "metadata.version";
+
+    private Admin admin;
+
+    public static void main(String[] arguments) throws IOException {
+        PrintStream answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+        BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        try (ClusterAdmin helper = new ClusterAdmin()) {
+            for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+                answers.println(JSON.writeValueAsString(helper.answer(JSON.readTree(line))));
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        if (admin != null) {
+            admin.close(Duration.ZERO);
+        }
+    }
+
+    private ObjectNode answer(JsonNode request) throws JsonProcessingException {
+        ObjectNode answer = JSON.createObjectNode().put("id", request.get("id").asLong());
+        try {
+            answer.set("ok", JSON.valueToTree(perform(request)));
+        } catch (Exception failure) {
+            Throwable cause = failure instanceof ExecutionException ? failure.getCause() : failure;
+            answer.putObject("error").put("type", cause.getClass().getSimpleName()).put("message", messagesOf(cause));
+        }
+        return answer;
+    }
+
+    private Object perform(JsonNode request) throws Exception {
+        return switch (request.get("operation").asText()) {
+            case "connect" -> connect(request);
+            case "describe_cluster" -> describeCluster(request);
+            case "create_topic" -> createTopic(request);
+            case "delete_topic" -> deleteTopic(request);
+            case "topic_health" -> topicHealth(request);
+            case "topic_configs" -> topicConfigs(request);
+            case "end_offsets" -> endOffsets(request);
+            case "delete_records" -> deleteRecords(request);
+            case "log_dirs" -> logDirs(request);
+            default -> throw new IllegalArgumentException("unknown operation " + request.get("operation"));
+        };
+    }
+
+    private Object connect(JsonNode request) throws IOException {
+        Properties properties = new Properties();
+        if (request.hasNonNull("client_config")) {
+            try (Reader file = Files.newBufferedReader(Path.of(request.get("client_config").asText()))) {
+                properties.load(file);
+            }
+        }
+        properties.put(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, request.get("bootstrap_servers").asText());
+        admin = Admin.create(properties);
+        return Map.of();
+    }
+
+    private Object describeCluster(JsonNode request) throws Exception {
+        var cluster = admin.describeCluster(within(new DescribeClusterOptions(), request));
+        ObjectNode found = JSON.createObjectNode().put("cluster_id", cluster.clusterId().get());
+        ArrayNode brokers = found.putArray("brokers");
+        for (Node node : cluster.nodes().get()) {
+            brokers.addObject().put("id", node.id()).put("host", node.host()).put("port", node.port())
+                    .put("rack", node.rack());
+        }
+        var features = admin.describeFeatures(within(new DescribeFeaturesOptions(), request)).featureMetadata().get();
+        var finalized = features.finalizedFeatures().get(METADATA_VERSION);
+        var supported = features.supportedFeatures().get(METADATA_VERSION);
+        found.put("metadata_version", finalized == null ? null
+                : named(finalized.maxVersionLevel(), MetadataVersion::version));
+        found.put("kafka_version", supported == null ? null
+                : named(supported.maxVersion(), MetadataVersion::shortVersion));
+        return found.put("controller_id", controllerId(request));
+    }
+
+    /** The metadata quorum's leader, or null where this user may not ask for it. */
+    private Integer controllerId(JsonNode request) throws InterruptedException {
+        try {
+            return admin.describeMetadataQuorum(within(new DescribeMetadataQuorumOptions(), request))
+                    .quorumInfo().get().leaderId();
+        } catch (ExecutionException refused) {
+            return null;
+        }
+    }
+
+    private static String named(short level, Function<MetadataVersion, String> name) {
+        try {
+            return name.apply(MetadataVersion.fromFeatureLevel(level));
+        } catch (IllegalArgumentException newerThanThisClient) {
+            return "level " + level;
+        }
+    }
+
+    private Object createTopic(JsonNode request) throws Exception {
+        Map<String, String> configs = new HashMap<>();
+        request.get("configs").fields().forEachRemaining(entry -> configs.put(entry.getKey(), entry.getValue().asText()));
+        NewTopic topic = new NewTopic(topicOf(request), request.get("partitions").asInt(),
+                (short) request.get("replication_factor").asInt()).configs(configs);
+        try {
+            admin.createTopics(List.of(topic), within(new CreateTopicsOptions(), request)).all().get();
+            return "created";
+        } catch (ExecutionException failure) {
+            if (failure.getCause() instanceof TopicExistsException) {
+                return "existed";
+            }
+            throw failure;
+        }
+    }
+
+    private Object deleteTopic(JsonNode request) throws Exception {
+        try {
+            admin.deleteTopics(List.of(topicOf(request)), within(new DeleteTopicsOptions(), request)).all().get();
+            return "deleted";
+        } catch (ExecutionException failure) {
+            if (failure.getCause() instanceof UnknownTopicOrPartitionException) {
+                return "absent";
+            }
+            throw failure;
+        }
+    }
+
+    private Object topicHealth(JsonNode request) throws Exception {
+        ArrayNode partitions = JSON.createArrayNode();
+        for (TopicPartitionInfo partition : describeTopic(request).partitions()) {
+            boolean leaderless = partition.leader() == null || partition.leader().isEmpty();
+            partitions.addObject().put("partition", partition.partition())
+                    .put("leader_id", leaderless ? null : partition.leader().id())
+                    .put("replicas", partition.replicas().size())
+                    .put("in_sync_replicas", partition.isr().size());
+        }
+        ObjectNode found = JSON.createObjectNode().put("topic", topicOf(request));
+        found.set("partitions", partitions);
+        return found.put("min_insync_replicas", Integer.parseInt(configsOf(request).get("min.insync.replicas")));
+    }
+
+    private Object topicConfigs(JsonNode request) throws Exception {
+        return configsOf(request);
+    }
+
+    private Object endOffsets(JsonNode request) throws Exception {
+        var latest = each(partitionsOf(request), OffsetSpec.latest());
+        var offsets = admin.listOffsets(latest, within(new ListOffsetsOptions(), request)).all().get();
+        return offsets.values().stream().mapToLong(found -> found.offset()).sum();
+    }
+
+    /** Deletes up to the high watermark; answers how many offsets lie before what remains, over all partitions. */
+    private Object deleteRecords(JsonNode request) throws Exception {
+        var upToHighWatermark = each(partitionsOf(request), RecordsToDelete.beforeOffset(-1));
+        var deleted = admin.deleteRecords(upToHighWatermark, within(new DeleteRecordsOptions(), request));
+        deleted.all().get();
+        long lowWatermarks = 0;
+        for (var partition : deleted.lowWatermarks().values()) {
+            lowWatermarks += partition.get().lowWatermark();
+        }
+        return lowWatermarks;
+    }
+
+    private Object logDirs(JsonNode request) throws Exception {
+        var nodes = admin.describeCluster(within(new DescribeClusterOptions(), request)).nodes().get();
+        List<Integer> brokers = nodes.stream().map(Node::id).toList();
+        ArrayNode found = JSON.createArrayNode();
+        var answers = admin.describeLogDirs(brokers, within(new DescribeLogDirsOptions(), request)).descriptions();
+        for (Map.Entry<Integer, KafkaFuture<Map<String, LogDirDescription>>> broker : answers.entrySet()) {
+            for (Map.Entry<String, LogDirDescription> dir : broker.getValue().get().entrySet()) {
+                LogDirDescription described = dir.getValue();
+                ObjectNode entry = found.addObject().put("broker_id", broker.getKey()).put("path", dir.getKey());
+                described.totalBytes().ifPresent(bytes -> entry.put("total_bytes", bytes));
+                described.usableBytes().ifPresent(bytes -> entry.put("usable_bytes", bytes));
+                entry.put("topic_bytes", described.replicaInfos().entrySet().stream()
+                        .filter(replica -> replica.getKey().topic().equals(topicOf(request)))
+                        .mapToLong(replica -> replica.getValue().size()).sum());
+                entry.put("error", described.error() == null ? null : messagesOf(described.error()));
+            }
+        }
+        return found;
+    }
+
+    private TopicDescription describeTopic(JsonNode request) throws Exception {
+        String topic = topicOf(request);
+        return admin.describeTopics(List.of(topic), within(new DescribeTopicsOptions(), request)).allTopicNames().get()
+                .get(topic);
+    }
+
+    private List<TopicPartition> partitionsOf(JsonNode request) throws Exception {
+        return describeTopic(request).partitions().stream()
+                .map(partition -> new TopicPartition(topicOf(request), partition.partition())).toList();
+    }
+
+    private Map<String, String> configsOf(JsonNode request) throws Exception {
+        ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, topicOf(request));
+        var configs = admin.describeConfigs(List.of(topic), within(new DescribeConfigsOptions(), request)).all().get();
+        return configs.get(topic).entries().stream().filter(entry -> entry.value() != null)
+                .collect(Collectors.toMap(entry -> entry.name(), entry -> entry.value()));
+    }
+
+    private static <V> Map<TopicPartition, V> each(List<TopicPartition> partitions, V value) {
+        return partitions.stream().collect(Collectors.toMap(Function.identity(), partition -> value));
+    }
+
+    private static String topicOf(JsonNode request) {
+        return request.get("topic").asText();
+    }
+
+    private static <T extends AbstractOptions<T>> T within(T options, JsonNode request) {
+        return options.timeoutMs(request.get("timeout_ms").asInt());
+    }
+
+    /** The failure's message and its causes', since Kafka often hides the reason below "Failed to create ...". */
+    private static String messagesOf(Throwable failure) {
+        StringBuilder messages = new StringBuilder(String.valueOf(failure.getMessage()));
+        for (Throwable cause = failure.getCause(); cause != null; cause = cause.getCause()) {
+            if (cause.getMessage() != null && messages.indexOf(cause.getMessage()) < 0) {
+                messages.append(": ").append(cause.getMessage());
+            }
+        }
+        return messages.toString();
+    }
+}

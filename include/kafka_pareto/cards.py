@@ -1,0 +1,227 @@
+"""Decision cards as plain text, and the `producer.properties` that goes with each. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from kafka_pareto.artifacts import Record
+from kafka_pareto.decision import Decision, Verdict
+from kafka_pareto.gains import LABELS, Gain
+from kafka_pareto.producer_properties import DEFAULTS, Durability, PropertyValue
+from kafka_pareto.study import Objective
+
+WIDTH = 100
+
+Row: TypeAlias = tuple[str, ...]
+
+HEADLINES: dict[Verdict, str] = {
+    "recommended": "CHANGE RECOMMENDED",
+    "keep_baseline_no_gain": "KEEP YOUR SETTINGS: no gain shown",
+    "keep_baseline_not_enough_evidence": "KEEP YOUR SETTINGS: not enough evidence",
+    "keep_baseline_lost_records": "KEEP YOUR SETTINGS: the pick lost records",
+}
+
+PROMISES: dict[str, str] = {
+    Durability.acks_0.name: "none: acks=0, nobody confirms a record",
+    Durability.acks_1.name: "leader only: acks=1, a record dies with its leader",
+    Durability.acks_all.name: "in-sync replicas: acks=all, duplicates possible",
+    Durability.acks_all_idempotent.name: "in-sync replicas, no duplicates: acks=all, idempotent",
+}
+
+_UNITS: dict[Objective, str] = {
+    "p95_latency_ms": " ms",
+    "throughput_mib_s": " MiB/s",
+    "latency_cv": "",
+    "throughput_cv": "",
+}
+
+
+class Cards(Record):
+    """All decisions of a campaign, with Holm's adjustment over all record sizes."""
+
+    study: str
+    campaign: str
+    cards: list[Decision]
+
+
+def cards_text(cards: Cards) -> str:
+    """All cards, ASCII, at most `WIDTH` columns; what the main job prints."""
+    return "\n".join(card_text(decision, cards.campaign) for decision in cards.cards)
+
+
+def card_text(decision: Decision, campaign: str) -> str:
+    """One card: verdict, settings, gains, what was given up, durability, evidence."""
+    title = f"{decision.record_size_bytes:,} B records"
+    headline = HEADLINES[decision.verdict]
+    lines = ["=" * WIDTH, f"{title}{headline:>{WIDTH - len(title)}}", "=" * WIDTH]
+    lines += [line for reason in decision.reasons for line in _wrapped("Why", reason)]
+    lines += [line for warning in warnings_of(decision) for line in _wrapped("WARNING", warning)]
+    lines += ["", *_table(settings_rows(decision)), ""]
+    if decision.gains:
+        lines += [*_table(gain_rows(decision)), ""]
+    lines += [
+        line
+        for sentence in decision.given_up or ["nothing was shown to be worse"]
+        for line in _wrapped("Given up", sentence)
+    ]
+    lines += _wrapped("Evidence", evidence_of(decision, campaign))
+    lines += [line for note in notes_of(decision) for line in _wrapped("Note", note)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def settings_rows(decision: Decision) -> list[Row]:
+    """Header and rows of the settings: the pick beside the baseline, `*` where they differ."""
+    baseline, pick = decision.baseline_properties, decision.tentative_properties
+    names = sorted({*baseline, *(pick or {})})
+    if pick is None:
+        kept = [(name, shown(name, baseline)) for name in names]
+        return [("Settings", "in use (keep)"), *kept, ("durability", decision.baseline_durability)]
+    rows: list[Row] = [("Settings", "recommended" if decision.recommended else "tentative only", "in use", "")]
+    for name in names:
+        new, old = shown(name, pick), shown(name, baseline)
+        rows.append((name, new, old, "*" if new != old else ""))
+    weaker = "WEAKER" if decision.weaker_than_baseline else ""
+    return [*rows, ("durability", decision.tentative_durability or "", decision.baseline_durability, weaker)]
+
+
+def gain_rows(decision: Decision) -> list[Row]:
+    """Header and one row per objective: both values, the change with its 95 % interval, and what that shows."""
+    pick = "recommended" if decision.recommended else "tentative"
+    header: Row = ("Measured", "in use", pick, "change", "95 % interval", "shown", "Holm p")
+    return [header, *(_gain_row(gain) for gain in decision.gains)]
+
+
+def warnings_of(decision: Decision) -> list[str]:
+    """What a reader must not miss."""
+    warnings = []
+    if decision.weaker_than_baseline and decision.tentative_durability is not None:
+        warnings.append(
+            "these settings promise LESS durability than those in use. "
+            f"New: {PROMISES[decision.tentative_durability]}. In use: {PROMISES[decision.baseline_durability]}. "
+            "Records can be lost that are safe today."
+        )
+    if decision.repetitions_lost_records:
+        warnings.append(f"the pick lost or duplicated records in {decision.repetitions_lost_records} repetition(s).")
+    if decision.baseline_repetitions_lost_records:
+        warnings.append(
+            "the settings in use lost or duplicated records in "
+            f"{decision.baseline_repetitions_lost_records} repetition(s)."
+        )
+    return warnings
+
+
+def notes_of(decision: Decision) -> list[str]:
+    """What explains the comparison without changing it."""
+    return [
+        f"the settings in use break the study's constraint {constraint} at this record size; constraints bind "
+        "candidates only, so they are measured and compared all the same."
+        for constraint in decision.baseline_constraints_broken
+    ]
+
+
+def evidence_of(decision: Decision, campaign: str) -> str:
+    """How much was measured, and the first and last id of the repetitions behind the numbers."""
+    if not decision.gains or not decision.blocks_used:
+        return f"campaign {campaign}; no fresh blocks were measured in full."
+    gain = decision.gains[0]
+    ranges = " and ".join(
+        f"{ids[0]} .. {ids[-1]}" for ids in (gain.candidate_repetition_ids, gain.baseline_repetition_ids)
+    )
+    asked = f"the study asks for {decision.minimum_blocks}"
+    return f"campaign {campaign}; {decision.blocks_used} fresh blocks ({asked}); repetitions {ranges}."
+
+
+def properties_text(decision: Decision, study: str, campaign: str, date: str) -> str:
+    """A `producer.properties` ready to use: the recommended settings, or the ones in use where they stay."""
+    kept = "recommended" if decision.recommended else "unchanged: these are the settings in use"
+    header = [
+        f"Kafka producer settings for records of {decision.record_size_bytes} B ({kept}).",
+        f"Study {study}, campaign {campaign}, {date}.",
+        *decision.reasons,
+        evidence_of(decision, campaign),
+    ]
+    if decision.recommended:
+        header += [f"WARNING: {warning}" for warning in warnings_of(decision)]
+        header += [f"Given up: {sentence}." for sentence in decision.given_up]
+    settings = decision.recommended_properties
+    lines = [f"# {' '.join(line.split())}" for line in header]
+    return "\n".join([*lines, *(f"{name}={_property(settings[name])}" for name in sorted(settings))]) + "\n"
+
+
+def shown(name: str, properties: dict[str, PropertyValue]) -> str:
+    """A setting as a reader sees it; Kafka's default where it is not stated."""
+    value = properties.get(name, DEFAULTS.get(name, ""))
+    return f"{value:,}" if isinstance(value, (int, float)) and not isinstance(value, bool) else _property(value)
+
+
+def value_text(value: float | None, objective: Objective) -> str:
+    """An objective's value with its unit."""
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if objective.endswith("_cv") else f"{value:,.1f}{_UNITS[objective]}"
+
+
+def percent(fraction: float | None) -> str:
+    """A change in percent, always with its sign; no decimals from 100 % on."""
+    return "-" if fraction is None else f"{_signed(fraction)} %"
+
+
+def interval_text(gain: Gain) -> str:
+    """The 95 % interval of a change."""
+    if gain.change_low_fraction is None or gain.change_high_fraction is None:
+        return "-"
+    return f"{_signed(gain.change_low_fraction)} to {_signed(gain.change_high_fraction)} %"
+
+
+def p_text(p_value: float | None) -> str:
+    """A p-value, no finer than it is worth."""
+    if p_value is None:
+        return "-"
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def _gain_row(gain: Gain) -> Row:
+    return (
+        LABELS[gain.objective],
+        value_text(gain.baseline_value, gain.objective),
+        value_text(gain.candidate_value, gain.objective),
+        percent(gain.change_fraction),
+        interval_text(gain),
+        gain.resolution,
+        p_text(gain.p_value_holm),
+    )
+
+
+def _signed(fraction: float) -> str:
+    return f"{fraction * 100:+,.{0 if abs(fraction) >= 1 else 1}f}"
+
+
+def _property(value: PropertyValue) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        first, *others = (
+            cell.ljust(width) if not at else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  " + "  ".join([first, *others]))
+    return [lines[0], "  " + "-" * (len(lines[0]) - 2), *lines[1:]]
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    """The text beside its label; a word longer than the line stands whole in a line of its own."""
+    lines: list[str] = []
+    current = ""
+    for word in text.split():
+        if current and len(current) + 1 + len(word) > WIDTH - 12:
+            lines.append(current)
+            current = word
+        else:
+            current = f"{current} {word}".strip()
+    lines.append(current)
+    return [f"  {label:<10}{lines[0]}", *(" " * 12 + line for line in lines[1:])]

@@ -1,0 +1,267 @@
+"""The recommendation: which confirmed configuration, with which gains, and whether the evidence carries it. Pure.
+
+The choice is made on one set of blocks and the gains are stated from fresh ones, so that the winner's luck is not
+counted. Without enough evidence, or without a gain, the baseline stays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from kafka_pareto import statistics
+from kafka_pareto.artifacts import Record, Repetition
+from kafka_pareto.factors import FactorValue, satisfies
+from kafka_pareto.gains import LABELS, Gain, compare, resolve
+from kafka_pareto.producer_properties import PropertyValue
+from kafka_pareto.study import OBJECTIVES, Objective, Study
+from kafka_pareto.trials import summarise_trials
+
+_MAIN_OBJECTIVES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s")
+_SMALLEST_LATENCY_MS = 0.5
+
+Verdict = Literal[
+    "recommended", "keep_baseline_no_gain", "keep_baseline_not_enough_evidence", "keep_baseline_lost_records"
+]
+
+
+class Decision(Record):
+    """What is recommended for one record size, and why. `gains` compare the tentative pick with the baseline.
+
+    Attributes:
+        recommended_configuration_id: The baseline's own id when the baseline stays.
+        tentative_configuration_id: The pick of the choice blocks; None when none beat the baseline there.
+        reasons: Sentences that say why the verdict is what it is.
+        given_up: Sentences: a weaker durability, and each objective shown to be worse.
+        tentative_properties: What the producer is told for the pick; None without one.
+        baseline_constraints_broken: Constraints that the baseline, exempt from them, breaks at this record size.
+        repetitions_lost_records: The pick's repetitions that lost or duplicated records, in any block.
+        baseline_repetitions_lost_records: The same of the baseline.
+        blocks_used: Gain blocks in which both the pick and the baseline gave a valid repetition.
+    """
+
+    record_size_bytes: int
+    recommended_configuration_id: str
+    baseline_configuration_id: str
+    tentative_configuration_id: str | None
+    verdict: Verdict
+    reasons: list[str]
+    given_up: list[str]
+    baseline_properties: dict[str, PropertyValue]
+    tentative_properties: dict[str, PropertyValue] | None
+    baseline_durability: str
+    tentative_durability: str | None
+    weaker_than_baseline: bool
+    baseline_constraints_broken: list[str]
+    repetitions_lost_records: int
+    baseline_repetitions_lost_records: int
+    gains: list[Gain]
+    blocks_used: int
+    minimum_blocks: int
+
+    @property
+    def recommended(self) -> bool:
+        """Whether a change is recommended; otherwise the baseline stays."""
+        return self.verdict == "recommended"
+
+    @property
+    def recommended_properties(self) -> dict[str, PropertyValue]:
+        """What the producer should be told: the pick's settings, or the baseline's where it stays."""
+        if self.recommended and self.tentative_properties is not None:
+            return self.tentative_properties
+        return self.baseline_properties
+
+
+def choose(study: Study, candidates: pd.DataFrame, choice_repetitions: Sequence[Repetition]) -> str:
+    """Picks one configuration from what the choice blocks measured; the baseline's id when none beats it there.
+
+    Only candidates within the constraints, of accepted durability, which neither lost nor duplicated a record and
+    have enough valid repetitions. `choose_by: balanced_gain` takes the largest log(throughput gain) + log(p95 latency
+    gain); `r1` the largest throughput over throughput CV (without CVs: as `balanced_gain`). Ties fall to the
+    smaller id.
+
+    Args:
+        study: The campaign's study.
+        candidates: `CANDIDATE_COLUMNS` and factors of one record size.
+        choice_repetitions: The choice blocks' repetitions of the same record size, the baseline's among them.
+    """
+    baseline_id = study.baseline_id()
+    trials = summarise_trials(choice_repetitions, study).set_index("configuration_id")
+    enough = min(study.protocol.minimum_valid_repetitions, study.confirmation.choice_blocks)
+    may_be_chosen = candidates[candidates.durability_accepted & candidates.feasible].configuration_id
+    eligible = trials[
+        trials.index.isin(may_be_chosen)
+        & (trials.index != baseline_id)
+        & (trials.repetitions_lost_records == 0)
+        & (trials.repetitions_valid >= enough)
+    ]
+    if baseline_id not in trials.index or trials.loc[baseline_id, "repetitions_valid"] == 0 or not len(eligible):
+        return baseline_id
+    considered = pd.concat([trials.loc[[baseline_id]], eligible.sort_index()])
+    scores = _balanced_gain(considered, baseline_id)
+    if study.confirmation.choose_by == "r1":
+        ratios = considered.throughput_mib_s / considered.throughput_cv
+        if np.isfinite(ratios[baseline_id]) and np.isfinite(ratios.drop(baseline_id)).any():
+            scores = ratios.where(np.isfinite(ratios), -np.inf)
+    # The baseline stands first, then ids in order: idxmax takes the first of equals.
+    return str(scores.idxmax())
+
+
+def decide(
+    study: Study,
+    record_size_bytes: int,
+    chosen_id: str,
+    candidates: pd.DataFrame,
+    *,
+    choice_repetitions: Sequence[Repetition],
+    gain_repetitions: Sequence[Repetition],
+    rng: np.random.Generator,
+) -> Decision:
+    """States the chosen configuration's gains from the gain blocks alone, and what follows from them.
+
+    Args:
+        study: The campaign's study.
+        record_size_bytes: The record size decided for.
+        chosen_id: What `choose` returned.
+        candidates: `CANDIDATE_COLUMNS` and factors of this record size.
+        choice_repetitions: The choice blocks' repetitions; here only asked for lost records.
+        gain_repetitions: Fresh repetitions of the chosen configuration and the baseline (none if they are the same).
+        rng: For the bootstrap of the CVs.
+    """
+    baseline = study.baseline_configuration()
+    baseline_id = study.baseline_id()
+    both = [*choice_repetitions, *gain_repetitions]
+    chosen = None if chosen_id == baseline_id else _configuration(study, candidates, chosen_id)
+    gains, blocks_used = ([], 0) if chosen is None else _gains(baseline_id, chosen_id, gain_repetitions, rng)
+    undecided = Decision(
+        record_size_bytes=record_size_bytes,
+        recommended_configuration_id=baseline_id,
+        baseline_configuration_id=baseline_id,
+        tentative_configuration_id=None if chosen is None else chosen_id,
+        verdict="keep_baseline_no_gain",
+        reasons=[],
+        given_up=[],
+        baseline_properties=study.producer_properties(baseline),
+        tentative_properties=None if chosen is None else study.producer_properties(chosen),
+        baseline_durability=study.durability_of(baseline).name,
+        tentative_durability=None if chosen is None else study.durability_of(chosen).name,
+        weaker_than_baseline=chosen is not None and study.durability_of(chosen) < study.durability_of(baseline),
+        baseline_constraints_broken=[
+            text
+            for text, constraint in zip(study.constraints, study.parsed_constraints(), strict=True)
+            if not satisfies([constraint], baseline, record_size_bytes)
+        ],
+        repetitions_lost_records=0 if chosen is None else _lost(both, chosen_id),
+        baseline_repetitions_lost_records=_lost(both, baseline_id),
+        gains=gains,
+        blocks_used=blocks_used,
+        minimum_blocks=study.confirmation.minimum_blocks,
+    )
+    return adjust_across_record_sizes([undecided])[0]
+
+
+def adjust_across_record_sizes(decisions: Sequence[Decision]) -> list[Decision]:
+    """Applies Holm over all objectives of all these decisions and concludes each of them anew.
+
+    A gain that was significant within its record size may not be so among all: then the baseline stays. Decisions
+    without enough blocks claim nothing, and so do not count among the comparisons.
+    """
+    claiming = [decision for decision in decisions if decision.blocks_used >= decision.minimum_blocks]
+    p_values = [gain.p_value for decision in claiming for gain in decision.gains]
+    adjusted = iter(statistics.holm([float("nan") if p is None else p for p in p_values]))
+    concluded = []
+    for decision in decisions:
+        if decision.blocks_used >= decision.minimum_blocks:
+            gains = [resolve(gain, next(adjusted)) for gain in decision.gains]
+        else:
+            gains = [resolve(gain, float("nan")) for gain in decision.gains]
+        concluded.append(_concluded(decision.model_copy(update={"gains": gains})))
+    return concluded
+
+
+def _balanced_gain(trials: pd.DataFrame, baseline_id: str) -> pd.Series:
+    # The load tool prints whole milliseconds: 0 means less than half of one.
+    latency = trials.p95_latency_ms.clip(lower=_SMALLEST_LATENCY_MS)
+    throughput_ratio = trials.throughput_mib_s / trials.throughput_mib_s[baseline_id]
+    gain: pd.Series = (throughput_ratio * latency[baseline_id] / latency).map(math.log)
+    return gain
+
+
+def _configuration(study: Study, candidates: pd.DataFrame, chosen_id: str) -> dict[str, FactorValue]:
+    row: Any = candidates[candidates.configuration_id == chosen_id].iloc[0]
+    return {name: value.item() if isinstance(value := row[name], np.generic) else value for name in study.factors}
+
+
+def _lost(repetitions: Sequence[Repetition], configuration_id: str) -> int:
+    return sum(
+        r.configuration_id == configuration_id and r.outcome in ("records_lost", "records_duplicated")
+        for r in repetitions
+    )
+
+
+def _gains(
+    baseline_id: str, chosen_id: str, repetitions: Sequence[Repetition], rng: np.random.Generator
+) -> tuple[list[Gain], int]:
+    valid = [r for r in repetitions if r.outcome == "valid"]
+    baseline = {r.block: r for r in valid if r.configuration_id == baseline_id}
+    chosen = {r.block: r for r in valid if r.configuration_id == chosen_id}
+    blocks = sorted(baseline.keys() & chosen.keys())
+    pairs = [baseline[block] for block in blocks], [chosen[block] for block in blocks]
+    return [compare(objective, *pairs, rng=rng) for objective in OBJECTIVES], len(blocks)
+
+
+def _concluded(decision: Decision) -> Decision:
+    verdict, reason = _verdict(decision)
+    chosen = decision.tentative_configuration_id
+    recommended = chosen if verdict == "recommended" and chosen is not None else decision.baseline_configuration_id
+    return decision.model_copy(
+        update={
+            "verdict": verdict,
+            "recommended_configuration_id": recommended,
+            "reasons": [reason],
+            "given_up": _given_up(decision),
+        }
+    )
+
+
+def _verdict(decision: Decision) -> tuple[Verdict, str]:
+    if decision.tentative_configuration_id is None:
+        return "keep_baseline_no_gain", "No measured configuration that may be chosen beat the settings in use."
+    if lost := decision.repetitions_lost_records:
+        return "keep_baseline_lost_records", f"The pick lost or duplicated records in {_count(lost, 'repetition')}."
+    if decision.blocks_used < decision.minimum_blocks:
+        return (
+            "keep_baseline_not_enough_evidence",
+            f"Not enough evidence: {_count(decision.blocks_used, 'complete block')} measured, the study asks for "
+            f"{decision.minimum_blocks}.",
+        )
+    main = [gain for gain in decision.gains if gain.objective in _MAIN_OBJECTIVES]
+    better = [LABELS[gain.objective] for gain in main if gain.resolution == "better"]
+    worse = [LABELS[gain.objective] for gain in main if gain.resolution == "worse"]
+    if worse:
+        gained = f", although {' and '.join(better)} improved" if better else ""
+        return "keep_baseline_no_gain", f"The pick made {' and '.join(worse)} worse{gained}."
+    if not better:
+        return "keep_baseline_no_gain", "Fresh blocks resolved no gain in p95 latency or throughput."
+    other = [f"{LABELS[g.objective]}: {g.resolution}" for g in main if g.resolution != "better"]
+    beside = f" ({'; '.join(other)})" if other else ""
+    return "recommended", f"Fresh blocks show better {' and '.join(better)}{beside}."
+
+
+def _given_up(decision: Decision) -> list[str]:
+    sentences = []
+    if decision.weaker_than_baseline:
+        sentences.append(f"durability: {decision.tentative_durability} instead of {decision.baseline_durability}")
+    for gain in decision.gains:
+        if gain.resolution == "worse":
+            change = "" if gain.change_fraction is None else f" by {abs(gain.change_fraction):.0%}"
+            sentences.append(f"{LABELS[gain.objective]} is worse{change}")
+    return sentences
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,145 @@
+"""Which points of a front are worth a confirmation on the real cluster. Pure and deterministic."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from kafka_pareto.artifacts import CANDIDATE_COLUMNS, table_schema
+from kafka_pareto.producer_properties import Durability
+from kafka_pareto.study import MAXIMISED, OBJECTIVES, Study
+
+Losses = npt.NDArray[np.float64]
+
+_ESTIMATES = [f"estimated_{objective}" for objective in OBJECTIVES]
+
+
+def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Study, points: int) -> pd.DataFrame:
+    """Picks up to `points` configurations of one record size, spread along its accepted front.
+
+    First the roles: the best of every estimated objective, the knee (nearest to the ideal point in objectives scaled
+    to [0, 1] over the front), and the paper's R1 (most throughput per throughput CV). Then, one by
+    one, the point farthest from all picked ones in the same scaled space. A front too small is filled up with
+    measured trials that may be recommended, the non-dominated ones first; their estimates are NaN.
+
+    Args:
+        front: `FRONT_COLUMNS` and factors; only rows that are feasible and of accepted durability are used.
+        trials: `TRIAL_COLUMNS` and factors, the measured trials of the same record size.
+        study: The campaign's study.
+        points: How many are wanted.
+
+    Returns:
+        A frame of `CANDIDATE_COLUMNS` and factors, in the order picked; `chosen_as` lists every role of a row. Never
+        the baseline, never a configuration twice; fewer rows where there are not enough.
+    """
+    may_be_chosen = front.durability_accepted & front.feasible & (front.configuration_id != study.baseline_id())
+    accepted = front[may_be_chosen].drop_duplicates("configuration_id").sort_values("configuration_id")
+    roles = _roles(accepted, points)
+    picked = accepted.loc[list(roles)].assign(chosen_as=pd.Series(roles))
+    filled = _measured(trials, study, set(picked.configuration_id), points - len(picked))
+    columns = table_schema(CANDIDATE_COLUMNS, study).names
+    frames = [frame[columns] for frame in (picked, filled) if len(frame)]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+
+
+def non_dominated(losses: Losses) -> npt.NDArray[np.bool_]:
+    """Which rows no other row dominates: is nowhere worse than and somewhere better than (smaller is better).
+
+    Args:
+        losses: Shape (points, objectives).
+
+    Returns:
+        A mask, shape (points,).
+    """
+    no_worse = np.all(losses[:, None, :] <= losses[None, :, :], axis=2)
+    better = np.any(losses[:, None, :] < losses[None, :, :], axis=2)
+    mask: npt.NDArray[np.bool_] = ~np.any(no_worse & better, axis=0)
+    return mask
+
+
+def losses_of(frame: pd.DataFrame, prefix: str = "") -> Losses:
+    """The objectives as losses, shape (rows, objectives): what is maximised with its sign turned.
+
+    An objective that no row knows is left out; a value missing from a single row counts as the worst there is.
+    """
+    columns = []
+    for objective in OBJECTIVES:
+        values = frame[prefix + objective].to_numpy(dtype=np.float64)
+        if np.isfinite(values).any():
+            loss = -values if objective in MAXIMISED else values
+            columns.append(np.where(np.isfinite(loss), loss, np.max(loss[np.isfinite(loss)])))
+    return np.column_stack(columns) if columns else np.empty((len(frame), 0))
+
+
+def _roles(front: pd.DataFrame, points: int) -> dict[int, list[str]]:
+    """Row label to its roles, in the order picked; at most `points` rows."""
+    losses = losses_of(front, "estimated_")
+    if not len(front) or not losses.shape[1]:
+        return {}
+    scaled = _scaled(losses)
+    best = [
+        (f"best_{objective}", _best_row(front[f"estimated_{objective}"], objective in MAXIMISED))
+        for objective in OBJECTIVES
+    ]
+    knee = ("knee", int(np.argmin(np.linalg.norm(scaled, axis=1))))
+    # Where there are fewer points than roles, the stablest points are what a recommendation needs least.
+    wanted = [*best[:2], knee, ("r1", _best_ratio_row(front)), *best[2:]]
+    rows: dict[int, list[str]] = {}
+    for role, row in wanted:
+        if row >= 0 and (row in rows or len(rows) < points):
+            rows.setdefault(row, []).append(role)
+    while rows and len(rows) < min(points, len(front)):
+        to_picked = np.linalg.norm(scaled[:, None, :] - scaled[None, list(rows), :], axis=2).min(axis=1)
+        to_picked[list(rows)] = -1.0
+        rows[int(np.argmax(to_picked))] = ["spread"]
+    return {front.index[row]: chosen_as for row, chosen_as in rows.items()}
+
+
+def _best_row(estimates: pd.Series, maximised: bool) -> int:
+    values = estimates.to_numpy(dtype=np.float64)
+    if not np.isfinite(values).any():
+        return -1
+    return int(np.nanargmax(values) if maximised else np.nanargmin(values))
+
+
+def _best_ratio_row(front: pd.DataFrame) -> int:
+    throughput = front["estimated_throughput_mib_s"].to_numpy(dtype=np.float64)
+    cv = front["estimated_throughput_cv"].to_numpy(dtype=np.float64)
+    # A surrogate may estimate a CV of zero or below: such a ratio says nothing.
+    usable = np.isfinite(throughput) & (cv > 0)
+    if not usable.any():
+        return -1
+    ratio = np.full(len(front), -np.inf)
+    ratio[usable] = throughput[usable] / cv[usable]
+    return int(np.argmax(ratio))
+
+
+def _scaled(losses: Losses) -> Losses:
+    low, high = losses.min(axis=0), losses.max(axis=0)
+    scaled: Losses = (losses - low) / np.where(high > low, high - low, 1.0)
+    return scaled
+
+
+def _measured(trials: pd.DataFrame, study: Study, taken: set[str], points: int) -> pd.DataFrame:
+    accepted = _durability_at_least(trials.durability, study.weakest_durability())
+    usable = trials[
+        trials.feasible
+        & accepted
+        & ~trials.is_baseline
+        & ~trials.configuration_id.isin(taken)
+        & (trials.repetitions_lost_records == 0)
+        & (trials.repetitions_valid > 0)
+    ].sort_values("configuration_id")
+    losses = losses_of(usable)
+    if points <= 0 or not len(usable) or not losses.shape[1]:
+        return usable.iloc[:0]
+    on_front = non_dominated(losses)
+    order = np.lexsort((np.linalg.norm(_scaled(losses), axis=1), ~on_front))[:points]
+    filled = usable.iloc[order].assign(durability_accepted=True, **dict.fromkeys(_ESTIMATES, np.nan))
+    roles = [["measured_non_dominated" if on_front[row] else "measured"] for row in order]
+    return filled.assign(chosen_as=pd.Series(roles, index=filled.index))
+
+
+def _durability_at_least(durability: pd.Series, weakest: Durability) -> pd.Series:
+    return durability.map(lambda name: Durability[name] >= weakest).astype(bool)

@@ -1,0 +1,99 @@
+"""Step `report`: decision cards, `producer.properties`, the paper's tables and figures, one HTML page."""
+
+from __future__ import annotations
+
+import logging
+
+from kafka_pareto import tracking
+from kafka_pareto.artifacts import (
+    CANDIDATE_COLUMNS,
+    FRONT_COLUMNS,
+    SCORE_COLUMNS,
+    TRIAL_COLUMNS,
+    Fingerprint,
+    Manifest,
+    Plan,
+)
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.cards import Cards, cards_text, properties_text
+from kafka_pareto.decision import Decision, adjust_across_record_sizes
+from kafka_pareto.report_evidence import Evidence, estimates_table, r2_table
+from kafka_pareto.report_figures import draw_figures
+from kafka_pareto.report_page import render_page
+
+logger = logging.getLogger(__name__)
+
+
+def run(campaign: Campaign) -> Manifest:
+    """Writes the report and logs the cards; then lets MLflow have the page and judge the champions.
+
+    Raises:
+        ArtifactError: If an earlier step's artifact is missing, damaged or of another schema version.
+        TrackingError: If MLflow is configured and cannot be reached; the report is in the store by then.
+    """
+    evidence = _read(campaign)
+    figures = draw_figures(evidence)
+    page = render_page(evidence, figures)
+    cards = cards_text(evidence.cards)
+
+    written = [
+        _put(campaign, "cards.txt", cards.encode()),
+        campaign.write_record(campaign.keys.report("cards.json"), evidence.cards),
+        _put(campaign, "tables/table1_r2.csv", r2_table(evidence).to_csv(index=False).encode()),
+        _put(
+            campaign, "tables/table2_estimated_vs_measured.csv", estimates_table(evidence).to_csv(index=False).encode()
+        ),
+        *(_put(campaign, f"figures/{name}", content) for name, content in figures.items()),
+        *(_put_properties(campaign, evidence, decision) for decision in evidence.cards.cards),
+        _put(campaign, "report.html", page),
+    ]
+    _track(campaign, evidence, page)
+    logger.info("%s", cards)
+    counts = {
+        "cards": len(evidence.cards.cards),
+        "recommended": sum(decision.recommended for decision in evidence.cards.cards),
+        "repetitions": sum(len(found) for found in evidence.repetitions.values()),
+    }
+    return campaign.manifest("report", written, counts)
+
+
+def _read(campaign: Campaign) -> Evidence:
+    study, keys = campaign.study, campaign.keys
+    sizes = study.record_sizes_bytes
+    decisions = [campaign.read_record(keys.confirmation(size, "decision.json"), Decision) for size in sizes]
+    return Evidence(
+        study=study,
+        keys=keys,
+        trials=campaign.read_table(keys.trials(), TRIAL_COLUMNS),
+        scores=campaign.read_table(keys.surrogates("scores.parquet"), SCORE_COLUMNS, factors=False),
+        fronts={size: campaign.read_table(keys.front(size), FRONT_COLUMNS) for size in sizes},
+        candidates={
+            size: campaign.read_table(keys.confirmation(size, "candidates.parquet"), CANDIDATE_COLUMNS)
+            for size in sizes
+        },
+        repetitions={size: campaign.read_repetitions(keys.confirmation(size, "repetitions/")) for size in sizes},
+        cards=Cards(study=keys.study, campaign=keys.campaign, cards=adjust_across_record_sizes(decisions)),
+        fingerprints={size: campaign.read_record(keys.fingerprint(size), Fingerprint) for size in sizes},
+        plan=campaign.read_record(keys.plan(), Plan),
+    )
+
+
+def _put(campaign: Campaign, name: str, content: bytes) -> str:
+    key = campaign.keys.report(name)
+    campaign.store.put(key, content)
+    return key
+
+
+def _put_properties(campaign: Campaign, evidence: Evidence, decision: Decision) -> str:
+    size = decision.record_size_bytes
+    text = properties_text(decision, campaign.keys.study, campaign.keys.campaign, evidence.measured_on(size))
+    return _put(campaign, f"{size}/producer.properties", text.encode())
+
+
+def _track(campaign: Campaign, evidence: Evidence, page: bytes) -> None:
+    tracking.log_report(campaign, page)
+    # The surrogates were trained on the baseline's trials, so the baseline tells nothing about their error.
+    confirmed = evidence.confirmed
+    for outcome in tracking.judge_champions(campaign, confirmed[~confirmed.is_baseline]):
+        champion = "this campaign's model" if outcome.moved else f"version {outcome.champion_version}"
+        logger.info("champion for %s: %s (error %.4g)", outcome.objective, champion, outcome.error)

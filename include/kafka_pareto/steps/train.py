@@ -1,0 +1,82 @@
+"""Step `train`: one surrogate per objective on all trials of the campaign, judged, stored and tracked."""
+
+from __future__ import annotations
+
+import logging
+
+import pandas as pd
+
+from kafka_pareto import surrogate_figures, tracking
+from kafka_pareto.artifacts import SCORE_COLUMNS, TRIAL_COLUMNS, Manifest, Repetition
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.study import OBJECTIVES
+from kafka_pareto.surrogate import SurrogateIndex, feature_encoding, importance, measured_objectives
+from kafka_pareto.surrogate_scores import JudgedSurrogate, describe_scores, judge_objective
+
+logger = logging.getLogger(__name__)
+
+
+def run(campaign: Campaign) -> Manifest:
+    """Trains, judges and stores the surrogates, then records them in MLflow.
+
+    Raises:
+        BadInputError: If no trial measured any objective.
+        ArtifactError: If the trials or repetitions cannot be read.
+        TrackingError: If MLflow is configured and cannot be reached; the artifacts are in the store by then.
+    """
+    study, keys = campaign.study, campaign.keys
+    trials = campaign.read_table(keys.trials(), TRIAL_COLUMNS)
+    objectives = measured_objectives(trials)
+    if not objectives:
+        raise BadInputError(f"{keys.trials()}: no trial has a valid repetition, so there is nothing to learn from")
+    for objective in sorted(set(OBJECTIVES) - set(objectives)):
+        logger.info("%s: no trial has enough valid repetitions for it; it gets no surrogate", objective)
+
+    encoding = feature_encoding(study, trials)
+    repetitions = _repetitions_of(campaign)
+    judged = [judge_objective(study, encoding, trials, repetitions, objective) for objective in objectives]
+    scores = pd.concat([one.scores for one in judged], ignore_index=True)
+    logger.info("%s", describe_scores(scores))
+
+    figures = {one.surrogate.objective: _figures(one) for one in judged}
+    artifacts = [_put(campaign, f"{one.surrogate.objective}.ubj", one.surrogate.to_bytes()) for one in judged]
+    for pictures in figures.values():
+        artifacts += [_put(campaign, f"figures/{name}", content) for name, content in pictures.items()]
+    artifacts.append(campaign.write_table(keys.surrogates("scores.parquet"), scores, SCORE_COLUMNS, factors=False))
+    index = SurrogateIndex(encoding=encoding, models={one.surrogate.objective: one.surrogate.file() for one in judged})
+    artifacts.append(campaign.write_record(keys.surrogates("encoding.json"), index))
+
+    tracking.log_training(campaign, judged, figures)
+    pooled = {one.surrogate.objective: one.pooled_r2_held_out() for one in judged}
+    r2 = {f"r2_held_out_{objective}": round(value, 4) for objective, value in pooled.items() if value is not None}
+    return campaign.manifest("train", artifacts, {"trials": len(trials), "surrogates": len(judged), **r2})
+
+
+def _repetitions_of(campaign: Campaign) -> list[Repetition]:
+    prefixes = [campaign.keys.measurements(size) for size in campaign.study.record_sizes_bytes]
+    return [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
+
+
+def _figures(judged: JudgedSurrogate) -> dict[str, bytes]:
+    objective = judged.surrogate.objective
+    pictures = {
+        f"{objective}_importance.png": surrogate_figures.feature_importance(objective, importance(judged.surrogate))
+    }
+    if judged.held_out.empty:
+        logger.info("%s: too few configurations to hold any out; nothing to judge it by", objective)
+    else:
+        pictures[f"{objective}_estimated_vs_measured.png"] = surrogate_figures.estimated_vs_measured(
+            objective, judged.held_out, judged.surrogate.predict(judged.held_out), judged.pooled_r2_held_out()
+        )
+    if judged.curve.empty:
+        logger.info("%s: too few configurations for a learning curve", objective)
+    else:
+        pictures[f"{objective}_learning_curve.png"] = surrogate_figures.learning_curve(objective, judged.curve)
+    return pictures
+
+
+def _put(campaign: Campaign, name: str, content: bytes) -> str:
+    key = campaign.keys.surrogates(name)
+    campaign.store.put(key, content)
+    return key

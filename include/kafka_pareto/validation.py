@@ -1,0 +1,218 @@
+"""What the validation gate looks at, and what it concludes: tables, derived columns, verdict. No I/O of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kafka_pareto.artifacts import (
+    REPETITION_COLUMNS,
+    ExpectationResult,
+    Repetition,
+    ValidationSummary,
+    repetitions_frame,
+    table_schema,
+)
+from kafka_pareto.blocks import Candidate, PlannedRepetition
+from kafka_pareto.expectations import ROW_ID, Examination, Finding, load_suites
+from kafka_pareto.factors import configuration_id
+from kafka_pareto.study import Study
+
+_MIB = 1 << 20
+_TYPES = {"integer": ["int"], "float": ["float", "int"], "categorical": ["str"]}
+_NAMED = 20
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the examination of a campaign's repetitions came to.
+
+    `rejected` holds the reason for each repetition that is set aside; `problems` holds what stops the campaign.
+    """
+
+    findings: list[Finding]
+    rejected: dict[str, str]
+    accepted: list[Repetition]
+    problems: list[str]
+    summary: ValidationSummary
+
+
+def examine(repetitions: Sequence[Repetition], design: pd.DataFrame, study: Study, examination: Examination) -> Verdict:
+    """Puts the repetitions of round 0 before the suites and judges them by the study's tolerance.
+
+    A table that does not have the schema is not looked at any further: its rows cannot be judged.
+    """
+    suites, parameters = load_suites(), suite_parameters(study)
+    planned = planned_repetitions(design, study)
+    findings = examination.check("schema", suites["schema"], table_as_read(repetitions, study), parameters)
+    if not any(finding.is_critical for finding in findings):
+        stored = completeness_table(planned, repetitions)
+        findings += examination.check("completeness", suites["completeness"], stored, parameters)
+        if repetitions:
+            table = derived_table(repetitions, planned, study)
+            findings += examination.check("repetitions", suites["repetitions"], table, parameters)
+    return _verdict(repetitions, planned, study, findings)
+
+
+def suite_parameters(study: Study) -> dict[str, Any]:
+    """What the `$…` of the suites stand for in this study."""
+    return {
+        "columns": table_schema(REPETITION_COLUMNS, study).names,
+        "factors": list(study.factors),
+        "types": {name: _TYPES[factor.type] for name, factor in study.factors.items()},
+        "windows": ["steady_state" if study.protocol.warmup_seconds else "whole_run"],
+    }
+
+
+def planned_repetitions(design: pd.DataFrame, study: Study) -> list[str]:
+    """The id of every repetition that the design and the protocol plan."""
+    rows = design[["record_size_bytes", "configuration_id", "is_baseline"]].itertuples(index=False)
+    return [
+        PlannedRepetition("design", 0, size, Candidate(configuration, is_baseline, {}), block, 0).repetition_id
+        for size, configuration, is_baseline in rows
+        for block in range(study.protocol.repetitions)
+    ]
+
+
+def table_as_read(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
+    """The repetitions as their records hold them: whatever factors they name, in whatever type."""
+    rows = [{**r.model_dump(exclude={"configuration", "schema_version"}), **r.configuration} for r in repetitions]
+    columns = None if rows else table_schema(REPETITION_COLUMNS, study).names
+    table = pd.DataFrame(rows, columns=columns)
+    present = [name for name in study.factors if name in table]
+    return table.astype(dict.fromkeys(present, object))
+
+
+def completeness_table(planned: Sequence[str], repetitions: Sequence[Repetition]) -> pd.DataFrame:
+    """One row per planned repetition: how often the store holds it."""
+    stored = Counter(repetition.repetition_id for repetition in repetitions)
+    return pd.DataFrame({ROW_ID: list(planned), "times_stored": [stored[identity] for identity in planned]})
+
+
+def derived_table(repetitions: Sequence[Repetition], planned: Sequence[str], study: Study) -> pd.DataFrame:
+    """The repetitions and what follows from their columns, for expectations that compare two columns.
+
+    `elapsed_ms` is how long the tool says it took, up to its own 1 ms; for a steady-state window, which does not say
+    when it began, it is the life of the process. `latency_avg_least_ms` is what half the latencies alone contribute
+    by being at or above the median; half a millisecond less, since the tool may take the median of a sample.
+    """
+    table = repetitions_frame(repetitions, study)
+    planned_ids = set(planned)
+    table["is_planned"] = [identity in planned_ids for identity in table[ROW_ID]]
+    table["repetition_id_by_columns"] = [_id_by_columns(repetition) for repetition in repetitions]
+    table["configuration_id_by_values"] = [configuration_id(repetition.configuration) for repetition in repetitions]
+    table["is_baseline_by_id"] = table["configuration_id"] == study.baseline_id()
+    table["wall_ms"] = table["wall_s"] * 1000
+    told = (table["records_sent"] > 0) & (table["throughput_records_s"] > 0)
+    elapsed_ms = (table["records_sent"] / table["throughput_records_s"].where(told) * 1000).round() + 1
+    table["elapsed_ms"] = np.where(table["window"] == "whole_run", elapsed_ms, table["wall_ms"])
+    table["latency_avg_least_ms"] = table["latency_p50_ms"] / 2 - 0.5
+    by_records = table["throughput_records_s"] * table["record_size_bytes"] / _MIB
+    table["throughput_unit_error_mib_s"] = (table["throughput_mib_s"] - by_records).abs()
+    return table
+
+
+def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], study: Study) -> pd.DataFrame:
+    """The repetitions that are set aside, each with its reason."""
+    table = repetitions_frame([r for r in repetitions if r.repetition_id in rejected], study)
+    return table.assign(rejected_because=table[ROW_ID].map(rejected).astype("str"))
+
+
+def _verdict(
+    repetitions: Sequence[Repetition], planned: Sequence[str], study: Study, findings: list[Finding]
+) -> Verdict:
+    rejected = _rejected(findings)
+    accepted = [repetition for repetition in repetitions if repetition.repetition_id not in rejected]
+    failed = [repetition for repetition in accepted if repetition.outcome == "failed"]
+    missing = [row for finding in findings if finding.suite == "completeness" for row in finding.rows]
+    lost = {**rejected, **{r.repetition_id: f"failed: {r.reason}" for r in failed}}
+    lost_rows = len(repetitions) - len(accepted) + len(failed)
+    fraction = lost_rows / len(repetitions) if repetitions else 0.0
+    tolerated = study.validation.tolerated_rejected_fraction
+    problems = _table_problems(findings)
+    if fraction > tolerated:
+        problems.append(
+            f"{lost_rows} of {len(repetitions)} repetitions ({fraction:.1%}) were set aside or failed, where the study "
+            f"tolerates {tolerated:.1%} (validation.tolerated_rejected_fraction):\n{_named(lost)}"
+        )
+    if not problems:
+        problems += _baseline_problems(accepted, study)
+    summary = ValidationSummary(
+        passed=not problems,
+        repetitions_planned=len(planned),
+        repetitions_stored=len(repetitions),
+        repetitions_accepted=len(accepted),
+        repetitions_rejected=len(repetitions) - len(accepted),
+        repetitions_failed=len(failed),
+        repetitions_lost_records=sum(r.outcome in ("records_lost", "records_duplicated") for r in accepted),
+        repetitions_missing=len(missing),
+        lost_fraction=fraction,
+        tolerated_fraction=tolerated,
+        problems=problems,
+        expectations=[_result(finding) for finding in findings],
+    )
+    return Verdict(findings, rejected, accepted, problems, summary)
+
+
+def _rejected(findings: Sequence[Finding]) -> dict[str, str]:
+    reasons: dict[str, list[str]] = {}
+    for finding in findings:
+        if finding.suite == "repetitions" and finding.is_critical:
+            for row in dict.fromkeys(finding.rows):
+                reasons.setdefault(row, []).append(finding.reason)
+    return {row: "; ".join(texts) for row, texts in reasons.items()}
+
+
+def _table_problems(findings: Sequence[Finding]) -> list[str]:
+    problems = []
+    for finding in findings:
+        if finding.suite == "repetitions" or not finding.is_critical:
+            continue
+        if finding.suite == "completeness":
+            problems.append(
+                f"{len(finding.rows)} planned repetitions are missing; run the measure step of their record sizes "
+                f"again, it measures only these:\n{_named(dict.fromkeys(finding.rows, finding.reason))}"
+            )
+        else:
+            named = f":\n{_named(dict.fromkeys(finding.rows, finding.reason))}" if finding.rows else ""
+            observed = f" ({finding.observed})" if finding.observed else ""
+            problems.append(f"{finding.reason}{observed}{named}")
+    return problems
+
+
+def _baseline_problems(accepted: Sequence[Repetition], study: Study) -> list[str]:
+    measured = {r.record_size_bytes for r in accepted if r.outcome == "valid" and r.is_baseline}
+    if without := [size for size in study.record_sizes_bytes if size not in measured]:
+        sizes = ", ".join(str(size) for size in without)
+        return [f"no valid repetition of the baseline is left at {sizes} B, so nothing can be compared with it"]
+    return []
+
+
+def _named(reasons: dict[str, str]) -> str:
+    lines = [f"  {row}: {reason}" for row, reason in list(reasons.items())[:_NAMED]]
+    if len(reasons) > _NAMED:
+        lines.append(f"  … and {len(reasons) - _NAMED} more")
+    return "\n".join(lines)
+
+
+def _id_by_columns(repetition: Repetition) -> str:
+    candidate = Candidate(repetition.configuration_id, repetition.is_baseline, {})
+    return PlannedRepetition("design", 0, repetition.record_size_bytes, candidate, repetition.block, 0).repetition_id
+
+
+def _result(finding: Finding) -> ExpectationResult:
+    return ExpectationResult(
+        suite=finding.suite,
+        name=finding.name,
+        column=finding.column,
+        severity=finding.severity,
+        reason=finding.reason,
+        success=finding.success,
+        failed_rows=len(finding.rows),
+        observed=finding.observed,
+    )

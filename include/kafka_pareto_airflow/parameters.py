@@ -1,0 +1,114 @@
+"""The parameters of `tune_producer`: their schema for the trigger form and the API, and the arguments they become."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from airflow.sdk import Param
+
+from kafka_pareto_airflow.step_operator import project_root
+
+DEFAULT_STUDY = "quick"
+
+# A campaign without a name is named after its run, so that a cleared task finds it again.
+CAMPAIGN_ARGUMENTS = [
+    "--study={{ params.study }}",
+    "--campaign={{ params.campaign or dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}",
+]
+DESIGN_ARGUMENTS = [
+    *CAMPAIGN_ARGUMENTS,
+    "{% if params.record_sizes %}--record-sizes={{ params.record_sizes | map('int') | join(',') }}{% endif %}",
+    "{% if params.seed is not none %}--seed={{ params.seed | int }}{% endif %}",
+    "{% if params.repetitions is not none %}--repetitions={{ params.repetitions | int }}{% endif %}",
+    "{% if params.bootstrap_servers is not none %}--bootstrap-servers={{ params.bootstrap_servers }}{% endif %}",
+    "{% if params.client_config is not none %}--client-config={{ params.client_config }}{% endif %}",
+    "{% if params.ceiling_mib_s is not none %}--ceiling-mib-s={{ params.ceiling_mib_s }}{% endif %}",
+    "{% if params.ceiling_gib is not none %}--ceiling-gib={{ params.ceiling_gib }}{% endif %}",
+    "{% if params.consent %}--consent{% endif %}",
+]
+
+
+def study_names() -> list[str]:
+    """The studies of the folder that the design step reads, as of now."""
+    shipped = project_root(os.environ) / "include" / "studies"
+    folder = Path(os.environ.get("KAFKA_PARETO_STUDIES") or shipped)
+    return sorted(path.stem for path in folder.glob("*.yaml"))
+
+
+def tune_parameters() -> dict[str, Param]:
+    """The parameters with their JSON schemas. Null leaves the study as it is."""
+    studies = study_names()
+    return {
+        "study": Param(
+            DEFAULT_STUDY if DEFAULT_STUDY in studies else studies[0],
+            type="string",
+            enum=studies,
+            title="Study",
+            description="What is varied, how it is measured, and what is wanted of it.",
+        ),
+        "campaign": Param(
+            None,
+            type=["null", "string"],
+            pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$",
+            title="Campaign",
+            description="Empty: a new campaign. The id of an earlier one: go on with it.",
+        ),
+        "record_sizes": Param(
+            None,
+            type=["null", "array"],
+            items={"type": "integer", "minimum": 1, "maximum": 1_000_000},
+            minItems=1,
+            uniqueItems=True,
+            title="Record sizes in bytes",
+            description="A list like [1024, 8192], instead of the study's.",
+        ),
+        "seed": Param(
+            None,
+            type=["null", "integer"],
+            minimum=0,
+            title="Seed",
+            description="Random seed, instead of the study's.",
+        ),
+        "repetitions": Param(
+            None,
+            type=["null", "integer"],
+            minimum=1,
+            title="Repetitions",
+            description="Of each configuration, instead of the study's.",
+        ),
+        "bootstrap_servers": Param(
+            None,
+            type=["null", "string"],
+            pattern="^[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*$",
+            title="Bootstrap servers",
+            description="host:port,… of a cluster of your own. It needs both ceilings and the consent below.",
+        ),
+        "client_config": Param(
+            None,
+            type=["null", "string"],
+            pattern="^[A-Za-z0-9._-]+$",
+            title="Client configuration",
+            description="Name of a client.properties file (SASL, TLS) in the installation's folder for these.",
+        ),
+        "ceiling_mib_s": Param(
+            None,
+            type=["null", "number"],
+            exclusiveMinimum=0,
+            title="Ceiling in MiB/s",
+            description="The load on a cluster of your own never exceeds this rate.",
+        ),
+        "ceiling_gib": Param(
+            None,
+            type=["null", "number"],
+            exclusiveMinimum=0,
+            title="Ceiling in GiB",
+            description="The campaign never sends more than this to a cluster of your own.",
+        ),
+        "consent": Param(
+            False,
+            type="boolean",
+            title="Consent",
+            description="The plan that the design step prints may be carried out on a cluster of your own.",
+        ),
+    }

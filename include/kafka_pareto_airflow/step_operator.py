@@ -1,0 +1,134 @@
+"""The operator that runs one step of the pipeline: how a step's process is started, judged and stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from airflow.providers.standard.hooks.subprocess import SubprocessHook
+from airflow.sdk import BaseOperator, Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from kafka_pareto.errors import EXIT_BAD_INPUT
+
+PROJECT_ROOT_VARIABLE = "KAFKA_PARETO_PROJECT_ROOT"
+
+# What a step's command line answers to an argument that it does not know or cannot read.
+_EXIT_USAGE = 2
+
+# Airflow kills a task's process 5 s after it told it to end; the step must be gone before.
+_KILL_GRACE_S = 4.0
+
+_PASSED_PREFIXES = ("KAFKA_PARETO_", "LC_")
+_PASSED_VARIABLES = frozenset(
+    {
+        "PATH",
+        "HOME",
+        "TMPDIR",
+        "LANG",
+        "TZ",
+        "JAVA_HOME",
+        "MPLBACKEND",
+        "OMP_NUM_THREADS",
+        "DO_NOT_TRACK",
+        "SCARF_ANALYTICS",
+        "MLFLOW_DISABLE_TELEMETRY",
+        "GX_ANALYTICS_ENABLED",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+    }
+)
+
+
+class StepOperator(BaseOperator):
+    """Runs `python -m tasks.<step>` with an argument list, in the project's root, and takes its manifest.
+
+    The step's last line is its manifest, pushed as the XCom `manifest`. The operator returns what a later task is
+    mapped over: the manifest's record sizes or, where the step was itself mapped over them, its one record size.
+
+    The step ends with its task: asked to when the task is stopped or times out, and by the kernel's parent-death
+    signal when the task's process is killed.
+
+    Args:
+        step: The module's name under `tasks`.
+        arguments: The step's arguments, each a Jinja template; one that renders to nothing is left out.
+        record_size_bytes: The record size of a mapped step.
+
+    Raises:
+        AirflowFailException: If the step refuses its input or its arguments; a retry cannot help.
+        AirflowException: If it fails in any other way.
+    """
+
+    template_fields: ClassVar[Sequence[str]] = ("arguments",)
+
+    def __init__(
+        self, *, step: str, arguments: Sequence[str], record_size_bytes: int | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.step = step
+        self.arguments = arguments
+        self.record_size_bytes = record_size_bytes
+
+    def execute(self, context: Context) -> list[int] | int:
+        """Runs the step to its end."""
+        root = project_root(os.environ)
+        command = ["setpriv", "--pdeathsig", "TERM", "--", sys.executable, "-m", f"tasks.{self.step}"]
+        command += [argument for argument in self.arguments if argument]
+        if self.record_size_bytes is not None:
+            command.append(f"--record-size={self.record_size_bytes}")
+        result = self._hook.run_command(command, env=step_environment(os.environ, root), cwd=str(root))
+        if result.exit_code in (EXIT_BAD_INPUT, _EXIT_USAGE):
+            raise AirflowFailException(result.output)
+        if result.exit_code != 0:
+            raise AirflowException(f"step {self.step} ended with exit code {result.exit_code}: {result.output}")
+        manifest = self._manifest(result.output)
+        context["ti"].xcom_push(key="manifest", value=manifest)
+        return manifest["record_sizes_bytes"] if self.record_size_bytes is None else self.record_size_bytes
+
+    def on_kill(self) -> None:
+        """Tells the step and its children to end, and kills those that do not."""
+        process = self._hook.sub_process
+        if process is None:
+            return
+        # The hook made the step the leader of a process group of its own.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_KILL_GRACE_S)
+            os.killpg(process.pid, signal.SIGKILL)
+
+    @cached_property
+    def _hook(self) -> SubprocessHook:
+        return SubprocessHook()
+
+    def _manifest(self, line: str) -> dict[str, Any]:
+        with suppress(ValueError):
+            manifest = json.loads(line)
+            if isinstance(manifest, dict) and isinstance(manifest.get("record_sizes_bytes"), list):
+                return manifest
+        raise AirflowFailException(f"step {self.step} must print its manifest as its last line, but printed {line!r}")
+
+
+def project_root(environment: Mapping[str, str]) -> Path:
+    """The folder that holds `tasks` and `include`: this checkout, unless the environment names another."""
+    return Path(environment.get(PROJECT_ROOT_VARIABLE) or Path(__file__).parent.parent.parent)
+
+
+def step_environment(environment: Mapping[str, str], root: Path) -> dict[str, str]:
+    """What a step gets to see of the task's environment: nothing of Airflow's, and so none of its secrets."""
+    passed = {
+        name: value
+        for name, value in environment.items()
+        if name in _PASSED_VARIABLES or name.startswith(_PASSED_PREFIXES)
+    }
+    return {**passed, "PYTHONPATH": f"{root}{os.pathsep}{root / 'include'}", "PYTHONUNBUFFERED": "1"}

@@ -1,0 +1,191 @@
+"""The embedded stack's life: up, down, status, clean."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto_embedded.airflow_api import migrate_database
+from kafka_pareto_embedded.credentials import Credentials, write_credentials
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.object_store import prepare_object_store
+from kafka_pareto_embedded.ports import VARIABLES, read_ports
+from kafka_pareto_embedded.preflight import start_problems, state_folder
+from kafka_pareto_embedded.programs import base_environment, prepare_programs
+from kafka_pareto_embedded.readiness import (
+    answers_everywhere,
+    wait_for_airflow,
+    wait_for_brokers,
+    wait_for_minio,
+    wait_for_mlflow,
+)
+from kafka_pareto_embedded.stack import TOOLS, Stack
+from kafka_pareto_embedded.supervision import ProcessState, Supervisor
+
+Say = Callable[[str], None]
+
+_FOLDERS = ("airflow", "client-configs", "home", "kafka", "logs", "minio", "mlflow", "reports", "tmp")
+
+
+def up(say: Say) -> Stack:
+    """Brings the whole stack up and waits until it is ready; does nothing to one that is.
+
+    What this call has started is stopped again when it fails or is interrupted.
+
+    Args:
+        say: Receives each line for the user.
+
+    Raises:
+        BadInputError: If a port or the state folder cannot be used.
+        KafkaParetoError: If a part does not come up.
+    """
+    state = state_folder(os.environ)
+    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _alone(state):
+        supervisor = Supervisor(state)
+        if supervisor.is_up():
+            stack = _recorded_stack()
+            _refuse_other_ports(stack)
+            if all(process.is_running for process in supervisor.processes()) and answers_everywhere(stack):
+                say("The stack is up already.")
+            else:
+                _mend(stack, supervisor, say)
+        else:
+            stack = _new_stack(state, say)
+            _start(stack, supervisor, say)
+    return stack
+
+
+def down(say: Say) -> None:
+    """Stops the whole stack; silent when nothing runs."""
+    state = state_folder(os.environ)
+    if not state.is_dir():
+        return
+    with _alone(state):
+        supervisor = Supervisor(state)
+        if supervisor.is_up():
+            say("Stopping the stack …")
+            supervisor.shut_down()
+            say("Stopped.")
+
+
+def status() -> tuple[Stack | None, list[ProcessState]]:
+    """The stack as last started (None: never), and its programs (none: it is down)."""
+    return Stack.load(), Supervisor(state_folder(os.environ)).processes()
+
+
+def clean(say: Say) -> None:
+    """Stops the stack and removes its state folder; that of the checkout holds the installed tools as well.
+
+    Raises:
+        BadInputError: If the folder is none of a stack's.
+    """
+    state = state_folder(os.environ)
+    if not state.exists():
+        return
+    if state != TOOLS and not (state / "ports.json").exists():
+        raise BadInputError(f"KAFKA_PARETO_STATE={state}: holds no stack, so it is left alone; remove it yourself")
+    down(say)
+    shutil.rmtree(state)
+    say(f"Removed {state}.")
+
+
+def _start(stack: Stack, supervisor: Supervisor, say: Say) -> None:
+    try:
+        with ThreadPoolExecutor(1) as background:
+            migration = background.submit(migrate_database, stack)
+            say("Preparing Kafka's storage and Airflow's database …")
+            programs = prepare_programs(stack)
+            supervisor.launch(programs, base_environment(stack))
+            say("Starting Kafka, MinIO and MLflow …")
+            _start_group(supervisor, "servers")
+            migration.result()
+        say("Starting Airflow …")
+        _start_group(supervisor, "airflow")
+        _wait_until_ready(stack, supervisor)
+    except BaseException:
+        if supervisor.is_up():
+            say("Stopping what was started …")
+        supervisor.shut_down()
+        raise
+
+
+def _mend(stack: Stack, supervisor: Supervisor, say: Say) -> None:
+    missing = [process for process in supervisor.processes() if process.state in ("STOPPED", "EXITED", "FATAL")]
+    try:
+        if missing:
+            say(f"Starting {', '.join(process.name for process in missing)} …")
+        migrate_database(stack)
+        for process in missing:
+            supervisor.start(process)
+        _wait_until_ready(stack, supervisor)
+    except BaseException:
+        for process in missing:
+            supervisor.stop(process)
+        raise
+
+
+def _start_group(supervisor: Supervisor, group: str) -> None:
+    for process in supervisor.processes():
+        if process.group == group:
+            supervisor.start(process)
+
+
+def _wait_until_ready(stack: Stack, supervisor: Supervisor) -> None:
+    wait_for_minio(stack, supervisor)
+    prepare_object_store(stack)
+    wait_for_brokers(stack, supervisor)
+    wait_for_mlflow(stack, supervisor)
+    wait_for_airflow(stack, supervisor)
+
+
+def _new_stack(state: Path, say: Say) -> Stack:
+    problems = start_problems(state, os.environ)
+    if problems:
+        raise BadInputError("\n".join(problems))
+    stack = Stack(state, read_ports(os.environ))
+    for name in _FOLDERS:
+        (state / name).mkdir(exist_ok=True, mode=0o700)
+    if not stack.secrets_file.exists():
+        write_credentials(stack.secrets_file, Credentials())
+        secret = stack.credentials
+        say(f"Airflow's login, shown this once: {secret.airflow_admin_user} / {secret.airflow_admin_password}")
+        say(f"It is kept, with the stack's other passwords and keys, in {stack.secrets_file} (mode 600).")
+    stack.record_ports()
+    return stack
+
+
+def _recorded_stack() -> Stack:
+    stack = Stack.load()
+    if stack is None:
+        raise StackError("the stack runs, but its record of ports is gone; stop it with `make down`, then start again")
+    return stack
+
+
+def _refuse_other_ports(stack: Stack) -> None:
+    try:
+        wanted = read_ports(os.environ)
+    except ValueError as error:
+        raise BadInputError(str(error)) from error
+    for server, variable in VARIABLES.items():
+        running = getattr(stack.ports, server)
+        if os.environ.get(variable) and getattr(wanted, server) != running:
+            raise BadInputError(
+                f"{variable}={os.environ[variable]}: the stack runs with {running}; stop it first with `make down`"
+            )
+
+
+@contextmanager
+def _alone(state: Path) -> Iterator[None]:
+    with (state / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StackError("another make up, run or down is at work on this stack; wait until it has ended") from None
+        yield

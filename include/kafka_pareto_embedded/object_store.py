@@ -1,0 +1,58 @@
+"""What MinIO is given before its first use: a bucket and a user for each application, held to its own bucket."""
+
+from __future__ import annotations
+
+import urllib3
+from minio import Minio, MinioAdmin
+from minio.credentials.providers import StaticProvider
+from minio.error import MinioAdminException, S3Error
+
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.ports import LOOPBACK
+from kafka_pareto_embedded.stack import MLFLOW_BUCKET, PARETO_BUCKET, Stack
+
+_REGION = "us-east-1"
+
+
+def prepare_object_store(stack: Stack) -> None:
+    """Makes buckets and users where they are not there yet; may be repeated.
+
+    Raises:
+        StackError: If MinIO refuses.
+    """
+    secret = stack.credentials
+    address = f"{LOOPBACK}:{stack.ports.minio}"
+    http = urllib3.PoolManager(timeout=10.0, retries=3)
+    client = Minio(
+        address,
+        access_key=secret.minio_root_user,
+        secret_key=secret.minio_root_password,
+        secure=False,
+        region=_REGION,
+        http_client=http,
+    )
+    provider = StaticProvider(secret.minio_root_user, secret.minio_root_password)
+    admin = MinioAdmin(endpoint=address, credentials=provider, region=_REGION, secure=False, http_client=http)
+    applications = [
+        (PARETO_BUCKET, secret.s3_pareto_access_key, secret.s3_pareto_secret_key),
+        (MLFLOW_BUCKET, secret.s3_mlflow_access_key, secret.s3_mlflow_secret_key),
+    ]
+    try:
+        for bucket, access_key, secret_key in applications:
+            if not client.bucket_exists(bucket):
+                client.make_bucket(bucket)
+            admin.user_add(access_key, secret_key)
+            admin.policy_add(f"only-{bucket}", policy=_only(bucket))
+            admin.policy_set(f"only-{bucket}", user=access_key)
+    except (S3Error, MinioAdminException, urllib3.exceptions.HTTPError) as error:
+        raise StackError(
+            f"MinIO at {stack.s3_url} refused its buckets or users: {error}; see {stack.logs / 'minio.log'}"
+        ) from error
+
+
+def _only(bucket: str) -> dict[str, object]:
+    resources = [f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"]
+    return {
+        "Version": "2012-10-17",
+        "Statement": [{"Effect": "Allow", "Action": ["s3:*"], "Resource": resources}],
+    }

@@ -1,0 +1,83 @@
+"""The ports of the embedded stack. Standard library alone: the preflight reads this before anything is installed."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any, Mapping, NamedTuple, Tuple  # noqa: UP035 - an old Python must get as far as the preflight's message
+
+LOOPBACK = "127.0.0.1"
+
+VARIABLES = {
+    "airflow": "KAFKA_PARETO_AIRFLOW_PORT",
+    "mlflow": "KAFKA_PARETO_MLFLOW_PORT",
+    "minio": "KAFKA_PARETO_MINIO_PORT",
+    "kafka": "KAFKA_PARETO_KAFKA_PORTS",
+    "controllers": "KAFKA_PARETO_KAFKA_CONTROLLER_PORTS",
+}
+
+
+class Ports(NamedTuple):
+    """Where each server listens on loopback; one broker and one controller port for each Kafka node."""
+
+    airflow: int = 8080
+    mlflow: int = 5000
+    minio: int = 9000
+    kafka: Tuple[int, ...] = (19092, 19093, 19094)  # noqa: UP006
+    controllers: Tuple[int, ...] = (19192, 19193, 19194)  # noqa: UP006
+
+    def by_server(self) -> list[tuple[str, int]]:
+        """Each server's name, as in `VARIABLES`, with one of its ports."""
+        single = [(name, getattr(self, name)) for name in ("airflow", "mlflow", "minio")]
+        return single + [("kafka", port) for port in self.kafka] + [("controllers", port) for port in self.controllers]
+
+
+def read_ports(environment: Mapping[str, str]) -> Ports:
+    """The default ports, changed as the environment says.
+
+    Raises:
+        ValueError: Naming the variable, its value and the rule.
+    """
+    defaults = Ports()
+    chosen: dict[str, Any] = {}
+    for name, variable in VARIABLES.items():
+        text = environment.get(variable)
+        if text:
+            default = getattr(defaults, name)
+            several = isinstance(default, tuple)
+            chosen[name] = _read(variable, text, len(default)) if several else _read(variable, text, 1)[0]
+    ports = defaults._replace(**chosen)
+    numbers = [port for _, port in ports.by_server()]
+    twice = sorted({port for port in numbers if numbers.count(port) > 1})
+    if twice:
+        raise ValueError(
+            f"port {twice[0]} is chosen twice: give each server of the stack its own ({', '.join(VARIABLES.values())})"
+        )
+    return ports
+
+
+def taken_ports(ports: Ports) -> list[str]:
+    """One clear line for each port on which something listens already."""
+    return [
+        f"port {port} ({server}) is taken: stop what listens there, or choose another by {VARIABLES[server]}=…"
+        for server, port in ports.by_server()
+        if _is_taken(port)
+    ]
+
+
+def _read(variable: str, text: str, count: int) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != count or not all(part.isdigit() and 1024 <= int(part) <= 65535 for part in parts):
+        rule = "a port" if count == 1 else f"{count} ports, separated by commas, each"
+        raise ValueError(f"{variable}={text}: must be {rule} from 1024 to 65535")
+    return tuple(int(part) for part in parts)
+
+
+def _is_taken(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # As the servers do: a connection of a former run that lingers in TIME_WAIT takes no port.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return True
+    return False

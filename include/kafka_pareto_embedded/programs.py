@@ -1,0 +1,183 @@
+"""The programs of the embedded stack: how each is started, and what little it is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kafka_pareto_embedded.brokers import prepare_brokers
+from kafka_pareto_embedded.credentials import read_pairs, write_private
+from kafka_pareto_embedded.ports import LOOPBACK
+from kafka_pareto_embedded.stack import MLFLOW_BUCKET, PROJECT, Stack
+
+_TELEMETRY_OFF = {
+    "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+    "SCARF_ANALYTICS": "false",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
+    "GX_ANALYTICS_ENABLED": "false",
+}
+_STEP_LIMITS = {"OMP_NUM_THREADS": "2", "MPLBACKEND": "Agg"}
+_AIRFLOW_PARTS = {
+    "api-server": [],
+    "scheduler": ["--skip-serve-logs"],
+    "dag-processor": [],
+    "triggerer": ["--skip-serve-logs"],
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """One supervised process.
+
+    Attributes:
+        group: Groups are stopped one after the other, the last started first.
+        environment: All that the process sees of the environment.
+        port: Where it listens on loopback; None if it does not.
+        stop_timeout_s: How long it may take to end before it is killed.
+    """
+
+    name: str
+    group: str
+    argv: list[str]
+    directory: Path
+    environment: dict[str, str] = field(repr=False)
+    port: int | None = None
+    stop_timeout_s: int = 10
+
+
+def prepare_programs(stack: Stack) -> list[Program]:
+    """All programs of the stack, in the order in which they start; writes what they need to have on the disk.
+
+    Raises:
+        KafkaParetoError: If a tool is missing or the brokers' storage cannot be prepared.
+    """
+    passwords = {stack.credentials.airflow_admin_user: stack.credentials.airflow_admin_password}
+    write_private(_passwords_file(stack), json.dumps(passwords) + "\n")
+    return [_minio(stack), *_brokers(stack), _mlflow(stack), *_airflow(stack)]
+
+
+def airflow_environment(stack: Stack) -> dict[str, str]:
+    """What every part of Airflow needs to know, and its command line; nothing of the steps."""
+    home = stack.state / "airflow"
+    secret = stack.credentials
+    passed_on = {name: os.environ[name] for name in ("KAFKA_PARETO_STUDIES",) if os.environ.get(name)}
+    return {
+        **base_environment(stack),
+        **_TELEMETRY_OFF,
+        **passed_on,
+        "PYTHONPATH": f"{PROJECT}:{PROJECT / 'include'}",
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+        "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+        "AIRFLOW__CORE__PARALLELISM": "4",
+        "AIRFLOW__CORE__FERNET_KEY": secret.airflow_fernet_key,
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{secret.airflow_admin_user}:admin",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(_passwords_file(stack)),
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{stack.airflow_url}/execution/",
+        # SQLite has one writer at a time; the others wait for it rather than fail.
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}?timeout=30",
+        "AIRFLOW__API__HOST": LOOPBACK,
+        "AIRFLOW__API__PORT": str(stack.ports.airflow),
+        "AIRFLOW__API__BASE_URL": stack.airflow_url,
+        "AIRFLOW__API__WORKERS": "1",
+        "AIRFLOW__API__SECRET_KEY": secret.airflow_secret_key,
+        "AIRFLOW__API_AUTH__JWT_SECRET": secret.airflow_jwt_secret,
+        # Without it a finished task often idles for five seconds.
+        "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",
+        "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
+        "AIRFLOW__LOGGING__COLORED_CONSOLE_LOG": "False",
+        "AIRFLOW__LOGGING__FILE_TASK_HANDLER_NEW_FOLDER_PERMISSIONS": "0o700",
+        "AIRFLOW__LOGGING__FILE_TASK_HANDLER_NEW_FILE_PERMISSIONS": "0o600",
+    }
+
+
+def _minio(stack: Stack) -> Program:
+    environment = {
+        **base_environment(stack),
+        "MINIO_ROOT_USER": stack.credentials.minio_root_user,
+        "MINIO_ROOT_PASSWORD": stack.credentials.minio_root_password,
+        "MINIO_BROWSER": "off",
+        "MINIO_UPDATE": "off",
+    }
+    address = f"{LOOPBACK}:{stack.ports.minio}"
+    data = stack.state / "minio"
+    argv = [stack.minio, "server", "--quiet", "--address", address, str(data)]
+    return Program("minio", "servers", argv, data, environment, stack.ports.minio)
+
+
+def _brokers(stack: Stack) -> list[Program]:
+    folder = stack.state / "kafka"
+    ports = list(zip(stack.ports.kafka, stack.ports.controllers, strict=True))
+    prepared = prepare_brokers(folder, stack.kafka_jars, stack.java, ports)
+    return [
+        Program(broker.name, "servers", broker.argv, broker.directory, broker.environment, broker.port)
+        for broker in prepared
+    ]
+
+
+def _mlflow(stack: Stack) -> Program:
+    folder = stack.state / "mlflow"
+    port = stack.ports.mlflow
+    environment = {
+        **base_environment(stack),
+        **read_pairs(PROJECT / "mlflow" / "server.env"),
+        "MLFLOW_S3_ENDPOINT_URL": stack.s3_url,
+        "AWS_ACCESS_KEY_ID": stack.credentials.s3_mlflow_access_key,
+        "AWS_SECRET_ACCESS_KEY": stack.credentials.s3_mlflow_secret_key,
+    }
+    argv = [sys.executable, "-m", "mlflow", "server", "--host", LOOPBACK, "--port", str(port), "--workers", "1"]
+    argv += ["--allowed-hosts", f"{LOOPBACK}:{port},localhost:{port}"]
+    argv += ["--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}"]
+    argv += ["--artifacts-destination", f"s3://{MLFLOW_BUCKET}"]
+    return Program("mlflow", "servers", argv, folder, environment, port)
+
+
+def _airflow(stack: Stack) -> list[Program]:
+    common = airflow_environment(stack)
+    # Tasks are the scheduler's children: it alone holds what the steps need.
+    steps = {**common, **_STEP_LIMITS, **stack.step_environment()}
+    return [
+        Program(
+            name=f"airflow-{part}",
+            group="airflow",
+            argv=[sys.executable, "-m", "airflow", part, *arguments],
+            directory=stack.state / "airflow",
+            environment=steps if part == "scheduler" else common,
+            port=stack.ports.airflow if part == "api-server" else None,
+            stop_timeout_s=20,
+        )
+        for part, arguments in _AIRFLOW_PARTS.items()
+    ]
+
+
+def base_environment(stack: Stack) -> dict[str, str]:
+    """What every process of the stack sees, the process manager too; no secret among it."""
+    kept = {name: os.environ[name] for name in ("JAVA_HOME", "TZ") if os.environ.get(name)}
+    binaries = Path(sys.executable).parent
+    return {
+        **kept,
+        "PATH": f"{binaries}:{os.environ.get('PATH', os.defpath)}",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        # What the programs leave at home or among the temporary files stays in the state folder.
+        "HOME": str(stack.state / "home"),
+        "TMPDIR": str(stack.state / "tmp"),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def _passwords_file(stack: Stack) -> Path:
+    return stack.state / "airflow" / "passwords.json"
+
+
+def tied_to_parent(argv: list[str]) -> list[str]:
+    """The command line, such that the process gets TERM as soon as its parent is gone, even by `kill -9`."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "TERM", "--", *argv] if setpriv else argv

@@ -1,0 +1,119 @@
+"""How far a campaign is: its tasks as Airflow sees them, and its repetitions as they lie in the store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kafka_pareto.artifacts import CampaignKeys, Plan, decode_record
+from kafka_pareto.errors import ArtifactError, StoreError
+from kafka_pareto.store import Store
+from kafka_pareto.study import parse_study
+from kafka_pareto_embedded.airflow_runs import TaskRun
+
+STEPS = ("design", "measure", "validate", "train", "optimize", "confirm", "report")
+
+# A pace from fewer repetitions says nothing.
+_PACE_REPETITIONS = 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the display: a step, or a step at one record size."""
+
+    step: str
+    record_size_bytes: int | None
+    state: str
+    repetitions: int | None
+    seconds: float | None
+    task: TaskRun
+
+    @property
+    def name(self) -> str:
+        return self.step if self.record_size_bytes is None else f"{self.step} ({self.record_size_bytes} B)"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The campaign at one moment. `repetitions_planned` is None before the plan is in the store."""
+
+    run_state: str
+    rows: tuple[Row, ...]
+    repetitions: int
+    repetitions_planned: int | None
+    elapsed_s: float
+    time_left_s: float | None
+
+
+class CampaignProgress:
+    """Follows one campaign in the store. What a finished task has counted is not counted again."""
+
+    def __init__(self, store: Store, keys: CampaignKeys) -> None:
+        self._store = store
+        self._keys = keys
+        self._record_sizes: list[int] = []
+        self._planned: int | None = None
+        self._final_counts: dict[str, int] = {}
+        self._last_counts: dict[str, int] = {}
+        self._found_counts: dict[str, int] = {}
+        self._loading_since_s = 0.0
+
+    def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
+        """The progress now, `elapsed_s` after the follower began."""
+        if self._planned is None:
+            self._read_plan()
+        rows = tuple(self._row(task) for task in sorted(tasks, key=_in_order))
+        repetitions = sum(row.repetitions or 0 for row in rows)
+        return Progress(
+            run_state=run_state,
+            rows=rows,
+            repetitions=repetitions,
+            repetitions_planned=self._planned,
+            elapsed_s=elapsed_s,
+            time_left_s=self._time_left_s(repetitions, elapsed_s),
+        )
+
+    def _read_plan(self) -> None:
+        try:
+            frozen = self._keys.frozen_study()
+            self._record_sizes = parse_study(self._store.get(frozen).decode(), frozen).record_sizes_bytes
+            self._planned = decode_record(self._store.get(self._keys.plan()), self._keys.plan(), Plan).repetitions
+        except (ArtifactError, StoreError):
+            return
+
+    def _row(self, task: TaskRun) -> Row:
+        mapped = 0 <= task.map_index < len(self._record_sizes)
+        size = self._record_sizes[task.map_index] if mapped else None
+        return Row(task.step, size, task.state, self._count(task, size), task.seconds, task)
+
+    def _count(self, task: TaskRun, record_size_bytes: int | None) -> int | None:
+        if record_size_bytes is None or task.step not in ("measure", "confirm"):
+            return None
+        if task.step == "measure":
+            prefix = self._keys.measurements(record_size_bytes)
+        else:
+            prefix = self._keys.confirmation(record_size_bytes, "repetitions/")
+        if prefix in self._final_counts:
+            return self._final_counts[prefix]
+        try:
+            count = sum(key.endswith(".json") for key in self._store.keys(prefix))
+        except StoreError:
+            # The steps wait for the store themselves; their failure is worth a message, a count is not.
+            return self._last_counts.get(prefix)
+        self._last_counts[prefix] = count
+        # What lay there from an earlier run of the campaign is no part of this run's pace.
+        self._found_counts.setdefault(prefix, count)
+        if task.state == "success":
+            self._final_counts[prefix] = count
+        return count
+
+    def _time_left_s(self, repetitions: int, elapsed_s: float) -> float | None:
+        measured = repetitions - sum(self._found_counts.values())
+        if measured <= 0:
+            self._loading_since_s = elapsed_s
+        if self._planned is None or measured < _PACE_REPETITIONS:
+            return None
+        return max(self._planned - repetitions, 0) * (elapsed_s - self._loading_since_s) / measured
+
+
+def _in_order(task: TaskRun) -> tuple[int, int]:
+    return STEPS.index(task.step), task.map_index

@@ -1,0 +1,29 @@
+"""Waiting for a condition, with a deadline and a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tenacity import RetryError, retry, retry_if_result, stop_after_delay, wait_fixed
+
+from kafka_pareto_embedded.errors import StackError
+
+_POLL_S = 0.2
+
+
+def wait_until(what: str, condition: Callable[[], bool], timeout_s: float, remedy: str) -> None:
+    """Asks again and again until the condition holds.
+
+    Args:
+        what: The condition in words, as in "MinIO answers".
+
+    Raises:
+        StackError: If it does not hold in time; whatever the condition raises passes through.
+    """
+    ask = retry(
+        retry=retry_if_result(lambda holds: not holds), stop=stop_after_delay(timeout_s), wait=wait_fixed(_POLL_S)
+    )(condition)
+    try:
+        ask()
+    except RetryError as error:
+        raise StackError(f"not within {timeout_s:.0f} s: {what}; {remedy}") from error

@@ -1,0 +1,19 @@
+"""Step `optimize`: NSGA-III over the surrogates of one record size."""
+
+from __future__ import annotations
+
+import typer
+
+from kafka_pareto.steps import optimize
+from tasks.common import CampaignOption, ManifestOption, RecordSizeOption, StudyOption, open_campaign, run_step
+
+
+def main(
+    study: StudyOption, campaign: CampaignOption, record_size: RecordSizeOption, manifest: ManifestOption = None
+) -> None:
+    """Searches one record size for the configurations that no other beats on all objectives."""
+    run_step(lambda: optimize.run(open_campaign(study, campaign), record_size), manifest)
+
+
+if __name__ == "__main__":
+    typer.run(main)

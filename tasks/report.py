@@ -1,0 +1,17 @@
+"""Step `report`: decision cards, `producer.properties`, tables, figures and one HTML page."""
+
+from __future__ import annotations
+
+import typer
+
+from kafka_pareto.steps import report
+from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_step
+
+
+def main(study: StudyOption, campaign: CampaignOption, manifest: ManifestOption = None) -> None:
+    """Turns a confirmed campaign into decision cards and a report."""
+    run_step(lambda: report.run(open_campaign(study, campaign)), manifest)
+
+
+if __name__ == "__main__":
+    typer.run(main)

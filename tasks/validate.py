@@ -1,0 +1,17 @@
+"""Step `validate`: the gate between measuring and learning, with its Data Docs."""
+
+from __future__ import annotations
+
+import typer
+
+from kafka_pareto.steps import validate
+from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_step
+
+
+def main(study: StudyOption, campaign: CampaignOption, manifest: ManifestOption = None) -> None:
+    """Checks all repetitions, sets bad ones aside with a reason, and summarises the rest into trials."""
+    run_step(lambda: validate.run(open_campaign(study, campaign)), manifest)
+
+
+if __name__ == "__main__":
+    typer.run(main)

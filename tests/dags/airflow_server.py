@@ -1,0 +1,79 @@
+"""A real Airflow (scheduler, DAG processor, API server) on a free port, in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+from kafka_pareto_embedded.airflow_api import AirflowApi, migrate_database
+from kafka_pareto_embedded.credentials import Credentials, write_credentials, write_private
+from kafka_pareto_embedded.ports import Ports
+from kafka_pareto_embedded.programs import airflow_environment
+from kafka_pareto_embedded.stack import Stack
+from kafka_pareto_embedded.waiting import wait_until
+
+
+@contextmanager
+def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[Stack]:
+    """Starts Airflow alone, as the embedded stack configures it; nothing of it is left afterwards."""
+    stack = Stack(state, Ports(airflow=_free_port()))
+    for folder in ("airflow", "logs", "home", "tmp"):
+        (state / folder).mkdir(parents=True)
+    write_credentials(stack.secrets_file, Credentials())
+    login = {stack.credentials.airflow_admin_user: stack.credentials.airflow_admin_password}
+    write_private(state / "airflow" / "passwords.json", json.dumps(login))
+    migrate_database(stack)
+    with ExitStack() as started:
+        for part in (["scheduler", "--skip-serve-logs"], ["dag-processor"], ["api-server"]):
+            started.enter_context(_running(part, stack, {**airflow_environment(stack), **step_environment}))
+        wait_until("Airflow answers", lambda: _is_up(stack), 90, f"see {stack.logs}")
+        api = AirflowApi(stack)
+        started.callback(api.close)
+        api.create_pool()
+        wait_until("Airflow knows the DAG", api.has_dag, 60, f"see {stack.logs}")
+        api.unpause_dag()
+        yield stack
+
+
+@contextmanager
+def _running(arguments: list[str], stack: Stack, environment: dict[str, str]) -> Iterator[None]:
+    with (stack.logs / f"{arguments[0]}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "airflow", *arguments],
+            env=environment,
+            cwd=stack.state / "airflow",
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _is_up(stack: Stack) -> bool:
+    try:
+        health = httpx.get(f"{stack.airflow_url}/api/v2/monitor/health", timeout=5, trust_env=False).json()
+    except (httpx.HTTPError, ValueError):
+        return False
+    return all((health.get(part) or {}).get("status") == "healthy" for part in ("scheduler", "dag_processor"))
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

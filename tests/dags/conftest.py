@@ -1,0 +1,96 @@
+"""An Airflow of its own for these tests: its home is a temporary folder, set before anything imports Airflow."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROJECT = Path(__file__).parent.parent.parent
+_HOME = tempfile.TemporaryDirectory(prefix="kafka-pareto-airflow-")
+
+AIRFLOW_ENVIRONMENT = {
+    "AIRFLOW_HOME": _HOME.name,
+    "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
+    "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
+    "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+    "SCARF_ANALYTICS": "false",
+    "DO_NOT_TRACK": "true",
+}
+os.environ.update(AIRFLOW_ENVIRONMENT)
+
+
+def pytest_unconfigure() -> None:
+    _HOME.cleanup()
+
+
+@dataclass(frozen=True)
+class FakeProject:
+    """A project root whose steps only note their arguments, say a manifest, or do what a test tells them to."""
+
+    root: Path
+
+    def write_step(self, step: str, code: str) -> None:
+        (self.root / "tasks" / f"{step}.py").write_text(code, encoding="utf-8")
+
+    def calls(self) -> list[list[str]]:
+        """The steps that ran, in order, each with its arguments."""
+        return [json.loads(line) for line in (self.root / "calls.jsonl").read_text(encoding="utf-8").splitlines()]
+
+    def call_of(self, step: str) -> list[str]:
+        return next(arguments for name, *arguments in self.calls() if name == step)
+
+    def run(self, script: str, conf: dict[str, Any] | None = None) -> subprocess.CompletedProcess[str]:
+        """Runs a Python script against this project, in a process of its own as a task has one."""
+        return subprocess.run(
+            [sys.executable, "-c", script, json.dumps(conf or {})],
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        paths = {"PYTHONPATH": f"{PROJECT / 'include'}:{PROJECT}", "KAFKA_PARETO_PROJECT_ROOT": str(self.root)}
+        return {**kept, **AIRFLOW_ENVIRONMENT, **paths, "AIRFLOW__CORE__FERNET_KEY": "an Airflow secret"}
+
+
+_NOTING_STEP = """
+import json, sys
+with open("calls.jsonl", "a") as calls:
+    calls.write(json.dumps(["{step}", *sys.argv[1:]]) + "\\n")
+print("a line of the log")
+print(json.dumps({{"step": "{step}", "record_sizes_bytes": [1024, 65636]}}))
+"""
+
+
+@pytest.fixture
+def fake_project(tmp_path: Path) -> FakeProject:
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "include").symlink_to(PROJECT / "include")
+    project = FakeProject(tmp_path)
+    for step in ("design", "measure", "validate", "train", "optimize", "confirm", "report"):
+        project.write_step(step, _NOTING_STEP.format(step=step))
+    return project
+
+
+@pytest.fixture(scope="session")
+def airflow_database() -> Iterator[None]:
+    """Airflow's tables, and the pool that the embedded stack makes."""
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "include")}
+    for arguments in (["db", "migrate"], ["pools", "set", "kafka_cluster", "1", "one load at a time"]):
+        subprocess.run(
+            [sys.executable, "-m", "airflow", *arguments], env=environment, check=True, capture_output=True, timeout=180
+        )
+    yield

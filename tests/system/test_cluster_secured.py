@@ -1,0 +1,136 @@
+"""The cluster door on a broker with SASL and ACLs, reached with a user's `client.properties`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+from kafka_pareto.cluster import Cluster
+from kafka_pareto.errors import BadInputError, ClusterError
+from kafka_pareto_embedded.brokers import BrokerProgram
+from tests.system.broker_fixtures import RunningBrokers, running_brokers
+
+pytestmark = pytest.mark.brokers
+
+_PLAIN_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+
+
+@dataclass(frozen=True)
+class SecuredBroker:
+    brokers: RunningBrokers
+    folder: Path
+    passwords: dict[str, str]
+
+    def as_user(self, user: str) -> Cluster:
+        return self.with_config(write_client_config(self.folder, user, self.passwords[user]))
+
+    def with_config(self, client_config: Path) -> Cluster:
+        return Cluster(self.brokers.bootstrap_servers, client_config, self.brokers.settings)
+
+
+def write_client_config(folder: Path, user: str, password: str) -> Path:
+    """Writes the `client.properties` of this user."""
+    file = folder / f"{user}.properties"
+    file.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+        f'sasl.jaas.config={_PLAIN_LOGIN} username="{user}" password="{password}";\n'
+    )
+    return file
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
+    """A broker that asks for a password; `admin` may do all, `guest` nothing."""
+    passwords = {user: secrets.token_urlsafe(12) for user in ("admin", "guest")}
+    users = " ".join(f'user_{user}="{password}"' for user, password in passwords.items())
+    login = f'{_PLAIN_LOGIN} username="admin" password="{passwords["admin"]}" {users};'
+
+    def secure(program: BrokerProgram) -> None:
+        file = program.directory / "server.properties"
+        plain = file.read_text().replace("PLAINTEXT://127", "SASL_PLAINTEXT://127")
+        plain = plain.replace("PLAINTEXT:PLAINTEXT,", "SASL_PLAINTEXT:SASL_PLAINTEXT,")
+        file.write_text(
+            plain.replace("inter.broker.listener.name=PLAINTEXT", "inter.broker.listener.name=SASL_PLAINTEXT")
+            + "sasl.enabled.mechanisms=PLAIN\nsasl.mechanism.inter.broker.protocol=PLAIN\n"
+            + f"listener.name.sasl_plaintext.plain.sasl.jaas.config={login}\n"
+            + "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+            + "super.users=User:admin;User:ANONYMOUS\n"  # the controller's own listener knows no names
+        )
+
+    folder = tmp_path_factory.mktemp("secured-clients")
+    admin = write_client_config(folder, "admin", passwords["admin"])
+    with running_brokers(tmp_path_factory.mktemp("secured-broker"), 1, admin, secure) as brokers:
+        yield SecuredBroker(brokers, folder, passwords)
+
+
+def test_user_of_the_client_properties_is_let_in(secured: SecuredBroker) -> None:
+    with secured.as_user("admin") as cluster:
+        assert cluster.create_topic("mine", 1, 1) == "created"
+        assert cluster.end_offset("mine") == 0
+
+
+def test_wrong_password_is_refused_without_being_shown(secured: SecuredBroker, tmp_path: Path) -> None:
+    config = write_client_config(tmp_path, "admin", "not-the-password")
+
+    with (
+        secured.with_config(config) as cluster,
+        pytest.raises(ClusterError) as refused,
+    ):
+        cluster.describe()
+
+    assert refused.value.kafka_error == "SaslAuthenticationException"
+    assert "mend the credentials" in str(refused.value)
+    assert "not-the-password" not in str(refused.value)
+
+
+def test_topic_that_may_not_be_created_says_which_rights_to_ask_for(secured: SecuredBroker) -> None:
+    with secured.as_user("guest") as cluster, pytest.raises(ClusterError) as refused:
+        cluster.create_topic("not-mine", 1, 1)
+
+    assert refused.value.kafka_error == "TopicAuthorizationException"
+    for part in (secured.brokers.bootstrap_servers, "create_topic", "not-mine", "ask for Describe"):
+        assert part in str(refused.value)
+
+
+def test_user_without_rights_on_the_cluster_still_gets_its_description(secured: SecuredBroker) -> None:
+    with secured.as_user("guest") as cluster:
+        described = cluster.describe()
+
+    assert (described.controller_id, described.kafka_version) == (None, "4.3")
+
+
+def test_broken_jaas_line_is_refused_without_showing_its_password(secured: SecuredBroker, tmp_path: Path) -> None:
+    config = write_client_config(tmp_path, "admin", 'half" hidden-half "of-it')
+
+    with (
+        pytest.raises(ClusterError, match=r"mend the client\.properties") as refused,
+        secured.with_config(config),
+    ):
+        pass
+
+    assert "[hidden]" in str(refused.value)
+    assert "hidden-half" not in str(refused.value)
+
+
+def test_missing_client_properties_is_named(secured: SecuredBroker, tmp_path: Path) -> None:
+    config = tmp_path / "nowhere.properties"
+
+    with (
+        pytest.raises(BadInputError, match=r"nowhere\.properties: cannot be read"),
+        secured.with_config(config),
+    ):
+        pass
+
+
+def test_password_is_in_no_command_line(secured: SecuredBroker) -> None:
+    with secured.as_user("admin") as cluster:
+        cluster.describe()
+        shown = [" ".join(child.cmdline()) for child in psutil.Process().children(recursive=True)]
+
+    assert any("io.kafkapareto.ClusterAdmin" in line for line in shown)
+    assert not [line for line in shown if secured.passwords["admin"] in line]

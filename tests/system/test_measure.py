@@ -1,0 +1,217 @@
+"""Measuring on real brokers, and what becomes of it when things die."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+
+from kafka_pareto.cluster import Cluster
+from kafka_pareto.errors import EXIT_BAD_INPUT, EXIT_TEMPORARY
+from kafka_pareto.testbed import topic_name
+from tests.system.broker_fixtures import RunningBrokers, free_ports, running_brokers
+from tests.system.steps import StepRunner
+
+pytestmark = pytest.mark.brokers
+
+ONE_BROKER = {"replication_factor": 1, "min_insync_replicas": 1}
+
+
+@pytest.fixture
+def steps(tmp_path: Path, single_broker: RunningBrokers) -> StepRunner:
+    return StepRunner(tmp_path, single_broker.bootstrap_servers)
+
+
+def until(condition: Callable[[], bool], deadline_s: float = 60) -> None:
+    retry(retry=retry_if_result(lambda met: not met), stop=stop_after_delay(deadline_s), wait=wait_fixed(0.05))(
+        condition
+    )()
+
+
+def load_processes(topic: str) -> list[psutil.Process]:
+    return [p for p in psutil.process_iter(["cmdline"]) if topic in (p.info["cmdline"] or [])]
+
+
+def test_design_and_measure_leave_one_valid_object_per_planned_repetition(steps: StepRunner) -> None:
+    steps.write_study("tiny", record_sizes_bytes=[1024], workload=ONE_BROKER, design={"configurations": 3})
+    designed = steps.manifest("design", "tiny")
+    measured = steps.manifest("measure", "tiny", "--record-size", "1024")
+
+    campaign = steps.campaign("tiny")
+    repetitions = campaign.read_repetitions(campaign.keys.measurements(1024))
+    assert designed["counts"]["configurations"] == 3
+    assert measured["counts"]["repetitions_valid"] == len(repetitions) == 4 * 2
+    assert all(r.records_sent == r.end_offset_growth == 1000 for r in repetitions)
+    assert all(r.throughput_mib_s and r.wall_s > 0.2 and r.client_cpu_s > 0.2 for r in repetitions)
+
+
+def test_a_step_killed_while_records_are_sent_takes_its_load_along_and_its_retry_measures_only_what_is_missing(
+    steps: StepRunner, single_broker: RunningBrokers
+) -> None:
+    slow = {"records": 3000, "throughput_limit_mib_s": 1.0}  # three seconds a repetition
+    steps.write_study(
+        "tiny", record_sizes_bytes=[1024], workload=ONE_BROKER, design={"configurations": 2}, protocol=slow
+    )
+    steps.manifest("design", "tiny")
+    campaign = steps.campaign("tiny")
+    prefix, topic = campaign.keys.measurements(1024), topic_name(campaign.keys, 1024)
+
+    first_try = steps.start("measure", "tiny", "--record-size", "1024")
+    until(lambda: len(campaign.store.keys(prefix)) >= 2)
+    with Cluster(single_broker.bootstrap_servers, None, single_broker.settings) as cluster:
+        before = cluster.end_offset(topic)
+        until(lambda: bool(load_processes(topic)) and cluster.end_offset(topic) > before)
+    os.kill(first_try.pid, signal.SIGKILL)
+    first_try.wait()
+    until(lambda: not load_processes(topic), deadline_s=2)
+    stored = {key: campaign.store.get(key) for key in campaign.store.keys(prefix)}
+
+    steps.manifest("measure", "tiny", "--record-size", "1024")
+
+    after = {key: campaign.store.get(key) for key in campaign.store.keys(prefix)}
+    assert 2 <= len(stored) < len(after) == 6
+    assert all(after[key] == content for key, content in stored.items())
+    outcomes = [json.loads(content)["outcome"] for content in after.values()]
+    assert outcomes == ["valid"] * 6
+
+
+def test_term_ends_a_step_with_its_load_and_returns_the_lease(steps: StepRunner) -> None:
+    slow = {"records": 20000, "throughput_limit_mib_s": 1.0}
+    steps.write_study("tiny", record_sizes_bytes=[1024], workload=ONE_BROKER, protocol=slow)
+    steps.manifest("design", "tiny")
+    campaign = steps.campaign("tiny")
+    topic = topic_name(campaign.keys, 1024)
+
+    process = steps.start("measure", "tiny", "--record-size", "1024")
+    until(lambda: bool(load_processes(topic)))
+    assert campaign.store.keys("leases/")
+    process.terminate()
+    output, errors = process.communicate(timeout=20)
+
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "Traceback" not in output + errors
+    assert not load_processes(topic)
+    assert campaign.store.keys("leases/") == []
+
+
+def test_a_broker_that_dies_during_a_repetition_spoils_only_that_attempt(
+    tmp_path: Path, three_brokers: RunningBrokers
+) -> None:
+    steps = StepRunner(tmp_path, three_brokers.bootstrap_servers)
+    slow = {"records": 4000, "throughput_limit_mib_s": 1.0, "repetitions": 2}
+    steps.write_study("tiny", record_sizes_bytes=[1024], design={"configurations": 1}, protocol=slow)
+    steps.manifest("design", "tiny")
+    campaign = steps.campaign("tiny")
+    prefix, topic = campaign.keys.measurements(1024), topic_name(campaign.keys, 1024)
+
+    process = steps.start("measure", "tiny", "--record-size", "1024")
+    until(lambda: len(campaign.store.keys(prefix)) >= 1)
+    until(lambda: bool(load_processes(topic)))
+    three_brokers.kill("kafka-2")
+    three_brokers.start("kafka-2")
+    output, errors = process.communicate(timeout=200)
+
+    assert process.returncode == 0, output + errors
+    repetitions = campaign.read_repetitions(prefix)
+    assert [r.outcome for r in repetitions] == ["valid"] * 4
+    assert max(r.attempts for r in repetitions) > 1
+    assert all(r.records_sent == r.end_offset_growth == 4000 for r in repetitions)
+
+
+def failed(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line a failed step says; nothing else may be on stderr."""
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    assert lines[0].startswith("error: ")
+    return lines[0]
+
+
+def test_brokers_that_cannot_be_reached_are_one_clear_error(tmp_path: Path) -> None:
+    steps = StepRunner(tmp_path, f"127.0.0.1:{free_ports(1)[0]}")
+    steps.write_study("tiny")
+    done = steps.run("design", "tiny")
+
+    assert done.returncode == EXIT_TEMPORARY
+    assert steps.environment["KAFKA_PARETO_BOOTSTRAP_SERVERS"] in failed(done)
+
+
+def test_a_topic_that_may_not_be_created_is_one_clear_error(steps: StepRunner) -> None:
+    steps.write_study("tiny", record_sizes_bytes=[1024])  # three replicas on one broker
+    steps.manifest("design", "tiny")
+    done = steps.run("measure", "tiny", "--record-size", "1024")
+
+    assert done.returncode == EXIT_TEMPORARY
+    assert "replication factor" in failed(done).lower()
+
+
+def test_a_foreign_cluster_needs_ceilings_and_consent_and_shows_its_plan_first(
+    steps: StepRunner, single_broker: RunningBrokers
+) -> None:
+    steps.write_study("tiny", record_sizes_bytes=[1024], workload=ONE_BROKER)
+    foreign = ("--bootstrap-servers", single_broker.bootstrap_servers)
+
+    without_ceiling = steps.run("design", "tiny", *foreign)
+    assert without_ceiling.returncode == EXIT_BAD_INPUT
+    assert "--ceiling-mib-s and --ceiling-gib" in failed(without_ceiling)
+
+    too_low = steps.run("design", "tiny", *foreign, "--ceiling-mib-s", "5", "--ceiling-gib", "0.001", "--consent")
+    assert "above the ceiling of 0.001 GiB" in failed(too_low)
+
+    without_consent = steps.run("design", "tiny", *foreign, "--ceiling-mib-s", "5", "--ceiling-gib", "9")
+    assert "consent" in failed(without_consent)
+    assert "plan: 32 repetitions" in without_consent.stdout
+
+    steps.manifest("design", "tiny", *foreign, "--ceiling-mib-s", "5", "--ceiling-gib", "9", "--consent")
+
+
+@pytest.fixture
+def small_volume(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 48 MiB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(folder)], capture_output=True, check=False, timeout=10
+    )
+    if mounted.returncode != 0:
+        pytest.skip("needs the right to mount a tmpfs")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True, timeout=10)
+
+
+def test_a_campaign_that_does_not_fit_the_brokers_disk_is_refused_before_anything_is_sent(
+    small_volume: Path, tmp_path: Path
+) -> None:
+    with running_brokers(small_volume / "broker", 1) as brokers:
+        steps = StepRunner(tmp_path, brokers.bootstrap_servers)
+        steps.write_study("tiny", record_sizes_bytes=[65636], workload=ONE_BROKER)
+        done = steps.run("design", "tiny")
+
+    assert done.returncode == EXIT_BAD_INPUT
+    assert "GiB free" in failed(done)
+    assert not (steps.store_folder / "tiny").exists()
+
+
+def test_a_full_store_is_one_clear_error_and_loses_nothing_stored_before(
+    small_volume: Path, tmp_path: Path, single_broker: RunningBrokers
+) -> None:
+    steps = StepRunner(tmp_path, single_broker.bootstrap_servers)
+    steps.environment["KAFKA_PARETO_STORE_FOLDER"] = str(small_volume)
+    steps.write_study("tiny", record_sizes_bytes=[1024], workload=ONE_BROKER)
+    steps.manifest("design", "tiny")
+    filled = subprocess.run(
+        ["dd", "if=/dev/zero", f"of={small_volume / 'filler'}"], capture_output=True, check=False, timeout=30
+    )
+    assert b"No space left" in filled.stderr
+    done = steps.run("measure", "tiny", "--record-size", "1024")
+
+    assert done.returncode == EXIT_TEMPORARY
+    assert "No space left on device" in failed(done)
+    (small_volume / "filler").unlink()
+    assert steps.manifest("measure", "tiny", "--record-size", "1024")["counts"]["repetitions_valid"] == 18

@@ -1,0 +1,138 @@
+"""A confirmed campaign in a folder, put together from recorded repetitions, for the tests of the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kafka_pareto.artifacts import (
+    CANDIDATE_COLUMNS,
+    FRONT_COLUMNS,
+    SCORE_COLUMNS,
+    TRIAL_COLUMNS,
+    CampaignKeys,
+    Fingerprint,
+    Phase,
+    Plan,
+    Repetition,
+    table_schema,
+)
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.decision import choose, decide
+from kafka_pareto.producer_properties import Durability
+from kafka_pareto.selection import losses_of, non_dominated, select_candidates
+from kafka_pareto.store import FolderStore
+from kafka_pareto.study import OBJECTIVES, Study, dump_study
+from kafka_pareto.trials import summarise_trials
+from tests.recorded import recorded_repetitions
+
+CAMPAIGN = "20261121-recorded"
+
+
+def write_confirmed_campaign(folder: Path, study: Study, blocks: int = 10) -> Campaign:
+    """Writes all that the report reads. Estimates are the recorded trials' values with noise on them.
+
+    Confirmation blocks are the recorded ones in another order: real values, in blocks that never were.
+    """
+    store = FolderStore(folder)
+    campaign = Campaign(study, CampaignKeys(study.name, CAMPAIGN), store)
+    store.put(campaign.keys.frozen_study(), dump_study(study).encode())
+    rng = np.random.default_rng(study.seed)
+    recorded = _drawn_once(recorded_repetitions(tuple(study.record_sizes_bytes), blocks=blocks), study)
+    trials = summarise_trials(recorded, study)
+    campaign.write_table(campaign.keys.trials(), trials, TRIAL_COLUMNS)
+    campaign.write_table(campaign.keys.surrogates("scores.parquet"), _scores(study), SCORE_COLUMNS, factors=False)
+    campaign.write_record(
+        campaign.keys.plan(), Plan(repetitions=len(recorded), duration_s=1800.0, sent_gib=21.5, peak_disk_gib=3.1)
+    )
+    for size in study.record_sizes_bytes:
+        campaign.write_record(campaign.keys.fingerprint(size), _fingerprint(study, size))
+        of_size = trials[trials.record_size_bytes == size]
+        front = _front(of_size, study, rng)
+        campaign.write_table(campaign.keys.front(size), front, FRONT_COLUMNS)
+        here = [repetition for repetition in recorded if repetition.record_size_bytes == size]
+        _confirm(campaign, size, here, front, of_size, rng)
+    return campaign
+
+
+def _drawn_once(recorded: list[Repetition], study: Study) -> list[Repetition]:
+    """The recording drew some configurations twice, the baseline among them; a real design never does."""
+    once = {repetition.repetition_id: repetition for repetition in recorded}
+    return [
+        repetition.model_copy(update={"is_baseline": repetition.configuration_id == study.baseline_id()})
+        for repetition in once.values()
+    ]
+
+
+def _confirm(
+    campaign: Campaign,
+    size: int,
+    recorded: list[Repetition],
+    front: pd.DataFrame,
+    trials: pd.DataFrame,
+    rng: np.random.Generator,
+) -> None:
+    study, keys = campaign.study, campaign.keys
+    candidates = select_candidates(front, trials, study, study.confirmation.points)
+    choice = _shuffled(recorded, {study.baseline_id(), *candidates.configuration_id}, "choice", rng)
+    chosen = choose(study, candidates, choice)
+    gain = _shuffled(recorded, {study.baseline_id(), chosen}, "gain", rng) if chosen != study.baseline_id() else []
+    decision = decide(
+        study, size, chosen, candidates, choice_repetitions=choice, gain_repetitions=gain, rng=np.random.default_rng(1)
+    )
+    campaign.write_table(keys.confirmation(size, "candidates.parquet"), candidates, CANDIDATE_COLUMNS)
+    campaign.write_record(keys.confirmation(size, "decision.json"), decision)
+    for repetition in [*choice, *gain]:
+        campaign.write_record(keys.confirmation(size, f"repetitions/{repetition.repetition_id}.json"), repetition)
+
+
+def _shuffled(recorded: list[Repetition], wanted: set[str], phase: Phase, rng: np.random.Generator) -> list[Repetition]:
+    found = []
+    for name in sorted(wanted):
+        of_configuration = [repetition for repetition in recorded if repetition.configuration_id == name]
+        for block, at in enumerate(rng.permutation(len(of_configuration))):
+            repetition = of_configuration[at]
+            identity = f"{phase}-r00-{repetition.record_size_bytes}-b{block:03d}-{name}"
+            found.append(repetition.model_copy(update={"repetition_id": identity, "phase": phase, "block": block}))
+    return found
+
+
+def _front(trials: pd.DataFrame, study: Study, rng: np.random.Generator) -> pd.DataFrame:
+    accepted = trials.durability.map(lambda name: Durability[name] >= study.weakest_durability()).astype(bool)
+    parts = []
+    for durability_accepted, part in ((True, trials[accepted]), (False, trials[~accepted])):
+        front = part[part.feasible & ~part.is_baseline]
+        front = front[non_dominated(losses_of(front))]
+        noisy = {f"estimated_{name}": front[name] * rng.lognormal(0, 0.15, len(front)) for name in OBJECTIVES}
+        parts.append(front.assign(durability_accepted=durability_accepted, **noisy))
+    return pd.concat(parts, ignore_index=True)[table_schema(FRONT_COLUMNS, study).names]
+
+
+def _scores(study: Study) -> pd.DataFrame:
+    learned = {"p95_latency_ms": 0.71, "throughput_mib_s": 0.98, "latency_cv": -0.12, "throughput_cv": 0.08}
+    rows = []
+    for objective, held_out in learned.items():
+        for size in [None, *study.record_sizes_bytes]:
+            within = held_out if size is None else held_out - 0.1 - 0.000004 * size
+            rows.append((objective, size, 0.95, within, 3.2, 5.1, 0.9, 45, 15, within > 0))
+    frame = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
+    return frame.astype({"record_size_bytes": "Int64"})
+
+
+def _fingerprint(study: Study, size: int) -> Fingerprint:
+    return Fingerprint(
+        kafka_version="4.3.1",
+        cluster_id="MkU3OEVBNTcwNTJENDM2Qg",
+        brokers=["127.0.0.1:9092", "127.0.0.1:9093", "127.0.0.1:9094"],
+        topic=f"kafka-pareto.{study.name}.{size}",
+        topic_partitions=3,
+        replication_factor=3,
+        min_insync_replicas=2,
+        client_host="recorded",
+        client_cpu="a recorded CPU",
+        client_cores=2,
+        client_kernel="6.1",
+        load_and_brokers_share_a_machine=True,
+    )

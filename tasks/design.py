@@ -7,11 +7,13 @@ from typing import Annotated
 import typer
 
 from kafka_pareto.artifacts import Manifest
+from kafka_pareto.cluster import Cluster
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.store import open_store
 from kafka_pareto.study import ForeignCluster, load_named_study
+from kafka_pareto.testbed import target_of
 from tasks.common import CampaignOption, ManifestOption, StudyOption, check_campaign_id, run_step
 
 RecordSizesOption = Annotated[str | None, typer.Option(help="in bytes, instead of the study's: 1024,8192")]
@@ -40,7 +42,9 @@ def main(
         adjusted = load_named_study(settings.studies, study).with_overrides(
             _sizes(record_sizes), seed, repetitions, cluster
         )
-        return design.run(open_store(settings), adjusted, check_campaign_id(campaign), settings)
+        store = open_store(settings)
+        with Cluster(*target_of(adjusted, settings), settings) as opened:
+            return design.run(store, adjusted, check_campaign_id(campaign), opened)
 
     run_step(step, manifest)
 

@@ -1,3 +1,3 @@
 """Fixtures that any test may ask for."""
 
-pytest_plugins = ["tests.system.broker_fixtures"]
+pytest_plugins = ["tests.system.broker_fixtures", "tests.contract.minio_fixture"]

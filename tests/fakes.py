@@ -19,7 +19,7 @@ from kafka_pareto.load import LoadRequest, LoadResult
 from kafka_pareto.perf_output import parse_perf_output
 from kafka_pareto.producer_properties import resolved
 from kafka_pareto.settings import Settings
-from kafka_pareto.testbed import Testbed, topic_name
+from kafka_pareto.testbed import Testbed, fingerprint_of, topic_name
 
 
 class FakeCluster(Cluster):
@@ -97,6 +97,8 @@ def fake_testbed(campaign: Campaign, record_size_bytes: int, seed: int = 1) -> I
     cluster = FakeCluster()
     with ClusterLease(campaign.store, "fake", wait_s=1.0) as lease:
         topic = topic_name(campaign.keys, record_size_bytes)
+        fingerprint = fingerprint_of(cluster.describe(), campaign.study, topic)
+        campaign.write_record(campaign.keys.fingerprint(record_size_bytes), fingerprint)
         yield Testbed(cluster, FakeLoadTool(cluster, seed), lease, topic)
 
 

@@ -343,7 +343,9 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
         ArtifactError: If it is damaged, of another schema version, or lacks a column.
     """
     try:
-        table = pq.read_table(io.BytesIO(content))
+        # Without Arrow's threads: one that still held Python's bytes when the step ended would abort the process.
+        with pq.ParquetFile(io.BytesIO(content), pre_buffer=False) as file:
+            table = file.read(use_threads=False)
     except (pa.ArrowInvalid, OSError) as error:
         raise ArtifactError(f"{key}: is no readable Parquet file ({error})") from error
     found = (table.schema.metadata or {}).get(_VERSION_KEY, b"none").decode()

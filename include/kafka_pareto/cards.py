@@ -63,7 +63,7 @@ def card_text(decision: Decision, campaign: str) -> str:
     lines += [
         line
         for sentence in decision.given_up or ["nothing was shown to be worse"]
-        for line in _wrapped("Given up", sentence)
+        for line in _wrapped(price_label(decision), sentence)
     ]
     lines += _wrapped("Evidence", evidence_of(decision, campaign))
     lines += [line for note in notes_of(decision) for line in _wrapped("Note", note)]
@@ -87,8 +87,7 @@ def settings_rows(decision: Decision) -> list[Row]:
 
 def gain_rows(decision: Decision) -> list[Row]:
     """Header and one row per objective: both values, the change with its 95 % interval, and what that shows."""
-    pick = "recommended" if decision.recommended else "tentative"
-    header: Row = ("Measured", "in use", pick, "change", "95 % interval", "shown", "Holm p")
+    header: Row = ("Measured", "in use", _standing(decision), "change", "95 % interval", "shown", "Holm p")
     return [header, *(_gain_row(gain) for gain in decision.gains)]
 
 
@@ -97,7 +96,7 @@ def warnings_of(decision: Decision) -> list[str]:
     warnings = []
     if decision.weaker_than_baseline and decision.tentative_durability is not None:
         warnings.append(
-            "these settings promise LESS durability than those in use. "
+            f"the {_standing(decision)} settings promise LESS durability than those in use. "
             f"New: {PROMISES[decision.tentative_durability]}. In use: {PROMISES[decision.baseline_durability]}. "
             "Records can be lost that are safe today."
         )
@@ -109,6 +108,11 @@ def warnings_of(decision: Decision) -> list[str]:
             f"{decision.baseline_repetitions_lost_records} repetition(s)."
         )
     return warnings
+
+
+def price_label(decision: Decision) -> str:
+    """What to call `given_up`: a tentative pick costs nothing until somebody takes it."""
+    return "Given up" if decision.recommended else "Would cost"
 
 
 def notes_of(decision: Decision) -> list[str]:
@@ -181,6 +185,10 @@ def p_text(p_value: float | None) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
+def _standing(decision: Decision) -> str:
+    return "recommended" if decision.recommended else "tentative"
+
+
 def _gain_row(gain: Gain) -> Row:
     return (
         LABELS[gain.objective],
@@ -218,10 +226,10 @@ def _wrapped(label: str, text: str) -> list[str]:
     lines: list[str] = []
     current = ""
     for word in text.split():
-        if current and len(current) + 1 + len(word) > WIDTH - 12:
+        if current and len(current) + 1 + len(word) > WIDTH - 14:
             lines.append(current)
             current = word
         else:
             current = f"{current} {word}".strip()
     lines.append(current)
-    return [f"  {label:<10}{lines[0]}", *(" " * 12 + line for line in lines[1:])]
+    return [f"  {label:<12}{lines[0]}", *(" " * 14 + line for line in lines[1:])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +35,6 @@ class Expectation(BaseModel):
     type: str
     columns: list[str] | str = []
     kwargs: dict[str, Any] = {}
-    outcome: Literal["valid"] | None = None
     severity: Severity = "critical"
     reason: str
 
@@ -53,11 +53,9 @@ class Expectation(BaseModel):
         if "column_A" in kwargs:
             # A missing value is for the expectation that asks for its presence, and for no other.
             kwargs["ignore_row_if"] = "either_value_is_missing"
-        if self.outcome is not None:
-            kwargs |= {"row_condition": f'outcome == "{self.outcome}"', "condition_parser": "pandas"}
         reason = f"{column} {self.reason}" if column else self.reason
-        meta = {"name": self.name, "column": column, "reason": reason, "notes": f"{self.name}: {reason}"}
-        return {"type": self.type, "kwargs": kwargs, "severity": self.severity, "meta": meta}
+        meta = {"name": self.name, "column": column, "reason": reason}
+        return {"type": self.type, "kwargs": kwargs, "severity": self.severity, "meta": meta, "notes": reason}
 
 
 @dataclass(frozen=True)
@@ -143,6 +141,7 @@ class Examination:
     @cached_property
     def _gx(self) -> Any:
         os.environ["GX_ANALYTICS_ENABLED"] = "false"
+        logging.getLogger("great_expectations").setLevel(logging.WARNING)  # it tells 200 lines of its own set-up
         import great_expectations as gx  # noqa: PLC0415
 
         return gx

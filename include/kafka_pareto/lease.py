@@ -8,6 +8,7 @@ import secrets
 import socket
 import threading
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -39,6 +40,8 @@ class ClusterLease:
         self._wait_s = wait_s
         self._term_s = term_s
         self._holder = f"{socket.gethostname()} pid {os.getpid()}"
+        self._nonce = secrets.token_hex(8)
+        self._writes = 0
         self._tag: str | None = None
         self._renewed_at = 0.0
         self._released = threading.Event()
@@ -64,9 +67,10 @@ class ClusterLease:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._released.set()
-        self._renewal.join()
-        if self.is_held() and self._store.tag(self._key) == self._tag:
-            self._store.delete(self._key)
+        self._renewal.join(self._term_s)
+        with suppress(StoreError):  # a store that is away must not hide how the work ended: the lease lapses by itself
+            if self.is_held() and self._store.tag(self._key) == self._tag:
+                self._store.delete(self._key)
 
     def is_held(self) -> bool:
         """Whether the lease is still ours beyond doubt; asked before each repetition."""
@@ -83,12 +87,20 @@ class ClusterLease:
 
     def _write(self, expected_tag: str | None) -> bool:
         at = time.monotonic()
-        content = json.dumps({"holder": self._holder, "nonce": secrets.token_hex(8)}).encode()
+        self._writes += 1
+        content = json.dumps({"holder": self._holder, "nonce": self._nonce, "write": self._writes}).encode()
         tag = self._store.put_if(self._key, content, expected_tag)
+        if tag is None and (own_tag := self._tag_if_ours()) is not None:
+            # The answer to an earlier write of ours was lost on the way, and that write is what stands in ours.
+            tag = self._store.put_if(self._key, content, own_tag)
         if tag is None:
             return False
         self._tag, self._renewed_at = tag, at
         return True
+
+    def _tag_if_ours(self) -> str | None:
+        tag = self._store.tag(self._key)  # before the content: were it taken over in between, this tag is outdated
+        return tag if self._stored().get("nonce") == self._nonce else None
 
     def _keep_renewing(self) -> None:
         while not self._released.wait(self._term_s / 4):
@@ -101,6 +113,13 @@ class ClusterLease:
 
     def _describe_holder(self) -> str:
         try:
-            return str(json.loads(self._store.get(self._key))["holder"])
-        except (ArtifactError, StoreError, ValueError, KeyError):
+            return self._stored().get("holder", "holder unknown")
+        except StoreError:
             return "holder unknown"
+
+    def _stored(self) -> dict[str, str]:
+        try:
+            content = json.loads(self._store.get(self._key))
+        except (ArtifactError, ValueError):
+            return {}
+        return {key: str(value) for key, value in content.items()} if isinstance(content, dict) else {}

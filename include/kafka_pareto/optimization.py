@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from pymoo.algorithms.moo.nsga3 import NSGA3
+from pymoo.core.population import Population
 from pymoo.core.problem import Problem
 from pymoo.indicators.hv import HV
 from pymoo.operators.crossover.sbx import SBX
 from pymoo.operators.mutation.pm import PM
+from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 from pymoo.util.ref_dirs import get_reference_directions
 
@@ -195,6 +197,7 @@ def new_algorithm(study: Study, problem: SurrogateProblem, first: np.ndarray) ->
             ref_dirs=directions,
             pop_size=parameters.population,
             sampling=first,
+            selection=TournamentSelection(func_comp=_less_violation_wins),
             crossover=SBX(prob=parameters.crossover_probability, eta=parameters.crossover_eta),
             mutation=PM(prob=parameters.mutation_probability, eta=parameters.mutation_eta),
         )
@@ -254,6 +257,16 @@ def _hypervolume_indicator(problem: SurrogateProblem, trials: pd.DataFrame) -> H
     nadir = np.where(worst > ideal, worst, ideal + 1.0)
     reference = np.full(problem.n_obj, HYPERVOLUME_REFERENCE)
     return HV(ref_point=reference, ideal=ideal, nadir=nadir, norm_ref_point=False, zero_to_one=True)
+
+
+def _less_violation_wins(
+    population: Population, pairs: np.ndarray, random_state: np.random.Generator, **_: object
+) -> np.ndarray:
+    """NSGA-III's tournament, seeded: pymoo's own draws between two equally infeasible points from a fresh generator."""
+    violations = population.get("CV").reshape(-1)[pairs]
+    drawn = random_state.integers(2, size=len(pairs))
+    winners = np.where(violations[:, 0] == violations[:, 1], drawn, violations.argmin(axis=1))
+    return pairs[np.arange(len(pairs)), winners][:, None]
 
 
 def _position(factor: Factor, value: FactorValue) -> float:

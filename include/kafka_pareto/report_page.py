@@ -133,6 +133,7 @@ def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
             }
             for gain in decision.gains
         ],
+        "price": cards.price_label(decision),
         "warnings": cards.warnings_of(decision),
         "notes": cards.notes_of(decision),
         "evidence": cards.evidence_of(decision, evidence.cards.campaign),

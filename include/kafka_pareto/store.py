@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import urllib3
 from minio import Minio
-from minio.error import S3Error
+from minio.error import MinioException, S3Error
 
 from kafka_pareto.errors import ArtifactError, BadInputError, StoreError
 from kafka_pareto.settings import Settings
@@ -93,10 +93,14 @@ class S3Store:
             http_client=self._http,
         )
         with self._errors("bucket"):
-            if not self._client.bucket_exists(bucket):
-                raise StoreError(
-                    f"the store at {endpoint} has no bucket {bucket}; create it, or set KAFKA_PARETO_S3_BUCKET"
-                )
+            try:
+                exists = self._client.bucket_exists(bucket)
+            except ValueError as error:
+                raise BadInputError(f"KAFKA_PARETO_S3_BUCKET: {bucket!r}: {error}") from error
+        if not exists:
+            raise StoreError(
+                f"the store at {endpoint} has no bucket {bucket}; create it, or set KAFKA_PARETO_S3_BUCKET"
+            )
 
     def put(self, key: str, content: bytes) -> None:
         with self._errors(key):
@@ -132,7 +136,8 @@ class S3Store:
         with self._errors(key):
             url = self._client.get_presigned_url("PUT", self._bucket, key, expires=timedelta(minutes=1))
             response = self._http.request("PUT", url, body=content, headers=condition)
-        if response.status in (404, 409, 412):
+        # 404: there is nothing whose tag could match. 409: another write of the same moment won.
+        if response.status in (409, 412) or (response.status == 404 and b"<Code>NoSuchKey" in response.data):
             return None
         if response.status != 200:
             raise StoreError(f"the store at {self._endpoint} refused to write {key}: HTTP {response.status}")
@@ -146,7 +151,7 @@ class S3Store:
             if error.code in ("NoSuchKey", "NoSuchObject"):
                 raise ArtifactError(f"{key}: is not in the store") from error
             raise StoreError(f"the store at {self._endpoint} refused {key}: {error.code}: {error.message}") from error
-        except (urllib3.exceptions.HTTPError, OSError) as error:
+        except (urllib3.exceptions.HTTPError, MinioException, OSError) as error:
             reason = type(error).__name__
             raise StoreError(
                 f"the store at {self._endpoint} cannot be reached for {key} ({reason}); is it up?"
@@ -154,39 +159,42 @@ class S3Store:
 
 
 class FolderStore:
-    """A folder on a local disk; keys are paths below it."""
+    """A folder on a local disk; keys are paths below it. A key's first character must not be a dot."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
-        self._folder.mkdir(parents=True, exist_ok=True)
+        with self._errors("create the folder"):
+            self._folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, key: str, content: bytes) -> None:
         path = self._path(key)
-        try:
+        with self._errors(f"write {key}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".writing-")
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
-        except OSError as error:
-            raise StoreError(f"the store at {self._folder} cannot write {key}: {error.strerror}") from error
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(temporary).replace(path)
+            except OSError:
+                Path(temporary).unlink(missing_ok=True)
+                raise
 
     def get(self, key: str) -> bytes:
-        try:
-            return self._path(key).read_bytes()
-        except FileNotFoundError as error:
-            raise ArtifactError(f"{key}: is not in the store") from error
-        except OSError as error:
-            raise StoreError(f"the store at {self._folder} cannot read {key}: {error.strerror}") from error
+        with self._errors(f"read {key}"):
+            try:
+                return self._path(key).read_bytes()
+            except FileNotFoundError as error:
+                raise ArtifactError(f"{key}: is not in the store") from error
 
     def keys(self, prefix: str) -> list[str]:
         files = (path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if path.is_file())
         return sorted(key for key in files if key.startswith(prefix) and not key.startswith("."))
 
     def delete(self, key: str) -> None:
-        self._path(key).unlink(missing_ok=True)
+        with self._errors(f"delete {key}"):
+            self._path(key).unlink(missing_ok=True)
 
     def tag(self, key: str) -> str | None:
         try:
@@ -195,12 +203,19 @@ class FolderStore:
             return None
 
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
-        with (self._folder / ".lock").open("w") as lock:
+        with self._errors(f"write {key}"), (self._folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if self.tag(key) != tag:
                 return None
             self.put(key, content)
         return hashlib.sha256(content).hexdigest()
+
+    @contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(f"the store at {self._folder} cannot {doing}: {error.strerror}") from error
 
     def _path(self, key: str) -> Path:
         path = (self._folder / key).resolve()

@@ -39,8 +39,8 @@ class FeatureEncoding(BaseModel):
         columns = {}
         for name in self.features:
             if name in self.levels:
-                codes = pd.Categorical(frame[name], categories=self.levels[name]).codes.astype(float)
-                columns[name] = np.where(codes < 0, np.nan, codes)
+                places = {level: place for place, level in enumerate(self.levels[name])}
+                columns[name] = frame[name].map(places).to_numpy(dtype=float)
             else:
                 columns[name] = frame[name].to_numpy(dtype=float)
         return pd.DataFrame(columns, index=frame.index)

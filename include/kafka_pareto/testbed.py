@@ -86,13 +86,14 @@ def open_testbed(campaign: Campaign, record_size_bytes: int, settings: Settings)
                 },
             )
             campaign.write_record(
-                campaign.keys.fingerprint(record_size_bytes), _fingerprint(description, campaign.study, topic)
+                campaign.keys.fingerprint(record_size_bytes), fingerprint_of(description, campaign.study, topic)
             )
             load_tool = ProducerPerformance(bootstrap_servers, client_config, settings)
             yield Testbed(cluster, load_tool, lease, topic)
 
 
-def _fingerprint(description: ClusterDescription, study: Study, topic: str) -> Fingerprint:
+def fingerprint_of(description: ClusterDescription, study: Study, topic: str) -> Fingerprint:
+    """The cluster as described and the machine that this process runs on."""
     own_addresses = {item.address for items in psutil.net_if_addrs().values() for item in items}
     own_addresses |= {socket.gethostname(), "localhost"}
     return Fingerprint(

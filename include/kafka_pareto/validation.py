@@ -25,6 +25,7 @@ from kafka_pareto.study import Study
 
 _MIB = 1 << 20
 _TYPES = {"integer": ["int"], "float": ["float", "int"], "categorical": ["str"]}
+_WHOLE_TABLE = ("schema", "completeness")
 _NAMED = 20
 
 
@@ -53,9 +54,10 @@ def examine(repetitions: Sequence[Repetition], design: pd.DataFrame, study: Stud
     if not any(finding.is_critical for finding in findings):
         stored = completeness_table(planned, repetitions)
         findings += examination.check("completeness", suites["completeness"], stored, parameters)
-        if repetitions:
-            table = derived_table(repetitions, planned, study)
-            findings += examination.check("repetitions", suites["repetitions"], table, parameters)
+        table = derived_table(repetitions, planned, study)
+        for suite, rows in (("repetitions", table), ("valid_repetitions", table[table["outcome"] == "valid"])):
+            if len(rows):
+                findings += examination.check(suite, suites[suite], rows, parameters)
     return _verdict(repetitions, planned, study, findings)
 
 
@@ -162,7 +164,7 @@ def _verdict(
 def _rejected(findings: Sequence[Finding]) -> dict[str, str]:
     reasons: dict[str, list[str]] = {}
     for finding in findings:
-        if finding.suite == "repetitions" and finding.is_critical:
+        if finding.suite not in _WHOLE_TABLE and finding.is_critical:
             for row in dict.fromkeys(finding.rows):
                 reasons.setdefault(row, []).append(finding.reason)
     return {row: "; ".join(texts) for row, texts in reasons.items()}
@@ -171,7 +173,7 @@ def _rejected(findings: Sequence[Finding]) -> dict[str, str]:
 def _table_problems(findings: Sequence[Finding]) -> list[str]:
     problems = []
     for finding in findings:
-        if finding.suite == "repetitions" or not finding.is_critical:
+        if finding.suite not in _WHOLE_TABLE or not finding.is_critical:
             continue
         if finding.suite == "completeness":
             problems.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from threading import Event
 
 from rich.console import Console
@@ -56,10 +57,16 @@ def failed_rows(progress: Progress) -> list[Row]:
 
 def what_failed(runs: AirflowRuns, run_id: str, task: TaskRun) -> str:
     """The step's own message, from its log; where it had none, the last that it said."""
-    lines = [line.rstrip() for line in runs.log(run_id, task) if line.strip()]
+    return message_in(runs.log(run_id, task))
+
+
+def message_in(log: Sequence[str]) -> str:
+    """The last message of a step's log, after the plan's line, which a refused plan is judged by."""
+    lines = [line.rstrip() for line in log if line.strip()]
     starts = [number for number, line in enumerate(lines) if line.startswith("error: ")]
     ends = [number for number, line in enumerate(lines) if line.startswith(_LAST_LINE_OF_STEP)]
     end = ends[-1] if ends else len(lines)
     if starts:
-        return "\n".join(lines[starts[-1] : max(end, starts[-1] + 1)])
+        plan = [line for line in lines if line.startswith("plan: ")]
+        return "\n".join([*plan[-1:], *lines[starts[-1] : max(end, starts[-1] + 1)]])
     return lines[end - 1] if lines[:end] else "it has logged nothing; look at its log in Airflow"

@@ -57,6 +57,7 @@ def up(say: Say) -> Stack:
             else:
                 _mend(stack, supervisor, say)
         else:
+            supervisor.end_leftovers()
             stack = _new_stack(state, say)
             _start(stack, supervisor, say)
     return stack
@@ -73,6 +74,8 @@ def down(say: Say) -> None:
             say("Stopping the stack …")
             supervisor.shut_down()
             say("Stopped.")
+        elif supervisor.end_leftovers():
+            say("Stopped what a killed process manager had left.")
 
 
 def status() -> tuple[Stack | None, list[ProcessState]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import http.client
+import os
 import shlex
+import signal
 import socket
 import subprocess
 import sys
 import xmlrpc.client
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +28,7 @@ _CALL_TIMEOUT_S = 10.0
 _START_TIMEOUT_S = 15.0
 _STOP_TIMEOUT_S = 90.0
 _SHORTEST_RUN_S = 3  # a program that ends sooner after its start has failed to start
+_LEFTOVER_GRACE_S = 15.0
 _LOG_BYTES = 10 * 2**20
 
 
@@ -95,6 +99,21 @@ class Supervisor:
     def stop(self, process: ProcessState) -> None:
         """Stops a program and waits until it is gone."""
         self._call("stopProcess", f"{process.group}:{process.name}", True, timeout_s=_STOP_TIMEOUT_S)
+
+    def end_leftovers(self) -> bool:
+        """Ends what outlived a process manager that was killed; says whether there was something.
+
+        Each program has TERM from the kernel by then (`tied_to_parent`), but not all heed it once their log's reader is
+        gone. They are known by their home, the state folder's, and each leads a process group.
+        """
+        home = str(self._state / "home")
+        leaders = [process for process in psutil.process_iter() if _home(process) == home and _leads_group(process)]
+        _, alive = psutil.wait_procs(leaders, timeout=_LEFTOVER_GRACE_S)
+        for process in alive:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        psutil.wait_procs(alive, timeout=_CALL_TIMEOUT_S)
+        return bool(leaders)
 
     def shut_down(self) -> None:
         """Stops all programs and the process manager, and waits until they are gone; silent when it is down.
@@ -171,10 +190,8 @@ def render_configuration(state: Path, programs: list[Program]) -> str:
 
 def _value(value: object) -> str:
     text = str(value).replace("%", "%%")
-    if "\n" in text or " ;" in text:
-        raise StackError(
-            f"{text!r}: the process manager can take no path with a line break or ' ;'; use another folder"
-        )
+    if any(cut in text for cut in ("\n", " ;", " #")):
+        raise StackError(f"{text!r}: the process manager can take no line break, ' ;' or ' #'; use another folder")
     return text
 
 
@@ -200,6 +217,20 @@ class _SocketTransport(xmlrpc.client.Transport):
         connection.sock.settimeout(self._timeout_s)
         connection.sock.connect(str(self._path))
         return connection
+
+
+def _home(process: psutil.Process) -> str | None:
+    try:
+        return process.environ().get("HOME")
+    except (psutil.Error, OSError):
+        return None
+
+
+def _leads_group(process: psutil.Process) -> bool:
+    try:
+        return os.getpgid(process.pid) == process.pid
+    except ProcessLookupError:
+        return False
 
 
 def _process_state(info: dict[str, Any]) -> ProcessState:

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
+
 from kafka_pareto_embedded.airflow_api import AirflowApi, migrate_database
 from kafka_pareto_embedded.credentials import Credentials, write_credentials, write_private
 from kafka_pareto_embedded.ports import Ports

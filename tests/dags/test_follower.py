@@ -10,15 +10,15 @@ from pathlib import Path
 
 import psutil
 import pytest
+
+from kafka_pareto.artifacts import Plan
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.store import FolderStore
+from kafka_pareto.study import dump_study
 from kafka_pareto_embedded.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.run import run_campaign
 from kafka_pareto_embedded.stack import DAG_ID, Stack
 from kafka_pareto_embedded.waiting import wait_until
-
-from kafka_pareto.artifacts import CampaignKeys, Plan
-from kafka_pareto.errors import BadInputError
-from kafka_pareto.store import FolderStore
-from kafka_pareto.study import dump_study
 from tests.dags.airflow_server import running_airflow
 from tests.recorded import paper_study
 
@@ -35,6 +35,9 @@ def write(key, text=""):
     path.write_text(text)
 
 if step == "design":
+    if campaign == "unasked":
+        print("plan: 8 repetitions, about 1 minutes")
+        sys.exit(print("error: it starts only with your consent", file=sys.stderr) or 65)
     write("study.yaml", (store.parent / "study.yaml").read_text())
     write("plan.json", (store.parent / "plan.json").read_text())
 size = sys.argv[3].removeprefix("--record-size=") if len(sys.argv) > 3 else ""
@@ -90,9 +93,7 @@ def runs(stack: Stack) -> Iterator[AirflowRuns]:
 
 
 def tune(stack: Stack, runs: AirflowRuns, store_folder: Path, campaign: str) -> int:
-    keys = CampaignKeys("paper", campaign)
-    parameters = {"study": "paper", "campaign": campaign}
-    return run_campaign(stack, runs, FolderStore(store_folder), keys, parameters)
+    return run_campaign(stack, runs, FolderStore(store_folder), {"study": "paper", "campaign": campaign})
 
 
 def test_follows_a_campaign_to_its_cards_and_addresses(
@@ -118,6 +119,15 @@ def test_says_which_task_failed_with_the_steps_own_words_and_what_to_do(
     assert "validate failed:\n  error: 9 of 10 rows were set aside\n    row b000: negative latency\n\n" in said
     assert "start a new campaign with `make run`" in said
     assert "Traceback" not in said
+
+
+def test_shows_a_plan_that_lacks_the_users_consent_and_how_to_give_it(
+    stack: Stack, runs: AirflowRuns, store_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tune(stack, runs, store_folder, "unasked") == 1
+    said = capsys.readouterr().out
+    assert "design failed:\n  plan: 8 repetitions, about 1 minutes\n  error: it starts only with your consent\n" in said
+    assert "with CONSENT=yes" in said
 
 
 def test_ctrl_c_stops_the_load_and_says_how_to_go_on(

@@ -144,7 +144,9 @@ CASES: dict[tuple[str, str | None], Corruption] = {
     ("throughput_above_zero", "throughput_mib_s"): at_rate(0.5, 0.0),
     ("latency_not_negative", "latency_avg_ms"): set_to(latency_avg_ms=-0.25, latency_p50_ms=0.0),
     ("latency_not_negative", "latency_p50_ms"): set_to(latency_p50_ms=-1.0),
-    ("p50_within_p95", None): changed(lambda row: {"latency_p50_ms": row.latency_p95_ms + 1, "latency_avg_ms": row.latency_p95_ms}),
+    ("p50_within_p95", None): changed(
+        lambda row: {"latency_p50_ms": row.latency_p95_ms + 1, "latency_avg_ms": row.latency_p95_ms}
+    ),
     ("p95_within_p99", None): changed(lambda row: {"latency_p95_ms": row.latency_p99_ms + 1}),
     ("p99_within_p999", None): changed(lambda row: {"latency_p99_ms": row.latency_p999_ms + 1}),
     ("p999_within_max", None): changed(lambda row: {"latency_p999_ms": row.latency_max_ms + 1}),
@@ -195,7 +197,7 @@ def test_each_expectation_is_failed_by_its_corrupted_row_and_by_no_other(
     failed = [(e.suite, e.name, e.column) for e in summary_of(campaign).expectations if not e.success]
     assert failed == [(suite, name, column)]
     rejected = rejected_of(campaign)
-    if suite == "repetitions" and severity == "critical":
+    if suite in ("repetitions", "valid_repetitions") and severity == "critical":
         assert set(rejected.repetition_id) == {rows[0].repetition_id}
         assert all((column or "") in reason for reason in rejected.rejected_because)
     else:
@@ -272,6 +274,18 @@ def test_the_gate_counts_failed_and_rejected_repetitions_and_names_them_with_all
     assert campaign.store.tag(campaign.keys.trials()) is None
 
 
+def test_trials_of_an_earlier_pass_do_not_outlive_a_gate_that_stops(tmp_path: Path) -> None:
+    campaign = campaign_with(tmp_path, recorded(), tolerated=0.0)
+    validate.run(campaign)
+    spoilt = recorded()[0].model_copy(update={"attempts": 0})
+    campaign.write_record(f"{campaign.keys.measurements(SIZE)}000.json", spoilt)
+
+    with pytest.raises(GateError):
+        validate.run(campaign)
+
+    assert campaign.store.tag(campaign.keys.trials()) is None
+
+
 def test_the_gate_lets_pass_what_is_within_the_tolerance(tmp_path: Path) -> None:
     rows = recorded()
     rows[0] = rows[0].model_copy(update=FAILED)
@@ -319,7 +333,8 @@ def test_the_data_docs_open_from_a_copy_of_the_folder_and_are_replaced_by_the_ne
     assert len(first) == len(second)
     index = tmp_path / campaign.keys.validation("data_docs/index.html")
     pages = [index, *index.parent.rglob("validations/**/*.html")]
-    assert len(pages) == 4
+    assert len(pages) == 5
+    assert any("the p95 latency is above p99" in page.read_text("utf-8") for page in pages)
     for page in pages:
         links = re.findall(r'href="(?!https?:|#)([^"]+\.html)"', page.read_text("utf-8"))
         assert links

@@ -10,15 +10,14 @@ from kafka_pareto.cluster import Cluster
 from kafka_pareto.design import design_table
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.planning import check_plan, describe_plan, plan_campaign
-from kafka_pareto.settings import Settings
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study, dump_study, parse_study
-from kafka_pareto.testbed import target_of, topic_name
+from kafka_pareto.testbed import topic_name
 
 log = logging.getLogger(__name__)
 
 
-def run(store: Store, study: Study, campaign_id: str, settings: Settings) -> Manifest:
+def run(store: Store, study: Study, campaign_id: str, cluster: Cluster) -> Manifest:
     """Starts the campaign, or goes on with one that was started with the same study.
 
     Raises:
@@ -36,11 +35,9 @@ def run(store: Store, study: Study, campaign_id: str, settings: Settings) -> Man
     campaign = Campaign(study, keys, store)
     plan = plan_campaign(study)
     log.info("%s", describe_plan(plan))
-    bootstrap_servers, client_config = target_of(study, settings)
-    with Cluster(bootstrap_servers, client_config, settings) as cluster:
-        description = cluster.describe()
-        log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
-        check_plan(plan, study, cluster.log_dirs(topic_name(keys, study.record_sizes_bytes[0])))
+    description = cluster.describe()
+    log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
+    check_plan(plan, study, cluster.log_dirs(topic_name(keys, study.record_sizes_bytes[0])))
     if known is None:
         store.put(keys.frozen_study(), dump_study(study).encode())
     design = design_table(study)

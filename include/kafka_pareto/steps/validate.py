@@ -43,6 +43,7 @@ def run(campaign: Campaign) -> Manifest:
     )
     summary_key = campaign.write_record(keys.validation("summary.json"), verdict.summary)
     if verdict.problems:
+        campaign.store.delete(keys.trials())  # those of an earlier pass must not be learned from
         problems = "\n".join(verdict.problems)
         raise GateError(
             f"the validation gate stops campaign {keys.prefix}: {problems}\n"

@@ -1,0 +1,29 @@
+"""The store under test, in each of its kinds: contract tests run once per kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.settings import Settings
+from kafka_pareto.store import Store, open_store
+
+KINDS = [
+    pytest.param("folder", marks=pytest.mark.fast),
+    pytest.param("minio", marks=pytest.mark.servers),
+]
+
+
+@pytest.fixture(params=KINDS)
+def store_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """The settings of an installation with an empty store of its own."""
+    if request.param == "folder":
+        return Settings(store_folder=tmp_path / "store")
+    settings: Settings = request.getfixturevalue("minio_server").settings()
+    return settings
+
+
+@pytest.fixture
+def store(store_settings: Settings) -> Store:
+    return open_store(store_settings)

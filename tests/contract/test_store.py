@@ -1,0 +1,188 @@
+"""The contract of a store, over a folder and over a real MinIO."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from kafka_pareto.errors import ArtifactError, BadInputError, StoreError
+from kafka_pareto.settings import Settings
+from kafka_pareto.store import FolderStore, S3Store, Store, open_store
+from tests.contract.minio_fixture import RunningMinio
+
+CONTENDERS = 8
+
+
+class TestStoreContract:
+    def test_an_object_is_read_as_it_was_written(self, store: Store) -> None:
+        content = bytes(range(256)) * 1000
+        store.put("study/c1/round=00/a.bin", content)
+        assert store.get("study/c1/round=00/a.bin") == content
+
+    def test_an_empty_object_is_an_object(self, store: Store) -> None:
+        store.put("empty", b"")
+        assert store.get("empty") == b""
+        assert store.tag("empty") is not None
+
+    def test_a_later_write_replaces_the_whole_object(self, store: Store) -> None:
+        store.put("a", b"a long first content")
+        store.put("a", b"short")
+        assert store.get("a") == b"short"
+
+    def test_reading_what_is_not_there_names_the_key(self, store: Store) -> None:
+        with pytest.raises(ArtifactError, match="no/such/key: is not in the store"):
+            store.get("no/such/key")
+
+    def test_keys_are_those_below_the_prefix_in_order(self, store: Store) -> None:
+        for key in ("s/c/8192/2.json", "s/c/8192/10.json", "s/c/81920/1.json", "s/c/other", "t/c/8192/1.json"):
+            store.put(key, b"x")
+        assert store.keys("s/c/8192/") == ["s/c/8192/10.json", "s/c/8192/2.json"]
+        assert store.keys("s/c/8192") == ["s/c/8192/10.json", "s/c/8192/2.json", "s/c/81920/1.json"]
+        assert store.keys("nothing/") == []
+
+    def test_more_keys_than_one_page_of_s3_are_all_listed(self, store: Store) -> None:
+        keys = [f"many/{number:04d}" for number in range(1050)]
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda key: store.put(key, b""), keys))
+        assert store.keys("many/") == keys
+
+    def test_a_deleted_object_is_gone_and_may_be_deleted_again(self, store: Store) -> None:
+        store.put("a/b", b"x")
+        store.delete("a/b")
+        store.delete("a/b")
+        assert store.keys("") == []
+        assert store.tag("a/b") is None
+
+    def test_the_tag_follows_the_content(self, store: Store) -> None:
+        assert store.tag("a") is None
+        store.put("a", b"one")
+        first = store.tag("a")
+        assert store.tag("a") == first
+        store.put("a", b"two")
+        assert store.tag("a") not in (None, first)
+
+    def test_put_if_creates_what_is_not_there_and_returns_its_tag(self, store: Store) -> None:
+        tag = store.put_if("a", b"one", None)
+        assert tag is not None
+        assert store.tag("a") == tag
+        assert store.get("a") == b"one"
+
+    def test_put_if_does_not_create_what_is_there_already(self, store: Store) -> None:
+        store.put("a", b"one")
+        assert store.put_if("a", b"two", None) is None
+        assert store.get("a") == b"one"
+
+    def test_put_if_replaces_what_still_has_the_tag(self, store: Store) -> None:
+        first = store.put_if("a", b"one", None)
+        second = store.put_if("a", b"two", first)
+        assert second is not None
+        assert second == store.tag("a") != first
+        assert store.get("a") == b"two"
+
+    def test_put_if_leaves_alone_what_has_another_tag(self, store: Store) -> None:
+        outdated = store.put_if("a", b"one", None)
+        store.put("a", b"two")
+        assert store.put_if("a", b"three", outdated) is None
+        assert store.get("a") == b"two"
+
+    def test_put_if_does_not_bring_back_what_was_deleted(self, store: Store) -> None:
+        tag = store.put_if("a", b"one", None)
+        store.delete("a")
+        assert store.put_if("a", b"two", tag) is None
+        assert store.keys("") == []
+
+    @pytest.mark.parametrize("there_already", [False, True])
+    def test_of_many_who_put_if_at_once_exactly_one_wins(self, store_settings: Settings, there_already: bool) -> None:
+        stores = [open_store(store_settings) for _ in range(CONTENDERS)]
+        tag = stores[0].put_if("a", b"before", None) if there_already else None
+        start = Barrier(CONTENDERS)
+
+        def contend(number: int) -> str | None:
+            start.wait()
+            return stores[number].put_if("a", f"contender {number}".encode(), tag)
+
+        with ThreadPoolExecutor(CONTENDERS) as pool:
+            tags = list(pool.map(contend, range(CONTENDERS)))
+
+        winners = [number for number, won in enumerate(tags) if won is not None]
+        assert len(winners) == 1
+        assert stores[0].get("a") == f"contender {winners[0]}".encode()
+        assert stores[0].tag("a") == tags[winners[0]]
+
+    def test_a_key_may_hold_what_factor_and_campaign_names_hold(self, store: Store) -> None:
+        key = "paper/2026-11-21_a/round=00/02_measurements/8192/design-r00-8192-b000-c0 ä+%.json"
+        tag = store.put_if(key, b"x", None)
+        assert store.keys("paper/") == [key]
+        assert store.put_if(key, b"y", tag) is not None
+        assert store.get(key) == b"y"
+
+
+@pytest.mark.fast
+class TestFolderStore:
+    def test_a_key_that_leads_out_of_the_folder_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(BadInputError, match="leads out of the store"):
+            FolderStore(tmp_path / "store").put("../outside", b"x")
+        assert not (tmp_path / "outside").exists()
+
+    def test_a_write_that_cannot_be_made_says_why_and_leaves_nothing_behind(self, tmp_path: Path) -> None:
+        store = FolderStore(tmp_path)
+        store.put("a/b", b"x")
+        with pytest.raises(StoreError, match=r"cannot write a: Is a directory"):
+            store.put("a", b"y")
+        assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+    def test_a_file_in_the_place_of_the_folder_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("x")
+        with pytest.raises(StoreError, match=f"{tmp_path}/file cannot create the folder: File exists"):
+            FolderStore(tmp_path / "file")
+
+    def test_settings_that_name_no_store_are_refused_with_their_variables(self) -> None:
+        with pytest.raises(BadInputError, match="KAFKA_PARETO_S3_ENDPOINT"):
+            open_store(Settings(s3_endpoint="http://127.0.0.1:9000"))
+
+    @pytest.mark.parametrize("endpoint", ["127.0.0.1:9000", "ftp://host", "http://"])
+    def test_an_endpoint_that_is_no_url_is_refused(self, endpoint: str) -> None:
+        with pytest.raises(BadInputError, match=r"KAFKA_PARETO_S3_ENDPOINT: .*must be like http://host:port"):
+            S3Store(endpoint, "key", "secret", "bucket")
+
+
+@pytest.mark.servers
+class TestS3Store:
+    def test_a_missing_bucket_is_named_with_the_remedy(self, minio_server: RunningMinio) -> None:
+        with pytest.raises(StoreError, match=r"has no bucket nowhere; create it, or set KAFKA_PARETO_S3_BUCKET"):
+            S3Store(minio_server.endpoint, minio_server.access_key, minio_server.secret_key, "nowhere")
+
+    def test_a_bucket_name_that_s3_cannot_have_is_bad_input(self, minio_server: RunningMinio) -> None:
+        with pytest.raises(BadInputError, match="KAFKA_PARETO_S3_BUCKET: 'No Bucket!'"):
+            S3Store(minio_server.endpoint, minio_server.access_key, minio_server.secret_key, "No Bucket!")
+
+    def test_a_wrong_secret_is_refused_without_showing_it(self, minio_server: RunningMinio) -> None:
+        with pytest.raises(StoreError, match="refused") as refusal:
+            S3Store(minio_server.endpoint, minio_server.access_key, "a-wrong-secret", "bucket")
+        assert "a-wrong-secret" not in str(refusal.value)
+
+    def test_a_store_that_went_away_is_said_to_be_unreachable(self, tmp_path: Path) -> None:
+        server = RunningMinio(tmp_path)
+        server.start()
+        try:
+            store = open_store(server.settings())
+            store.put("a", b"x")
+            server.stop()
+            with pytest.raises(StoreError, match=r"cannot be reached for a \(MaxRetryError\); is it up\?"):
+                store.get("a")
+            server.start()
+            assert store.get("a") == b"x"
+        finally:
+            server.stop()
+
+    def test_a_conditional_write_to_a_bucket_that_is_gone_is_an_error_and_no_lost_race(
+        self, minio_server: RunningMinio
+    ) -> None:
+        settings = minio_server.settings()
+        store = open_store(settings)
+        minio_server.remove_bucket(settings.s3_bucket)
+        with pytest.raises(StoreError, match="refused to write a: HTTP 404"):
+            store.put_if("a", b"x", None)

@@ -1,0 +1,254 @@
+"""What a campaign leaves in MLflow, on a real MLflow server with SQLite and a folder of artifacts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+from mlflow import MlflowClient
+from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
+
+from kafka_pareto import tracking
+from kafka_pareto.artifacts import HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS, CampaignKeys
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.errors import TrackingError
+from kafka_pareto.steps import optimize, train
+from kafka_pareto.store import FolderStore
+from kafka_pareto.study import OBJECTIVES
+from tests.recorded import recorded_repetitions
+from tests.trained_campaign import recorded_campaign, small_study
+
+pytestmark = pytest.mark.servers
+
+SIZE = 8192
+STUDY = small_study((SIZE,))
+EXPERIMENT = "kafka-pareto/paper"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@retry(stop=stop_after_delay(120), wait=wait_fixed(0.3), retry=retry_if_exception_type(httpx.HTTPError), reraise=True)
+def wait_until_healthy(address: str) -> None:
+    httpx.get(f"{address}/health", timeout=5).raise_for_status()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder, port = tmp_path_factory.mktemp("mlflow"), free_port()
+    argv = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    argv += ["--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}", "--artifacts-destination", str(folder / "a")]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+    }
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            argv, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    try:
+        wait_until_healthy(f"http://127.0.0.1:{port}")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@pytest.fixture(autouse=True)
+def configured(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", server)
+
+
+@pytest.fixture(scope="module")
+def trained(server: str, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """A campaign that was trained and searched, each step twice as by a retry."""
+    campaign = recorded_campaign(tmp_path_factory.mktemp("store"), STUDY, recorded_repetitions((SIZE,)), "first")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", server)
+        for _ in range(2):
+            train.run(campaign)
+            optimize.run(campaign, SIZE)
+    return campaign
+
+
+@pytest.fixture
+def client(server: str) -> MlflowClient:
+    return MlflowClient(server)
+
+
+def runs_of(client: MlflowClient, campaign: str) -> dict[str, mlflow.entities.Run]:
+    experiment = client.get_experiment_by_name(EXPERIMENT)
+    assert experiment is not None
+    found = client.search_runs([experiment.experiment_id], f"tags.`kafka_pareto.campaign` = '{campaign}'")
+    names = [run.info.run_name for run in found]
+    assert len(set(names)) == len(names)
+    return dict(zip(names, found, strict=True))
+
+
+def test_a_retried_campaign_has_one_parent_and_one_child_per_objective_and_search(
+    trained: Campaign, client: MlflowClient
+) -> None:
+    runs = runs_of(client, "first")
+    assert set(runs) == {"first", f"optimize {SIZE}", *(f"train {objective}" for objective in OBJECTIVES)}
+    parent = runs.pop("first")
+    assert {run.data.tags["mlflow.parentRunId"] for run in runs.values()} == {parent.info.run_id}
+    assert {run.info.status for run in [parent, *runs.values()]} == {"FINISHED"}
+
+
+def test_each_objective_has_one_version_however_often_its_step_ran(trained: Campaign, client: MlflowClient) -> None:
+    for objective in OBJECTIVES:
+        versions = client.search_model_versions(f"name = 'kafka-pareto.paper.{objective}'")
+        own = [version for version in versions if version.tags["kafka_pareto.campaign"] == "first"]
+        assert len(own) == 1
+
+
+def test_the_metrics_of_a_child_are_the_scores_in_the_store(trained: Campaign, client: MlflowClient) -> None:
+    scores = trained.read_table(trained.keys.surrogates("scores.parquet"), SCORE_COLUMNS, factors=False)
+    for objective in OBJECTIVES:
+        run = runs_of(client, "first")[f"train {objective}"]
+        pooled = scores[(scores["objective"] == objective) & scores["record_size_bytes"].isna()].iloc[0]
+        names = ("r2_train", "r2_held_out", "mae_held_out", "rmse_held_out", "r2_noise_ceiling")
+        assert {name: run.data.metrics[name] for name in names} == pytest.approx({name: pooled[name] for name in names})
+        assert run.data.metrics[f"r2_held_out_{SIZE}"] == pytest.approx(pooled["r2_held_out"])
+        assert run.data.params["max_depth"] == "6"
+        curve = client.get_metric_history(run.info.run_id, "learning_curve_r2_held_out")
+        assert len({point.step for point in curve}) == len(curve) == 4
+
+
+def test_a_child_holds_its_figures_and_its_data_set_with_the_hash(trained: Campaign, client: MlflowClient) -> None:
+    run = runs_of(client, "first")["train p95_latency_ms"]
+    pictures = {Path(file.path).name for file in client.list_artifacts(run.info.run_id, "figures")}
+    kinds = ("estimated_vs_measured", "importance", "learning_curve")
+    assert pictures == {f"p95_latency_ms_{kind}.png" for kind in kinds}
+    (data,) = run.inputs.dataset_inputs
+    assert run.data.params["trials_sha256"].startswith(data.dataset.digest)
+
+
+def test_a_registered_model_has_a_signature_and_estimates_like_the_one_in_the_store(
+    trained: Campaign, client: MlflowClient
+) -> None:
+    version = client.search_model_versions("name = 'kafka-pareto.paper.throughput_mib_s'")[0]
+    uri = f"models:/{version.name}/{version.version}"
+    info = mlflow.models.get_model_info(uri)
+    assert info.signature.inputs.input_names()[-1] == "record_size_bytes"
+    trials = trained.read_table(trained.keys.trials(), TRIAL_COLUMNS)
+    surrogate = optimize._surrogates(trained)["throughput_mib_s"]
+    loaded = mlflow.pyfunc.load_model(uri)
+    assert loaded.predict(surrogate.encoding.encode(trials)) == pytest.approx(surrogate.predict(trials))
+
+
+def test_nothing_in_a_stored_model_is_a_pickle(trained: Campaign, client: MlflowClient, tmp_path: Path) -> None:
+    version = client.search_model_versions("name = 'kafka-pareto.paper.throughput_mib_s'")[0]
+    folder = mlflow.artifacts.download_artifacts(f"models:/{version.name}/{version.version}", dst_path=str(tmp_path))
+    suffixes = {file.suffix for file in Path(folder).rglob("*") if file.is_file()}
+    assert ".ubj" in suffixes
+    assert not suffixes & {".pkl", ".pickle", ".joblib"}
+
+
+def test_the_hypervolume_of_every_generation_is_a_metric_with_its_step(trained: Campaign, client: MlflowClient) -> None:
+    run = runs_of(client, "first")[f"optimize {SIZE}"]
+    history = client.get_metric_history(run.info.run_id, "hypervolume")
+    stored = trained.read_table(trained.keys.hypervolume(SIZE), HYPERVOLUME_COLUMNS, factors=False)
+    logged = {point.step: point.value for point in history}
+    assert logged == pytest.approx(dict(zip(stored["generation"], stored["hypervolume"], strict=True)))
+    assert len(history) == 80
+
+
+def test_other_data_replaces_a_campaigns_runs_and_versions(tmp_path: Path, client: MlflowClient) -> None:
+    first = recorded_campaign(tmp_path, STUDY, recorded_repetitions((SIZE,), configurations=20), "replaced")
+    train.run(first)
+    before = runs_of(client, "replaced")["train latency_cv"].info.run_id
+    train.run(recorded_campaign(tmp_path, STUDY, recorded_repetitions((SIZE,), configurations=30), "replaced"))
+    assert runs_of(client, "replaced")["train latency_cv"].info.run_id != before
+    versions = client.search_model_versions("name = 'kafka-pareto.paper.latency_cv'")
+    assert [version.tags["kafka_pareto.campaign"] for version in versions].count("replaced") == 1
+
+
+def test_the_champion_moves_only_to_a_smaller_error(tmp_path: Path, client: MlflowClient) -> None:
+    study = STUDY.model_copy(update={"name": "champions"})
+    repetitions = recorded_repetitions((SIZE,))
+    halved = [r.model_copy(update={"latency_p95_ms": (r.latency_p95_ms or 0) / 2}) for r in repetitions]
+    wrong = recorded_campaign(tmp_path, study, halved, "wrong")
+    right = recorded_campaign(tmp_path, study, repetitions, "right")
+    confirmation = right.read_table(right.keys.trials(), TRIAL_COLUMNS)
+    train.run(wrong)
+    train.run(right)
+
+    first = {outcome.objective: outcome for outcome in tracking.judge_champions(wrong, confirmation)}
+    assert all(outcome.moved and outcome.champion_version is None for outcome in first.values())
+
+    second = {outcome.objective: outcome for outcome in tracking.judge_champions(right, confirmation)}
+    latency = second["p95_latency_ms"]
+    assert latency.moved
+    assert latency.champion_error is not None
+    assert latency.error < latency.champion_error
+    assert latency.champion_error == pytest.approx(np.log(2), rel=0.2)
+    assert not second["throughput_mib_s"].moved  # equally good: the champion stays
+
+    again = {outcome.objective: outcome for outcome in tracking.judge_champions(right, confirmation)}
+    assert not any(outcome.moved for outcome in again.values())
+    alias = client.get_model_version_by_alias("kafka-pareto.champions.p95_latency_ms", "champion")
+    assert alias.version == latency.version == again["p95_latency_ms"].champion_version
+    run = client.get_run(alias.run_id)
+    assert run.data.metrics["confirmation_error"] == pytest.approx(latency.error)
+    assert run.data.metrics["confirmation_error_of_champion"] == pytest.approx(latency.champion_error)
+
+
+def test_without_a_confirmed_point_no_champion_is_made(trained: Campaign, client: MlflowClient) -> None:
+    nothing = trained.read_table(trained.keys.trials(), TRIAL_COLUMNS).iloc[:0]
+    assert tracking.judge_champions(trained, nothing) == []
+    assert client.get_registered_model("kafka-pareto.paper.latency_cv").aliases == {}
+
+
+def test_the_report_lies_beside_the_campaigns_run(trained: Campaign, client: MlflowClient, tmp_path: Path) -> None:
+    tracking.log_report(trained, "<p>β</p>".encode())
+    run_id = runs_of(client, "first")["first"].info.run_id
+    stored = client.download_artifacts(run_id, "report.html", str(tmp_path))
+    assert Path(stored).read_text(encoding="utf-8") == "<p>β</p>"
+
+
+def test_a_server_that_is_down_is_one_clear_message_within_half_a_minute(
+    trained: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    monkeypatch.setenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", f"http://somebody:secret@{address}")
+    started = time.monotonic()
+    with pytest.raises(TrackingError) as raised:
+        tracking.log_report(trained, b"")
+    assert time.monotonic() - started < 30
+    assert f"MLflow at http://{address} cannot be reached" in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+def test_a_server_that_never_answers_is_given_up_within_half_a_minute(
+    trained: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        started = time.monotonic()
+        with pytest.raises(TrackingError, match="cannot be reached"):
+            tracking.log_report(trained, b"")
+        assert time.monotonic() - started < 35
+
+
+def test_without_a_tracking_uri_nothing_is_tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", "")
+    campaign = Campaign(STUDY, CampaignKeys("paper", "untracked"), FolderStore(tmp_path))
+    assert tracking.judge_champions(campaign, pd.DataFrame()) == []
+    tracking.log_report(campaign, b"")

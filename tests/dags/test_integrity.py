@@ -1,0 +1,206 @@
+"""The policies that every DAG of the project keeps; a message names the DAG and the remedy."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from copy import copy
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk import DAG
+from airflow.sdk.exceptions import ParamValidationError
+
+from tests.dags.conftest import PROJECT
+
+pytestmark = pytest.mark.fast
+
+RETRIES = {"design": 2, "measure": 3, "validate": 0, "train": 2, "optimize": 2, "confirm": 3, "report": 2}
+
+
+@pytest.fixture(scope="module")
+def dag_bag() -> DagBag:
+    return DagBag(dag_folder=str(PROJECT / "dags"), collect_dags=True)
+
+
+@pytest.fixture(scope="module")
+def dag(dag_bag: DagBag) -> DAG:
+    return dag_bag.dags["tune_producer"]
+
+
+def test_every_dag_imports(dag_bag: DagBag) -> None:
+    assert dag_bag.import_errors == {}
+    assert set(dag_bag.dags) == {"tune_producer"}
+
+
+def test_no_dag_has_a_cycle(dag_bag: DagBag) -> None:
+    for dag in dag_bag.dags.values():
+        dag.check_cycle()
+
+
+def test_the_edges_are_exactly_the_pipelines(dag: DAG) -> None:
+    edges = {(task.task_id, below) for task in dag.tasks for below in task.downstream_task_ids}
+    steps = ["design", "measure", "validate", "train", "optimize", "confirm", "report"]
+    assert {task.task_id for task in dag.tasks} == set(steps)
+    assert edges == set(itertools.pairwise(steps))
+
+
+def test_measure_optimize_and_confirm_are_mapped_and_labelled_by_record_size(dag: DAG) -> None:
+    mapped = {task.task_id: task.map_index_template for task in dag.tasks if task.is_mapped}
+    assert mapped == dict.fromkeys(("measure", "optimize", "confirm"), "{{ task.record_size_bytes }} B")
+
+
+def test_only_what_loads_the_cluster_takes_its_one_slot(dag: DAG) -> None:
+    assert {task.task_id for task in dag.tasks if task.pool == "kafka_cluster"} == {"measure", "confirm"}
+
+
+def test_retries_are_as_declared_and_the_gate_has_none(dag: DAG) -> None:
+    assert {task.task_id: task.retries for task in dag.tasks} == RETRIES
+
+
+def test_every_task_has_an_owner_a_timeout_and_a_line_of_documentation(dag_bag: DagBag) -> None:
+    for dag in dag_bag.dags.values():
+        for task in dag.tasks:
+            name = f"{dag.dag_id}.{task.task_id}"
+            assert task.owner == "kafka-pareto", f"{name}: set its owner"
+            assert timedelta(0) < task.execution_timeout <= timedelta(hours=12), f"{name}: set its execution_timeout"
+            assert task.doc_md, f"{name}: say in one line of doc_md what it does"
+            assert "\n" not in task.doc_md.strip(), f"{name}: keep its doc_md to one line"
+
+
+def test_the_dag_says_what_it_needs_what_it_makes_and_what_to_do_for_every_task(dag: DAG) -> None:
+    for words in ("**Inputs**", "**Outputs**", "When a task fails", *(f"| {step} |" for step in RETRIES)):
+        assert words in dag.doc_md, f"tune_producer: its module docstring lacks {words}"
+
+
+def test_runs_are_started_by_hand_one_at_a_time(dag: DAG) -> None:
+    assert dag.schedule is None
+    assert (dag.catchup, dag.max_active_runs) == (False, 1)
+    assert dag.tags
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("study", "nonsense"),
+        ("study", None),
+        ("campaign", "../up"),
+        ("campaign", ""),
+        ("campaign", "a" * 64),
+        ("record_sizes", []),
+        ("record_sizes", [1024, 1024]),
+        ("record_sizes", [0]),
+        ("record_sizes", [1_000_001]),
+        ("record_sizes", "1024"),
+        ("seed", -1),
+        ("seed", 1.5),
+        ("repetitions", 0),
+        ("bootstrap_servers", "localhost"),
+        ("bootstrap_servers", "a:9092; rm -rf /"),
+        ("client_config", "../secret"),
+        ("ceiling_mib_s", 0),
+        ("ceiling_gib", -1),
+        ("consent", "yes"),
+    ],
+)
+def test_nonsense_is_refused(dag: DAG, name: str, value: Any) -> None:
+    with pytest.raises(ParamValidationError):
+        copy(dag.params.get_param(name)).resolve(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("study", "paper"),
+        ("campaign", "20261121T120000"),
+        ("record_sizes", [1, 1_000_000]),
+        ("seed", 0),
+        ("repetitions", 1),
+        ("bootstrap_servers", "kafka-1.example.org:9092,10.0.0.2:9093"),
+        ("client_config", "prod.properties"),
+        ("ceiling_mib_s", 0.5),
+        ("ceiling_gib", 10),
+        ("consent", True),
+    ],
+)
+def test_what_is_meant_is_accepted(dag: DAG, name: str, value: Any) -> None:
+    assert copy(dag.params.get_param(name)).resolve(value) == value
+
+
+def test_parameters_left_empty_are_valid(dag: DAG) -> None:
+    assert dag.params.validate()["study"] == "quick"
+
+
+def _python(code: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": f"{PROJECT / 'include'}:{PROJECT}", **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+PARSE = """
+import sys, time
+import airflow.sdk
+from airflow.dag_processing.dagbag import DagBag
+began = time.process_time()
+bag = DagBag(dag_folder={folder!r})
+seconds = time.process_time() - began
+"""
+
+
+def test_parsing_is_quick_and_imports_nothing_heavy() -> None:
+    heavy = (
+        "pandas",
+        "numpy",
+        "mlflow",
+        "xgboost",
+        "great_expectations",
+        "pymoo",
+        "scipy",
+        "sklearn",
+        "pyarrow",
+        "minio",
+    )
+    code = PARSE.format(folder=str(PROJECT / "dags"))
+    seconds, *imported = (
+        _python(f"{code}\nassert bag.dags\nprint(seconds, *[name for name in {heavy!r} if name in sys.modules])")
+        .splitlines()[-1]
+        .split()
+    )
+    assert imported == [], "import these inside the step, not in a DAG file or what it imports"
+    assert float(seconds) < 1.5, "parsing takes too long: look at what the DAG file does at its top level"
+
+
+def test_the_form_offers_the_studies_of_the_installations_own_folder(tmp_path: Any) -> None:
+    (tmp_path / "mine.yaml").touch()
+    (tmp_path / "quick.yaml").touch()
+    code = (
+        "from kafka_pareto_airflow.parameters import tune_parameters; print(tune_parameters()['study'].schema['enum'])"
+    )
+    assert _python(code, KAFKA_PARETO_STUDIES=str(tmp_path)).splitlines()[-1] == "['mine', 'quick']"
+
+
+def test_the_library_and_the_embedded_stack_import_without_airflow() -> None:
+    code = """
+import importlib, pkgutil, sys
+sys.modules["airflow"] = None
+import kafka_pareto, kafka_pareto_embedded
+names = []
+for package in (kafka_pareto, kafka_pareto_embedded):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+            names.append(module.name)
+print(len(names))
+"""
+    assert int(_python(code).splitlines()[-1]) > 20

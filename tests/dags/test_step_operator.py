@@ -1,0 +1,165 @@
+"""The step operator with real processes: what it hands over, how it judges an exit, and that nothing outlives it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from airflow.sdk import DAG
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowTaskTimeout
+from airflow.sdk.execution_time.task_runner import _run_execute_callable
+from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+
+from kafka_pareto_airflow.step_operator import StepOperator
+from tests.dags.conftest import PROJECT
+
+pytestmark = pytest.mark.fast
+
+MANIFEST = json.dumps({"step": "tried", "record_sizes_bytes": [1024, 8192], "counts": {}})
+
+
+class PushedXComs(dict[str, Any]):
+    """Takes the place of the task instance, of which the operator uses this one method."""
+
+    def xcom_push(self, key: str, value: Any) -> None:
+        self[key] = value
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "tasks").mkdir()
+    monkeypatch.setenv("KAFKA_PARETO_PROJECT_ROOT", str(tmp_path))
+    return tmp_path
+
+
+def execute(root: Path, code: str, pushed: PushedXComs | None = None, **options: Any) -> Any:
+    """Runs a step with this code as a task would, its execution timeout included."""
+    (root / "tasks" / "tried.py").write_text(code, encoding="utf-8")
+    with DAG("try", schedule=None):
+        operator = StepOperator(task_id="tried", step="tried", **{"arguments": [], **options})
+    context: Any = {"ti": PushedXComs() if pushed is None else pushed}
+    return _run_execute_callable(context, operator.execute, operator)
+
+
+def ends(pid: int) -> bool:
+    """Whether the process is gone within a few seconds."""
+    ask = retry(
+        retry=retry_if_result(lambda gone: not gone),
+        wait=wait_fixed(0.05),
+        stop=stop_after_delay(8),
+        retry_error_callback=lambda _: False,
+    )(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    return bool(ask())
+
+
+def test_the_last_line_is_the_manifest_and_its_record_sizes_are_what_is_mapped_over(root: Path) -> None:
+    pushed = PushedXComs()
+    assert execute(root, f"print('log'); print('''{MANIFEST}''')", pushed) == [1024, 8192]
+    assert pushed == {"manifest": json.loads(MANIFEST)}
+
+
+def test_a_mapped_step_gets_its_record_size_and_returns_it(root: Path) -> None:
+    code = f"import sys; open('argv', 'w').write(' '.join(sys.argv[1:])); print('''{MANIFEST}''')"
+    assert execute(root, code, arguments=["--campaign=c", ""], record_size_bytes=8192) == 8192
+    assert (root / "argv").read_text() == "--campaign=c --record-size=8192"
+
+
+def test_arguments_are_data_and_never_reach_a_shell(root: Path) -> None:
+    code = f"import json, sys; json.dump(sys.argv[1:], open('argv', 'w')); print('''{MANIFEST}''')"
+    execute(root, code, arguments=["$(touch pwned)", "; touch pwned", "a b"])
+    assert json.loads((root / "argv").read_text()) == ["$(touch pwned)", "; touch pwned", "a b"]
+    assert not (root / "pwned").exists()
+
+
+def test_a_step_sees_the_projects_settings_and_nothing_of_airflows(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__CORE__FERNET_KEY", "an Airflow secret")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "somebody else's secret")
+    monkeypatch.setenv("KAFKA_PARETO_S3_BUCKET", "mine")
+    execute(root, f"import json, os; json.dump(dict(os.environ), open('env', 'w')); print('''{MANIFEST}''')")
+    seen = json.loads((root / "env").read_text())
+    assert seen["KAFKA_PARETO_S3_BUCKET"] == "mine"
+    assert seen["PATH"] == os.environ["PATH"]
+    assert [name for name in seen if name.startswith("AIRFLOW")] == []
+    assert "AWS_SECRET_ACCESS_KEY" not in seen
+
+
+@pytest.mark.parametrize("code", [65, 2])
+def test_refused_input_fails_without_a_retry_and_with_the_steps_own_words(root: Path, code: int) -> None:
+    with pytest.raises(AirflowFailException, match=r"^error: quick\.yaml: seed: must be a number$"):
+        execute(
+            root, f"import sys; print('error: quick.yaml: seed: must be a number', file=sys.stderr); sys.exit({code})"
+        )
+
+
+def test_any_other_failure_may_be_retried(root: Path) -> None:
+    with pytest.raises(AirflowException, match="exit code 75: error: the store is down") as raised:
+        execute(root, "import sys; print('error: the store is down', file=sys.stderr); sys.exit(75)")
+    assert not isinstance(raised.value, AirflowFailException)
+
+
+@pytest.mark.parametrize("last_line", ["done", "[1, 2]", "{}"])
+def test_a_step_without_a_manifest_fails(root: Path, last_line: str) -> None:
+    with pytest.raises(AirflowFailException, match="must print its manifest as its last line"):
+        execute(root, f"print('{last_line}')")
+
+
+def test_a_step_that_takes_too_long_is_asked_to_end_and_may_clean_up(root: Path) -> None:
+    code = """
+import os, signal, sys, time
+def end(*_):
+    open("cleaned", "w").close()
+    sys.exit(143)
+signal.signal(signal.SIGTERM, end)
+open("pid", "w").write(str(os.getpid()))
+time.sleep(60)
+"""
+    with pytest.raises(AirflowTaskTimeout):
+        execute(root, code, execution_timeout=timedelta(seconds=1.5))
+    assert (root / "cleaned").exists()
+    assert ends(int((root / "pid").read_text()))
+
+
+def test_a_step_that_does_not_end_when_asked_is_killed_with_its_children(root: Path) -> None:
+    code = """
+import os, signal, subprocess, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen(["sleep", "60"])
+open("pids", "w").write(f"{os.getpid()} {child.pid}")
+time.sleep(60)
+"""
+    with pytest.raises(AirflowTaskTimeout):
+        execute(root, code, execution_timeout=timedelta(seconds=1.5))
+    assert all(ends(int(pid)) for pid in (root / "pids").read_text().split())
+
+
+def test_a_step_dies_with_a_task_that_is_killed_with_9(root: Path) -> None:
+    (root / "tasks" / "tried.py").write_text(
+        "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(60)"
+    )
+    task = """
+from airflow.sdk import DAG
+from airflow.sdk.execution_time.task_runner import _run_execute_callable
+from kafka_pareto_airflow.step_operator import StepOperator
+with DAG("try", schedule=None):
+    operator = StepOperator(task_id="tried", step="tried", arguments=[])
+_run_execute_callable({}, operator.execute, operator)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "include")}
+    with subprocess.Popen([sys.executable, "-c", task], env=environment, stderr=subprocess.DEVNULL) as process:
+        try:
+            written = retry(
+                retry=retry_if_result(lambda text: not text), wait=wait_fixed(0.05), stop=stop_after_delay(60)
+            )(lambda: (root / "pid").read_text() if (root / "pid").exists() else "")
+            pid = int(written())
+            assert psutil.pid_exists(pid)
+        finally:
+            process.send_signal(signal.SIGKILL)
+    assert ends(pid)

@@ -1,0 +1,90 @@
+"""A whole embedded stack for tests: its own state folder, free ports, driven by the command line as `make` does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from kafka_pareto_embedded.ports import VARIABLES
+from kafka_pareto_embedded.stack import Stack
+from kafka_pareto_embedded.supervision import Supervisor
+from tests.system.broker_fixtures import free_ports
+
+ROOT = Path(__file__).parent.parent.parent
+_KEPT = ("PATH", "HOME", "JAVA_HOME", "KAFKA_PARETO_JAVA", "KAFKA_PARETO_STUDIES")
+
+
+class EmbeddedStack:
+    """One stack and the commands on it. `output` is what its first `up` said."""
+
+    def __init__(self, state: Path) -> None:
+        airflow, mlflow, minio, *kafka = free_ports(9)
+        chosen = {"airflow": airflow, "mlflow": mlflow, "minio": minio}
+        self.state = state
+        self.output = ""
+        self.environment = {
+            **{name: os.environ[name] for name in _KEPT if name in os.environ},
+            "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}",
+            "KAFKA_PARETO_STATE": str(state),
+            **{VARIABLES[server]: str(port) for server, port in chosen.items()},
+            VARIABLES["kafka"]: ",".join(map(str, kafka[:3])),
+            VARIABLES["controllers"]: ",".join(map(str, kafka[3:])),
+        }
+
+    @property
+    def stack(self) -> Stack:
+        """Addresses and credentials, as the command line's helpers see them."""
+        stack = Stack.load(self.environment)
+        assert stack is not None, "the stack has never been started"
+        return stack
+
+    @property
+    def supervisor(self) -> Supervisor:
+        return Supervisor(self.state)
+
+    def begin(self, *arguments: str) -> subprocess.Popen[str]:
+        """Starts `python -m kafka_pareto_embedded …` and returns at once."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "kafka_pareto_embedded", *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def command(self, *arguments: str, timeout_s: float = 300) -> tuple[int, str]:
+        """Runs a command to its end; its exit code and all that it said."""
+        process = self.begin(*arguments)
+        try:
+            said, _ = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        return process.returncode, said
+
+    def pids(self) -> dict[str, int]:
+        """The pid of every program that runs."""
+        return {process.name: process.pid for process in self.supervisor.processes() if process.pid}
+
+    def family(self) -> list[psutil.Process]:
+        """The process manager and everything below it."""
+        manager = psutil.Process(int((self.state / "supervisord.pid").read_text()))
+        return [manager, *manager.children(recursive=True)]
+
+
+@contextmanager
+def embedded_stack(state: Path) -> Iterator[EmbeddedStack]:
+    """A stack that is not up yet; whatever is started of it is gone afterwards."""
+    stack = EmbeddedStack(state)
+    try:
+        yield stack
+    finally:
+        stack.supervisor.shut_down()

@@ -1,0 +1,233 @@
+"""The embedded stack as a user has it: up, in use, hurt, down."""
+
+from __future__ import annotations
+
+import io
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from configparser import RawConfigParser
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from minio import Minio
+from minio.error import S3Error
+
+from kafka_pareto.cluster import Cluster
+from kafka_pareto.store import open_store
+from kafka_pareto_embedded.airflow_api import AirflowApi
+from kafka_pareto_embedded.ports import LOOPBACK, taken_ports
+from kafka_pareto_embedded.stack import Stack
+from kafka_pareto_embedded.waiting import wait_until
+from tests.system.embedded_stack import EmbeddedStack, embedded_stack
+
+pytestmark = pytest.mark.stack
+
+PROGRAMS = {
+    *("airflow-api-server", "airflow-dag-processor", "airflow-scheduler", "airflow-triggerer"),
+    *("kafka-1", "kafka-2", "kafka-3", "minio", "mlflow"),
+}
+
+
+def _s3(stack: Stack, access_key: str, secret_key: str) -> Minio:
+    return Minio(f"{LOOPBACK}:{stack.ports.minio}", access_key, secret_key, secure=False, region="us-east-1")
+
+
+def test_status_names_every_program_with_its_address(stack: EmbeddedStack) -> None:
+    code, said = stack.command("status")
+    rows = {line.split()[0]: line.split() for line in said.splitlines()[1:]}
+    assert code == 0
+    assert set(rows) == PROGRAMS
+    assert {row[1] for row in rows.values()} == {"running"}
+    assert rows["minio"][3] == f"127.0.0.1:{stack.stack.ports.minio}"
+    assert rows["kafka-2"][3] == f"127.0.0.1:{stack.stack.ports.kafka[1]}"
+
+
+def test_a_second_up_changes_nothing_and_shows_no_password(stack: EmbeddedStack) -> None:
+    before = stack.pids()
+    code, said = stack.command("up", timeout_s=60)
+    assert code == 0
+    assert "The stack is up already." in said
+    assert stack.pids() == before
+    password = stack.stack.credentials.airflow_admin_password
+    assert password in stack.output
+    assert password not in said
+
+
+def test_up_with_other_ports_than_those_in_use_is_refused(stack: EmbeddedStack) -> None:
+    variable = "KAFKA_PARETO_AIRFLOW_PORT"
+    in_use = stack.environment[variable]
+    stack.environment[variable] = "8099"
+    try:
+        code, said = stack.command("up", timeout_s=60)
+    finally:
+        stack.environment[variable] = in_use
+    assert code == 65
+    assert f"{variable}=8099: the stack runs with {in_use}; stop it first with `make down`" in said
+
+
+def test_every_socket_of_every_process_is_on_loopback(stack: EmbeddedStack) -> None:
+    addresses = [
+        (process.name(), connection.laddr.ip)
+        for process in stack.family()
+        for connection in process.net_connections(kind="inet")
+        if connection.status == psutil.CONN_LISTEN or (connection.type.name == "SOCK_DGRAM" and connection.laddr)
+    ]
+    assert len(addresses) >= 9
+    assert {ip for _, ip in addresses} <= {"127.0.0.1", "::ffff:127.0.0.1", "::1"}, addresses
+
+
+def test_files_that_hold_secrets_are_their_owners_alone(stack: EmbeddedStack) -> None:
+    for name in ("secrets.env", "supervisord.conf", "airflow/passwords.json"):
+        assert (stack.state / name).stat().st_mode & 0o777 == 0o600, name
+    assert stack.state.stat().st_mode & 0o077 == 0
+
+
+def test_no_secret_is_in_a_log_or_on_a_command_line(stack: EmbeddedStack) -> None:
+    secrets = [value for value in vars(stack.stack.credentials).values() if len(value) >= 24]
+    assert len(secrets) == 7
+    logs = [path for path in stack.state.rglob("*.log") if "kafka" not in path.relative_to(stack.state).parts]
+    assert len(logs) >= len(PROGRAMS)
+    texts = {str(path): path.read_text(errors="replace") for path in logs}
+    texts |= {f"argv of {process.name()}": " ".join(process.cmdline()) for process in stack.family()}
+    assert [place for place, text in texts.items() if any(secret in text for secret in secrets)] == []
+
+
+def test_each_program_is_told_only_the_secrets_that_it_needs(stack: EmbeddedStack) -> None:
+    parser = RawConfigParser()
+    parser.read(stack.state / "supervisord.conf")
+    told = {
+        name: {key for key, value in vars(stack.stack.credentials).items() if len(value) >= 24 and value in environment}
+        for name in PROGRAMS
+        for environment in [parser[f"program:{name}"]["environment"]]
+    }
+    airflow = {"airflow_secret_key", "airflow_jwt_secret", "airflow_fernet_key"}
+    assert told == {
+        **{broker: set() for broker in ("kafka-1", "kafka-2", "kafka-3")},
+        "minio": {"minio_root_password"},
+        "mlflow": {"s3_mlflow_secret_key"},
+        "airflow-api-server": airflow,
+        "airflow-dag-processor": airflow,
+        "airflow-triggerer": airflow,
+        "airflow-scheduler": airflow | {"s3_pareto_secret_key"},
+    }
+
+
+def test_each_application_reaches_its_own_bucket_alone(stack: EmbeddedStack) -> None:
+    secret = stack.stack.credentials
+    pareto = _s3(stack.stack, secret.s3_pareto_access_key, secret.s3_pareto_secret_key)
+    pareto.put_object("kafka-pareto", "probe", io.BytesIO(b"1"), 1)
+    with pytest.raises(S3Error, match="Access Denied"):
+        pareto.put_object("mlflow", "probe", io.BytesIO(b"1"), 1)
+    mlflow = _s3(stack.stack, secret.s3_mlflow_access_key, secret.s3_mlflow_secret_key)
+    with pytest.raises(S3Error, match="Access Denied"):
+        mlflow.get_object("kafka-pareto", "probe")
+    assert httpx.get(f"{stack.stack.s3_url}/kafka-pareto/probe").status_code == 403
+
+
+def test_the_library_opens_the_stacks_store_by_its_settings(stack: EmbeddedStack) -> None:
+    store = open_store(stack.stack.settings())
+    tag = store.put_if("probe-of-settings", b"1", None)
+    assert tag is not None
+    assert store.put_if("probe-of-settings", b"2", None) is None
+
+
+def test_what_a_run_logs_to_mlflow_lies_in_its_bucket(stack: EmbeddedStack) -> None:
+    program = "import mlflow; mlflow.set_experiment('probe'); mlflow.log_text('found me', 'note.txt')"
+    subprocess.run(
+        [sys.executable, "-c", program],
+        env={**stack.environment, "MLFLOW_TRACKING_URI": stack.stack.mlflow_url, "MLFLOW_DISABLE_TELEMETRY": "true"},
+        cwd=stack.state,
+        timeout=120,
+        check=True,
+        capture_output=True,
+    )
+    secret = stack.stack.credentials
+    bucket = _s3(stack.stack, secret.s3_mlflow_access_key, secret.s3_mlflow_secret_key)
+    [name] = [item.object_name for item in bucket.list_objects("mlflow", recursive=True)]
+    assert name is not None
+    assert bucket.get_object("mlflow", name).read() == b"found me"
+
+
+def test_mlflow_refuses_a_foreign_host_header(stack: EmbeddedStack) -> None:
+    url = f"{stack.stack.mlflow_url}/api/2.0/mlflow/experiments/search?max_results=1"
+    assert httpx.get(url).status_code == 200
+    assert httpx.get(url, headers={"Host": "evil.example"}).status_code == 403
+
+
+@pytest.fixture
+def airflow(stack: EmbeddedStack) -> Iterator[httpx.Client]:
+    """Airflow's API, logged in."""
+    secret = stack.stack.credentials
+    login = {"username": secret.airflow_admin_user, "password": secret.airflow_admin_password}
+    with httpx.Client(base_url=stack.stack.airflow_url, timeout=30) as client:
+        token = client.post("/auth/token", json=login).raise_for_status().json()["access_token"]
+        client.headers["Authorization"] = f"Bearer {token}"
+        yield client
+
+
+def test_airflow_has_the_dag_unpaused_and_a_pool_of_one_slot(airflow: httpx.Client) -> None:
+    assert airflow.get("/api/v2/dags/tune_producer").json()["is_paused"] is False
+    assert airflow.get("/api/v2/pools/kafka_cluster").json()["slots"] == 1
+
+
+def test_the_pool_may_be_asked_for_again(stack: EmbeddedStack, airflow: httpx.Client) -> None:
+    api = AirflowApi(stack.stack)
+    api.create_pool()
+    api.close()
+    assert airflow.get("/api/v2/pools/kafka_cluster").json()["slots"] == 1
+
+
+def test_airflow_refuses_a_wrong_password(stack: EmbeddedStack) -> None:
+    answer = httpx.post(f"{stack.stack.airflow_url}/auth/token", json={"username": "admin", "password": "admin"})
+    assert answer.status_code == 401
+
+
+def test_a_killed_broker_is_started_again_and_rejoins(stack: EmbeddedStack) -> None:
+    killed = stack.pids()["kafka-2"]
+    with Cluster(stack.stack.bootstrap_servers, None, stack.stack.settings()) as cluster:
+        psutil.Process(killed).kill()
+        wait_until("another kafka-2 runs", lambda: stack.pids().get("kafka-2", killed) != killed, 60, "")
+        wait_until("three brokers are members", lambda: len(cluster.describe().brokers) == 3, 90, "")
+
+
+def test_an_up_that_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
+    with embedded_stack(tmp_path / "s") as other:
+        starting = other.begin("up")
+        assert starting.stdout is not None
+        for line in starting.stdout:
+            if line.startswith("Starting Airflow"):
+                break
+        family = other.family()
+        starting.send_signal(signal.SIGINT)
+        said, _ = starting.communicate(timeout=120)
+        assert starting.returncode == 130, said
+        assert "Stopping what was started" in said
+        assert "Traceback" not in said
+        assert not any(process.is_running() for process in family)
+        assert not other.supervisor.is_up()
+        assert taken_ports(other.stack.ports) == []
+
+
+def test_after_the_process_manager_was_killed_up_leaves_no_orphan_and_down_leaves_nothing(stack: EmbeddedStack) -> None:
+    orphans = stack.family()
+    orphans[0].kill()
+    orphans[0].wait(timeout=10)
+    assert stack.command("status") == (0, "The stack is down.\n")
+
+    code, said = stack.command("up")
+    assert not any(process.is_running() for process in orphans)
+    assert code == 0, said
+    assert "login" not in said
+    assert set(stack.pids()) == PROGRAMS
+    assert open_store(stack.stack.settings()).get("probe-of-settings") == b"1"
+
+    family = stack.family()
+    code, _ = stack.command("down")
+    assert code == 0
+    assert not any(process.is_running() for process in family)
+    assert taken_ports(stack.stack.ports) == []
+    assert stack.command("down") == (0, "")

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kafka_pareto.artifacts import Manifest, decode_record
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.cards import Cards
+from kafka_pareto.producer_properties import parse_properties
+from kafka_pareto.steps import report
+from kafka_pareto.study import Study
+from tests.recorded import paper_study
+from tests.tasks.report_campaign import CAMPAIGN, write_confirmed_campaign
+
+pytestmark = pytest.mark.fast
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = '<script>alert("x")</script><img src="https://example.org/x.png"> & {{ 7 * 7 }}'
+
+
+def small_study(**changes: object) -> Study:
+    study = paper_study()
+    confirmation = study.confirmation.model_copy(update={"points": 6})
+    return study.model_copy(update={"record_sizes_bytes": [1024, 65636], "confirmation": confirmation, **changes})
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    found = write_confirmed_campaign(tmp_path_factory.mktemp("store"), small_study(description=HOSTILE))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", raising=False)
+        report.run(found)
+    return found
+
+
+def read(campaign: Campaign, name: str) -> str:
+    return campaign.store.get(campaign.keys.report(name)).decode()
+
+
+def test_the_step_prints_its_cards_and_then_its_manifest(tmp_path: Path):
+    write_confirmed_campaign(tmp_path, small_study())
+    ran = subprocess.run(
+        [sys.executable, "-m", "tasks.report", "--study", "paper", "--campaign", CAMPAIGN],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": "include:.", "KAFKA_PARETO_STORE_FOLDER": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    *shown, last = ran.stdout.splitlines()
+    manifest = Manifest.model_validate_json(last)
+    assert manifest.counts["cards"] == 2
+    assert all((tmp_path / key).is_file() for key in manifest.artifacts)
+    cards = (tmp_path / "paper" / CAMPAIGN / "07_report" / "cards.txt").read_text(encoding="utf-8")
+    assert cards.strip() in "\n".join(shown)
+
+
+def test_a_campaign_that_was_not_confirmed_is_named_in_one_clear_line(tmp_path: Path):
+    campaign = write_confirmed_campaign(tmp_path, small_study())
+    campaign.store.delete(campaign.keys.confirmation(1024, "decision.json"))
+    ran = subprocess.run(
+        [sys.executable, "-m", "tasks.report", "--study", "paper", "--campaign", CAMPAIGN],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": "include:.", "KAFKA_PARETO_STORE_FOLDER": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 65
+    assert "06_confirmation/1024/decision.json: is not in the store" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_every_artifact_of_the_report_is_there(campaign: Campaign):
+    names = {key.removeprefix(campaign.keys.report("")) for key in campaign.store.keys(campaign.keys.report(""))}
+    assert names == {
+        "cards.txt",
+        "cards.json",
+        "report.html",
+        "1024/producer.properties",
+        "65636/producer.properties",
+        "tables/table1_r2.csv",
+        "tables/table2_estimated_vs_measured.csv",
+        "figures/fig3_r2_per_objective.png",
+        "figures/fig4_estimated_vs_measured.png",
+        "figures/fig5_throughput_and_its_cv.png",
+        "figures/fig6_throughput_and_latency.png",
+        "figures/fig7_baseline_and_pick_by_repetition.png",
+    }
+
+
+def test_the_page_loads_nothing_from_elsewhere_and_runs_no_script(campaign: Campaign):
+    tags: list[tuple[str, dict[str, str | None]]] = []
+
+    class Collector(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            tags.append((tag, dict(attrs)))
+
+    page = read(campaign, "report.html")
+    Collector().feed(page)
+    assert {tag for tag, _ in tags}.isdisjoint({"script", "link", "iframe", "object", "base"})
+    addresses = [attrs.get(name) or "" for _, attrs in tags for name in ("src", "href") if name in attrs]
+    assert len(addresses) == 5
+    assert all(address.startswith("data:image/png;base64,") for address in addresses)
+    assert "url(" not in page
+    assert "@import" not in page
+
+
+def test_hostile_text_of_a_study_is_shown_and_not_run(campaign: Campaign):
+    page = read(campaign, "report.html")
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(" in page
+    assert "{{ 7 * 7 }}" in page
+
+
+def test_the_page_answers_to_dark_mode_and_print(campaign: Campaign):
+    page = read(campaign, "report.html")
+    assert "prefers-color-scheme: dark" in page
+    assert "@media print" in page
+
+
+def test_every_number_on_a_card_traces_to_repetitions_in_the_store(campaign: Campaign):
+    page = read(campaign, "report.html")
+    stored = {
+        key.rsplit("/", 1)[1].removesuffix(".json") for key in campaign.store.keys(campaign.keys.confirmation(1024))
+    }
+    stored |= {
+        key.rsplit("/", 1)[1].removesuffix(".json") for key in campaign.store.keys(campaign.keys.confirmation(65636))
+    }
+    named = set(re.findall(r"(?:choice|gain)-r00-\d+-b\d{3}-c[0-9a-f]{10}", page))
+    assert named
+    assert named <= stored
+    cards = decode_record(read(campaign, "cards.json").encode(), "cards.json", Cards)
+    for card in cards.cards:
+        for gain in card.gains:
+            assert {*gain.baseline_repetition_ids, *gain.candidate_repetition_ids} <= named
+
+
+def test_stated_gains_follow_from_the_repetitions_they_name(campaign: Campaign):
+    cards = decode_record(read(campaign, "cards.json").encode(), "cards.json", Cards)
+    checked = 0
+    for card in cards.cards:
+        prefix = campaign.keys.confirmation(card.record_size_bytes, "repetitions/")
+        by_id = {r.repetition_id: r for r in campaign.read_repetitions(prefix)}
+        for gain in card.gains:
+            if gain.objective == "throughput_mib_s":
+                values = pd.Series([by_id[name].throughput_mib_s for name in gain.candidate_repetition_ids])
+                assert values.mean() == pytest.approx(gain.candidate_value)
+                assert {by_id[name].phase for name in gain.candidate_repetition_ids} == {"gain"}
+                checked += 1
+    assert checked == 2
+
+
+def test_p_values_are_adjusted_over_both_record_sizes(campaign: Campaign):
+    cards = decode_record(read(campaign, "cards.json").encode(), "cards.json", Cards)
+    gains = [gain for card in cards.cards for gain in card.gains if gain.p_value is not None]
+    smallest = min(gains, key=lambda gain: gain.p_value or 0)
+    assert len(gains) == 8
+    assert smallest.p_value_holm == pytest.approx(min(8 * (smallest.p_value or 0), 1))
+
+
+def test_the_tables_hold_every_score_and_every_confirmed_point(campaign: Campaign):
+    scores = pd.read_csv(io.StringIO(read(campaign, "tables/table1_r2.csv")))
+    assert scores.groupby("objective").size().to_dict() == dict.fromkeys(campaign.study.objectives, 3)
+    points = pd.read_csv(io.StringIO(read(campaign, "tables/table2_estimated_vs_measured.csv")))
+    assert points.record_size_bytes.value_counts().to_dict() == {1024: 6, 65636: 6}
+    assert points.measured_throughput_mib_s.notna().all()
+    assert (points.repetition_ids.str.split().map(len) == points.repetitions_valid).all()
+
+
+def test_the_page_says_which_objectives_cannot_be_learned(campaign: Campaign):
+    page = read(campaign, "report.html")
+    learnable = pd.read_csv(io.StringIO(read(campaign, "tables/table1_r2.csv"))).learnable
+    assert page.count("not learnable</td>") == (~learnable).sum() > 0
+
+
+def test_figures_are_pictures_and_the_same_evidence_draws_the_same_ones(campaign: Campaign):
+    names = [key for key in campaign.store.keys(campaign.keys.report("figures/")) if key.endswith(".png")]
+    before = [campaign.store.get(name) for name in names]
+    report.run(campaign)
+    assert all(content.startswith(b"\x89PNG") for content in before)
+    assert [campaign.store.get(name) for name in names] == before
+
+
+def test_weaker_fronts_are_shown_apart_and_not_recommended(tmp_path: Path):
+    campaign = write_confirmed_campaign(tmp_path, small_study(durability=None))
+    report.run(campaign)
+    assert "Weaker durability than the study accepts" in read(campaign, "report.html")
+    for size in campaign.study.record_sizes_bytes:
+        assert parse_properties(read(campaign, f"{size}/producer.properties"))["acks"] == "all"
+
+
+def test_two_blocks_report_not_enough_evidence_and_keep_the_baseline(tmp_path: Path):
+    study = small_study()
+    protocol = study.protocol.model_copy(update={"minimum_valid_repetitions": 2, "repetitions": 2})
+    campaign = write_confirmed_campaign(tmp_path, study.model_copy(update={"protocol": protocol}), blocks=2)
+    manifest = report.run(campaign)
+    assert manifest.counts["recommended"] == 0
+    verdicts = {card["verdict"] for card in json.loads(read(campaign, "cards.json"))["cards"]}
+    assert "keep_baseline_not_enough_evidence" in verdicts
+    assert "the evidence is not enough to decide" in read(campaign, "report.html")
+    for size in campaign.study.record_sizes_bytes:
+        assert parse_properties(read(campaign, f"{size}/producer.properties"))["batch.size"] == "16384"

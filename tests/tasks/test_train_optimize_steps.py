@@ -1,0 +1,195 @@
+"""The steps `train` and `optimize` by their command lines, on a store in a folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS, Manifest
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.study import OBJECTIVES, Surrogate
+from kafka_pareto.surrogate import SurrogateIndex
+from tests.recorded import recorded_repetitions
+from tests.trained_campaign import recorded_campaign, small_study
+
+pytestmark = pytest.mark.servers  # no server, but MLflow takes too long to import for the fast group
+
+ROOT = Path(__file__).parent.parent.parent
+SIZE = 8192
+
+
+def run_step(step: str, folder: Path, *arguments: str, mlflow: str = "") -> subprocess.CompletedProcess[str]:
+    argv = [sys.executable, "-m", f"tasks.{step}", "--study", "paper", "--campaign", "c1", *arguments]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder.parent),
+        "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}",
+        "KAFKA_PARETO_STORE_FOLDER": str(folder),
+        "KAFKA_PARETO_MLFLOW_TRACKING_URI": mlflow,
+    }
+    return subprocess.run(argv, cwd=ROOT, env=environment, timeout=240, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign of two record sizes that the train step has gone through."""
+    folder = tmp_path_factory.mktemp("trained") / "store"
+    sizes = (1024, SIZE)
+    recorded_campaign(folder, small_study(sizes), recorded_repetitions(sizes, configurations=20))
+    done = run_step("train", folder)
+    assert done.returncode == 0, done.stderr
+    (folder.parent / "stdout").write_text(done.stdout, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def folder(trained_folder: Path, tmp_path: Path) -> Path:
+    """A copy that a test may spoil."""
+    return Path(shutil.copytree(trained_folder, tmp_path / "store"))
+
+
+def campaign_in(folder: Path) -> Campaign:
+    from kafka_pareto.store import FolderStore
+
+    return Campaign.open(FolderStore(folder), "paper", "c1")
+
+
+def test_train_prints_r2_per_objective_and_record_size_and_ends_with_its_manifest(trained_folder: Path) -> None:
+    lines = (trained_folder.parent / "stdout").read_text(encoding="utf-8").splitlines()
+    manifest = Manifest.model_validate_json(lines[-1])
+    for objective in OBJECTIVES:
+        assert sum(line.startswith(f"{objective} ") for line in lines) == 3  # pooled, and each of two record sizes
+        assert f"r2_held_out_{objective}" in manifest.counts
+    assert manifest.counts["surrogates"] == 4
+    assert all(campaign_in(trained_folder).store.get(key) for key in manifest.artifacts)
+
+
+def test_train_writes_models_scores_figures_and_what_the_models_expect(trained_folder: Path) -> None:
+    campaign = campaign_in(trained_folder)
+    index = campaign.read_record(campaign.keys.surrogates("encoding.json"), SurrogateIndex)
+    scores = campaign.read_table(campaign.keys.surrogates("scores.parquet"), SCORE_COLUMNS, factors=False)
+    assert set(index.models) == set(OBJECTIVES)
+    assert len(scores) == 4 * 3
+    figures = campaign.store.keys(campaign.keys.surrogates("figures/"))
+    assert len(figures) == 4 * 3
+    assert all(campaign.store.get(key).startswith(b"\x89PNG") for key in figures)
+
+
+def test_optimize_writes_a_front_and_its_hypervolume(folder: Path) -> None:
+    done = run_step("optimize", folder, "--record-size", str(SIZE))
+    assert done.returncode == 0, done.stderr
+    manifest = Manifest.model_validate_json(done.stdout.splitlines()[-1])
+    campaign = campaign_in(folder)
+    front = campaign.read_table(campaign.keys.front(SIZE), FRONT_COLUMNS)
+    hypervolume = campaign.read_table(campaign.keys.hypervolume(SIZE), HYPERVOLUME_COLUMNS, factors=False)
+    assert manifest.record_sizes_bytes == [SIZE]
+    assert manifest.counts["evaluations"] == 7360
+    assert manifest.counts["front"] == len(front) > 0
+    assert len(hypervolume) == 80
+
+
+def test_both_steps_repeated_write_equal_artifacts_byte_for_byte(folder: Path) -> None:
+    campaign = campaign_in(folder)
+    run_step("optimize", folder, "--record-size", "1024")
+    keys = [*campaign.store.keys(campaign.keys.surrogates("")), campaign.keys.front(1024)]
+    first = {key: campaign.store.get(key) for key in keys}
+    assert run_step("train", folder).returncode == 0
+    assert run_step("optimize", folder, "--record-size", "1024").returncode == 0
+    assert {key: campaign.store.get(key) for key in keys} == first
+
+
+@pytest.mark.parametrize("configurations", [0, 1, 8])
+def test_a_tiny_campaign_goes_through_both_steps(tmp_path: Path, configurations: int) -> None:
+    study = small_study((SIZE,))
+    study = study.model_copy(update={"surrogate": Surrogate(n_estimators=20), "durability": None})
+    protocol = study.protocol.model_copy(update={"minimum_valid_repetitions": 2})
+    study = study.model_copy(update={"protocol": protocol})
+    repetitions = recorded_repetitions((SIZE,), configurations=configurations, blocks=2)
+    campaign = recorded_campaign(tmp_path / "store", study, repetitions)
+    trained = run_step("train", tmp_path / "store")
+    assert trained.returncode == 0, trained.stderr
+    searched = run_step("optimize", tmp_path / "store", "--record-size", str(SIZE))
+    assert searched.returncode == 0, searched.stderr
+    front = campaign.read_table(campaign.keys.front(SIZE), FRONT_COLUMNS)
+    assert set(front.loc[front["durability_accepted"], "acks"]) == {"all"}
+    assert set(front.loc[~front["durability_accepted"], "acks"]) <= {"0", "1"}
+
+
+def test_trials_without_cvs_are_searched_by_the_means_alone(tmp_path: Path) -> None:
+    repetitions = recorded_repetitions((SIZE,), configurations=20, blocks=2)  # the paper's minimum is 10
+    campaign = recorded_campaign(tmp_path / "store", small_study((SIZE,)), repetitions)
+    trained = run_step("train", tmp_path / "store")
+    assert "latency_cv: no trial has enough valid repetitions" in trained.stdout
+    searched = run_step("optimize", tmp_path / "store", "--record-size", str(SIZE))
+    assert searched.returncode == 0, searched.stderr
+    front = campaign.read_table(campaign.keys.front(SIZE), FRONT_COLUMNS)
+    assert front["estimated_throughput_cv"].isna().all()
+    assert front["estimated_throughput_mib_s"].notna().all()
+
+
+def test_trials_of_another_schema_version_are_refused(folder: Path) -> None:
+    path = folder / campaign_in(folder).keys.trials()
+    table = pq.read_table(path)
+    pq.write_table(table.replace_schema_metadata({b"kafka_pareto.schema_version": b"7"}), path)
+    done = run_step("train", folder)
+    assert done.returncode == 65
+    assert "03_trials.parquet: schema_version 7: this release reads version 1" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_trials_of_which_none_is_valid_are_refused(folder: Path) -> None:
+    path = folder / campaign_in(folder).keys.trials()
+    table = pq.read_table(path)
+    empty = pa.Table.from_pandas(pd.DataFrame(columns=table.column_names), schema=table.schema)
+    pq.write_table(empty, path)
+    done = run_step("train", folder)
+    assert done.returncode == 65
+    assert "no trial has a valid repetition" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("encoding.json", b'{"schema_version": 9}', "encoding.json: "),
+        ("encoding.json", None, "encoding.json: is not in the store"),
+        ("latency_cv.ubj", b"", "latency_cv.ubj: is not the model that its encoding.json describes"),
+        ("latency_cv.ubj", None, "latency_cv.ubj: is not in the store"),
+    ],
+)
+def test_damaged_surrogates_are_refused(folder: Path, name: str, content: bytes | None, message: str) -> None:
+    store, key = campaign_in(folder).store, campaign_in(folder).keys.surrogates(name)
+    store.delete(key)
+    if content is not None:
+        store.put(key, content)
+    done = run_step("optimize", folder, "--record-size", str(SIZE))
+    assert done.returncode == 65
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_record_size_that_the_study_does_not_have_is_refused(folder: Path) -> None:
+    done = run_step("optimize", folder, "--record-size", "77")
+    assert done.returncode == 65
+    assert "record size: 77: must be one of the study's: 1024, 8192" in done.stderr
+
+
+def test_mlflow_down_fails_the_step_for_a_retry_and_loses_nothing(folder: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{probe.getsockname()[1]}"
+    shutil.rmtree(folder / campaign_in(folder).keys.surrogates(""))
+    done = run_step("train", folder, mlflow=address)
+    assert done.returncode == 75
+    assert f"MLflow at {address} cannot be reached" in done.stderr
+    assert "Traceback" not in done.stderr
+    campaign = campaign_in(folder)
+    assert campaign.read_record(campaign.keys.surrogates("encoding.json"), SurrogateIndex)

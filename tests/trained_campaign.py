@@ -1,0 +1,32 @@
+"""Campaigns made of recorded repetitions, ready for the steps that learn from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kafka_pareto.artifacts import TRIAL_COLUMNS, CampaignKeys, Repetition
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.store import FolderStore
+from kafka_pareto.study import Study, Surrogate, dump_study
+from kafka_pareto.trials import summarise_trials
+from tests.recorded import paper_study
+
+
+def small_study(record_sizes: tuple[int, ...] = (8192,), n_estimators: int = 20) -> Study:
+    """The `paper` study with few trees, where the number of trees is not the point."""
+    study = paper_study()
+    parameters = {**study.surrogate.model_dump(), "n_estimators": n_estimators}
+    return study.model_copy(
+        update={"record_sizes_bytes": list(record_sizes), "surrogate": Surrogate.model_validate(parameters)}
+    )
+
+
+def recorded_campaign(folder: Path, study: Study, repetitions: list[Repetition], campaign_id: str = "c1") -> Campaign:
+    """A campaign whose repetitions are measured and validated, in a folder."""
+    campaign = Campaign(study, CampaignKeys(study.name, campaign_id), FolderStore(folder))
+    campaign.store.put(campaign.keys.frozen_study(), dump_study(study).encode())
+    for repetition in repetitions:
+        key = f"{campaign.keys.measurements(repetition.record_size_bytes)}{repetition.repetition_id}.json"
+        campaign.store.put(key, repetition.model_dump_json().encode())
+    campaign.write_table(campaign.keys.trials(), summarise_trials(repetitions, study), TRIAL_COLUMNS)
+    return campaign

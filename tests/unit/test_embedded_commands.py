@@ -1,0 +1,96 @@
+"""The front door: `make` and the command line, where nothing is started."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto_embedded.ports import VARIABLES
+
+pytestmark = pytest.mark.fast
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def _stack(state: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kafka_pareto_embedded", *arguments],
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}",
+            "KAFKA_PARETO_STATE": str(state),
+            **environment,
+        },
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_make_without_a_target_explains_every_target() -> None:
+    said = subprocess.run(
+        ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    explained = set(re.findall(r"^  make (\S+) +\S", said, re.MULTILINE))
+    phony = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert phony is not None
+    assert explained == set(phony.group(1).split()) - {"preflight", "preflight-start"}
+
+
+def test_make_hands_the_options_of_run_over_without_a_shell_reading_them(tmp_path: Path) -> None:
+    nasty = f"quick'; touch {tmp_path / 'injected'}; '$(touch {tmp_path / 'injected'})"
+    said = subprocess.run(
+        ["make", "--no-print-directory", "-n", "run", f"STUDY={nasty.replace('$', '$$')}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    assert "-m kafka_pareto_embedded run" in said
+    assert "injected" not in said
+    assert not (tmp_path / "injected").exists()
+
+
+def test_a_stack_that_never_was_is_down(tmp_path: Path) -> None:
+    assert _stack(tmp_path / "none", "status").stdout == "The stack is down.\n"
+
+
+def test_down_is_silent_where_nothing_runs(tmp_path: Path) -> None:
+    done = _stack(tmp_path / "none", "down")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_clean_leaves_a_folder_alone_that_holds_no_stack(tmp_path: Path) -> None:
+    precious = tmp_path / "thesis.tex"
+    precious.write_text("…")
+    done = _stack(tmp_path, "clean")
+    assert done.returncode == 65
+    assert "holds no stack, so it is left alone" in done.stderr
+    assert precious.exists()
+
+
+def test_up_refuses_a_taken_port_in_one_line_before_anything_starts(tmp_path: Path) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = str(listener.getsockname()[1])
+        done = _stack(tmp_path / "state", "up", **{VARIABLES["mlflow"]: port})
+    assert done.returncode == 65
+    assert f"error: port {port} (mlflow) is taken" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "state" / "secrets.env").exists()
+
+
+def test_up_refuses_a_variable_that_is_no_port(tmp_path: Path) -> None:
+    done = _stack(tmp_path / "state", "up", **{VARIABLES["airflow"]: "eighty"})
+    assert (done.returncode, done.stdout) == (65, "")
+    assert done.stderr == f"error: {VARIABLES['airflow']}=eighty: must be a port from 1024 to 65535\n"

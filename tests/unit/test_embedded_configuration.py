@@ -1,0 +1,102 @@
+"""Secrets and the process manager's configuration: written for their owner alone, read back unchanged."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from supervisor.options import ServerOptions
+
+from kafka_pareto_embedded.credentials import Credentials, read_credentials, write_credentials
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.ports import Ports
+from kafka_pareto_embedded.programs import Program
+from kafka_pareto_embedded.stack import Stack
+from kafka_pareto_embedded.supervision import render_configuration
+
+pytestmark = pytest.mark.fast
+
+
+def test_credentials_come_back_as_written_from_a_file_of_mode_600(tmp_path: Path) -> None:
+    made = Credentials()
+    write_credentials(tmp_path / "secrets.env", made)
+    assert read_credentials(tmp_path / "secrets.env") == made
+    assert (tmp_path / "secrets.env").stat().st_mode & 0o777 == 0o600
+
+
+def test_every_password_and_key_is_drawn_anew() -> None:
+    one, other = vars(Credentials()), vars(Credentials())
+    secret = [name for name in one if name.endswith(("password", "secret_key", "jwt_secret", "fernet_key"))]
+    assert len(secret) == 7
+    assert all(one[name] != other[name] and len(one[name]) >= 24 for name in secret)
+
+
+def test_credentials_do_not_show_in_their_repr() -> None:
+    made = Credentials()
+    assert not any(value in repr(made) for value in vars(made).values() if len(value) > 10)
+
+
+def test_a_missing_line_in_the_file_of_secrets_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "secrets.env"
+    write_credentials(file, Credentials())
+    file.write_text("".join(line for line in file.read_text().splitlines(True) if "JWT" not in line))
+    with pytest.raises(StackError, match=r"secrets\.env: AIRFLOW_JWT_SECRET is missing"):
+        read_credentials(file)
+
+
+def _read_as_the_process_manager(folder: Path, programs: list[Program]) -> list[Any]:
+    (folder / "logs").mkdir()
+    file = folder / "supervisord.conf"
+    file.write_text(render_configuration(folder, programs))
+    options = ServerOptions()
+    options.realize(["-c", str(file)])
+    return sorted(options.process_group_configs)
+
+
+def test_the_process_manager_reads_arguments_and_values_as_they_were_meant(tmp_path: Path) -> None:
+    argv = ["/bin/echo", "a b", "50%", "x;y", "it's", "jars/*", '"']
+    values = {"PLAIN": "1", "ODD": "a,b=c 50% d#e 'f';g", "URL": "sqlite:////x/y.db?timeout=30"}
+    [group] = _read_as_the_process_manager(tmp_path, [Program("one", "all", argv, tmp_path, values)])
+    [program] = group.process_configs
+    assert shlex.split(program.command)[-len(argv) :] == argv
+    assert program.environment == values
+
+
+@pytest.mark.parametrize("odd", ["a ;b", "a #b", "a\nb"])
+def test_a_path_that_the_configuration_would_cut_short_is_refused(tmp_path: Path, odd: str) -> None:
+    with pytest.raises(StackError, match="use another folder"):
+        render_configuration(tmp_path, [Program("one", "all", ["true", odd], tmp_path, {})])
+
+
+def test_a_value_that_the_process_manager_cannot_take_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StackError, match="QUOTED: the process manager can take no value with a double quote"):
+        render_configuration(tmp_path, [Program("one", "all", ["true"], tmp_path, {"QUOTED": 'a"b'})])
+
+
+def test_the_group_that_starts_last_is_stopped_first(tmp_path: Path) -> None:
+    programs = [
+        Program("kafka-1", "servers", ["true"], tmp_path, {}),
+        Program("api", "airflow", ["true"], tmp_path, {}),
+    ]
+    groups = _read_as_the_process_manager(tmp_path, programs)
+    assert [group.name for group in groups] == ["servers", "airflow"]
+
+
+def test_the_ports_of_the_last_start_are_found_again(tmp_path: Path) -> None:
+    environment = {"KAFKA_PARETO_STATE": str(tmp_path)}
+    assert Stack.load(environment) is None
+    stack = Stack(tmp_path, Ports(airflow=8090, kafka=(2001, 2002, 2003)))
+    stack.record_ports()
+    assert Stack.load(environment) == stack
+
+
+def test_a_step_learns_the_stacks_addresses_from_its_environment(tmp_path: Path) -> None:
+    stack = Stack(tmp_path, Ports(minio=9001))
+    write_credentials(stack.secrets_file, Credentials())
+    environment = stack.step_environment()
+    assert environment["KAFKA_PARETO_S3_ENDPOINT"] == "http://127.0.0.1:9001"
+    assert environment["KAFKA_PARETO_S3_SECRET_KEY"] == stack.credentials.s3_pareto_secret_key
+    assert environment["KAFKA_PARETO_BOOTSTRAP_SERVERS"] == "127.0.0.1:19092,127.0.0.1:19093,127.0.0.1:19094"
+    assert stack.credentials.minio_root_password not in environment.values()

@@ -1,0 +1,230 @@
+"""The search: what NSGA-III really receives, what it may return, and that it returns the same twice."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pymoo.operators.crossover.sbx import SBX
+from pymoo.operators.mutation.pm import PM
+from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
+
+from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, encode_table
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.factors import configuration_id
+from kafka_pareto.optimization import (
+    ConfigurationSpace,
+    SearchResult,
+    first_population,
+    search,
+    weaker_durability_is_possible,
+)
+from kafka_pareto.producer_properties import Durability
+from kafka_pareto.study import MAXIMISED, OBJECTIVES, Objective, Search, Study, load_study
+from kafka_pareto.surrogate import Surrogate, feature_encoding, fit_surrogate
+from kafka_pareto.trials import summarise_trials
+from tests.recorded import STUDIES, paper_study, recorded_repetitions
+from tests.trained_campaign import small_study
+
+pytestmark = pytest.mark.fast
+
+SIZE = 8192
+
+
+@cache
+def recorded_trials() -> pd.DataFrame:
+    return summarise_trials(recorded_repetitions((SIZE,)), paper_study())
+
+
+@cache
+def surrogates() -> dict[Objective, Surrogate]:
+    study, trials = small_study(), recorded_trials()
+    encoding = feature_encoding(study, trials)
+    return {objective: fit_surrogate(study, encoding, trials, objective) for objective in OBJECTIVES}
+
+
+def with_search(study: Study, **changes: object) -> Study:
+    parameters = Search.model_validate({**study.search.model_dump(), **changes})
+    return study.model_copy(update={"search": parameters})
+
+
+def short_study(**changes: object) -> Study:
+    return with_search(small_study(), **{"generations": 15, **changes})
+
+
+@cache
+def paper_result() -> SearchResult:
+    return search(paper_study(), SIZE, surrogates(), recorded_trials())
+
+
+def test_nsga3_receives_the_values_of_the_paper() -> None:
+    algorithm = paper_result().algorithm
+    crossover, mutation = algorithm.mating.crossover, algorithm.mating.mutation
+    assert algorithm.ref_dirs.shape == (455, 4)
+    assert np.allclose(algorithm.ref_dirs * 12, np.round(algorithm.ref_dirs * 12))
+    assert (algorithm.pop_size, algorithm.n_offsprings, algorithm.n_gen - 1) == (92, 92, 80)
+    assert algorithm.seed == 42
+    assert isinstance(crossover, SBX)
+    assert (crossover.prob.value, crossover.eta.value) == (0.9, 15.0)
+    assert isinstance(mutation, PM)
+    assert (mutation.prob.value, mutation.eta.value) == (0.2, 20.0)
+
+
+def test_the_search_of_the_paper_makes_7360_evaluations() -> None:
+    result = paper_result()
+    assert result.evaluations == 7360
+    assert result.hypervolume["evaluations"].tolist() == [92 * generation for generation in range(1, 81)]
+
+
+def test_equal_arguments_give_an_equal_search_bit_for_bit() -> None:
+    study = short_study()
+    first, second = (search(study, SIZE, surrogates(), recorded_trials()) for _ in range(2))
+    assert first.front.equals(second.front)
+    assert first.hypervolume.equals(second.hypervolume)
+
+
+def test_another_seed_gives_another_search() -> None:
+    study = short_study(init="random")
+    other = study.model_copy(update={"seed": 43})
+    curves = [search(each, SIZE, surrogates(), recorded_trials()).hypervolume["hypervolume"] for each in (study, other)]
+    assert not curves[0].equals(curves[1])
+
+
+def test_a_front_satisfies_the_constraints_and_holds_no_configuration_twice() -> None:
+    front = paper_result().front
+    assert (front["batch.size"] >= SIZE).all()
+    assert front["configuration_id"].is_unique
+    assert not front.duplicated(list(paper_study().factors)).any()
+    assert front["configuration_id"].tolist() == [
+        configuration_id(row) for row in front[list(paper_study().factors)].to_dict("records")
+    ]
+
+
+def test_a_front_is_nearly_the_whole_non_dominated_set_and_all_of_it_non_dominated() -> None:
+    study, front = paper_study(), paper_result().front
+    levels = [factor.levels or [] for factor in study.factors.values()]
+    everything = pd.DataFrame(itertools.product(*levels), columns=list(study.factors)).assign(record_size_bytes=SIZE)
+    allowed = everything[everything["batch.size"] >= SIZE]
+    values = np.column_stack(
+        [surrogates()[name].predict(allowed) * (-1 if name in MAXIMISED else 1) for name in OBJECTIVES]
+    )
+    best = allowed.iloc[NonDominatedSorting().do(values, only_non_dominated_front=True)]
+    true = {configuration_id(row) for row in best[list(study.factors)].to_dict("records")}
+    found = set(front["configuration_id"])
+    assert len(found & true) >= 0.9 * len(true)
+    assert len(found - true) <= 0.1 * len(found)
+
+
+def test_results_have_the_columns_of_their_artifacts() -> None:
+    result = paper_result()
+    encode_table(result.front, FRONT_COLUMNS, paper_study())
+    encode_table(result.hypervolume, HYPERVOLUME_COLUMNS)
+
+
+def test_hypervolume_never_shrinks() -> None:
+    assert (paper_result().hypervolume["hypervolume"].diff().dropna() >= 0).all()
+
+
+def test_hypervolume_of_a_single_configuration_is_the_box_below_the_reference() -> None:
+    study = short_study(population=4, generations=2)
+    only = {"batch.size": [32768], "linger.ms": [5], "acks": ["all"], "compression.type": ["lz4"]}
+    factors = {name: factor.model_copy(update={"levels": only[name]}) for name, factor in study.factors.items()}
+    study = study.model_copy(update={"factors": factors})
+    trials = recorded_trials()
+    result = search(study, SIZE, surrogates(), trials)
+    row, box = result.front.iloc[0], 1.0
+    for name in OBJECTIVES:
+        sign = -1 if name in MAXIMISED else 1
+        measured = sign * trials[name]
+        place = (sign * row[f"estimated_{name}"] - measured.min()) / (measured.max() - measured.min())
+        box *= max(0.0, 1.1 - place)
+    assert len(result.front) == 1
+    assert result.hypervolume["hypervolume"].iloc[-1] == pytest.approx(box)
+    assert box > 0
+
+
+def test_the_first_population_holds_the_measured_configurations_then_random_ones() -> None:
+    study, trials = paper_study(), recorded_trials()
+    trials = trials[trials["linger.ms"] != 50]  # the recording has a level more than the study
+    space = ConfigurationSpace(study.factors)
+    population = first_population(study, space, trials, np.random.default_rng(0))
+    names = [configuration_id(configuration) for configuration in space.decode(population)]
+    measured = trials.loc[~trials["is_baseline"], "configuration_id"].tolist()
+    assert names[: len(measured)] == measured
+    assert len(set(names)) == len(names) == 92
+
+
+def test_a_random_first_population_takes_nothing_from_the_design() -> None:
+    study, trials = with_search(paper_study(), init="random"), recorded_trials()
+    space = ConfigurationSpace(study.factors)
+    with_trials = first_population(study, space, trials, np.random.default_rng(0))
+    without = first_population(study, space, trials.iloc[:0], np.random.default_rng(0))
+    assert with_trials.tolist() == without.tolist()
+    assert len(with_trials) == 92
+
+
+@pytest.mark.parametrize("name", ["paper", "quick", "steady"])
+def test_encoding_a_configuration_finds_a_point_that_decodes_to_it(name: str) -> None:
+    space = ConfigurationSpace(load_study(STUDIES / f"{name}.yaml").factors)
+    points = np.random.default_rng(1).random((200, len(load_study(Path(STUDIES / f"{name}.yaml")).factors)))
+    for configuration in space.decode(points):
+        encoded = space.encode(configuration)
+        assert encoded is not None
+        assert space.decode(encoded[None]) == [configuration]
+
+
+def test_a_configuration_outside_of_the_space_has_no_point() -> None:
+    space = ConfigurationSpace(paper_study().factors)
+    inside = {"batch.size": 16384, "linger.ms": 5, "acks": "all", "compression.type": "none"}
+    assert space.encode(inside) is not None
+    assert space.encode({**inside, "linger.ms": 7}) is None
+
+
+def test_a_search_keeps_to_the_durability_that_the_study_accepts() -> None:
+    study = short_study().model_copy(update={"durability": Durability.acks_all_idempotent})
+    accepted = search(study, SIZE, surrogates(), recorded_trials()).front
+    weaker = search(study, SIZE, surrogates(), recorded_trials(), weaker_durability=True).front
+    assert set(accepted["acks"]) == {"all"}
+    assert accepted["durability_accepted"].all()
+    assert set(weaker["acks"]) <= {"0", "1"}
+    assert not weaker["durability_accepted"].any()
+
+
+def test_weaker_durability_is_possible_only_below_what_the_study_accepts() -> None:
+    study = paper_study()
+    assert not weaker_durability_is_possible(study)
+    assert weaker_durability_is_possible(study.model_copy(update={"durability": Durability.acks_1}))
+
+
+def test_no_feasible_configuration_names_the_constraint_and_the_record_size() -> None:
+    study = short_study().model_copy(update={"constraints": ["batch.size >= record.size", "linger.ms > 100"]})
+    with pytest.raises(BadInputError, match=r"record size 8192 B: .* satisfies linger\.ms > 100; widen"):
+        search(study, SIZE, surrogates(), recorded_trials())
+
+
+def test_an_objective_without_a_model_is_left_out_and_estimated_as_nothing() -> None:
+    three = {name: model for name, model in surrogates().items() if name != "latency_cv"}
+    result = search(short_study(reference_partitions=6), SIZE, three, recorded_trials().assign(latency_cv=np.nan))
+    assert result.algorithm.ref_dirs.shape[1] == 3
+    assert result.front["estimated_latency_cv"].isna().all()
+    assert result.front["estimated_throughput_cv"].notna().all()
+    assert result.hypervolume["hypervolume"].iloc[-1] > 0
+
+
+def test_without_any_model_there_is_no_search() -> None:
+    with pytest.raises(BadInputError, match="no objective was measured"):
+        search(short_study(), SIZE, {}, recorded_trials())
+
+
+def test_the_warning_of_pymoo_is_logged_and_nothing_is_printed(
+    capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        search(short_study(generations=2, reference_partitions=12), SIZE, surrogates(), recorded_trials())
+    assert "pop_size=92 is less than the number of reference directions" in caplog.text
+    assert capsys.readouterr().out == ""

@@ -1,0 +1,114 @@
+"""How far a campaign is, and how that is shown."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from kafka_pareto.artifacts import CampaignKeys, Plan
+from kafka_pareto.store import FolderStore
+from kafka_pareto.study import dump_study
+from kafka_pareto_embedded.airflow_runs import TaskRun
+from kafka_pareto_embedded.display import LineDisplay, LiveDisplay, duration, open_display
+from kafka_pareto_embedded.progress import CampaignProgress
+from tests.recorded import paper_study
+
+pytestmark = pytest.mark.fast
+
+KEYS = CampaignKeys("paper", "c")
+PLANNED = 20
+
+
+def task(step: str, state: str = "running", map_index: int = -1, try_number: int = 1) -> TaskRun:
+    began = datetime(2026, 11, 21, tzinfo=UTC)
+    return TaskRun(step, map_index, state, try_number, began, began + timedelta(seconds=75))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FolderStore:
+    store = FolderStore(tmp_path)
+    study = paper_study().model_copy(update={"record_sizes_bytes": [1024, 8192]})
+    plan = Plan(repetitions=PLANNED, duration_s=60, sent_gib=1, peak_disk_gib=1)
+    store.put(KEYS.frozen_study(), dump_study(study).encode())
+    store.put(KEYS.plan(), plan.model_dump_json().encode())
+    return store
+
+
+def measured(store: FolderStore, record_size_bytes: int, repetitions: range) -> None:
+    for number in repetitions:
+        store.put(f"{KEYS.measurements(record_size_bytes)}b{number:03d}.json", b"{}")
+
+
+def test_counts_the_repetitions_in_the_store_by_step_and_record_size(store: FolderStore) -> None:
+    measured(store, 1024, range(5))
+    measured(store, 8192, range(2))
+    store.put(KEYS.confirmation(8192, "repetitions/b000.json"), b"{}")
+    store.put(KEYS.confirmation(8192, "decision.json"), b"{}")
+    tasks = [task("confirm", map_index=1), task("measure", map_index=1), task("measure", map_index=0), task("design")]
+    progress = CampaignProgress(store, KEYS).at("running", tasks, 10.0)
+    assert [(row.name, row.repetitions) for row in progress.rows] == [
+        ("design", None),
+        ("measure (1024 B)", 5),
+        ("measure (8192 B)", 2),
+        ("confirm (8192 B)", 1),
+    ]
+    assert (progress.repetitions, progress.repetitions_planned) == (8, PLANNED)
+
+
+def test_the_time_left_follows_from_this_runs_pace_alone(store: FolderStore) -> None:
+    measured(store, 1024, range(8))
+    campaign = CampaignProgress(store, KEYS)
+    tasks = [task("measure", map_index=0)]
+    assert campaign.at("running", tasks, 100.0).time_left_s is None
+    measured(store, 1024, range(8, 12))
+    assert campaign.at("running", tasks, 108.0).time_left_s == pytest.approx((PLANNED - 12) * 8.0 / 4)
+
+
+def test_before_the_design_there_is_no_plan_and_no_time_left(tmp_path: Path) -> None:
+    progress = CampaignProgress(FolderStore(tmp_path), KEYS).at("running", [task("design"), task("measure")], 3.0)
+    assert (progress.repetitions_planned, progress.time_left_s) == (None, None)
+    assert [row.name for row in progress.rows] == ["design", "measure"]
+
+
+def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_at_most_every_ten_seconds(
+    store: FolderStore,
+) -> None:
+    output = io.StringIO()
+    display = open_display(Console(file=output))
+    assert isinstance(display, LineDisplay)
+    campaign = CampaignProgress(store, KEYS)
+    with display:
+        for second in range(25):
+            measured(store, 1024, range(second // 2))
+            state = "running" if second < 24 else "success"
+            display.show(campaign.at("running", [task("measure", state, map_index=0, try_number=2)], float(second)))
+    lines = output.getvalue().splitlines()
+    assert lines[0] == "[     0 s] measure (1024 B): running, try 2"
+    assert lines[1].startswith("[    10 s] 5 of 20 repetitions, about ")
+    assert lines[2].startswith("[    20 s] 10 of 20 repetitions, about ")
+    assert lines[3] == "[    24 s] measure (1024 B): done"
+    assert len(lines) == 4
+    assert "\x1b" not in output.getvalue()
+
+
+def test_a_terminal_shows_steps_record_sizes_repetitions_and_times(store: FolderStore) -> None:
+    output = io.StringIO()
+    display = open_display(Console(file=output, force_terminal=True, width=100))
+    assert isinstance(display, LiveDisplay)
+    measured(store, 8192, range(7))
+    tasks = [task("design", "success"), task("measure", map_index=1), task("validate", "waiting")]
+    with display:
+        display.show(CampaignProgress(store, KEYS).at("running", tasks, 80.0))
+    for text in ("design", "done", "8192 B", "running", "7 of 20 repetitions", "1 min 15 s", "1 min 20 s so far"):
+        assert text in output.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.4, "0 s"), (59.4, "59 s"), (200, "3 min 20 s"), (7_500, "2 h 05 min")]
+)
+def test_durations_are_said_as_people_say_them(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

@@ -1,0 +1,151 @@
+"""Scores: R² where it says it is, and a noise ceiling that the repetitions set."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kafka_pareto.artifacts import SCORE_COLUMNS, decode_table, encode_table
+from kafka_pareto.surrogate import feature_encoding, fit_surrogate, split_by_configuration
+from kafka_pareto.surrogate_scores import (
+    describe_scores,
+    error_variances,
+    judge_objective,
+    learning_curve,
+    noise_ceiling,
+    prediction_error,
+    r_squared,
+    trial_keys,
+)
+from kafka_pareto.trials import summarise_trials
+from tests.recorded import recorded_repetitions
+from tests.trained_campaign import small_study
+
+pytestmark = pytest.mark.fast
+
+SIZES = (1024, 8192)
+STUDY = small_study(SIZES)
+
+
+@cache
+def recorded() -> tuple[pd.DataFrame, list]:  # type: ignore[type-arg]
+    repetitions = recorded_repetitions(SIZES, configurations=40)
+    return summarise_trials(repetitions, STUDY), repetitions
+
+
+def planted_trials(truth: np.ndarray, noise: np.ndarray) -> pd.DataFrame:
+    names = [f"c{place}" for place in range(len(truth))]
+    return pd.DataFrame({"record_size_bytes": 1024, "configuration_id": names, "p95_latency_ms": truth + noise})
+
+
+def test_r2_is_pooled_and_within_each_record_size_on_held_out_rows() -> None:
+    trials, repetitions = recorded()
+    judged = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "p95_latency_ms")
+    _, held_out = split_by_configuration(trials, STUDY)
+    expected = {}
+    for size, rows in {None: held_out, **dict(tuple(held_out.groupby("record_size_bytes")))}.items():
+        residual = rows["p95_latency_ms"] - judged.surrogate.predict(rows)
+        spread = rows["p95_latency_ms"] - rows["p95_latency_ms"].mean()
+        expected[size] = 1 - (residual**2).sum() / (spread**2).sum()
+    found = {
+        None if pd.isna(size) else size: r2 for size, r2 in judged.scores[["record_size_bytes", "r2_held_out"]].values
+    }
+    assert found == pytest.approx(expected)
+    assert found[None] == judged.pooled_r2_held_out()
+
+
+def test_the_error_of_a_mean_is_its_squared_standard_error() -> None:
+    trials, repetitions = recorded()
+    variances = error_variances(trials, repetitions, "throughput_mib_s")
+    first = trials.iloc[0]
+    values = [r.throughput_mib_s for r in repetitions if r.repetition_id in set(first["repetition_ids"])]
+    assert variances[trial_keys(trials)[0]] == pytest.approx(np.var(values, ddof=1) / len(values))
+
+
+def test_the_error_of_a_cv_is_near_what_fresh_repetitions_show() -> None:
+    generator = np.random.default_rng(7)
+    template = recorded_repetitions((1024,), configurations=1, blocks=1)[0]
+    estimates, cvs = [], []
+    for trial in range(300):
+        drawn = generator.normal(100, 20, size=10)
+        repetitions = [
+            template.model_copy(update={"repetition_id": f"{trial}-{place}", "latency_p95_ms": float(value)})
+            for place, value in enumerate(drawn)
+        ]
+        names = [repetition.repetition_id for repetition in repetitions]
+        row = pd.DataFrame([{"record_size_bytes": 1024, "configuration_id": "c", "repetition_ids": names}])
+        estimates += error_variances(row, repetitions, "latency_cv").values()
+        cvs.append(np.std(drawn, ddof=1) / np.mean(drawn))
+    assert np.mean(estimates) == pytest.approx(np.var(cvs, ddof=1), rel=0.3)
+
+
+def test_the_ceiling_of_a_planted_signal_is_its_share_of_the_variance() -> None:
+    generator = np.random.default_rng(3)
+    trials = planted_trials(generator.normal(0, 3**0.5, 4000), generator.normal(0, 1, 4000))
+    variances = dict.fromkeys(trial_keys(trials), 1.0)
+    assert noise_ceiling(trials, "p95_latency_ms", variances) == pytest.approx(0.75, abs=0.03)
+
+
+def test_noise_alone_has_a_ceiling_of_nearly_nothing_and_is_not_learnable() -> None:
+    generator = np.random.default_rng(5)
+    repetitions = [
+        r.model_copy(update={"latency_p95_ms": float(generator.normal(100, 10))})
+        for r in recorded_repetitions(SIZES, configurations=40)
+    ]
+    trials = summarise_trials(repetitions, STUDY)
+    judged = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "p95_latency_ms")
+    pooled = judged.scores.iloc[0]
+    assert pooled["r2_noise_ceiling"] < 0.2
+    assert not pooled["learnable"]
+    assert "not learnable" in describe_scores(judged.scores)
+
+
+def test_two_repetitions_say_nothing_of_a_cvs_error() -> None:
+    repetitions = recorded_repetitions((1024,), configurations=10, blocks=2)
+    trials = summarise_trials(repetitions, STUDY)
+    assert noise_ceiling(trials, "latency_cv", error_variances(trials, repetitions, "latency_cv")) is None
+    assert noise_ceiling(trials, "p95_latency_ms", error_variances(trials, repetitions, "p95_latency_ms")) is not None
+
+
+@pytest.mark.parametrize("configurations", [0, 1, 2])
+def test_a_handful_of_trials_is_judged_by_nothing_and_breaks_nothing(configurations: int) -> None:
+    repetitions = recorded_repetitions((1024,), configurations=configurations, blocks=3)
+    trials = summarise_trials(repetitions, STUDY)
+    judged = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "throughput_mib_s")
+    assert judged.pooled_r2_held_out() is None
+    assert judged.curve.empty
+    assert not judged.scores["learnable"].any()
+    assert "too few rows to judge" in describe_scores(judged.scores)
+
+
+def test_scores_survive_their_artifact_with_a_null_for_the_pooled_record_size() -> None:
+    trials, repetitions = recorded()
+    judged = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "latency_cv")
+    again = decode_table(encode_table(judged.scores, SCORE_COLUMNS), "scores.parquet", SCORE_COLUMNS)
+    assert again["record_size_bytes"].isna().tolist() == [True, False, False]
+
+
+def test_r2_of_measurements_without_spread_is_not_stated() -> None:
+    assert r_squared(np.array([2.0, 2.0, 2.0]), np.array([1.0, 2.0, 3.0])) is None
+
+
+def test_a_learning_curve_grows_with_the_number_of_training_configurations() -> None:
+    trials, _ = recorded()
+    encoding = feature_encoding(STUDY, trials)
+    curve = learning_curve(STUDY, encoding, trials, "p95_latency_ms", np.random.default_rng(1))
+    assert curve["configurations"].is_monotonic_increasing
+    assert curve["configurations"].iloc[-1] == pytest.approx(0.8 * trials["configuration_id"].nunique(), abs=1)
+    assert curve["r2_held_out"].iloc[-1] > curve["r2_held_out"].iloc[0]
+    assert (curve["r2_train"] > curve["r2_held_out"]).all()
+
+
+def test_prediction_error_is_of_the_logarithm_for_means_and_plain_for_cvs() -> None:
+    trials, _ = recorded()
+    encoding = feature_encoding(STUDY, trials)
+    mean, cv = (fit_surrogate(STUDY, encoding, trials, name) for name in ("p95_latency_ms", "latency_cv"))
+    log_ratio = np.log(trials["p95_latency_ms"] / mean.predict(trials))
+    assert prediction_error(mean, trials) == pytest.approx(np.abs(log_ratio).mean())
+    assert prediction_error(cv, trials) == pytest.approx((trials["latency_cv"] - cv.predict(trials)).abs().mean())

@@ -1,0 +1,148 @@
+"""The validation's tables and suites, without Great Expectations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kafka_pareto.artifacts import REPETITION_COLUMNS, table_schema
+from kafka_pareto.blocks import Candidate, plan_blocks
+from kafka_pareto.design import design_table
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.expectations import Expectation, load_suites
+from kafka_pareto.study import load_study
+from kafka_pareto.validation import (
+    completeness_table,
+    derived_table,
+    planned_repetitions,
+    rejected_table,
+    suite_parameters,
+    table_as_read,
+)
+from tests.recorded import STUDIES, paper_study, recorded_repetitions
+
+pytestmark = pytest.mark.fast
+
+
+def test_the_plan_is_what_the_measure_step_measures() -> None:
+    study = load_study(STUDIES / "quick.yaml")
+    design = design_table(study)
+    measured = []
+    for size, rows in design.groupby("record_size_bytes"):
+        candidates = [Candidate(row.configuration_id, row.is_baseline, {}) for row in rows.itertuples()]
+        planned = plan_blocks(
+            candidates,
+            study.protocol.repetitions,
+            order="blocks",
+            phase="design",
+            record_size_bytes=int(size),
+            seed=study.seed,
+        )
+        measured += [repetition.repetition_id for repetition in planned]
+
+    planned_ids = planned_repetitions(design, study)
+
+    assert len(planned_ids) == len(set(planned_ids)) == 5 * 9 * 2
+    assert set(planned_ids) == set(measured)
+
+
+def test_the_table_as_read_shows_factors_that_the_study_does_not_have_and_lacks_those_that_are_missing() -> None:
+    study = paper_study()
+    rows = recorded_repetitions((8192,), configurations=0, blocks=2)
+    stray = [row.model_copy(update={"configuration": {"acks": "all", "retries": 1}}) for row in rows]
+
+    columns = set(table_as_read(stray, study).columns)
+
+    assert columns - set(table_schema(REPETITION_COLUMNS, study).names) == {"retries"}
+    assert set(study.factors) - columns == {"batch.size", "linger.ms", "compression.type"}
+
+
+def test_the_table_as_read_of_no_repetitions_has_all_columns() -> None:
+    study = paper_study()
+    assert list(table_as_read([], study).columns) == table_schema(REPETITION_COLUMNS, study).names
+
+
+def test_completeness_counts_how_often_each_planned_repetition_is_stored() -> None:
+    first, second, *_ = rows = recorded_repetitions((8192,), configurations=0, blocks=3)
+    planned = [row.repetition_id for row in rows]
+    assert completeness_table(planned, [first, second, second]).times_stored.tolist() == [1, 2, 0]
+
+
+def test_the_recording_keeps_every_derived_relation() -> None:
+    study = paper_study()
+    rows = recorded_repetitions((1024, 8192, 10240, 16383, 65636))
+    table = derived_table(rows, [row.repetition_id for row in rows], study)
+    assert len(table) > 2500
+    assert table.is_planned.all()
+    assert (table.repetition_id == table.repetition_id_by_columns).all()
+    assert (table.configuration_id == table.configuration_id_by_values).all()
+    assert (table.is_baseline == table.is_baseline_by_id).all()
+    assert (table.latency_max_ms <= table.elapsed_ms).all()
+    assert (table.elapsed_ms <= table.wall_ms).all()
+    assert (table.latency_avg_ms >= table.latency_avg_least_ms).all()
+    assert table.throughput_unit_error_mib_s.max() <= 0.0051
+
+
+def test_a_steady_state_window_is_as_long_as_its_process_at_most() -> None:
+    row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    steady = row.model_copy(update={"window": "steady_state", "wall_s": 9.0})
+    assert derived_table([steady], [], paper_study()).elapsed_ms.tolist() == [9000.0]
+
+
+def test_a_throughput_of_zero_has_no_elapsed_time() -> None:
+    row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    table = derived_table([row.model_copy(update={"throughput_records_s": 0.0})], [], paper_study())
+    assert pd.isna(table.elapsed_ms[0])
+
+
+def test_a_rejected_row_is_written_with_its_reason() -> None:
+    rows = recorded_repetitions((8192,), configurations=1, blocks=2)
+    rejected = rejected_table(rows, {rows[1].repetition_id: "its clock ran backwards"}, paper_study())
+    assert rejected[["repetition_id", "rejected_because"]].to_numpy().tolist() == [
+        [rows[1].repetition_id, "its clock ran backwards"]
+    ]
+
+
+@pytest.mark.parametrize(("study", "window"), [("paper", "whole_run"), ("steady", "steady_state")])
+def test_the_window_that_is_expected_is_the_protocols(study: str, window: str) -> None:
+    assert suite_parameters(load_study(STUDIES / f"{study}.yaml"))["windows"] == [window]
+
+
+def test_the_shipped_suites_find_all_their_parameters_in_every_shipped_study() -> None:
+    for path in STUDIES.glob("*.yaml"):
+        parameters = suite_parameters(load_study(path))
+        for expectations in load_suites().values():
+            assert all(expectation.configurations(parameters) for expectation in expectations)
+
+
+def test_an_expectation_is_asked_of_each_of_its_columns_with_that_columns_value() -> None:
+    expectation = Expectation(
+        name="types", type="expect_x", columns="$factors", kwargs={"type_list": "$types"}, reason="is of another type"
+    )
+    asked = expectation.configurations({"factors": ["a", "b"], "types": {"a": ["int"], "b": ["str"]}})
+    assert [each["kwargs"] for each in asked] == [
+        {"column": "a", "type_list": ["int"]},
+        {"column": "b", "type_list": ["str"]},
+    ]
+    assert [each["meta"]["reason"] for each in asked] == ["a is of another type", "b is of another type"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rows:\n- {name: a, type: b, reason: c, kwarg: {}}", "rows.0.kwarg: Extra inputs are not permitted"),
+        ("rows:\n- {name: a, type: b}", "rows.0.reason: Field required"),
+        ("rows:\n- {name: a, type: b, reason: c, severity: bad}", "rows.0.severity"),
+        ("rows:\n- {name: a, type: b, reason: c}\n- {name: a, type: b, reason: c}", "rows: a: a name is given twice"),
+        ("rows: [", "cannot be read"),
+    ],
+)
+def test_a_suite_file_with_a_defect_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "suites.yaml"
+    path.write_text(text)
+    with pytest.raises(BadInputError) as refusal:
+        load_suites(path)
+    assert str(refusal.value).startswith(str(path))
+    assert said in str(refusal.value)

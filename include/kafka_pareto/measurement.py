@@ -8,6 +8,7 @@ again.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import TopicHealth
 from kafka_pareto.errors import ClusterError, LeaseHeldError, LoadToolError, SafetyStop, StoreError
 from kafka_pareto.load import LoadRequest, LoadResult
+from kafka_pareto.perf_output import PerfSummary
 from kafka_pareto.testbed import Testbed
 
 log = logging.getLogger(__name__)
@@ -110,7 +112,7 @@ class Measurer:
         except ClusterError as error:
             reason = f"the cluster did not answer after the load: {error}"
         reason = reason or self._disturbance(healthy)
-        outcome, reason = self._judge(result, growth, reason)
+        outcome, reason = self._judge(planned.record_size_bytes, result, growth, reason)
         self._offsets_are_settled = outcome == "valid"
         self._bytes_to_delete += self._sizing.records * planned.record_size_bytes
         if self._bytes_to_delete > DELETE_RECORDS_AFTER_BYTES:
@@ -118,12 +120,17 @@ class Measurer:
         steal, other = _cpu_fractions(cpu_before, psutil.cpu_times(), result.client_cpu_s if result else 0.0)
         return _Attempt(outcome, reason, started_at, result, growth, steal, other)
 
-    def _judge(self, result: LoadResult | None, growth: int | None, reason: str) -> tuple[Outcome, str]:
+    def _judge(
+        self, record_size_bytes: int, result: LoadResult | None, growth: int | None, reason: str
+    ) -> tuple[Outcome, str]:
         if reason or result is None or growth is None:
             return "failed", reason
-        sent = result.output.whole_run.records_sent
-        if sent != self._sizing.records or not result.output.whole_run.measured_something:
+        summary = result.output.whole_run
+        sent = summary.records_sent
+        if sent != self._sizing.records or not summary.measured_something:
             return "failed", f"{sent} of {self._sizing.records} records were sent: {result.errors or 'no reason given'}"
+        if not math.isclose(summary.throughput_mib_s, _mib_s(summary, record_size_bytes), rel_tol=1e-3, abs_tol=0.006):
+            return "failed", "the tool's MB/sec do not agree with its records/sec: is the record size as asked for?"
         if self._sizing.warmup_records and result.output.steady_state is None:
             return "failed", "the tool printed no steady-state line"
         if growth < sent:
@@ -229,7 +236,6 @@ class Measurer:
         output = attempt.result.output if attempt.result else None
         summary = output and (output.steady_state if self._sizing.warmup_records else output.whole_run)
         printed = summary if summary and summary.measured_something else None
-        mib_per_record = planned.record_size_bytes / _MIB
         return Repetition(
             repetition_id=planned.repetition_id,
             phase=planned.phase,
@@ -250,7 +256,7 @@ class Measurer:
             end_offset_growth=attempt.end_offset_growth,
             throughput_records_s=printed and printed.throughput_records_s,
             # From records/s, which the tool prints to six decimals; its MB/sec have two, 5 % of a slow run.
-            throughput_mib_s=printed and printed.throughput_records_s * mib_per_record,
+            throughput_mib_s=printed and _mib_s(printed, planned.record_size_bytes),
             latency_avg_ms=printed and printed.latency_avg_ms,
             latency_max_ms=printed and printed.latency_max_ms,
             latency_p50_ms=printed and printed.latency_p50_ms,
@@ -264,6 +270,10 @@ class Measurer:
             other_cpu_fraction=attempt.other_cpu_fraction,
             produce_throttle_max_ms=output.produce_throttle_max_ms if output else None,
         )
+
+
+def _mib_s(summary: PerfSummary, record_size_bytes: int) -> float:
+    return summary.throughput_records_s * record_size_bytes / _MIB
 
 
 def _leaders(health: TopicHealth) -> list[int | None]:

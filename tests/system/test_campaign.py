@@ -1,0 +1,190 @@
+"""The main job, whole: `paper` scaled down, through the DAG on the embedded stack, with a server killed in the middle."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import httpx
+import pandas as pd
+import psutil
+import pytest
+
+from kafka_pareto.artifacts import TRIAL_COLUMNS, CampaignKeys
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.decision import Decision
+from kafka_pareto.producer_properties import parse_properties
+from kafka_pareto.store import open_store
+from kafka_pareto.study import OBJECTIVES
+from kafka_pareto_embedded.waiting import wait_until
+from tests.system.embedded_stack import EmbeddedStack
+
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
+
+SIZES = [1024, 8192]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A campaign that ran to its end, and what the command said."""
+
+    campaign: Campaign
+    code: int
+    said: str
+
+
+@pytest.fixture(scope="module")
+def finished(stack: EmbeddedStack) -> Finished:
+    running = stack.begin("run", "--study", "paper_small")
+    assert running.stdout is not None
+    said = ""
+    for line in running.stdout:
+        said += line
+        if found := re.match(r"Campaign (\S+) of study paper_small: ", line):
+            break
+    else:
+        pytest.fail(said)
+    store = open_store(stack.stack.settings())
+    keys = CampaignKeys("paper_small", found[1])
+    wait_until("three repetitions are stored", lambda: len(store.keys(keys.measurements(SIZES[0]))) >= 3, 120, "")
+    psutil.Process(stack.pids()["minio"]).kill()
+    rest, _ = running.communicate(timeout=700)
+    assert running.returncode == 0, said + rest
+    return Finished(Campaign.open(store, keys.study, keys.campaign), running.returncode, said + rest)
+
+
+@pytest.fixture(scope="module")
+def airflow(stack: EmbeddedStack) -> Iterator[httpx.Client]:
+    secret = stack.stack.credentials
+    login = {"username": secret.airflow_admin_user, "password": secret.airflow_admin_password}
+    with httpx.Client(base_url=stack.stack.airflow_url, timeout=30) as client:
+        token = client.post("/auth/token", json=login).raise_for_status().json()["access_token"]
+        client.headers["Authorization"] = f"Bearer {token}"
+        yield client
+
+
+def test_ends_with_one_card_per_record_size_and_the_addresses_of_everything(
+    finished: Finished, stack: EmbeddedStack
+) -> None:
+    assert finished.code == 0
+    for size in SIZES:
+        assert re.search(rf"\b{size:,} B\b", finished.said), finished.said
+    for address in (stack.stack.airflow_url, stack.stack.mlflow_url, "report.html", "index.html"):
+        assert address in finished.said
+
+
+def test_every_planned_repetition_is_there_once_though_the_store_was_killed(finished: Finished) -> None:
+    campaign = finished.campaign
+    for size in SIZES:
+        repetitions = campaign.read_repetitions(campaign.keys.measurements(size))
+        assert len({r.repetition_id for r in repetitions}) == len(repetitions) == 9 * 2
+        assert all(r.records_sent == r.end_offset_growth == 1000 for r in repetitions if r.outcome == "valid")
+
+
+def test_all_artifacts_of_the_design_lie_in_minio(finished: Finished) -> None:
+    keys = finished.campaign.keys
+    found = set(finished.campaign.store.keys(keys.prefix))
+    expected = {keys.frozen_study(), keys.plan(), keys.design(), keys.trials(), keys.validation("data_docs/index.html")}
+    expected |= {keys.surrogates(f"{objective}.ubj") for objective in OBJECTIVES}
+    expected |= {keys.report(name) for name in ("report.html", "cards.txt", "cards.json")}
+    expected |= {keys.report(f"tables/{name}") for name in ("table1_r2.csv", "table2_estimated_vs_measured.csv")}
+    for size in SIZES:
+        expected |= {keys.front(size), keys.hypervolume(size), keys.confirmation(size, "decision.json")}
+        expected |= {keys.report(f"{size}/producer.properties"), keys.fingerprint(size)}
+    assert expected <= found
+    figures = [key for key in found if key.startswith(keys.report("figures/"))]
+    assert len(figures) >= 5
+    assert all(finished.campaign.store.get(key).startswith(b"\x89PNG") for key in figures)
+
+
+def test_the_tables_are_of_the_papers_kind(finished: Finished) -> None:
+    keys = finished.campaign.keys
+
+    def table(name: str) -> pd.DataFrame:
+        return pd.read_csv(io.BytesIO(finished.campaign.store.get(keys.report(f"tables/{name}"))))
+
+    assert set(table("table1_r2.csv")["objective"]) == set(OBJECTIVES)
+    confirmed = table("table2_estimated_vs_measured.csv")
+    assert set(confirmed["record_size_bytes"]) == set(SIZES)
+
+
+def test_every_number_of_a_decision_traces_to_repetitions_of_this_campaign(finished: Finished) -> None:
+    campaign = finished.campaign
+    for size in SIZES:
+        decision = campaign.read_record(campaign.keys.confirmation(size, "decision.json"), Decision)
+        stored = {
+            r.repetition_id: r for r in campaign.read_repetitions(campaign.keys.confirmation(size, "repetitions/"))
+        }
+        for gain in decision.gains:
+            used = [stored[name] for name in gain.baseline_repetition_ids]
+            if gain.objective == "throughput_mib_s":
+                mean = sum(r.throughput_mib_s or 0 for r in used) / len(used)
+                assert gain.baseline_value == pytest.approx(mean)
+            assert {r.phase for r in used} == {"gain"}
+
+
+def test_trials_summarise_the_repetitions_that_they_name(finished: Finished) -> None:
+    campaign = finished.campaign
+    trials = campaign.read_table(campaign.keys.trials(), TRIAL_COLUMNS)
+    named = [name for ids in trials.repetition_ids for name in ids]
+    assert len(set(named)) == len(named) == int(trials.repetitions_valid.sum())
+    assert trials.groupby("record_size_bytes").is_baseline.sum().tolist() == [1, 1]
+
+
+def test_the_producer_properties_are_those_of_the_decision(finished: Finished) -> None:
+    campaign = finished.campaign
+    for size in SIZES:
+        decision = campaign.read_record(campaign.keys.confirmation(size, "decision.json"), Decision)
+        text = campaign.store.get(campaign.keys.report(f"{size}/producer.properties")).decode()
+        wanted = decision.tentative_properties if decision.verdict == "recommended" else decision.baseline_properties
+        assert wanted is not None
+        assert parse_properties(text) == {name: str(value).lower() for name, value in wanted.items()}
+
+
+def test_the_run_is_green_in_airflow_with_tasks_labelled_by_record_size(
+    finished: Finished, airflow: httpx.Client
+) -> None:
+    runs = airflow.get("/api/v2/dags/tune_producer/dagRuns").raise_for_status().json()["dag_runs"]
+    [run] = [run for run in runs if run["conf"].get("campaign") == finished.campaign.keys.campaign]
+    assert run["state"] == "success"
+    path = f"/api/v2/dags/tune_producer/dagRuns/{run['dag_run_id']}/taskInstances"
+    tasks = airflow.get(path).raise_for_status().json()["task_instances"]
+    assert {task["state"] for task in tasks} == {"success"}
+    for step in ("measure", "optimize", "confirm"):
+        labels = {task["rendered_map_index"] for task in tasks if task["task_id"] == step}
+        assert labels == {f"{size} B" for size in SIZES}
+
+
+def test_mlflow_shows_the_r2_of_four_models(finished: Finished, stack: EmbeddedStack) -> None:
+    program = (
+        "import json, mlflow\n"
+        "runs = mlflow.search_runs(experiment_names=['kafka-pareto/paper_small'], output_format='list')\n"
+        "print(json.dumps([run.data.metrics for run in runs]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "MLFLOW_TRACKING_URI": stack.stack.mlflow_url, "MLFLOW_DISABLE_TELEMETRY": "true"},
+        cwd=stack.state,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    metrics = json.loads(done.stdout.splitlines()[-1])
+    assert sum("r2_held_out" in run and "r2_train" in run for run in metrics) == 4
+
+
+def test_going_on_with_a_finished_campaign_measures_nothing_again(finished: Finished, stack: EmbeddedStack) -> None:
+    campaign = finished.campaign
+    before = {key: campaign.store.tag(key) for key in campaign.store.keys(campaign.keys.measurements(SIZES[0]))}
+    code, said = stack.command("run", "--study", "paper_small", "--campaign", campaign.keys.campaign, timeout_s=400)
+
+    assert code == 0, said
+    after = {key: campaign.store.tag(key) for key in campaign.store.keys(campaign.keys.measurements(SIZES[0]))}
+    assert after == before

@@ -91,7 +91,7 @@ $(STAMPS)/python: requirements.txt | preflight
 $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src -type f 2>/dev/null) | preflight
 	@echo 'Fetching Kafka from Maven Central and compiling its helper (under a minute) …'
 	@mkdir -p $(STAMPS)
-	@mvn -q -B -f include/kafka/pom.xml package -DstateDir='$(TOOLS)/kafka' || \
+	@mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml package -DstateDir='$(TOOLS)/kafka' || \
 	  { echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 

@@ -15,12 +15,18 @@ from rich.console import Console
 from rich.table import Table
 
 from kafka_pareto.errors import KafkaParetoError
+from kafka_pareto.settings import load_settings
 from kafka_pareto_embedded import lifecycle
 from kafka_pareto_embedded.ports import LOOPBACK
 from kafka_pareto_embedded.stack import Stack
 from kafka_pareto_embedded.supervision import ProcessState
 
-app = typer.Typer(help="The embedded stack and the main job on it.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    help="The embedded stack and the main job on it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
 
 
 def _option(name: str, text: str) -> typer.models.OptionInfo:
@@ -75,9 +81,13 @@ def run(
     consent: Annotated[bool, _option("--consent", "yes: load it as planned")] = False,
 ) -> None:
     """Brings the stack up, then tunes: triggers the DAG, follows it, and prints the decision cards."""
-    from kafka_pareto_embedded.run import run as run_campaign  # noqa: PLC0415 (status and down start faster without)
+    # Imported here: the other commands start faster without.
+    from kafka_pareto.study import load_named_study  # noqa: PLC0415
+    from kafka_pareto_embedded.run import run as run_campaign  # noqa: PLC0415
 
     with _clear_errors():
+        if campaign is None:
+            load_named_study(load_settings().studies, study)  # a mistake in it is said before anything starts
         stack = lifecycle.up(_say)
         code = run_campaign(
             stack,

@@ -1,4 +1,4 @@
-"""The main job, whole: `paper` scaled down, through the DAG on the embedded stack, with a server killed in the middle."""
+"""The main job, whole: `paper` scaled down, through the DAG on the embedded stack, with MinIO killed in the middle."""
 
 from __future__ import annotations
 
@@ -161,7 +161,8 @@ def test_the_run_is_green_in_airflow_with_tasks_labelled_by_record_size(
         assert labels == {f"{size} B" for size in SIZES}
 
 
-def test_mlflow_shows_the_r2_of_four_models(finished: Finished, stack: EmbeddedStack) -> None:
+@pytest.mark.usefixtures("finished")
+def test_mlflow_shows_the_r2_of_four_models(stack: EmbeddedStack) -> None:
     program = (
         "import json, mlflow\n"
         "runs = mlflow.search_runs(experiment_names=['kafka-pareto/paper_small'], output_format='list')\n"

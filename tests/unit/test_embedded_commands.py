@@ -94,3 +94,28 @@ def test_up_refuses_a_variable_that_is_no_port(tmp_path: Path) -> None:
     done = _stack(tmp_path / "state", "up", **{VARIABLES["airflow"]: "eighty"})
     assert (done.returncode, done.stdout) == (65, "")
     assert done.stderr == f"error: {VARIABLES['airflow']}=eighty: must be a port from 1024 to 65535\n"
+
+
+def test_run_refuses_an_unknown_study_before_anything_starts(tmp_path: Path) -> None:
+    done = _stack(tmp_path / "state", "run", KAFKA_PARETO_RUN_STUDY="quikc")
+    assert done.returncode == 65
+    assert "error: " in done.stderr
+    assert "quikc: there is no such study; there are paper, quick, steady" in done.stderr
+    assert not (tmp_path / "state").exists()
+
+
+def test_run_takes_an_option_that_make_hands_over_empty_as_not_given(tmp_path: Path) -> None:
+    names = ("STUDY", "CAMPAIGN", "SEED", "REPETITIONS", "KAFKA", "KAFKA_CONFIG", "CEILING_GIB", "CONSENT")
+    empty = {f"KAFKA_PARETO_RUN_{name}": "" for name in names}
+    done = _stack(tmp_path / "state", "run", **empty, **{VARIABLES["airflow"]: "eighty"})
+    # It has got as far as the start of the stack, so the options were read.
+    assert (done.returncode, done.stdout) == (65, "")
+    assert done.stderr == f"error: {VARIABLES['airflow']}=eighty: must be a port from 1024 to 65535\n"
+
+
+@pytest.mark.parametrize(("option", "value"), [("SEED", "many"), ("CONSENT", "perhaps"), ("CEILING_GIB", "big")])
+def test_run_refuses_an_option_of_the_wrong_type_by_its_value(tmp_path: Path, option: str, value: str) -> None:
+    done = _stack(tmp_path / "state", "run", **{f"KAFKA_PARETO_RUN_{option}": value})
+    assert done.returncode == 2
+    assert value in done.stderr
+    assert "Traceback" not in done.stderr

@@ -76,6 +76,7 @@ def _axes() -> tuple[Figure, mpl.axes.Axes]:
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
     return figure, axes
 
 

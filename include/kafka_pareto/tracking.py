@@ -281,12 +281,9 @@ def _campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
     if found:
         return found[0]
     run = client.create_run(experiment_id, tags=tags, run_name=campaign.keys.campaign)
-    client.log_param(run.info.run_id, "study_sha256", hashlib.sha256(_frozen_study(campaign)).hexdigest())
+    study = campaign.store.get(campaign.keys.frozen_study())
+    client.log_param(run.info.run_id, "study_sha256", hashlib.sha256(study).hexdigest())
     return run
-
-
-def _frozen_study(campaign: Campaign) -> bytes:
-    return campaign.store.get(campaign.keys.frozen_study())
 
 
 def _new_part(client: MlflowClient, parent: Run, part: str, content_sha256: str) -> str | None:

@@ -25,6 +25,7 @@ app = typer.Typer(
     help="The embedded stack and the main job on it.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 

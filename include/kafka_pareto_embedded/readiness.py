@@ -17,7 +17,7 @@ from kafka_pareto_embedded.stack import DAG_ID, Stack
 from kafka_pareto_embedded.supervision import Supervisor
 from kafka_pareto_embedded.waiting import wait_until
 
-_TIMEOUT_S = 120.0
+_TIMEOUT_S = 180.0
 
 
 def answers_everywhere(stack: Stack) -> bool:

@@ -16,6 +16,7 @@ import pytest
 
 from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS, Manifest
 from kafka_pareto.campaign import Campaign
+from kafka_pareto.store import FolderStore
 from kafka_pareto.study import OBJECTIVES, Surrogate
 from kafka_pareto.surrogate import SurrogateIndex
 from tests.recorded import recorded_repetitions
@@ -58,8 +59,6 @@ def folder(trained_folder: Path, tmp_path: Path) -> Path:
 
 
 def campaign_in(folder: Path) -> Campaign:
-    from kafka_pareto.store import FolderStore
-
     return Campaign.open(FolderStore(folder), "paper", "c1")
 
 

@@ -54,6 +54,7 @@ status: ## what runs where
 clean: ## stop the stack and remove all state and installed tools
 	@if [ -x $(PYTHON) ]; then $(STACK) clean; fi
 	@if [ "$$KAFKA_PARETO_STATE" = '$(TOOLS)' ]; then rm -rf .state; fi
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 test: setup lint ## set-up, linters, type checks, then every test: the fast ones first
 	$(PYTHON) -m pytest

@@ -46,13 +46,14 @@ up: preflight-start setup ## start the embedded stack and wait until it is ready
 	@$(STACK) up
 
 down: ## stop the stack; its data stays
-	@if [ -x $(PYTHON) ]; then $(STACK) down; fi
+	@if [ -e $(STAMPS)/python ]; then $(STACK) down; fi
 
 status: ## what runs where
-	@if [ -x $(PYTHON) ]; then $(STACK) status; else echo 'The stack is down: nothing is set up yet.'; fi
+	@if [ -e $(STAMPS)/python ]; then $(STACK) status; else echo 'The stack is down: nothing is set up yet.'; fi
 
 clean: ## stop the stack and remove all state and installed tools
-	@if [ -x $(PYTHON) ]; then $(STACK) clean; fi
+# An environment that was cut short or damaged must not stand in the way; one that works may refuse.
+	@if [ -e $(STAMPS)/python ] && $(PYTHON) -c 'import kafka_pareto_embedded.cli' 2>/dev/null; then $(STACK) clean; fi
 	@if [ "$$KAFKA_PARETO_STATE" = '$(TOOLS)' ]; then rm -rf .state; fi
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -81,6 +82,7 @@ preflight-start:
 $(STAMPS)/python: requirements.txt | preflight
 	@echo 'Installing the Python environment (about a minute) …'
 	@mkdir -p $(STAMPS)
+	@rm -f $@
 	@python3 -m venv .state/venv
 	@awk '/^uv==/ {found = 1} found {print} found && !/\\$$/ {exit}' requirements.txt > .state/uv-requirement.txt
 	@$(PYTHON) -m pip install --quiet --require-hashes -r .state/uv-requirement.txt || \
@@ -92,6 +94,7 @@ $(STAMPS)/python: requirements.txt | preflight
 $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src -type f 2>/dev/null) | preflight
 	@echo 'Fetching Kafka from Maven Central and compiling its helper (under a minute) …'
 	@mkdir -p $(STAMPS)
+	@rm -rf $@ '$(TOOLS)/kafka/jars' '$(TOOLS)/kafka/build'
 	@mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml package -DstateDir='$(TOOLS)/kafka' || \
 	  { echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
@@ -99,6 +102,6 @@ $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src -type f 2>
 $(STAMPS)/minio-$(MINIO_VERSION): | preflight
 	@echo 'Building MinIO from its source, once (about 3 minutes) …'
 	@mkdir -p $(STAMPS)
-	@GOBIN='$(TOOLS)/bin' CGO_ENABLED=0 go install github.com/minio/minio@$(MINIO_VERSION) || \
+	@GOBIN='$(TOOLS)/bin' CGO_ENABLED=0 GOTOOLCHAIN=auto go install github.com/minio/minio@$(MINIO_VERSION) || \
 	  { echo 'error: MinIO could not be built; check the network or GOPROXY, or put a minio binary on the PATH' >&2; exit 1; }
 	@touch $@

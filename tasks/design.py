@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -36,12 +36,16 @@ def main(
 
     def step() -> Manifest:
         settings = load_settings()
-        cluster = None
-        if bootstrap_servers is not None:
-            cluster = _foreign_cluster(bootstrap_servers, client_config, ceiling_mib_s, ceiling_gib, consent)
-        adjusted = load_named_study(settings.studies, study).with_overrides(
-            _sizes(record_sizes), seed, repetitions, cluster
-        )
+        wanted = load_named_study(settings.studies, study)
+        given = {
+            "bootstrap_servers": bootstrap_servers,
+            "client_config": client_config,
+            "ceiling_mib_s": ceiling_mib_s,
+            "ceiling_gib": ceiling_gib,
+            "consent": consent or None,
+        }
+        cluster = _foreign_cluster(wanted.cluster, {name: value for name, value in given.items() if value is not None})
+        adjusted = wanted.with_overrides(_sizes(record_sizes), seed, repetitions, cluster)
         store = open_store(settings)
         with Cluster(*target_of(adjusted, settings), settings) as opened:
             return design.run(store, adjusted, check_campaign_id(campaign), opened)
@@ -58,21 +62,20 @@ def _sizes(text: str | None) -> list[int] | None:
         raise BadInputError(f"record-sizes: {text!r}: must be whole numbers of bytes, like 1024,8192") from error
 
 
-def _foreign_cluster(
-    bootstrap_servers: str, client_config: str | None, mib_s: float | None, gib: float | None, consent: bool
-) -> ForeignCluster:
-    if mib_s is None or gib is None or mib_s <= 0 or gib <= 0:
+def _foreign_cluster(of_the_study: ForeignCluster | None, given: dict[str, Any]) -> ForeignCluster | None:
+    """The cluster that the options name, or the study's own with what the options say otherwise."""
+    known = of_the_study.model_dump() if of_the_study else {}
+    merged = known | given
+    if not merged:
+        return None
+    if "bootstrap_servers" not in merged:
+        raise BadInputError(f"{', '.join(given)}: for an existing cluster only; name it by --bootstrap-servers")
+    if not all(merged.get(name, 0) > 0 for name in ("ceiling_mib_s", "ceiling_gib")):
         raise BadInputError(
             "a cluster that is not the embedded one needs a ceiling above zero for the load: "
             "give both --ceiling-mib-s and --ceiling-gib"
         )
-    return ForeignCluster(
-        bootstrap_servers=bootstrap_servers,
-        client_config=client_config,
-        ceiling_mib_s=mib_s,
-        ceiling_gib=gib,
-        consent=consent,
-    )
+    return ForeignCluster.model_validate(merged)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from kafka_pareto.load import LoadRequest, LoadResult
 from kafka_pareto.perf_output import parse_perf_output
 from kafka_pareto.producer_properties import resolved
 from kafka_pareto.settings import Settings
-from kafka_pareto.testbed import Testbed, fingerprint_of, topic_name
+from kafka_pareto.testbed import Testbed, fingerprint_of, keep_fingerprint, topic_name
 
 
 class FakeCluster(Cluster):
@@ -80,11 +80,11 @@ class FakeLoadTool:
         self.before_run: Callable[[LoadRequest], None] = lambda _: None
         self.lost_records = 0
 
-    def run(self, request: LoadRequest, stop_reason: Callable[[], str | None] | None = None) -> LoadResult:
+    def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
         self.requests.append(request)
         self.before_run(request)
-        if stop_reason:
-            stop_reason()
+        if watch:
+            watch()
         rng = np.random.default_rng([self._seed, len(self.requests)])
         text = _printed(request, rng)
         self._cluster.end_offsets[request.topic] += request.records - self.lost_records
@@ -97,8 +97,7 @@ def fake_testbed(campaign: Campaign, record_size_bytes: int, seed: int = 1) -> I
     cluster = FakeCluster()
     with ClusterLease(campaign.store, "fake", wait_s=1.0) as lease:
         topic = topic_name(campaign.keys, record_size_bytes)
-        fingerprint = fingerprint_of(cluster.describe(), campaign.study, topic)
-        campaign.write_record(campaign.keys.fingerprint(record_size_bytes), fingerprint)
+        keep_fingerprint(campaign, record_size_bytes, fingerprint_of(cluster.describe(), campaign.study, topic))
         yield Testbed(cluster, FakeLoadTool(cluster, seed), lease, topic)
 
 

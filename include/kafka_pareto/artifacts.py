@@ -104,7 +104,8 @@ class Repetition(Record):
     """One execution of the load tool for one configuration at one record size, and what came of it.
 
     `repetition_id` is `<phase>-r<round>-<record size>-b<block>-<configuration id>`: the same repetition has the same
-    id however often its task is restarted. Throughput and latencies are None when the tool printed none.
+    id however often its task is restarted. Throughput and latencies are None when the tool printed none;
+    `throughput_mib_s` follows from the records per second, `printed_mib_s` is the tool's own figure, rounded to 0.01.
     """
 
     repetition_id: str
@@ -126,6 +127,7 @@ class Repetition(Record):
     end_offset_growth: int | None
     throughput_records_s: float | None
     throughput_mib_s: float | None
+    printed_mib_s: float | None
     latency_avg_ms: float | None
     latency_max_ms: float | None
     latency_p50_ms: float | None
@@ -236,6 +238,7 @@ REPETITION_COLUMNS: dict[str, pa.DataType] = {
     "end_offset_growth": pa.int64(),
     "throughput_records_s": pa.float64(),
     "throughput_mib_s": pa.float64(),
+    "printed_mib_s": pa.float64(),
     "latency_avg_ms": pa.float64(),
     "latency_max_ms": pa.float64(),
     "latency_p50_ms": pa.float64(),

@@ -19,7 +19,7 @@ from kafka_pareto.artifacts import (
     decode_table,
     encode_table,
 )
-from kafka_pareto.errors import ArtifactError, BadInputError
+from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study, parse_study
 
@@ -44,7 +44,7 @@ class Campaign:
         keys = CampaignKeys(study_name, campaign_id)
         try:
             text = store.get(keys.frozen_study()).decode()
-        except ArtifactError as error:
+        except MissingArtifactError as error:
             raise BadInputError(
                 f"there is no campaign {keys.prefix} in the store; run its design step first"
             ) from error

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from kafka_pareto.artifacts import Record
-from kafka_pareto.decision import Decision, Verdict
+from kafka_pareto.decision import Criterion, Decision, Verdict
 from kafka_pareto.gains import LABELS, Gain
 from kafka_pareto.producer_properties import DEFAULTS, Durability, PropertyValue
 from kafka_pareto.study import Objective
@@ -20,6 +20,12 @@ HEADLINES: dict[Verdict, str] = {
     "keep_baseline_no_gain": "KEEP YOUR SETTINGS: no gain shown",
     "keep_baseline_not_enough_evidence": "KEEP YOUR SETTINGS: not enough evidence",
     "keep_baseline_lost_records": "KEEP YOUR SETTINGS: the pick lost records",
+    "keep_baseline_failed_more": "KEEP YOUR SETTINGS: the pick failed more often",
+}
+
+CRITERIA: dict[Criterion, str] = {
+    "balanced_gain": "the balanced gain (throughput and p95 latency)",
+    "r1": "R1 (throughput over its CV)",
 }
 
 PROMISES: dict[str, str] = {
@@ -60,11 +66,7 @@ def card_text(decision: Decision, campaign: str) -> str:
     lines += ["", *_table(settings_rows(decision)), ""]
     if decision.gains:
         lines += [*_table(gain_rows(decision)), ""]
-    lines += [
-        line
-        for sentence in decision.given_up or ["nothing was shown to be worse"]
-        for line in _wrapped(price_label(decision), sentence)
-    ]
+    lines += [line for sentence in price_of(decision) for line in _wrapped(price_label(decision), sentence)]
     lines += _wrapped("Evidence", evidence_of(decision, campaign))
     lines += [line for note in notes_of(decision) for line in _wrapped("Note", note)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -107,6 +109,10 @@ def warnings_of(decision: Decision) -> list[str]:
             "the settings in use lost or duplicated records in "
             f"{decision.baseline_repetitions_lost_records} repetition(s)."
         )
+    if decision.repetitions_failed:
+        warnings.append(f"the pick failed in {decision.repetitions_failed} repetition(s).")
+    if decision.baseline_repetitions_failed:
+        warnings.append(f"the settings in use failed in {decision.baseline_repetitions_failed} repetition(s).")
     return warnings
 
 
@@ -115,9 +121,26 @@ def price_label(decision: Decision) -> str:
     return "Given up" if decision.recommended else "Would cost"
 
 
+def price_of(decision: Decision) -> list[str]:
+    """What the pick costs, as far as it was shown; nothing where there is no pick."""
+    if decision.tentative_configuration_id is None:
+        return []
+    if decision.verdict == "keep_baseline_not_enough_evidence":
+        return [*decision.given_up, "unknown: not enough evidence"]
+    return decision.given_up or ["nothing was shown to be worse"]
+
+
 def notes_of(decision: Decision) -> list[str]:
-    """What explains the comparison without changing it."""
-    return [
+    """What explains the choice and the comparison without changing them."""
+    notes = []
+    if decision.chosen_by != decision.choice_asked_by:
+        notes.append(
+            f"the choice went by {CRITERIA[decision.chosen_by]}, not by {CRITERIA[decision.choice_asked_by]} as the "
+            "study asks: the CVs that takes are missing."
+        )
+    elif decision.tentative_configuration_id is not None:
+        notes.append(f"the choice went by {CRITERIA[decision.chosen_by]}.")
+    return notes + [
         f"the settings in use break the study's constraint {constraint} at this record size; constraints bind "
         "candidates only, so they are measured and compared all the same."
         for constraint in decision.baseline_constraints_broken

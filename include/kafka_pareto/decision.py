@@ -14,18 +14,26 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto import statistics
-from kafka_pareto.artifacts import Record, Repetition
+from kafka_pareto.artifacts import Outcome, Record, Repetition
 from kafka_pareto.factors import FactorValue, satisfies
 from kafka_pareto.gains import LABELS, Gain, compare, resolve
 from kafka_pareto.producer_properties import PropertyValue
 from kafka_pareto.study import OBJECTIVES, Objective, Study
-from kafka_pareto.trials import summarise_trials
+from kafka_pareto.trials import summarise_trials, throughput_per_cv
 
 _MAIN_OBJECTIVES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s")
 _SMALLEST_LATENCY_MS = 0.5
+_LEAST_VALID_FRACTION = 0.8
+_LOST: tuple[Outcome, ...] = ("records_lost", "records_duplicated")
+
+Criterion = Literal["balanced_gain", "r1"]
 
 Verdict = Literal[
-    "recommended", "keep_baseline_no_gain", "keep_baseline_not_enough_evidence", "keep_baseline_lost_records"
+    "recommended",
+    "keep_baseline_no_gain",
+    "keep_baseline_not_enough_evidence",
+    "keep_baseline_lost_records",
+    "keep_baseline_failed_more",
 ]
 
 
@@ -35,12 +43,16 @@ class Decision(Record):
     Attributes:
         recommended_configuration_id: The baseline's own id when the baseline stays.
         tentative_configuration_id: The pick of the choice blocks; None when none beat the baseline there.
+        chosen_by: What the choice went by; `balanced_gain` in place of `r1` where CVs are missing.
+        choice_asked_by: What the study asks to choose by.
         reasons: Sentences that say why the verdict is what it is.
         given_up: Sentences: a weaker durability, and each objective shown to be worse.
         tentative_properties: What the producer is told for the pick; None without one.
         baseline_constraints_broken: Constraints that the baseline, exempt from them, breaks at this record size.
         repetitions_lost_records: The pick's repetitions that lost or duplicated records, in any block.
         baseline_repetitions_lost_records: The same of the baseline.
+        repetitions_failed: The pick's repetitions that failed, in any block.
+        baseline_repetitions_failed: The same of the baseline, in as many blocks.
         blocks_used: Gain blocks in which both the pick and the baseline gave a valid repetition.
     """
 
@@ -48,6 +60,8 @@ class Decision(Record):
     recommended_configuration_id: str
     baseline_configuration_id: str
     tentative_configuration_id: str | None
+    chosen_by: Criterion
+    choice_asked_by: Criterion
     verdict: Verdict
     reasons: list[str]
     given_up: list[str]
@@ -59,6 +73,8 @@ class Decision(Record):
     baseline_constraints_broken: list[str]
     repetitions_lost_records: int
     baseline_repetitions_lost_records: int
+    repetitions_failed: int
+    baseline_repetitions_failed: int
     gains: list[Gain]
     blocks_used: int
     minimum_blocks: int
@@ -80,8 +96,9 @@ def choose(study: Study, candidates: pd.DataFrame, choice_repetitions: Sequence[
     """Picks one configuration from what the choice blocks measured; the baseline's id when none beats it there.
 
     Only candidates within the constraints, of accepted durability, which neither lost nor duplicated a record and
-    have enough valid repetitions. `choose_by: balanced_gain` takes the largest log(throughput gain) + log(p95 latency
-    gain); `r1` the largest throughput over throughput CV (without CVs: as `balanced_gain`). Ties fall to the
+    have enough valid repetitions: the protocol's minimum, and 80 % of the choice blocks. Each is scored on the blocks
+    that it shares with the baseline. `choose_by: balanced_gain` takes the largest log(throughput gain) + log(p95
+    latency gain); `r1` the largest throughput over throughput CV (without CVs: as `balanced_gain`). Ties fall to the
     smaller id.
 
     Args:
@@ -89,26 +106,9 @@ def choose(study: Study, candidates: pd.DataFrame, choice_repetitions: Sequence[
         candidates: `CANDIDATE_COLUMNS` and factors of one record size.
         choice_repetitions: The choice blocks' repetitions of the same record size, the baseline's among them.
     """
-    baseline_id = study.baseline_id()
-    trials = summarise_trials(choice_repetitions, study).set_index("configuration_id")
-    enough = min(study.protocol.minimum_valid_repetitions, study.confirmation.choice_blocks)
-    may_be_chosen = candidates[candidates.durability_accepted & candidates.feasible].configuration_id
-    eligible = trials[
-        trials.index.isin(may_be_chosen)
-        & (trials.index != baseline_id)
-        & (trials.repetitions_lost_records == 0)
-        & (trials.repetitions_valid >= enough)
-    ]
-    if baseline_id not in trials.index or trials.loc[baseline_id, "repetitions_valid"] == 0 or not len(eligible):
-        return baseline_id
-    considered = pd.concat([trials.loc[[baseline_id]], eligible.sort_index()])
-    scores = _balanced_gain(considered, baseline_id)
-    if study.confirmation.choose_by == "r1":
-        ratios = considered.throughput_mib_s / considered.throughput_cv
-        if np.isfinite(ratios[baseline_id]) and np.isfinite(ratios.drop(baseline_id)).any():
-            scores = ratios.where(np.isfinite(ratios), -np.inf)
+    scores, _ = _scores(study, candidates, choice_repetitions)
     # The baseline stands first, then ids in order: idxmax takes the first of equals.
-    return str(scores.idxmax())
+    return study.baseline_id() if scores.empty else str(scores.idxmax())
 
 
 def decide(
@@ -128,7 +128,7 @@ def decide(
         record_size_bytes: The record size decided for.
         chosen_id: What `choose` returned.
         candidates: `CANDIDATE_COLUMNS` and factors of this record size.
-        choice_repetitions: The choice blocks' repetitions; here only asked for lost records.
+        choice_repetitions: The choice blocks' repetitions; here asked for losses, failures and the criterion.
         gain_repetitions: Fresh repetitions of the chosen configuration and the baseline (none if they are the same).
         rng: For the bootstrap of the CVs.
     """
@@ -142,6 +142,8 @@ def decide(
         recommended_configuration_id=baseline_id,
         baseline_configuration_id=baseline_id,
         tentative_configuration_id=None if chosen is None else chosen_id,
+        chosen_by=_scores(study, candidates, choice_repetitions)[1],
+        choice_asked_by=study.confirmation.choose_by,
         verdict="keep_baseline_no_gain",
         reasons=[],
         given_up=[],
@@ -155,8 +157,10 @@ def decide(
             for text, constraint in zip(study.constraints, study.parsed_constraints(), strict=True)
             if not satisfies([constraint], baseline, record_size_bytes)
         ],
-        repetitions_lost_records=0 if chosen is None else _lost(both, chosen_id),
-        baseline_repetitions_lost_records=_lost(both, baseline_id),
+        repetitions_lost_records=0 if chosen is None else _count_of(both, chosen_id, _LOST),
+        baseline_repetitions_lost_records=_count_of(both, baseline_id, _LOST),
+        repetitions_failed=0 if chosen is None else _count_of(both, chosen_id, ["failed"]),
+        baseline_repetitions_failed=_count_of(both, baseline_id, ["failed"]),
         gains=gains,
         blocks_used=blocks_used,
         minimum_blocks=study.confirmation.minimum_blocks,
@@ -183,12 +187,56 @@ def adjust_across_record_sizes(decisions: Sequence[Decision]) -> list[Decision]:
     return concluded
 
 
-def _balanced_gain(trials: pd.DataFrame, baseline_id: str) -> pd.Series:
+def _scores(
+    study: Study, candidates: pd.DataFrame, choice_repetitions: Sequence[Repetition]
+) -> tuple[pd.Series, Criterion]:
+    """Scores by configuration id, the baseline's first, and what they score by; empty where nothing can be chosen."""
+    asked = study.confirmation.choose_by
+    trials = summarise_trials(choice_repetitions, study).set_index("configuration_id")
+    may_be_chosen = candidates[candidates.durability_accepted & candidates.feasible].configuration_id
+    eligible = trials[
+        trials.index.isin(may_be_chosen)
+        & (trials.index != study.baseline_id())
+        & (trials.repetitions_lost_records == 0)
+        & (trials.repetitions_valid >= _enough_valid(study))
+    ]
+    valid = _valid_by_block(choice_repetitions)
+    baseline = valid.get(study.baseline_id(), {})
+    pairs = []
+    for name in sorted(eligible.index):
+        shared = sorted(baseline.keys() & valid[name].keys())
+        if shared:
+            own, beside = [valid[name][block] for block in shared], [baseline[block] for block in shared]
+            pairs.append((summarise_trials(own, study).iloc[0], summarise_trials(beside, study).iloc[0]))
+    if not pairs:
+        return pd.Series(dtype=float), asked
+    if asked == "r1":
+        considered = pd.DataFrame([trials.loc[study.baseline_id()], *(own for own, _ in pairs)])
+        ratios = throughput_per_cv(considered.throughput_mib_s.astype(float), considered.throughput_cv.astype(float))
+        ratios.index = pd.Index([study.baseline_id(), *(own.configuration_id for own, _ in pairs)])
+        if np.isfinite(ratios.iloc[0]) and np.isfinite(ratios.iloc[1:]).any():
+            return ratios.where(np.isfinite(ratios), -np.inf), "r1"
+    gains = {own.configuration_id: _balanced_gain(own, beside) for own, beside in pairs}
+    return pd.Series({study.baseline_id(): 0.0, **gains}), "balanced_gain"
+
+
+def _enough_valid(study: Study) -> int:
+    blocks = study.confirmation.choice_blocks
+    return max(min(study.protocol.minimum_valid_repetitions, blocks), math.ceil(_LEAST_VALID_FRACTION * blocks))
+
+
+def _valid_by_block(repetitions: Sequence[Repetition]) -> dict[str, dict[int, Repetition]]:
+    found: dict[str, dict[int, Repetition]] = {}
+    for repetition in repetitions:
+        if repetition.outcome == "valid":
+            found.setdefault(repetition.configuration_id, {})[repetition.block] = repetition
+    return found
+
+
+def _balanced_gain(candidate: Any, baseline: Any) -> float:
     # The load tool prints whole milliseconds: 0 means less than half of one.
-    latency = trials.p95_latency_ms.clip(lower=_SMALLEST_LATENCY_MS)
-    throughput_ratio = trials.throughput_mib_s / trials.throughput_mib_s[baseline_id]
-    gain: pd.Series = (throughput_ratio * latency[baseline_id] / latency).map(math.log)
-    return gain
+    latency, baseline_latency = (max(trial.p95_latency_ms, _SMALLEST_LATENCY_MS) for trial in (candidate, baseline))
+    return math.log(candidate.throughput_mib_s / baseline.throughput_mib_s * baseline_latency / latency)
 
 
 def _configuration(study: Study, candidates: pd.DataFrame, chosen_id: str) -> dict[str, FactorValue]:
@@ -196,19 +244,15 @@ def _configuration(study: Study, candidates: pd.DataFrame, chosen_id: str) -> di
     return {name: value.item() if isinstance(value := row[name], np.generic) else value for name in study.factors}
 
 
-def _lost(repetitions: Sequence[Repetition], configuration_id: str) -> int:
-    return sum(
-        r.configuration_id == configuration_id and r.outcome in ("records_lost", "records_duplicated")
-        for r in repetitions
-    )
+def _count_of(repetitions: Sequence[Repetition], configuration_id: str, outcomes: Sequence[Outcome]) -> int:
+    return sum(r.configuration_id == configuration_id and r.outcome in outcomes for r in repetitions)
 
 
 def _gains(
     baseline_id: str, chosen_id: str, repetitions: Sequence[Repetition], rng: np.random.Generator
 ) -> tuple[list[Gain], int]:
-    valid = [r for r in repetitions if r.outcome == "valid"]
-    baseline = {r.block: r for r in valid if r.configuration_id == baseline_id}
-    chosen = {r.block: r for r in valid if r.configuration_id == chosen_id}
+    valid = _valid_by_block(repetitions)
+    baseline, chosen = valid.get(baseline_id, {}), valid.get(chosen_id, {})
     blocks = sorted(baseline.keys() & chosen.keys())
     pairs = [baseline[block] for block in blocks], [chosen[block] for block in blocks]
     return [compare(objective, *pairs, rng=rng) for objective in OBJECTIVES], len(blocks)
@@ -233,6 +277,12 @@ def _verdict(decision: Decision) -> tuple[Verdict, str]:
         return "keep_baseline_no_gain", "No measured configuration that may be chosen beat the settings in use."
     if lost := decision.repetitions_lost_records:
         return "keep_baseline_lost_records", f"The pick lost or duplicated records in {_count(lost, 'repetition')}."
+    if (failed := decision.repetitions_failed) > decision.baseline_repetitions_failed:
+        return (
+            "keep_baseline_failed_more",
+            f"The pick failed in {_count(failed, 'repetition')}, the settings in use in "
+            f"{decision.baseline_repetitions_failed}.",
+        )
     if decision.blocks_used < decision.minimum_blocks:
         return (
             "keep_baseline_not_enough_evidence",

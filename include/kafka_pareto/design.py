@@ -8,7 +8,7 @@ from scipy.stats import qmc
 
 from kafka_pareto.artifacts import DESIGN_COLUMNS, table_schema
 from kafka_pareto.errors import StudyError
-from kafka_pareto.factors import Configuration, Factor, FactorValue, configuration_id, satisfies
+from kafka_pareto.factors import Configuration, Factor, FactorValue, configuration_id, narrowed, satisfies
 from kafka_pareto.study import Study
 
 _REPAIR_PASSES = 200
@@ -57,7 +57,9 @@ def latin_hypercube(study: Study, record_size_bytes: int, rng: np.random.Generat
         StudyError: If there are not as many different configurations.
     """
     names = list(study.factors)
-    factors = _narrowed(study, record_size_bytes) if study.design.feasible else dict(study.factors)
+    factors = dict(study.factors)
+    if study.design.feasible:
+        factors = narrowed(factors, study.parsed_constraints(), record_size_bytes)
     positions = qmc.LatinHypercube(d=len(names), rng=rng).random(study.design.configurations)
     columns = {name: [factors[name].at(u) for u in positions[:, at]] for at, name in enumerate(names)}
     rows: list[dict[str, FactorValue]] = [
@@ -65,18 +67,6 @@ def latin_hypercube(study: Study, record_size_bytes: int, rng: np.random.Generat
     ]
     _repair(rows, factors, study, record_size_bytes, rng)
     return list(rows)
-
-
-def _narrowed(study: Study, record_size_bytes: int) -> dict[str, Factor]:
-    factors: dict[str, Factor] = dict(study.factors)
-    for constraint in study.parsed_constraints():
-        names = set(constraint.names())
-        if len(names) == 1:
-            (name,) = names
-            factors[name] = factors[name].within(
-                lambda value, name=name, rule=constraint: rule.holds({name: value}, record_size_bytes)  # type: ignore[misc]
-            )
-    return factors
 
 
 def _repair(

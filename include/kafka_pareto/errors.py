@@ -1,6 +1,6 @@
 """Every error that a user may see. All derive from `KafkaParetoError` and read as one clear message.
 
-`exit_code` follows sysexits.h: 65 and 78 are the user's to mend (a retry cannot help), 75 may pass by itself.
+`exit_code` follows sysexits.h: 65 is the user's to mend (a retry cannot help), 75 may pass by itself.
 """
 
 from __future__ import annotations
@@ -41,6 +41,10 @@ class PlanError(BadInputError):
 
 class ArtifactError(BadInputError):
     """An artifact cannot be read: it is missing, damaged or of another schema version."""
+
+
+class MissingArtifactError(ArtifactError):
+    """The artifact is not in the store."""
 
 
 class GateError(BadInputError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import math
@@ -132,17 +133,36 @@ class Constraint(BaseModel):
             raise ValueError(f"{text!r} is no constraint: write it like 'batch.size >= record.size'")
         return cls(left=match[1], operator=match[2], right=match[3])
 
-    def names(self) -> list[str]:
-        """The factor names that appear in it."""
-        return [side for side in (self.left, self.right) if side != RECORD_SIZE and not _is_number(side)]
+    def factors_in(self, factors: Mapping[str, Factor]) -> list[str]:
+        """The factors that it speaks of."""
+        return [side for side in (self.left, self.right) if side in factors]
+
+    def check(self, factors: Mapping[str, Factor]) -> None:
+        """Refuses a constraint that means nothing for these factors.
+
+        Raises:
+            ValueError: If a side is unknown, or a categorical factor is compared with anything but its levels.
+        """
+        for side, other in ((self.left, self.right), (self.right, self.left)):
+            factor = factors.get(other)
+            if isinstance(factor, CategoricalFactor):
+                if self.operator not in ("==", "!=") or side not in factor.levels:
+                    levels = ", ".join(factor.levels)
+                    raise ValueError(f"{other} can only be compared by == or != with one of its levels {levels}")
+            elif side not in factors and side != RECORD_SIZE and not _is_number(side):
+                near = difflib.get_close_matches(side, [*factors, RECORD_SIZE], n=1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise ValueError(f"{side} is neither a factor of this study nor {RECORD_SIZE}{hint}")
+        if not self.factors_in(factors):
+            raise ValueError(f"{self.left} {self.operator} {self.right} speaks of no factor of this study")
 
     def holds(self, configuration: Configuration, record_size_bytes: int) -> bool:
         """Whether the configuration satisfies it at this record size."""
         known = {**configuration, RECORD_SIZE: record_size_bytes}
-        left, right = (float(side) if _is_number(side) else known[side] for side in (self.left, self.right))
-        if isinstance(left, str) or isinstance(right, str):
-            left, right = str(left), str(right)
-        return bool(_OPERATORS[self.operator](left, right))
+        left, right = known.get(self.left, self.left), known.get(self.right, self.right)
+        if _is_number(left) and _is_number(right):
+            return bool(_OPERATORS[self.operator](float(left), float(right)))
+        return bool(_OPERATORS[self.operator](str(left), str(right)))
 
 
 _OPERATORS = {
@@ -153,6 +173,25 @@ _OPERATORS = {
     "<": operator.lt,
     ">": operator.gt,
 }
+
+
+def narrowed(
+    factors: Mapping[str, Factor], constraints: Sequence[Constraint], record_size_bytes: int
+) -> dict[str, Factor]:
+    """The factors with what the constraints that speak of one factor alone leave of them at this record size.
+
+    Raises:
+        ValueError: If such a constraint leaves nothing.
+    """
+    remaining = dict(factors)
+    for constraint in constraints:
+        names = set(constraint.factors_in(factors))
+        if len(names) == 1:
+            (name,) = names
+            remaining[name] = remaining[name].within(
+                lambda value, name=name, rule=constraint: rule.holds({name: value}, record_size_bytes)  # type: ignore[misc]
+            )
+    return remaining
 
 
 def configuration_id(configuration: Configuration) -> str:
@@ -186,7 +225,7 @@ def _require_unique(levels: Sequence[FactorValue]) -> None:
         raise ValueError("a level is listed twice")
 
 
-def _is_number(text: str) -> bool:
+def _is_number(text: FactorValue) -> bool:
     try:
         float(text)
     except ValueError:

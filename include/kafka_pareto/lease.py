@@ -71,6 +71,7 @@ class ClusterLease:
         with suppress(StoreError):  # a store that is away must not hide how the work ended: the lease lapses by itself
             if self.is_held() and self._store.tag(self._key) == self._tag:
                 self._store.delete(self._key)
+        self._tag = None
 
     def is_held(self) -> bool:
         """Whether the lease is still ours beyond doubt; asked before each repetition."""

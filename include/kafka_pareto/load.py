@@ -52,8 +52,8 @@ class LoadResult:
 class LoadTool(Protocol):
     """Anything that executes a load request."""
 
-    def run(self, request: LoadRequest, stop_reason: Callable[[], str | None] | None = None) -> LoadResult:
-        """Executes the request; `stop_reason` is asked every second and ends the load when it gives a reason.
+    def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
+        """Executes the request; `watch` is called every second, and an error that it raises ends the load.
 
         Raises:
             LoadToolError: If it does not start, ends with an error, runs out of time, is stopped, or prints
@@ -69,7 +69,7 @@ class ProducerPerformance:
         self._client_config = client_config
         self._settings = settings
 
-    def run(self, request: LoadRequest, stop_reason: Callable[[], str | None] | None = None) -> LoadResult:
+    def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
         with tempfile.TemporaryDirectory(prefix="kafka-pareto-load-") as folder:
             properties_file = Path(folder) / "producer.properties"
             properties_file.touch(mode=0o600)
@@ -78,7 +78,7 @@ class ProducerPerformance:
             cpu_before, started = _children_cpu_s(), time.monotonic()
             with output_file.open("wb") as output, errors_file.open("wb") as errors:
                 process = self._start(perf_test_argv(self._settings, request, properties_file), output, errors)
-                self._wait(process, request.timeout_s, stop_reason)
+                self._wait(process, request.timeout_s, watch)
             wall_s, client_cpu_s = time.monotonic() - started, _children_cpu_s() - cpu_before
             complaint = _first_complaint(errors_file.read_text(encoding="utf-8", errors="replace"))
             if process.returncode != 0:
@@ -104,9 +104,7 @@ class ProducerPerformance:
         except OSError as error:
             raise LoadToolError(f"the load tool cannot be started: {argv[0]}: {error.strerror}") from error
 
-    def _wait(
-        self, process: subprocess.Popen[bytes], timeout_s: float, stop_reason: Callable[[], str | None] | None
-    ) -> None:
+    def _wait(self, process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] | None) -> None:
         deadline = time.monotonic() + timeout_s
         try:
             while True:
@@ -114,10 +112,10 @@ class ProducerPerformance:
                 if remaining <= 0:
                     raise LoadToolError(f"the load tool did not end within {timeout_s:.0f} s and was stopped")
                 try:
-                    process.wait(min(remaining, _WATCH_EVERY_S) if stop_reason else remaining)
+                    process.wait(min(remaining, _WATCH_EVERY_S) if watch else remaining)
                 except subprocess.TimeoutExpired:
-                    if stop_reason and (reason := stop_reason()):
-                        raise LoadToolError(f"the load was stopped: {reason}") from None
+                    if watch:
+                        watch()
                     continue
                 return
         finally:

@@ -10,25 +10,25 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import psutil
-from tenacity import before_sleep_log, retry, retry_if_exception_type, stop_after_delay, wait_exponential, wait_fixed
+from tenacity import before_sleep_log, retry, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from kafka_pareto.artifacts import Outcome, Repetition, Sizing
 from kafka_pareto.blocks import PlannedRepetition
 from kafka_pareto.campaign import Campaign
-from kafka_pareto.cluster import TopicHealth
-from kafka_pareto.errors import ClusterError, LeaseHeldError, LoadToolError, SafetyStop, StoreError
+from kafka_pareto.errors import ClusterError, LeaseHeldError, LoadToolError, StoreError
+from kafka_pareto.guard import ClusterGuard
 from kafka_pareto.load import LoadRequest, LoadResult
 from kafka_pareto.perf_output import PerfSummary
 from kafka_pareto.testbed import Testbed
 
 log = logging.getLogger(__name__)
 
-_HEALTH_DEADLINE_S = 120.0
+_SETTLING_DEADLINE_S = 60.0
 _OFFSETS_DEADLINE_S = 15.0
 _STORE_DEADLINE_S = 300.0
 _MIB = 1 << 20
@@ -54,6 +54,7 @@ class Measurer:
         self._study = campaign.study
         self._testbed = testbed
         self._sizing = sizing
+        self._guard = ClusterGuard(campaign.study, testbed, sent_bytes(campaign))
         self._bytes_to_delete = 0
         self._offsets_are_settled = False
 
@@ -72,7 +73,7 @@ class Measurer:
             log.info("%d of %d repetitions are in the store already", len(planned) - len(missing), len(planned))
         started = time.monotonic()
         for at, repetition in enumerate(missing):
-            if at and missing[at - 1].block != repetition.block:
+            if at and self._study.protocol.order == "blocks" and missing[at - 1].block != repetition.block:
                 self._delete_records()
             if at and self._study.protocol.pause_s:
                 time.sleep(self._study.protocol.pause_s)  # the pause is part of the protocol
@@ -86,32 +87,37 @@ class Measurer:
         attempts = 0
         while True:
             attempts += 1
-            if not self._testbed.lease.is_held():
-                raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")
+            self._require_lease()
             attempt = self._attempt(planned)
+            self._require_lease()  # while it was lost, another load may have run beside this one
             if attempt.outcome != "failed" or attempts >= self._study.protocol.max_attempts:
                 return self._repetition(planned, attempt, attempts)
             log.warning("%s: attempt %d failed: %s", planned.repetition_id, attempts, attempt.reason)
 
+    def _require_lease(self) -> None:
+        if not self._testbed.lease.is_held():
+            raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")
+
     def _attempt(self, planned: PlannedRepetition) -> _Attempt:
-        healthy = self._wait_until_healthy()
+        healthy = self._guard.wait_until_healthy()
         before = self._settled_end_offset()
+        self._guard.allow(self._sizing.records * planned.record_size_bytes)
         started_at = datetime.now(UTC).isoformat()
         cpu_before = psutil.cpu_times()
         result, growth, reason = None, None, ""
         self._offsets_are_settled = False
         try:
-            result = self._testbed.load_tool.run(self._request(planned), self._stop_reason())
+            result = self._testbed.load_tool.run(self._request(planned), self._guard.watch())
             sent = result.output.whole_run.records_sent
             growth = self._testbed.cluster.wait_for_end_offset_growth(
                 self._testbed.topic, before, sent, _OFFSETS_DEADLINE_S
             )
-            self._check_throttling(result)
+            self._guard.check_throttling(result)
         except LoadToolError as error:
             reason = str(error)
         except ClusterError as error:
             reason = f"the cluster did not answer after the load: {error}"
-        reason = reason or self._disturbance(healthy)
+        reason = reason or self._guard.disturbance(healthy)
         outcome, reason = self._judge(planned.record_size_bytes, result, growth, reason)
         self._offsets_are_settled = outcome == "valid"
         self._bytes_to_delete += self._sizing.records * planned.record_size_bytes
@@ -131,8 +137,9 @@ class Measurer:
             return "failed", f"{sent} of {self._sizing.records} records were sent: {result.errors or 'no reason given'}"
         if not math.isclose(summary.throughput_mib_s, _mib_s(summary, record_size_bytes), rel_tol=1e-3, abs_tol=0.006):
             return "failed", "the tool's MB/sec do not agree with its records/sec: is the record size as asked for?"
-        if self._sizing.warmup_records and result.output.steady_state is None:
-            return "failed", "the tool printed no steady-state line"
+        steady = result.output.steady_state
+        if self._sizing.warmup_records and (steady is None or not steady.measured_something):
+            return "failed", "the tool printed no figures of a steady state"
         if growth < sent:
             return (
                 "records_lost",
@@ -142,39 +149,13 @@ class Measurer:
             return "records_duplicated", f"the topic holds {growth - sent} records more than were sent"
         return "valid", ""
 
-    def _wait_until_healthy(self) -> TopicHealth:
-        @retry(
-            retry=retry_if_exception_type(ClusterError),
-            stop=stop_after_delay(_HEALTH_DEADLINE_S),
-            wait=wait_fixed(1.0),
-            before_sleep=before_sleep_log(log, logging.WARNING),
-            reraise=True,
-        )
-        def healthy() -> TopicHealth:
-            health = self._testbed.cluster.topic_health(self._testbed.topic)
-            if not health.is_healthy:
-                raise ClusterError(f"the cluster is in trouble: {health.reason}")
-            return health
-
-        return healthy()
-
-    def _disturbance(self, before: TopicHealth) -> str:
-        """What happened to the cluster during a repetition that its configuration cannot have caused."""
-        try:
-            after = self._testbed.cluster.topic_health(self._testbed.topic)
-        except ClusterError as error:
-            return f"the cluster did not answer after the load: {error}"
-        if not after.is_healthy:
-            return f"the cluster got into trouble during the repetition: {after.reason}"
-        if _leaders(after) != _leaders(before):
-            return "a partition changed its leader during the repetition"
-        return ""
-
     def _settled_end_offset(self) -> int:
         """The end offset once it stands still: an attempt that broke off may still be arriving."""
         cluster, topic = self._testbed.cluster, self._testbed.topic
-        current = cluster.end_offset(topic)
+        current, deadline = cluster.end_offset(topic), time.monotonic() + _SETTLING_DEADLINE_S
         while not self._offsets_are_settled:
+            if time.monotonic() > deadline:
+                raise ClusterError(f"records keep arriving in {topic} without a load; who else writes to it?")
             # Waiting for one record more than there is: a deadline without growth is what "settled" means.
             growth = cluster.wait_for_end_offset_growth(topic, current, 1, deadline_s=1.0)
             self._offsets_are_settled = growth == 0
@@ -191,27 +172,6 @@ class Measurer:
             warmup_records=self._sizing.warmup_records,
             throughput_records_s=self._sizing.throughput_limit_records_s,
         )
-
-    def _stop_reason(self) -> Callable[[], str | None] | None:
-        """On a cluster that is not ours, its health is watched while the load runs."""
-        if self._study.cluster is None:
-            return None
-
-        def unhealthy() -> str | None:
-            health = self._testbed.cluster.topic_health(self._testbed.topic)
-            if health.is_healthy:
-                return None
-            raise SafetyStop(f"the load was stopped and the campaign with it: {health.reason}")
-
-        return unhealthy
-
-    def _check_throttling(self, result: LoadResult) -> None:
-        throttle_ms = result.output.produce_throttle_max_ms
-        if self._study.cluster is not None and throttle_ms:
-            raise SafetyStop(
-                f"a quota of the cluster throttled the load by up to {throttle_ms:.0f} ms, so the campaign stops; "
-                "lower the ceiling in MiB/s, or have the quota raised"
-            )
 
     def _delete_records(self) -> None:
         if self._bytes_to_delete:
@@ -257,6 +217,7 @@ class Measurer:
             throughput_records_s=printed and printed.throughput_records_s,
             # From records/s, which the tool prints to six decimals; its MB/sec have two, 5 % of a slow run.
             throughput_mib_s=printed and _mib_s(printed, planned.record_size_bytes),
+            printed_mib_s=printed and printed.throughput_mib_s,
             latency_avg_ms=printed and printed.latency_avg_ms,
             latency_max_ms=printed and printed.latency_max_ms,
             latency_p50_ms=printed and printed.latency_p50_ms,
@@ -276,8 +237,14 @@ def _mib_s(summary: PerfSummary, record_size_bytes: int) -> float:
     return summary.throughput_records_s * record_size_bytes / _MIB
 
 
-def _leaders(health: TopicHealth) -> list[int | None]:
-    return [partition.leader_id for partition in health.partitions]
+def sent_bytes(campaign: Campaign) -> int:
+    """What the campaign has sent so far to a cluster that is not ours; 0 for our own, where nobody asks."""
+    if campaign.study.cluster is None:
+        return 0
+    prefixes = [campaign.keys.measurements(size) for size in campaign.study.record_sizes_bytes]
+    prefixes += [campaign.keys.confirmation(size, "repetitions/") for size in campaign.study.record_sizes_bytes]
+    stored = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
+    return sum(each.attempts * each.records_requested * each.record_size_bytes for each in stored)
 
 
 def _key(prefix: str, planned: PlannedRepetition) -> str:

@@ -99,7 +99,7 @@ def typed_value(name: str, text: str) -> PropertyValue:
         ValueError: If the text is none of the property's choices, or no whole number where one is needed.
     """
     if name in CHOICES and text not in CHOICES[name] and (name, text) != ("acks", "-1"):
-        raise ValueError(f"must be one of {', '.join(CHOICES[name])}")
+        raise ValueError(f"{name}: {text!r} must be one of {', '.join(CHOICES[name])}")
     if isinstance(DEFAULTS[name], bool):
         return text == "true"
     if isinstance(DEFAULTS[name], str):
@@ -107,7 +107,7 @@ def typed_value(name: str, text: str) -> PropertyValue:
     try:
         return int(text)
     except ValueError:
-        raise ValueError("must be a whole number") from None
+        raise ValueError(f"{name}: {text!r} must be a whole number") from None
 
 
 def parse_properties(text: str) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import pandas as pd
 
@@ -12,7 +11,7 @@ from kafka_pareto.artifacts import CampaignKeys, Fingerprint, Phase, Plan, Repet
 from kafka_pareto.cards import Cards
 from kafka_pareto.decision import Decision
 from kafka_pareto.study import OBJECTIVES, Study
-from kafka_pareto.trials import summarise_trials
+from kafka_pareto.trials import throughput_per_cv
 
 
 @dataclass(frozen=True)
@@ -24,6 +23,8 @@ class Evidence:
         scores: `SCORE_COLUMNS`.
         fronts: `FRONT_COLUMNS` and factors: the estimated fronts.
         candidates: `CANDIDATE_COLUMNS` and factors: what was confirmed.
+        confirmed: `TRIAL_COLUMNS` and factors: the choice blocks' trials, every candidate and the baseline, all with
+            equally many repetitions.
         repetitions: The confirmation's repetitions, of both phases.
         cards: The decisions, adjusted over all record sizes.
     """
@@ -34,16 +35,11 @@ class Evidence:
     scores: pd.DataFrame
     fronts: Mapping[int, pd.DataFrame]
     candidates: Mapping[int, pd.DataFrame]
+    confirmed: pd.DataFrame
     repetitions: Mapping[int, list[Repetition]]
     cards: Cards
     fingerprints: Mapping[int, Fingerprint]
     plan: Plan
-
-    @cached_property
-    def confirmed(self) -> pd.DataFrame:
-        """The choice blocks as trials: every candidate and the baseline, all with equally many repetitions."""
-        chosen_from = [r for found in self.repetitions.values() for r in found if r.phase == "choice"]
-        return summarise_trials(chosen_from, self.study)
 
     def decision(self, record_size_bytes: int) -> Decision:
         """The decision of one record size."""
@@ -54,8 +50,14 @@ class Evidence:
         trials = self.confirmed
         usable = trials[(trials.record_size_bytes == record_size_bytes) & ~trials.is_baseline]
         usable = usable.set_index("configuration_id")
-        ratio = (usable.throughput_mib_s / usable.throughput_cv).where(usable.throughput_cv > 0).dropna()
+        ratio = throughput_per_cv(usable.throughput_mib_s, usable.throughput_cv).dropna()
         return None if ratio.empty else str(ratio.idxmax())
+
+    def newly_confirmed(self) -> pd.DataFrame:
+        """The confirmed trials that the design did not measure: unknown to this campaign's surrogates."""
+        place = ["record_size_bytes", "configuration_id"]
+        known = pd.MultiIndex.from_frame(self.trials[place])
+        return self.confirmed[~pd.MultiIndex.from_frame(self.confirmed[place]).isin(known)]
 
     def valid(self, record_size_bytes: int, phase: Phase, configuration_id: str) -> list[Repetition]:
         """One configuration's valid repetitions of one phase, by block."""
@@ -103,5 +105,5 @@ def estimates_table(evidence: Evidence) -> pd.DataFrame:
     names = ["record_size_bytes", "configuration_id", "chosen_as", "durability", *evidence.study.factors, *pairs]
     table = table[[*names, "repetitions_valid", "repetition_ids"]]
     table["chosen_as"] = table.chosen_as.map(" ".join)
-    table["repetition_ids"] = table.repetition_ids.map(lambda ids: " ".join(ids) if isinstance(ids, list) else "")
+    table["repetition_ids"] = table.repetition_ids.map(lambda ids: "" if isinstance(ids, float) else " ".join(ids))
     return table

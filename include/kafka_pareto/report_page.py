@@ -84,7 +84,7 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
         if undecided:
             return (
                 f"At {len(undecided)} of {len(decisions)} record sizes the evidence is not enough to decide: "
-                f"the study asks for {undecided[0].minimum_blocks} fresh blocks and has {undecided[0].blocks_used}; "
+                f"the study asks for {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}; "
                 "the picks shown there are tentative."
             )
         return "No pick stood the test of fresh measurements beside the settings in use."
@@ -104,17 +104,22 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
 
 def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
     weaker = [decision for decision in changed if decision.weaker_than_baseline]
+    unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
+    cost = f"steadiness is given up at {_sizes(unsteady)}" if unsteady else "nothing was shown to get worse"
     if weaker:
         sizes = _listed(f"{decision.record_size_bytes:,} B" for decision in weaker)
-        return f"Warning: at {sizes} the recommended settings promise less durability than those in use."
-    given_up = sum(bool(decision.given_up) for decision in changed)
+        return f"Warning: at {sizes} the recommended settings promise less durability than those in use; {cost}."
     if changed:
-        cost = f"steadiness is given up at {_sizes(given_up)}" if given_up else "nothing was shown to get worse"
         return f"The promise of durability is kept everywhere, and {cost}."
     lost = sum(decision.verdict == "keep_baseline_lost_records" for decision in decisions)
     return (
         f"At {_sizes(lost)} the pick lost or duplicated records." if lost else "Nothing changes, so nothing is at risk."
     )
+
+
+def _range(decisions: Sequence[Decision]) -> str:
+    low, high = (bound(decision.blocks_used for decision in decisions) for bound in (min, max))
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
@@ -133,7 +138,8 @@ def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
             }
             for gain in decision.gains
         ],
-        "price": cards.price_label(decision),
+        "price_label": cards.price_label(decision),
+        "price": cards.price_of(decision),
         "warnings": cards.warnings_of(decision),
         "notes": cards.notes_of(decision),
         "evidence": cards.evidence_of(decision, evidence.cards.campaign),
@@ -153,7 +159,7 @@ def _repetition_ids(evidence: Evidence, decision: Decision) -> list[dict[str, An
     confirmed = evidence.confirmed
     for row in _rows(confirmed[confirmed.record_size_bytes == decision.record_size_bytes]):
         name = "the settings in use" if row["is_baseline"] else row["configuration_id"]
-        groups.append({"of": f"Choice: {name}", "ids": row["repetition_ids"]})
+        groups.append({"of": f"Choice: {name}", "ids": list(row["repetition_ids"])})
     return groups
 
 
@@ -162,10 +168,17 @@ def _scores(evidence: Evidence) -> list[dict[str, Any]]:
         {
             **row,
             "label": LABELS[row["objective"]],
+            "verdict": _learned(row),
             "size": "all" if pd.isna(row["record_size_bytes"]) else f"{row['record_size_bytes']:,} B",
         }
         for row in _rows(r2_table(evidence))
     ]
+
+
+def _learned(score: Mapping[str, Any]) -> str:
+    if pd.isna(score["r2_held_out"]):
+        return "too few to judge"
+    return "learned" if score["learnable"] else "not learnable"
 
 
 def _estimates(evidence: Evidence) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ import pandas as pd
 from kafka_pareto.artifacts import CANDIDATE_COLUMNS, table_schema
 from kafka_pareto.producer_properties import Durability
 from kafka_pareto.study import MAXIMISED, OBJECTIVES, Study
+from kafka_pareto.trials import throughput_per_cv
 
 Losses = npt.NDArray[np.float64]
 
@@ -84,7 +85,7 @@ def _roles(front: pd.DataFrame, points: int) -> dict[int, list[str]]:
     ]
     knee = ("knee", int(np.argmin(np.linalg.norm(scaled, axis=1))))
     # Where there are fewer points than roles, the stablest points are what a recommendation needs least.
-    wanted = [*best[:2], knee, ("r1", _best_ratio_row(front)), *best[2:]]
+    wanted = [*best[:2], knee, ("r1", _best_row(_r1(front), maximised=True)), *best[2:]]
     rows: dict[int, list[str]] = {}
     for role, row in wanted:
         if row >= 0 and (row in rows or len(rows) < points):
@@ -103,16 +104,8 @@ def _best_row(estimates: pd.Series, maximised: bool) -> int:
     return int(np.nanargmax(values) if maximised else np.nanargmin(values))
 
 
-def _best_ratio_row(front: pd.DataFrame) -> int:
-    throughput = front["estimated_throughput_mib_s"].to_numpy(dtype=np.float64)
-    cv = front["estimated_throughput_cv"].to_numpy(dtype=np.float64)
-    # A surrogate may estimate a CV of zero or below: such a ratio says nothing.
-    usable = np.isfinite(throughput) & (cv > 0)
-    if not usable.any():
-        return -1
-    ratio = np.full(len(front), -np.inf)
-    ratio[usable] = throughput[usable] / cv[usable]
-    return int(np.argmax(ratio))
+def _r1(front: pd.DataFrame) -> pd.Series:
+    return throughput_per_cv(front["estimated_throughput_mib_s"], front["estimated_throughput_cv"])
 
 
 def _scaled(losses: Losses) -> Losses:

@@ -18,7 +18,7 @@ import urllib3
 from minio import Minio
 from minio.error import MinioException, S3Error
 
-from kafka_pareto.errors import ArtifactError, BadInputError, StoreError
+from kafka_pareto.errors import BadInputError, MissingArtifactError, StoreError
 from kafka_pareto.settings import Settings
 
 _REQUEST_TIMEOUT_S = 20.0
@@ -32,7 +32,7 @@ class Store(Protocol):
         """Writes the object whole, over whatever was there."""
 
     def get(self, key: str) -> bytes:
-        """Reads the object; ArtifactError when there is none."""
+        """Reads the object; MissingArtifactError when there is none."""
 
     def keys(self, prefix: str) -> list[str]:
         """All keys that begin with the prefix, in order."""
@@ -128,7 +128,7 @@ class S3Store:
         try:
             with self._errors(key):
                 return self._client.stat_object(self._bucket, key).etag
-        except ArtifactError:
+        except MissingArtifactError:
             return None
 
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
@@ -149,7 +149,7 @@ class S3Store:
             yield
         except S3Error as error:
             if error.code in ("NoSuchKey", "NoSuchObject"):
-                raise ArtifactError(f"{key}: is not in the store") from error
+                raise MissingArtifactError(f"{key}: is not in the store") from error
             raise StoreError(f"the store at {self._endpoint} refused {key}: {error.code}: {error.message}") from error
         except (urllib3.exceptions.HTTPError, MinioException, OSError) as error:
             reason = type(error).__name__
@@ -186,7 +186,7 @@ class FolderStore:
             try:
                 return self._path(key).read_bytes()
             except FileNotFoundError as error:
-                raise ArtifactError(f"{key}: is not in the store") from error
+                raise MissingArtifactError(f"{key}: is not in the store") from error
 
     def keys(self, prefix: str) -> list[str]:
         files = (path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if path.is_file())
@@ -199,7 +199,7 @@ class FolderStore:
     def tag(self, key: str) -> str | None:
         try:
             return hashlib.sha256(self.get(key)).hexdigest()
-        except ArtifactError:
+        except MissingArtifactError:
             return None
 
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:

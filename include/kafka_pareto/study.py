@@ -19,6 +19,7 @@ from kafka_pareto.factors import (
     Constraint,
     Factor,
     configuration_id,
+    narrowed,
     satisfies,
 )
 from kafka_pareto.producer_properties import (
@@ -197,9 +198,9 @@ class Study(Section):
         for name, factor in factors.items():
             if name not in DEFAULTS:
                 raise ValueError(f"{name} {unknown_property_rule(name)}")
-            numeric = not isinstance(DEFAULTS[name], (str, bool))
-            if numeric == isinstance(factor, CategoricalFactor):
-                raise ValueError(f"{name} must be of type {'integer' if numeric else 'categorical'}")
+            needed = "categorical" if isinstance(DEFAULTS[name], (str, bool)) else "integer"
+            if factor.type != needed:
+                raise ValueError(f"{name} must be of type {needed}")
             for level in factor.levels or []:
                 if name in CHOICES and level not in CHOICES[name]:
                     raise ValueError(f"{name}: level {level!r} must be one of {', '.join(CHOICES[name])}")
@@ -211,7 +212,7 @@ class Study(Section):
         for name in baseline:
             if name not in DEFAULTS:
                 raise ValueError(f"{name} {unknown_property_rule(name)}")
-        return baseline
+        return {name: typed_value(name, str(value).lower()) for name, value in baseline.items()}
 
     @field_validator("objectives")
     @classmethod
@@ -228,22 +229,12 @@ class Study(Section):
         return sizes
 
     @model_validator(mode="after")
-    def _constraints_name_factors(self) -> Self:
-        for constraint in self.parsed_constraints():
-            for name in constraint.names():
-                if name not in self.factors:
-                    near = difflib.get_close_matches(name, [*self.factors, RECORD_SIZE], n=1)
-                    hint = f"; did you mean {near[0]}?" if near else ""
-                    raise ValueError(f"constraints: {name} is neither a factor of this study nor {RECORD_SIZE}{hint}")
-        return self
-
-    @model_validator(mode="after")
-    def _space_is_feasible(self) -> Self:
-        bound = {name for constraint in self.parsed_constraints() for name in constraint.names()}
-        named = {name: self.factors[name].extremes() for name in self.factors if name in bound}
-        corners = [dict(zip(named, values, strict=True)) for values in product(*named.values())]
+    def _constraints_leave_something(self) -> Self:
+        constraints = self.parsed_constraints()
+        for constraint in constraints:
+            constraint.check(self.factors)
         for size in self.record_sizes_bytes:
-            if not any(satisfies(self.parsed_constraints(), corner, size) for corner in corners):
+            if not _is_feasible(self.factors, constraints, size):
                 rules = ", ".join(self.constraints)
                 raise ValueError(f"constraints: no configuration satisfies {rules} at {RECORD_SIZE} {size}")
         return self
@@ -382,8 +373,20 @@ def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]
             try:
                 found[name] = typed_value(name, value)
             except ValueError as error:
-                raise StudyError(study_file, [f"baseline: {path}: {name}: {value!r}: {error}"]) from error
+                raise StudyError(study_file, [f"baseline: {path}: {error}"]) from error
     return found
+
+
+def _is_feasible(factors: dict[str, Factor], constraints: list[Constraint], record_size_bytes: int) -> bool:
+    """Whether any configuration satisfies the constraints: of one factor exactly, between two at their extremes."""
+    try:
+        remaining = narrowed(factors, constraints, record_size_bytes)
+    except ValueError:
+        return False
+    between = [constraint for constraint in constraints if len(set(constraint.factors_in(factors))) == 2]
+    bound = sorted({name for constraint in between for name in constraint.factors_in(factors)})
+    corners = product(*(remaining[name].extremes() for name in bound))
+    return any(satisfies(between, dict(zip(bound, corner, strict=True)), record_size_bytes) for corner in corners)
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):

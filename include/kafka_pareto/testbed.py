@@ -14,13 +14,14 @@ import psutil
 from kafka_pareto.artifacts import CampaignKeys, Fingerprint
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import Cluster, ClusterDescription
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.lease import ClusterLease
 from kafka_pareto.load import LoadTool, ProducerPerformance
+from kafka_pareto.producer_properties import DEFAULTS, parse_properties
 from kafka_pareto.settings import Settings
 from kafka_pareto.study import Study
 
-# As long as the longest campaign that may stand in front of this one; Airflow's pool lets it wait there, not here.
+# Long enough for a killed holder's lease to lapse; whoever has to wait longer waits in Airflow's pool, not here.
 _LEASE_WAIT_S = 120.0
 _SEGMENT_BYTES = 64 << 20
 
@@ -52,6 +53,11 @@ def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
     path = settings.client_configs / study.cluster.client_config
     if not path.is_file():
         raise BadInputError(f"client_config: {study.cluster.client_config}: there is no such file in {path.parent}")
+    if tunable := sorted(set(parse_properties(path.read_text(encoding="utf-8"))) & set(DEFAULTS)):
+        raise BadInputError(
+            f"client_config: {study.cluster.client_config}: {', '.join(tunable)}: it holds addresses and credentials; "
+            "what tunes the producer belongs into the study's baseline"
+        )
     return study.cluster.bootstrap_servers, path
 
 
@@ -85,11 +91,30 @@ def open_testbed(campaign: Campaign, record_size_bytes: int, settings: Settings)
                     "file.delete.delay.ms": "1000",
                 },
             )
-            campaign.write_record(
-                campaign.keys.fingerprint(record_size_bytes), fingerprint_of(description, campaign.study, topic)
-            )
+            keep_fingerprint(campaign, record_size_bytes, fingerprint_of(description, campaign.study, topic))
             load_tool = ProducerPerformance(bootstrap_servers, client_config, settings)
             yield Testbed(cluster, load_tool, lease, topic)
+
+
+def keep_fingerprint(campaign: Campaign, record_size_bytes: int, found: Fingerprint) -> None:
+    """Writes the fingerprint when a record size is begun; later tries must find the same cluster.
+
+    Raises:
+        BadInputError: If the cluster is another one or runs another Kafka now.
+    """
+    key = campaign.keys.fingerprint(record_size_bytes)
+    try:
+        known = campaign.read_record(key, Fingerprint)
+    except MissingArtifactError:
+        campaign.write_record(key, found)
+        return
+    for name in ("cluster_id", "kafka_version"):
+        before, now = getattr(known, name), getattr(found, name)
+        if before != now:
+            raise BadInputError(
+                f"{key}: {name}: the campaign was begun on {before}, this is {now}; measurements of the two do "
+                "not mix, so start a new campaign"
+            )
 
 
 def fingerprint_of(description: ClusterDescription, study: Study, topic: str) -> Fingerprint:

@@ -194,7 +194,9 @@ def _log_surrogate(
     run_id = _new_part(client, parent, f"train {surrogate.objective}", content)
     if run_id is None:
         return
-    if (stale := _version_of(client, keys, surrogate.objective)) is not None:
+    stale = _version_of(client, keys, surrogate.objective)
+    # A champion stays until a better model is found: only `judge_champions` may replace it.
+    if stale is not None and str(stale.version) != _champion_number(client, name):
         client.delete_model_version(name, stale.version)
     trials_sha256 = hashlib.sha256(campaign.store.get(keys.trials())).hexdigest()
     with mlflow.start_run(run_id=run_id):

@@ -37,6 +37,15 @@ def coefficient_of_variation(values: np.ndarray) -> float:
     return float(np.std(values, ddof=1) / np.mean(values))
 
 
+def throughput_per_cv(throughput_mib_s: pd.Series, throughput_cv: pd.Series) -> pd.Series:
+    """The paper's R1: throughput over its coefficient of variation; NaN where the CV is missing, zero or below.
+
+    A zero CV is too few distinct values rather than perfect steadiness, and a surrogate may even estimate less.
+    """
+    ratio: pd.Series = (throughput_mib_s / throughput_cv).where(throughput_cv > 0)
+    return ratio
+
+
 def _trial(group: list[Repetition], study: Study) -> dict[str, Any]:
     first = group[0]
     valid = [repetition for repetition in group if repetition.outcome == "valid"]

@@ -19,11 +19,13 @@ from kafka_pareto.artifacts import (
     table_schema,
 )
 from kafka_pareto.blocks import Candidate, PlannedRepetition
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.expectations import ROW_ID, Examination, Finding, load_suites
 from kafka_pareto.factors import configuration_id
 from kafka_pareto.study import Study
 
-_MIB = 1 << 20
+_PRINTED_TOLERANCE = 1e-3
+_PAIRS = ("expect_column_pair_values_to_be_equal", "expect_column_pair_values_a_to_be_greater_than_b")
 _TYPES = {"integer": ["int"], "float": ["float", "int"], "categorical": ["str"]}
 _WHOLE_TABLE = ("schema", "completeness")
 _NAMED = 20
@@ -99,8 +101,11 @@ def completeness_table(planned: Sequence[str], repetitions: Sequence[Repetition]
 def derived_table(repetitions: Sequence[Repetition], planned: Sequence[str], study: Study) -> pd.DataFrame:
     """The repetitions and what follows from their columns, for expectations that compare two columns.
 
-    `elapsed_ms` is how long the tool says it took, up to its own 1 ms; for a steady-state window, which does not say
-    when it began, it is the life of the process. `latency_avg_least_ms` is what half the latencies alone contribute
+    `elapsed_at_throughput_ms` is how long the records of the window take at the throughput that the tool printed, up
+    to its own 1 ms; a steady-state window holds its share of the records, less one for rounding. `elapsed_ms` is the
+    same for a whole run; for a steady-state window, in which records of the warm-up still arrive, it is the life of
+    the process. `throughput_unit_error_mib_s` is how far the throughput is from the tool's own MB/sec, beyond a
+    thousandth of it. `latency_avg_least_ms` is what half the latencies alone contribute
     by being at or above the median; half a millisecond less, since the tool may take the median of a sample.
     """
     table = repetitions_frame(repetitions, study)
@@ -110,13 +115,71 @@ def derived_table(repetitions: Sequence[Repetition], planned: Sequence[str], stu
     table["configuration_id_by_values"] = [configuration_id(repetition.configuration) for repetition in repetitions]
     table["is_baseline_by_id"] = table["configuration_id"] == study.baseline_id()
     table["wall_ms"] = table["wall_s"] * 1000
-    told = (table["records_sent"] > 0) & (table["throughput_records_s"] > 0)
-    elapsed_ms = (table["records_sent"] / table["throughput_records_s"].where(told) * 1000).round() + 1
-    table["elapsed_ms"] = np.where(table["window"] == "whole_run", elapsed_ms, table["wall_ms"])
+    pace_records_s = table["throughput_records_s"].where(
+        (table["records_sent"] > 0) & (table["throughput_records_s"] > 0)
+    )
+    whole_run_ms = (table["records_sent"] / pace_records_s * 1000).round() + 1
+    steady_ms = (table["records_sent"] * _steady_share(study) - 1) / pace_records_s * 1000
+    is_whole_run = table["window"] == "whole_run"
+    table["elapsed_ms"] = np.where(is_whole_run, whole_run_ms, table["wall_ms"])
+    table["elapsed_at_throughput_ms"] = np.where(is_whole_run, whole_run_ms, steady_ms)
     table["latency_avg_least_ms"] = table["latency_p50_ms"] / 2 - 0.5
-    by_records = table["throughput_records_s"] * table["record_size_bytes"] / _MIB
-    table["throughput_unit_error_mib_s"] = (table["throughput_mib_s"] - by_records).abs()
+    printed_mib_s = table["printed_mib_s"]
+    difference_mib_s = (table["throughput_mib_s"] - printed_mib_s).abs()
+    table["throughput_unit_error_mib_s"] = difference_mib_s - _PRINTED_TOLERANCE * printed_mib_s
     return table
+
+
+def with_nonsense_failed(repetitions: Sequence[Repetition], study: Study) -> list[Repetition]:
+    """The repetitions, those that break a critical rule of the suite `valid_repetitions` as failed, with the reason.
+
+    The confirmation's answer to nonsense: the same rules as the gate's, without Great Expectations and its import.
+    """
+    valid = [repetition for repetition in repetitions if repetition.outcome == "valid"]
+    if not valid:
+        return list(repetitions)
+    table, parameters = derived_table(valid, [], study), suite_parameters(study)
+    reasons: dict[str, list[str]] = {}
+    for expectation in load_suites()["valid_repetitions"]:
+        if expectation.severity == "critical":
+            for asked in expectation.configurations(parameters):
+                broken = broken_rows(asked["type"], asked["kwargs"], table)
+                for identity in table[ROW_ID][broken]:
+                    reasons.setdefault(identity, []).append(asked["notes"])
+    return [
+        r.model_copy(update={"outcome": "failed", "reason": "; ".join(reasons[r.repetition_id])})
+        if r.outcome == "valid" and r.repetition_id in reasons
+        else r
+        for r in repetitions
+    ]
+
+
+def broken_rows(expectation_type: str, kwargs: dict[str, Any], table: pd.DataFrame) -> pd.Series:
+    """Which rows break an expectation, as Great Expectations would say; for the types of `valid_repetitions` alone.
+
+    A missing value breaks only the expectation that asks for its presence.
+
+    Raises:
+        BadInputError: If the type is another.
+    """
+    broken: pd.Series
+    if expectation_type == "expect_column_values_to_not_be_null":
+        broken = table[kwargs["column"]].isna()
+    elif expectation_type == "expect_column_values_to_be_between":
+        values, low, high = table[kwargs["column"]], kwargs.get("min_value", -np.inf), kwargs.get("max_value", np.inf)
+        broken = (values <= low if kwargs.get("strict_min") else values < low) | (values > high)
+    elif expectation_type in _PAIRS:
+        first, second = table[kwargs["column_A"]], table[kwargs["column_B"]]
+        different = first != second if expectation_type.endswith("equal") else first < second
+        broken = different & first.notna() & second.notna()
+    else:
+        raise BadInputError(f"{expectation_type}: cannot be asked of a confirmation; see validation.broken_rows")
+    return broken
+
+
+def _steady_share(study: Study) -> float:
+    protocol = study.protocol
+    return protocol.seconds / (protocol.seconds + protocol.warmup_seconds) if protocol.seconds else float("nan")
 
 
 def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], study: Study) -> pd.DataFrame:
@@ -129,11 +192,13 @@ def _verdict(
     repetitions: Sequence[Repetition], planned: Sequence[str], study: Study, findings: list[Finding]
 ) -> Verdict:
     rejected = _rejected(findings)
-    accepted = [repetition for repetition in repetitions if repetition.repetition_id not in rejected]
-    failed = [repetition for repetition in accepted if repetition.outcome == "failed"]
+    kept = [repetition for repetition in repetitions if repetition.repetition_id not in rejected]
+    judged = not any(finding.is_critical for finding in findings if finding.suite == "schema")
+    accepted = kept if judged else []
+    failed = [repetition for repetition in kept if repetition.outcome == "failed"]
     missing = [row for finding in findings if finding.suite == "completeness" for row in finding.rows]
     lost = {**rejected, **{r.repetition_id: f"failed: {r.reason}" for r in failed}}
-    lost_rows = len(repetitions) - len(accepted) + len(failed)
+    lost_rows = len(repetitions) - len(kept) + len(failed)
     fraction = lost_rows / len(repetitions) if repetitions else 0.0
     tolerated = study.validation.tolerated_rejected_fraction
     problems = _table_problems(findings)
@@ -149,7 +214,7 @@ def _verdict(
         repetitions_planned=len(planned),
         repetitions_stored=len(repetitions),
         repetitions_accepted=len(accepted),
-        repetitions_rejected=len(repetitions) - len(accepted),
+        repetitions_rejected=len(repetitions) - len(kept),
         repetitions_failed=len(failed),
         repetitions_lost_records=sum(r.outcome in ("records_lost", "records_duplicated") for r in accepted),
         repetitions_missing=len(missing),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from airflow.sdk import Param
 
+from kafka_pareto.errors import BadInputError
 from kafka_pareto_airflow.step_operator import project_root
 
 DEFAULT_STUDY = "quick"
@@ -30,10 +31,17 @@ DESIGN_ARGUMENTS = [
 
 
 def study_names() -> list[str]:
-    """The studies of the folder that the design step reads, as of now."""
+    """The studies of the folder that the design step reads, as of now.
+
+    Raises:
+        BadInputError: If there is none.
+    """
     shipped = project_root(os.environ) / "include" / "studies"
     folder = Path(os.environ.get("KAFKA_PARETO_STUDIES") or shipped)
-    return sorted(path.stem for path in folder.glob("*.yaml"))
+    names = sorted(path.stem for path in folder.glob("*.yaml"))
+    if not names:
+        raise BadInputError(f"{folder}: holds no study: put a <name>.yaml there, or mend KAFKA_PARETO_STUDIES")
+    return names
 
 
 def tune_parameters() -> dict[str, Param]:
@@ -58,10 +66,9 @@ def tune_parameters() -> dict[str, Param]:
             None,
             type=["null", "array"],
             items={"type": "integer", "minimum": 1, "maximum": 1_000_000},
-            minItems=1,
             uniqueItems=True,
             title="Record sizes in bytes",
-            description="A list like [1024, 8192], instead of the study's.",
+            description="A list like [1024, 8192], instead of the study's; empty: the study's.",
         ),
         "seed": Param(
             None,

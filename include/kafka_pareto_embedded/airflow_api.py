@@ -32,17 +32,22 @@ def migrate_database(stack: Stack) -> None:
     if not migrated.exists():
         _remove_half_made(database)
     log = stack.logs / "airflow-db-migrate.log"
-    with log.open("wb") as output:
-        done = subprocess.run(
-            [sys.executable, "-m", "airflow", "db", "migrate"],
-            env=airflow_environment(stack),
-            cwd=database.parent,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            timeout=_MIGRATION_TIMEOUT_S,
-            check=False,
-        )
+    try:
+        with log.open("wb") as output:
+            done = subprocess.run(
+                [sys.executable, "-m", "airflow", "db", "migrate"],
+                env=airflow_environment(stack),
+                cwd=database.parent,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=_MIGRATION_TIMEOUT_S,
+                check=False,
+            )
+    except subprocess.TimeoutExpired as error:
+        raise StackError(
+            f"Airflow did not prepare its database {database} within {_MIGRATION_TIMEOUT_S} s; see {log}"
+        ) from error
     if done.returncode != 0:
         raise StackError(f"Airflow could not prepare its database {database}; see {log}")
     migrated.write_text(version, encoding="utf-8")

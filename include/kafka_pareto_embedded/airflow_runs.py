@@ -16,7 +16,7 @@ from kafka_pareto_embedded.errors import StackError
 
 _REQUEST_TIMEOUT_S = 20.0
 _RETRY_FOR_S = 60.0
-_PAGE = 1000
+_PAGE = 100  # Airflow's own most for one answer
 
 
 class _PassingTroubleError(Exception):
@@ -63,6 +63,11 @@ class AirflowRuns:
             raise BadInputError(_one_line(answer.json().get("detail", answer.text)))
         self._checked(answer)
 
+    def read_dag_again(self) -> None:
+        """Asks Airflow to read the DAG's file now: what it offers changes with the folder of studies."""
+        token = self._get(self._runs.removesuffix("/dagRuns"))["file_token"]
+        self._request("PUT", f"/api/v2/parseDagFile/{token}")
+
     def active(self) -> list[tuple[str, dict[str, Any]]]:
         """Id and parameters of the runs that are queued or running, oldest first."""
         query = f"{self._runs}?state=queued&state=running&order_by=run_after"
@@ -74,7 +79,13 @@ class AirflowRuns:
 
     def tasks(self, run_id: str) -> list[TaskRun]:
         """All tasks of the run; a task that is not mapped yet has one entry, with index -1."""
-        found = self._get(f"{self._path(run_id)}/taskInstances?limit={_PAGE}")["task_instances"]
+        found: list[dict[str, Any]] = []
+        total = 1
+        while len(found) < total:
+            query = f"limit={_PAGE}&offset={len(found)}&order_by=id"
+            page = self._get(f"{self._path(run_id)}/taskInstances?{query}")
+            found += page["task_instances"]
+            total = page["total_entries"] if page["task_instances"] else 0
         return [
             TaskRun(
                 step=task["task_id"],

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from threading import Event
 
+import psutil
 from rich.console import Console
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
+from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto_embedded.airflow_runs import AirflowRuns, TaskRun
 from kafka_pareto_embedded.display import open_display
 from kafka_pareto_embedded.progress import CampaignProgress, Progress, Row
@@ -34,11 +37,13 @@ def follow(runs: AirflowRuns, run_id: str, campaign: CampaignProgress, console: 
             never.wait(_POLL_S)
 
 
-def stop(runs: AirflowRuns, run_id: str) -> bool:
-    """Stops the run and waits for its tasks, so that no load is left on the cluster.
+def stop(runs: AirflowRuns, run_id: str, keys: CampaignKeys) -> bool:
+    """Stops the run and waits for its tasks and their processes, so that no load is left on the cluster.
+
+    Airflow calls a task failed at once, but ends its process only at that one's next heartbeat.
 
     Returns:
-        Whether all tasks have ended.
+        Whether all have ended.
     """
     runs.stop(run_id)
     ask = retry(
@@ -46,8 +51,22 @@ def stop(runs: AirflowRuns, run_id: str) -> bool:
         wait=wait_fixed(_POLL_S),
         stop=stop_after_delay(_STOP_WITHIN_S),
         retry_error_callback=lambda _: False,
-    )(lambda: not any(task.state in _AT_WORK for task in runs.tasks(run_id)))
+    )(lambda: not _is_loading(keys) and not any(task.state in _AT_WORK for task in runs.tasks(run_id)))
     return bool(ask())
+
+
+def _is_loading(keys: CampaignKeys) -> bool:
+    """Whether a process on this machine is one of the campaign's steps, or its load on a topic of the campaign."""
+    step = {f"--study={keys.study}", f"--campaign={keys.campaign}"}
+    topics = f"kafka-pareto.{keys.study}.{keys.campaign}."
+    for process in psutil.process_iter():
+        try:
+            argv = process.cmdline()
+        except psutil.Error:
+            continue
+        if process.pid != os.getpid() and (step <= set(argv) or any(word.startswith(topics) for word in argv)):
+            return True
+    return False
 
 
 def failed_rows(progress: Progress) -> list[Row]:

@@ -61,6 +61,6 @@ def _experiment_address(stack: Stack, keys: CampaignKeys) -> str:
             timeout=_TIMEOUT_S,
             trust_env=False,
         ).raise_for_status()
-        return f"{stack.mlflow_url}/#/experiments/{answer.json()['experiment']['experiment_id']}"
+        return f"{stack.mlflow_url}/#/experiments/{answer.json()['experiment']['experiment_id']}/runs"
     except (httpx.HTTPError, ValueError, KeyError):
         return stack.mlflow_url

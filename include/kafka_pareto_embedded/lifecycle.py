@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kafka_pareto.errors import BadInputError
@@ -30,7 +30,8 @@ from kafka_pareto_embedded.supervision import ProcessState, Supervisor
 
 Say = Callable[[str], None]
 
-_FOLDERS = ("airflow", "client-configs", "home", "kafka", "logs", "minio", "mlflow", "reports", "tmp")
+_LOCK = ".lock"
+_FOLDERS = ("airflow", "brokers", "client-configs", "home", "logs", "minio", "mlflow", "reports", "tmp")
 
 
 def up(say: Say) -> Stack:
@@ -46,7 +47,7 @@ def up(say: Say) -> Stack:
         KafkaParetoError: If a part does not come up.
     """
     state = state_folder(os.environ)
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _claim(state)
     with _alone(state):
         supervisor = Supervisor(state)
         if supervisor.is_up():
@@ -99,6 +100,24 @@ def clean(say: Say) -> None:
     say(f"Removed {state}.")
 
 
+def _claim(state: Path) -> None:
+    """Makes the state folder, for its owner alone; one with somebody's files in it is refused, as `clean` removes it.
+
+    Raises:
+        BadInputError: If the folder cannot be had.
+    """
+    try:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        names = {path.name for path in state.iterdir()}
+        if state != TOOLS and "ports.json" not in names and names - {_LOCK}:
+            raise BadInputError(
+                f"KAFKA_PARETO_STATE={state}: holds files that are no stack's; choose an empty or a new folder"
+            )
+        state.chmod(0o700)
+    except OSError as error:
+        raise BadInputError(f"KAFKA_PARETO_STATE={state}: cannot be used: {error.strerror}") from error
+
+
 def _start(stack: Stack, supervisor: Supervisor, say: Say) -> None:
     try:
         with ThreadPoolExecutor(1) as background:
@@ -115,22 +134,28 @@ def _start(stack: Stack, supervisor: Supervisor, say: Say) -> None:
     except BaseException:
         if supervisor.is_up():
             say("Stopping what was started …")
-        supervisor.shut_down()
+        try:
+            supervisor.shut_down()
+        except StackError as error:
+            say(str(error))  # said here, so that it does not hide why the start failed
         raise
 
 
 def _mend(stack: Stack, supervisor: Supervisor, say: Say) -> None:
     missing = [process for process in supervisor.processes() if process.state in ("STOPPED", "EXITED", "FATAL")]
+    started: list[ProcessState] = []
     try:
         if missing:
             say(f"Starting {', '.join(process.name for process in missing)} …")
         migrate_database(stack)
         for process in missing:
+            started.append(process)
             supervisor.start(process)
         _wait_until_ready(stack, supervisor)
     except BaseException:
-        for process in missing:
-            supervisor.stop(process)
+        for process in started:
+            with suppress(StackError):  # it may have ended by itself; why the start failed is what counts
+                supervisor.stop(process)
         raise
 
 
@@ -153,6 +178,7 @@ def _new_stack(state: Path, say: Say) -> Stack:
     if problems:
         raise BadInputError("\n".join(problems))
     stack = Stack(state, read_ports(os.environ))
+    stack.record_ports()  # first: by this file the folder is known as a stack's
     for name in _FOLDERS:
         (state / name).mkdir(exist_ok=True, mode=0o700)
     if not stack.secrets_file.exists():
@@ -160,7 +186,6 @@ def _new_stack(state: Path, say: Say) -> Stack:
         secret = stack.credentials
         say(f"Airflow's login, shown this once: {secret.airflow_admin_user} / {secret.airflow_admin_password}")
         say(f"It is kept, with the stack's other passwords and keys, in {stack.secrets_file} (mode 600).")
-    stack.record_ports()
     return stack
 
 
@@ -186,7 +211,7 @@ def _refuse_other_ports(stack: Stack) -> None:
 
 @contextmanager
 def _alone(state: Path) -> Iterator[None]:
-    with (state / ".lock").open("w") as lock:
+    with (state / _LOCK).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

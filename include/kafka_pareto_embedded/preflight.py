@@ -18,7 +18,7 @@ from typing import Mapping, Optional  # noqa: UP035 - an old Python must get as 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 MIN_PYTHON = (3, 11)
 MIN_JAVA = 17
-MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO asks for
+MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO asks for (GOTOOLCHAIN=auto)
 SETUP_GIB = 8
 RUNNING_GIB = 4
 # Sockets lie in the state folder, and a socket's path has no more than 107 bytes.
@@ -61,7 +61,7 @@ def setup_problems(tools: Path, environment: Mapping[str, str]) -> list[str]:
     return [problem for problem in found if problem]
 
 
-def start_problems(state: Path, environment: Mapping[str, str]) -> list[str]:
+def start_problems(state: Path, environment: Mapping[str, str], with_taken_ports: bool = True) -> list[str]:
     """One clear line for each thing that stands in the way of a start of the stack."""
     # Imported here: on too old a Python only its own message must come out.
     from kafka_pareto_embedded.ports import read_ports, taken_ports  # noqa: PLC0415
@@ -75,7 +75,7 @@ def start_problems(state: Path, environment: Mapping[str, str]) -> list[str]:
         ports = read_ports(environment)
     except ValueError as error:
         return [str(error)]
-    return taken_ports(ports)
+    return taken_ports(ports) if with_taken_ports else []
 
 
 def _python_problem() -> str:
@@ -156,7 +156,9 @@ def main() -> int:
     problems = setup_problems(PROJECT / ".state", os.environ)
     state = state_folder(os.environ)
     if starting and not _python_problem() and not is_supervised(state):
-        problems += start_problems(state, os.environ)
+        # What a killed process manager left may hold the ports still: `up` ends it first, and looks again then.
+        has_been_up = (state / "ports.json").exists()
+        problems += start_problems(state, os.environ, with_taken_ports=not has_been_up)
     for problem in problems:
         print("error: " + problem, file=sys.stderr)
     return 1 if problems else 0

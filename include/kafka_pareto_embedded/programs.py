@@ -76,6 +76,8 @@ def airflow_environment(stack: Stack) -> dict[str, str]:
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+        # `run` has the DAG read again for a study that was just added; what was read counts at once.
+        "AIRFLOW__CORE__MIN_SERIALIZED_DAG_UPDATE_INTERVAL": "1",
         "AIRFLOW__CORE__PARALLELISM": "4",
         "AIRFLOW__CORE__FERNET_KEY": secret.airflow_fernet_key,
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{secret.airflow_admin_user}:admin",
@@ -113,11 +115,13 @@ def _minio(stack: Stack) -> Program:
 
 
 def _brokers(stack: Stack) -> list[Program]:
-    folder = stack.state / "kafka"
+    folder = stack.state / "brokers"
     ports = list(zip(stack.ports.kafka, stack.ports.controllers, strict=True))
     prepared = prepare_brokers(folder, stack.kafka_jars, stack.java, ports)
+    # Its home is what a program of this stack is known by (`Supervisor.end_leftovers`).
+    home = {"HOME": base_environment(stack)["HOME"]}
     return [
-        Program(broker.name, "servers", broker.argv, broker.directory, broker.environment, broker.port)
+        Program(broker.name, "servers", broker.argv, broker.directory, {**broker.environment, **home}, broker.port)
         for broker in prepared
     ]
 

@@ -14,6 +14,17 @@ STEPS = ("design", "measure", "validate", "train", "optimize", "confirm", "repor
 
 # A pace from fewer repetitions says nothing.
 _PACE_REPETITIONS = 3
+# To count is to list the store, on the machine that is measured.
+_COUNT_EVERY_S = 5.0
+
+
+@dataclass(frozen=True)
+class _Count:
+    """The repetitions of a task, the state that it had when they were counted, and when that was."""
+
+    repetitions: int
+    state: str
+    at_s: float
 
 
 @dataclass(frozen=True)
@@ -45,15 +56,14 @@ class Progress:
 
 
 class CampaignProgress:
-    """Follows one campaign in the store. What a finished task has counted is not counted again."""
+    """Follows one campaign in the store. A task is counted when its state changes, and now and then while it runs."""
 
     def __init__(self, store: Store, keys: CampaignKeys) -> None:
         self._store = store
         self._keys = keys
         self._record_sizes: list[int] = []
         self._planned: int | None = None
-        self._final_counts: dict[str, int] = {}
-        self._last_counts: dict[str, int] = {}
+        self._counts: dict[str, _Count] = {}
         self._found_counts: dict[str, int] = {}
         self._loading_since_s = 0.0
 
@@ -61,7 +71,7 @@ class CampaignProgress:
         """The progress now, `elapsed_s` after the follower began."""
         if self._planned is None:
             self._read_plan()
-        rows = tuple(self._row(task) for task in sorted(tasks, key=_in_order))
+        rows = tuple(self._row(task, elapsed_s) for task in sorted(tasks, key=_in_order))
         repetitions = sum(row.repetitions or 0 for row in rows)
         return Progress(
             run_state=run_state,
@@ -80,30 +90,30 @@ class CampaignProgress:
         except (ArtifactError, StoreError):
             return
 
-    def _row(self, task: TaskRun) -> Row:
+    def _row(self, task: TaskRun, elapsed_s: float) -> Row:
         mapped = 0 <= task.map_index < len(self._record_sizes)
         size = self._record_sizes[task.map_index] if mapped else None
-        return Row(task.step, size, task.state, self._count(task, size), task.seconds, task)
+        return Row(task.step, size, task.state, self._count(task, size, elapsed_s), task.seconds, task)
 
-    def _count(self, task: TaskRun, record_size_bytes: int | None) -> int | None:
+    def _count(self, task: TaskRun, record_size_bytes: int | None, elapsed_s: float) -> int | None:
         if record_size_bytes is None or task.step not in ("measure", "confirm"):
             return None
         if task.step == "measure":
             prefix = self._keys.measurements(record_size_bytes)
         else:
             prefix = self._keys.confirmation(record_size_bytes, "repetitions/")
-        if prefix in self._final_counts:
-            return self._final_counts[prefix]
+        last = self._counts.get(prefix)
+        is_due = task.state == "running" and last is not None and elapsed_s - last.at_s >= _COUNT_EVERY_S
+        if last is not None and last.state == task.state and not is_due:
+            return last.repetitions
         try:
             count = sum(key.endswith(".json") for key in self._store.keys(prefix))
         except StoreError:
             # The steps wait for the store themselves; their failure is worth a message, a count is not.
-            return self._last_counts.get(prefix)
-        self._last_counts[prefix] = count
+            return None if last is None else last.repetitions
+        self._counts[prefix] = _Count(count, task.state, elapsed_s)
         # What lay there from an earlier run of the campaign is no part of this run's pace.
         self._found_counts.setdefault(prefix, count)
-        if task.state == "success":
-            self._final_counts[prefix] = count
         return count
 
     def _time_left_s(self, repetitions: int, elapsed_s: float) -> float | None:

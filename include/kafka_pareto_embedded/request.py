@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from kafka_pareto.artifacts import CampaignKeys
-from kafka_pareto.errors import ArtifactError, BadInputError
+from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.settings import Settings
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study, parse_study
 from kafka_pareto_embedded.credentials import write_private
 
+_NAMED_CAMPAIGNS = 5
 _CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
 
 
@@ -72,16 +73,34 @@ def timestamp() -> str:
     return datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
 
 
-def _find_campaign(store: Store, settings: Settings, study: str, campaign: str) -> tuple[str, Study | None]:
-    """The study of a campaign, as it was frozen: the named study's campaign, or else another study's."""
+def _find_campaign(store: Store, settings: Settings, study: str, campaign: str) -> tuple[str, Study]:
+    """The study of a campaign, as it was frozen: the named study's campaign, or else another study's.
+
+    Raises:
+        BadInputError: If no study has this campaign.
+    """
     others = sorted(path.stem for path in settings.studies.glob("*.yaml"))
-    for name in dict.fromkeys([study, *others]):
+    studies = list(dict.fromkeys([study, *others]))
+    for name in studies:
         key = CampaignKeys(name, campaign).frozen_study()
         try:
             return name, parse_study(store.get(key).decode(), key)
-        except ArtifactError:
+        except MissingArtifactError:
             continue
-    return study, None
+    raise BadInputError(
+        f"CAMPAIGN: {campaign!r}: there is no such campaign of {', '.join(studies)}; {_newest(store, studies)}; "
+        "without CAMPAIGN a new one begins"
+    )
+
+
+def _newest(store: Store, studies: list[str]) -> str:
+    """The campaigns that there are, in words; a campaign's id begins with the time of its start, unless chosen."""
+    keys = [key.split("/") for study in studies for key in store.keys(f"{study}/")]
+    found = [(parts[1], parts[0]) for parts in keys if len(parts) == 3 and parts[2] == "study.yaml"]
+    if not found:
+        return "there are none yet"
+    newest = sorted(found, reverse=True)[:_NAMED_CAMPAIGNS]
+    return f"the newest are {', '.join(f'{campaign} ({study})' for campaign, study in newest)}"
 
 
 def _parameters_of(frozen: Study) -> dict[str, Any]:

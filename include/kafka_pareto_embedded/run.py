@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from kafka_pareto.artifacts import CampaignKeys
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.settings import load_settings
 from kafka_pareto.store import Store, open_store
 from kafka_pareto_embedded.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.errors import StackError
@@ -18,6 +21,8 @@ from kafka_pareto_embedded.request import RunRequest, dag_parameters, timestamp
 from kafka_pareto_embedded.stack import DAG_ID, Stack
 
 _INTERRUPTED = 130
+_STUDY_POLL_S = 2.0
+_STUDY_SEEN_WITHIN_S = 45.0  # by itself, Airflow reads the DAG's file every 30 s
 
 
 def run(
@@ -71,21 +76,25 @@ def run_campaign(stack: Stack, runs: AirflowRuns, store: Store, parameters: dict
     keys = CampaignKeys(parameters["study"], parameters["campaign"])
     at_work = _run_of(runs, keys)
     run_id = at_work or f"{keys.campaign}__{timestamp()}"
+    is_new = not _is_designed(store, keys)
     try:
         if at_work is None:
-            runs.trigger(run_id, parameters)
+            trigger(runs, run_id, parameters)
         _say(f"Campaign {keys.campaign} of study {keys.study}: {runs.address(run_id)}")
         progress = follow(runs, run_id, CampaignProgress(store, keys), Console())
     except (KeyboardInterrupt, SystemExit) as interruption:
         _say("\nStopping the campaign …")
-        ended = stop(runs, run_id)
+        ended = stop(runs, run_id, keys)
         _say("It has stopped." if ended else f"A task has not ended yet; see {runs.address(run_id)}")
-        _say(f"Nothing measured is lost; to go on: {_go_on(keys)}")
+        if _is_designed(store, keys):
+            _say(f"Nothing measured is lost; to go on: {_go_on(keys)}")
+        else:
+            _say("Nothing had been measured yet; to begin again, run the same command.")
         if isinstance(interruption, SystemExit):
             raise
         return _INTERRUPTED
     if progress.run_state == "failed":
-        _say_failure(runs, run_id, progress, keys)
+        _say_failure(runs, run_id, progress, keys, is_new)
         return 1
     _say(f"\n{hand_over(stack, store, keys, runs.address(run_id))}")
     return 0
@@ -99,7 +108,40 @@ def _run_of(runs: AirflowRuns, keys: CampaignKeys) -> str | None:
     return None
 
 
-def _say_failure(runs: AirflowRuns, run_id: str, progress: Progress, keys: CampaignKeys) -> None:
+def trigger(runs: AirflowRuns, run_id: str, parameters: dict[str, Any]) -> None:
+    """Starts the run. A study so new that Airflow has not seen its file yet is waited for.
+
+    Raises:
+        BadInputError: If Airflow refuses a parameter.
+    """
+    try:
+        runs.trigger(run_id, parameters)
+    except BadInputError as refusal:
+        if not _is_unseen_study(refusal, parameters["study"]):
+            raise
+        _say(f"Waiting for Airflow to see the study {parameters['study']} …")
+        runs.read_dag_again()
+        retrying = Retrying(
+            retry=retry_if_exception(lambda error: _is_unseen_study(error, parameters["study"])),
+            wait=wait_fixed(_STUDY_POLL_S),
+            stop=stop_after_delay(_STUDY_SEEN_WITHIN_S),
+            reraise=True,
+        )
+        retrying(runs.trigger, run_id, parameters)
+
+
+def _is_unseen_study(error: BaseException, study: str) -> bool:
+    """Whether Airflow refuses a study that is in the folder of studies all the same."""
+    refused = isinstance(error, BadInputError) and f"'{study}' is not one of" in str(error)
+    return refused and (load_settings().studies / f"{study}.yaml").exists()
+
+
+def _is_designed(store: Store, keys: CampaignKeys) -> bool:
+    """Whether the campaign's design is in the store; nothing is sent to a cluster before."""
+    return store.tag(keys.frozen_study()) is not None
+
+
+def _say_failure(runs: AirflowRuns, run_id: str, progress: Progress, keys: CampaignKeys, is_new: bool) -> None:
     failed = failed_rows(progress)
     messages = [_what_failed(runs, run_id, row) for row in failed]
     for row, message in zip(failed, messages, strict=True):
@@ -107,10 +149,11 @@ def _say_failure(runs: AirflowRuns, run_id: str, progress: Progress, keys: Campa
         _say(_indented(message))
     steps = {row.step for row in failed}
     _say("")
+    sent = "Nothing has been sent" if is_new else "Nothing more has been sent"
     if "design" in steps and any("consent" in message for message in messages):
-        _say("Nothing has been sent to your cluster. To go ahead as planned, run the same command with CONSENT=yes.")
+        _say(f"{sent} to your cluster. To go ahead as planned, run the same command with CONSENT=yes.")
     elif "design" in steps:
-        _say("Nothing has been sent to the cluster. Mend the cause, then run the same command again.")
+        _say(f"{sent} to the cluster. Mend the cause, then run the same command again.")
     elif "validate" in steps:
         _say("The validation would answer the same again. Mend the cause, then start a new campaign with `make run`.")
     else:

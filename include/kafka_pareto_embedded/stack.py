@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from kafka_pareto.settings import Settings
-from kafka_pareto_embedded.credentials import Credentials, read_credentials
+from kafka_pareto_embedded.credentials import Credentials, read_credentials, write_private
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.ports import LOOPBACK, Ports
 from kafka_pareto_embedded.preflight import find_java, state_folder
@@ -52,7 +52,7 @@ class Stack:
 
     def record_ports(self) -> None:
         """Writes the chosen ports where `load` finds them."""
-        (self.state / "ports.json").write_text(json.dumps(self.ports._asdict()) + "\n", encoding="utf-8")
+        write_private(self.state / "ports.json", json.dumps(self.ports._asdict()) + "\n")
 
     @cached_property
     def credentials(self) -> Credentials:

@@ -72,17 +72,20 @@ class Supervisor:
         """
         configuration = self._state / "supervisord.conf"
         write_private(configuration, render_configuration(self._state, programs))
-        done = subprocess.run(
-            [sys.executable, "-m", "supervisor.supervisord", "-c", str(configuration)],
-            env=environment,
-            cwd=self._state,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_START_TIMEOUT_S,
-            check=False,
-        )
         log = self._state / "logs" / "supervisord.log"
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "supervisor.supervisord", "-c", str(configuration)],
+                env=environment,
+                cwd=self._state,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_START_TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise StackError(f"the process manager did not start within {_START_TIMEOUT_S:.0f} s; see {log}") from error
         if done.returncode != 0:
             said = (done.stderr or done.stdout).strip().splitlines()
             raise StackError(f"the process manager did not start: {said[-1] if said else 'without a word'}; see {log}")

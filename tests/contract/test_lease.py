@@ -23,7 +23,7 @@ from kafka_pareto.store import FolderStore, Store
 ROOT = Path(__file__).parent.parent.parent
 CLUSTER = "cluster-1"
 KEY = f"leases/{CLUSTER}.json"
-TERM_S = 2.0
+TERM_S = 4.0
 HOLD = f"""
 import sys
 from kafka_pareto.lease import ClusterLease

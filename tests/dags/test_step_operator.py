@@ -7,6 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -58,6 +61,32 @@ def ends(pid: int) -> bool:
         retry_error_callback=lambda _: False,
     )(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     return bool(ask())
+
+
+def written(path: Path) -> str:
+    """The file's text, as soon as there is some."""
+    ask = retry(retry=retry_if_result(lambda text: not text), wait=wait_fixed(0.05), stop=stop_after_delay(50))(
+        lambda: path.read_text() if path.exists() else ""
+    )
+    return str(ask())
+
+
+@contextmanager
+def timeout_once_written(path: Path) -> Iterator[None]:
+    """Lets the execution timeout strike as soon as the step has written the file, however slow the machine is."""
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def strike() -> None:
+        written(path)
+        signal.pthread_kill(main, signal.SIGALRM)
+
+    striking = threading.Thread(target=strike)
+    striking.start()
+    try:
+        yield
+    finally:
+        striking.join()
 
 
 def test_the_last_line_is_the_manifest_and_its_record_sizes_are_what_is_mapped_over(root: Path) -> None:
@@ -121,8 +150,8 @@ signal.signal(signal.SIGTERM, end)
 open("pid", "w").write(str(os.getpid()))
 time.sleep(60)
 """
-    with pytest.raises(AirflowTaskTimeout):
-        execute(root, code, execution_timeout=timedelta(seconds=1.5))
+    with pytest.raises(AirflowTaskTimeout), timeout_once_written(root / "pid"):
+        execute(root, code, execution_timeout=timedelta(seconds=60))
     assert (root / "cleaned").exists()
     assert ends(int((root / "pid").read_text()))
 
@@ -135,8 +164,8 @@ child = subprocess.Popen(["sleep", "60"])
 open("pids", "w").write(f"{os.getpid()} {child.pid}")
 time.sleep(60)
 """
-    with pytest.raises(AirflowTaskTimeout):
-        execute(root, code, execution_timeout=timedelta(seconds=1.5))
+    with pytest.raises(AirflowTaskTimeout), timeout_once_written(root / "pids"):
+        execute(root, code, execution_timeout=timedelta(seconds=60))
     assert all(ends(int(pid)) for pid in (root / "pids").read_text().split())
 
 
@@ -155,10 +184,7 @@ _run_execute_callable({}, operator.execute, operator)
     environment = {**os.environ, "PYTHONPATH": str(PROJECT / "include")}
     with subprocess.Popen([sys.executable, "-c", task], env=environment, stderr=subprocess.DEVNULL) as process:
         try:
-            written = retry(
-                retry=retry_if_result(lambda text: not text), wait=wait_fixed(0.05), stop=stop_after_delay(60)
-            )(lambda: (root / "pid").read_text() if (root / "pid").exists() else "")
-            pid = int(written())
+            pid = int(written(root / "pid"))
             assert psutil.pid_exists(pid)
         finally:
             process.send_signal(signal.SIGKILL)

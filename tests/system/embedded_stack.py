@@ -28,6 +28,7 @@ class EmbeddedStack:
         chosen = {"airflow": airflow, "mlflow": mlflow, "minio": minio}
         self.state = state
         self.output = ""
+        self._begun: list[subprocess.Popen[str]] = []
         self.environment = {
             **{name: os.environ[name] for name in _KEPT if name in os.environ},
             "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}",
@@ -50,7 +51,7 @@ class EmbeddedStack:
 
     def begin(self, *arguments: str) -> subprocess.Popen[str]:
         """Starts `python -m kafka_pareto_embedded …` and returns at once."""
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "kafka_pareto_embedded", *arguments],
             cwd=ROOT,
             env=self.environment,
@@ -59,6 +60,8 @@ class EmbeddedStack:
             stderr=subprocess.STDOUT,
             text=True,
         )
+        self._begun.append(process)
+        return process
 
     def command(self, *arguments: str, timeout_s: float = 300) -> tuple[int, str]:
         """Runs a command to its end; its exit code and all that it said."""
@@ -69,6 +72,14 @@ class EmbeddedStack:
             process.kill()
             raise
         return process.returncode, said
+
+    def end(self) -> None:
+        """Leaves nothing: neither a command that was begun nor a program, not even of a killed process manager."""
+        for process in self._begun:
+            process.kill()
+            process.wait()
+        self.supervisor.shut_down()
+        self.supervisor.end_leftovers()
 
     def pids(self) -> dict[str, int]:
         """The pid of every program that runs."""
@@ -87,4 +98,4 @@ def embedded_stack(state: Path) -> Iterator[EmbeddedStack]:
     try:
         yield stack
     finally:
-        stack.supervisor.shut_down()
+        stack.end()

@@ -83,6 +83,7 @@ def _confirm(
         study, size, chosen, candidates, choice_repetitions=choice, gain_repetitions=gain, rng=np.random.default_rng(1)
     )
     campaign.write_table(keys.confirmation(size, "candidates.parquet"), candidates, CANDIDATE_COLUMNS)
+    campaign.write_table(keys.confirmation(size, "trials.parquet"), summarise_trials(choice, study), TRIAL_COLUMNS)
     campaign.write_record(keys.confirmation(size, "decision.json"), decision)
     for repetition in [*choice, *gain]:
         campaign.write_record(keys.confirmation(size, f"repetitions/{repetition.repetition_id}.json"), repetition)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -12,9 +13,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kafka_pareto.artifacts import Manifest, decode_record
+from kafka_pareto.artifacts import SCORE_COLUMNS, Manifest, decode_record
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cards import Cards
+from kafka_pareto.errors import TrackingError
 from kafka_pareto.producer_properties import parse_properties
 from kafka_pareto.steps import report
 from kafka_pareto.study import Study
@@ -194,6 +196,52 @@ def test_figures_are_pictures_and_the_same_evidence_draws_the_same_ones(campaign
     assert [campaign.store.get(name) for name in names] == before
 
 
+def test_only_repetitions_of_the_planned_blocks_are_shown(tmp_path: Path):
+    campaign = write_confirmed_campaign(tmp_path, small_study())
+    prefix = campaign.keys.confirmation(1024, "repetitions/")
+    extra = next(r for r in campaign.read_repetitions(prefix) if r.phase == "choice")
+    identity = extra.repetition_id.replace(f"-b{extra.block:03d}-", "-b099-")
+    stray = extra.model_copy(update={"repetition_id": identity, "block": 99, "throughput_mib_s": 1e6})
+    planned = report._read(campaign).repetitions[1024]
+    campaign.write_record(f"{prefix}{identity}.json", stray)
+    assert report._read(campaign).repetitions[1024] == planned
+
+
+def test_champions_are_judged_only_by_points_that_the_design_did_not_measure(campaign: Campaign):
+    evidence = report._read(campaign)
+    assert evidence.newly_confirmed().empty  # the recording confirms what it measured
+    unknown = evidence.confirmed.configuration_id.iloc[1]
+    of_size = evidence.confirmed.record_size_bytes.iloc[1]
+    of_unknown = (evidence.trials.configuration_id == unknown) & (evidence.trials.record_size_bytes == of_size)
+    fewer = dataclasses.replace(evidence, trials=evidence.trials[~of_unknown])
+    assert fewer.newly_confirmed().configuration_id.tolist() == [unknown]
+
+
+def test_an_outage_of_mlflow_does_not_hide_the_cards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def refuse(*_: object) -> None:
+        raise TrackingError("MLflow cannot be reached")
+
+    monkeypatch.setattr(report.tracking, "log_report", refuse)
+    campaign = write_confirmed_campaign(tmp_path, small_study())
+    with caplog.at_level("INFO"), pytest.raises(TrackingError):
+        report.run(campaign)
+    assert read(campaign, "cards.txt") in caplog.text
+
+
+def test_an_objective_with_too_few_rows_held_out_is_not_called_not_learnable(tmp_path: Path):
+    campaign = write_confirmed_campaign(tmp_path, small_study())
+    key = campaign.keys.surrogates("scores.parquet")
+    scores = campaign.read_table(key, SCORE_COLUMNS, factors=False)
+    scores = scores.assign(r2_held_out=float("nan"), learnable=False).astype({"record_size_bytes": "Int64"})
+    campaign.write_table(key, scores, SCORE_COLUMNS, factors=False)
+    report.run(campaign)
+    page = read(campaign, "report.html")
+    assert page.count("too few to judge</td>") == len(scores)
+    assert "not learnable</td>" not in page
+
+
 def test_weaker_fronts_are_shown_apart_and_not_recommended(tmp_path: Path):
     campaign = write_confirmed_campaign(tmp_path, small_study(durability=None))
     report.run(campaign)
@@ -205,7 +253,9 @@ def test_weaker_fronts_are_shown_apart_and_not_recommended(tmp_path: Path):
 def test_two_blocks_report_not_enough_evidence_and_keep_the_baseline(tmp_path: Path):
     study = small_study()
     protocol = study.protocol.model_copy(update={"minimum_valid_repetitions": 2, "repetitions": 2})
-    campaign = write_confirmed_campaign(tmp_path, study.model_copy(update={"protocol": protocol}), blocks=2)
+    confirmation = study.confirmation.model_copy(update={"choice_blocks": 2, "gain_blocks": 2})
+    short = study.model_copy(update={"protocol": protocol, "confirmation": confirmation})
+    campaign = write_confirmed_campaign(tmp_path, short, blocks=2)
     manifest = report.run(campaign)
     assert manifest.counts["recommended"] == 0
     verdicts = {card["verdict"] for card in json.loads(read(campaign, "cards.json"))["cards"]}

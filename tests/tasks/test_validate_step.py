@@ -30,7 +30,7 @@ from kafka_pareto.factors import configuration_id
 from kafka_pareto.steps import validate
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import Study, Validation, dump_study
-from kafka_pareto.validation import suite_parameters
+from kafka_pareto.validation import suite_parameters, with_nonsense_failed
 from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.servers  # no server, but Great Expectations takes too long to import for the fast group
@@ -109,7 +109,7 @@ def unplanned(rows: Rows) -> Rows:
 
 def at_rate(records_s: float, mib_s: float) -> Corruption:
     """A throughput so low that the run must have taken minutes, and did."""
-    return set_to(throughput_records_s=records_s, throughput_mib_s=mib_s, wall_s=100_000.0)
+    return set_to(throughput_records_s=records_s, throughput_mib_s=mib_s, printed_mib_s=mib_s, wall_s=100_000.0)
 
 
 CASES: dict[tuple[str, str | None], Corruption] = {
@@ -154,7 +154,9 @@ CASES: dict[tuple[str, str | None], Corruption] = {
     ("avg_fits_p50", None): changed(lambda row: {"latency_avg_ms": row.latency_p50_ms / 2 - 0.6}),
     ("max_within_elapsed", None): changed(lambda row: {"latency_max_ms": row.wall_s * 1000}),
     ("elapsed_within_wall", None): changed(
-        lambda row: {"throughput_records_s": row.throughput_records_s / 9, "throughput_mib_s": row.throughput_mib_s / 9}
+        lambda row: {
+            name: getattr(row, name) / 9 for name in ("throughput_records_s", "throughput_mib_s", "printed_mib_s")
+        }
     ),
     ("throughput_units", None): changed(lambda row: {"throughput_mib_s": row.throughput_mib_s * 1.048576}),
     ("p95_resolved", None): set_to(latency_p50_ms=0.0, latency_p95_ms=0.0),
@@ -163,8 +165,8 @@ CASES: dict[tuple[str, str | None], Corruption] = {
     **{
         ("measured", column): set_to(**{column: None})
         for column in (
-            "records_sent", "end_offset_growth", "throughput_records_s", "throughput_mib_s", "latency_avg_ms",
-            "latency_max_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms", "latency_p999_ms",
+            "records_sent", "end_offset_growth", "throughput_records_s", "throughput_mib_s", "printed_mib_s",
+            "latency_avg_ms", "latency_max_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms", "latency_p999_ms",
         )
     },
 }  # fmt: skip
@@ -196,12 +198,24 @@ def test_each_expectation_is_failed_by_its_corrupted_row_and_by_no_other(
 
     failed = [(e.suite, e.name, e.column) for e in summary_of(campaign).expectations if not e.success]
     assert failed == [(suite, name, column)]
+    if suite == "schema":
+        assert summary_of(campaign).repetitions_accepted == 0
     rejected = rejected_of(campaign)
     if suite in ("repetitions", "valid_repetitions") and severity == "critical":
         assert set(rejected.repetition_id) == {rows[0].repetition_id}
         assert all((column or "") in reason for reason in rejected.rejected_because)
     else:
         assert rejected.empty
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "severity"), [asked for suite, *asked in every_expectation() if suite == "valid_repetitions"]
+)
+def test_the_confirmation_without_great_expectations_finds_the_same_rows(
+    name: str, column: str | None, severity: str
+) -> None:
+    judged = with_nonsense_failed(CASES[name, column](recorded()), small_study(0.25))
+    assert [row.outcome == "failed" for row in judged] == [severity == "critical", *[False] * (len(judged) - 1)]
 
 
 def test_no_corruption_is_left_over_from_an_expectation_that_is_gone() -> None:
@@ -246,7 +260,8 @@ def test_lost_records_are_an_outcome_that_is_kept_and_costs_no_tolerance(tmp_pat
 
 FAILED = {
     "outcome": "failed", "reason": "the load tool ended with exit code 1", "records_sent": None,
-    "end_offset_growth": None, "throughput_records_s": None, "throughput_mib_s": None, "latency_avg_ms": None,
+    "end_offset_growth": None, "throughput_records_s": None, "throughput_mib_s": None,
+    "printed_mib_s": None, "latency_avg_ms": None,
     "latency_max_ms": None, "latency_p50_ms": None, "latency_p95_ms": None, "latency_p99_ms": None,
     "latency_p999_ms": None, "wall_s": 0.0, "client_cpu_s": 0.0, "produce_throttle_max_ms": None,
 }  # fmt: skip

@@ -71,6 +71,16 @@ def test_a_weaker_durability_is_warned_of_loudly(study: Study):
     assert "durability: acks_0 instead of acks_all_idempotent" in weaker
 
 
+def test_failed_repetitions_and_another_criterion_than_the_studys_are_said(study: Study):
+    decision = recorded_decision(study, "all")
+    assert "failed in" not in text_of(decision)
+    failing = {"repetitions_failed": 3, "baseline_repetitions_failed": 1, "chosen_by": "balanced_gain"}
+    text = " ".join(text_of(decision.model_copy(update=failing)).split())
+    assert "the pick failed in 3 repetition(s)" in text
+    assert "the settings in use failed in 1 repetition(s)" in text
+    assert "the choice went by the balanced gain (throughput and p95 latency), not by R1" in text
+
+
 def test_the_exemption_of_the_baseline_is_said(study: Study):
     assert "constraint batch.size >= record.size" in " ".join(text_of(recorded_decision(study, "all")).split())
     assert "constraint" not in text_of(recorded_decision(study, "all", 1024))
@@ -81,6 +91,8 @@ def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings(study: Stu
     text = text_of(decision)
     assert "KEEP YOUR SETTINGS: not enough evidence" in text
     assert "tentative only" in text
+    assert "unknown: not enough evidence" in text
+    assert "nothing was shown to be worse" not in text
     assert parse_properties(properties_text(decision, "quick", "c", "2026-11-21"))["batch.size"] == "16384"
 
 
@@ -117,7 +129,7 @@ def test_without_a_pick_the_card_shows_only_the_settings_in_use(study: Study):
         study,
         1024,
         study.baseline_id(),
-        pd.DataFrame({"configuration_id": []}),
+        pd.DataFrame(columns=["configuration_id", "durability_accepted", "feasible"]),
         choice_repetitions=[],
         gain_repetitions=[],
         rng=np.random.default_rng(1),
@@ -125,4 +137,5 @@ def test_without_a_pick_the_card_shows_only_the_settings_in_use(study: Study):
     text = text_of(decision)
     assert "in use (keep)" in text
     assert "Measured" not in text
+    assert "Would cost" not in text
     assert decision.recommended_configuration_id == configuration_id(study.baseline_configuration())

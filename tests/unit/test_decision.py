@@ -121,6 +121,41 @@ def test_without_cvs_r1_falls_back_to_the_balanced_gain():
         *repetitions(OTHER, [90], [31], "choice"),
     ]
     assert choose(study, candidates(FAST, OTHER), choice) == configuration_id(FAST)
+    decision = decided(study, [], choice)
+    assert (decision.chosen_by, decision.choice_asked_by) == ("balanced_gain", "r1")
+
+
+def test_a_configuration_that_is_valid_in_less_than_four_fifths_of_the_blocks_is_not_chosen():
+    study = study_of()
+    study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"minimum_valid_repetitions": 2})})
+
+    def choice_with(valid: int) -> list[Repetition]:
+        fast = repetitions(FAST, around(50), around(30), "choice")
+        failed = [r.model_copy(update={"outcome": "failed"}) for r in fast[valid:]]
+        return [*baseline(phase="choice"), *fast[:valid], *failed]
+
+    assert choose(study, candidates(FAST), choice_with(8)) == configuration_id(FAST)
+    assert choose(study, candidates(FAST), choice_with(7)) == study.baseline_id()
+
+
+def test_a_configuration_is_scored_on_the_blocks_it_shares_with_the_baseline():
+    study = study_of()
+    study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"minimum_valid_repetitions": 2})})
+    hard = np.array([200.0] * 2 + [50.0] * 8)  # two blocks in which everything was slow, and in which FAST failed
+    beside = repetitions(study.baseline_configuration(), hard, 1000 / hard, "choice")
+    fast = repetitions(FAST, hard * 1.1, 900 / hard, "choice")
+    fast = [*(r.model_copy(update={"outcome": "failed"}) for r in fast[:2]), *fast[2:]]
+    assert choose(study, candidates(FAST), [*beside, *fast]) == study.baseline_id()
+
+
+def test_a_pick_that_failed_more_often_than_the_baseline_is_not_recommended():
+    gain = [*baseline(blocks=12), *repetitions(FAST, around(50, blocks=12), around(30, blocks=12))]
+    gain[-1] = gain[-1].model_copy(update={"outcome": "failed"})
+    decision = decided(study_of(), gain)
+    assert decision.verdict == "keep_baseline_failed_more"
+    assert (decision.repetitions_failed, decision.baseline_repetitions_failed) == (1, 0)
+    gain[0] = gain[0].model_copy(update={"outcome": "failed"})
+    assert decided(study_of(), gain).verdict == "recommended"
 
 
 def test_a_configuration_that_lost_a_single_record_set_is_never_chosen():

@@ -12,7 +12,7 @@ from kafka_pareto.design import design_table, latin_hypercube
 from kafka_pareto.errors import StudyError
 from kafka_pareto.factors import configuration_id, satisfies
 from kafka_pareto.study import Study, load_study, parse_study
-from tests.recorded import STUDIES, paper_study
+from tests.recorded import FIXTURES, STUDIES, paper_study
 
 pytestmark = pytest.mark.fast
 
@@ -75,6 +75,19 @@ def test_a_constraint_between_two_factors_holds_and_keeps_the_marginals_of_range
     assert len({configuration_id(configuration) for configuration in drawn}) == 40
     above_the_middle = sum(configuration["buffer.memory"] > 11863283 for configuration in drawn)
     assert 18 <= above_the_middle <= 22
+
+
+def test_categorical_constraints_and_cut_ranges_hold_in_the_design():
+    for name in ("categorical_constraints", "range_cut_from_both_sides"):
+        study = load_study(FIXTURES / "studies" / "good" / f"{name}.yaml")
+        table = design_table(study)
+        drawn = table[~table.is_baseline]
+        assert drawn.feasible.all()
+        if name == "categorical_constraints":
+            assert set(drawn.acks) == {"1", "all"}
+            assert "gzip" not in set(drawn["compression.type"])
+        else:
+            assert drawn["batch.size"].between(65636, 131072).all()
 
 
 def test_the_same_seed_gives_the_same_design_whatever_other_record_sizes_there_are():

@@ -7,7 +7,9 @@ import re
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -35,6 +37,13 @@ def _stack(state: Path, *arguments: str, **environment: str) -> subprocess.Compl
     )
 
 
+@pytest.fixture
+def state() -> Iterator[Path]:
+    """A state folder that is not there yet; its path is short, as pytest's own may be too long for a socket."""
+    with TemporaryDirectory(prefix="kp-") as folder:
+        yield Path(folder) / "state"
+
+
 def test_make_without_a_target_explains_every_target() -> None:
     said = subprocess.run(
         ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
@@ -60,6 +69,21 @@ def test_make_hands_the_options_of_run_over_without_a_shell_reading_them(tmp_pat
     assert not (tmp_path / "injected").exists()
 
 
+def test_an_installation_that_was_cut_short_stands_in_the_way_of_no_command(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    (checkout / ".state" / "venv" / "bin").mkdir(parents=True)
+    (checkout / "Makefile").write_text((ROOT / "Makefile").read_text())
+    (checkout / ".state" / "venv" / "bin" / "python").symlink_to("/bin/false")
+    environment = {"PATH": os.environ["PATH"]}
+    for target, said in (("down", ""), ("status", "The stack is down: nothing is set up yet.\n"), ("clean", "")):
+        argv = ["make", "--no-print-directory", target]
+        done = subprocess.run(
+            argv, cwd=checkout, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+    assert not (checkout / ".state").exists()
+
+
 def test_a_stack_that_never_was_is_down(tmp_path: Path) -> None:
     assert _stack(tmp_path / "none", "status").stdout == "The stack is down.\n"
 
@@ -78,22 +102,40 @@ def test_clean_leaves_a_folder_alone_that_holds_no_stack(tmp_path: Path) -> None
     assert precious.exists()
 
 
-def test_up_refuses_a_taken_port_in_one_line_before_anything_starts(tmp_path: Path) -> None:
+def test_up_refuses_a_taken_port_in_one_line_before_anything_starts(state: Path) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         port = str(listener.getsockname()[1])
-        done = _stack(tmp_path / "state", "up", **{VARIABLES["mlflow"]: port})
+        done = _stack(state, "up", **{VARIABLES["mlflow"]: port})
     assert done.returncode == 65
     assert f"error: port {port} (mlflow) is taken" in done.stderr
     assert "Traceback" not in done.stderr
-    assert not (tmp_path / "state" / "secrets.env").exists()
+    assert not (state / "secrets.env").exists()
 
 
-def test_up_refuses_a_variable_that_is_no_port(tmp_path: Path) -> None:
-    done = _stack(tmp_path / "state", "up", **{VARIABLES["airflow"]: "eighty"})
+def test_up_refuses_a_variable_that_is_no_port(state: Path) -> None:
+    done = _stack(state, "up", **{VARIABLES["airflow"]: "eighty"})
     assert (done.returncode, done.stdout) == (65, "")
     assert done.stderr == f"error: {VARIABLES['airflow']}=eighty: must be a port from 1024 to 65535\n"
+
+
+def test_up_leaves_a_folder_alone_that_holds_somebodys_files(state: Path) -> None:
+    state.mkdir()
+    (state / "thesis.tex").write_text("…")
+    done = _stack(state, "up")
+    assert done.returncode == 65
+    assert done.stderr == (
+        f"error: KAFKA_PARETO_STATE={state}: holds files that are no stack's; choose an empty or a new folder\n"
+    )
+    assert [path.name for path in state.iterdir()] == ["thesis.tex"]
+
+
+def test_up_makes_the_state_folder_its_owners_alone_and_may_be_tried_again(state: Path) -> None:
+    state.mkdir(mode=0o755)
+    for _ in range(2):
+        assert "must be a port" in _stack(state, "up", **{VARIABLES["airflow"]: "eighty"}).stderr
+    assert state.stat().st_mode & 0o777 == 0o700
 
 
 def test_run_refuses_an_unknown_study_before_anything_starts(tmp_path: Path) -> None:
@@ -104,10 +146,10 @@ def test_run_refuses_an_unknown_study_before_anything_starts(tmp_path: Path) -> 
     assert not (tmp_path / "state").exists()
 
 
-def test_run_takes_an_option_that_make_hands_over_empty_as_not_given(tmp_path: Path) -> None:
+def test_run_takes_an_option_that_make_hands_over_empty_as_not_given(state: Path) -> None:
     names = ("STUDY", "CAMPAIGN", "SEED", "REPETITIONS", "KAFKA", "KAFKA_CONFIG", "CEILING_GIB", "CONSENT")
     empty = {f"KAFKA_PARETO_RUN_{name}": "" for name in names}
-    done = _stack(tmp_path / "state", "run", **empty, **{VARIABLES["airflow"]: "eighty"})
+    done = _stack(state, "run", **empty, **{VARIABLES["airflow"]: "eighty"})
     # It has got as far as the start of the stack, so the options were read.
     assert (done.returncode, done.stdout) == (65, "")
     assert done.stderr == f"error: {VARIABLES['airflow']}=eighty: must be a port from 1024 to 65535\n"

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from supervisor.options import ServerOptions
 
+from kafka_pareto_embedded import lifecycle
 from kafka_pareto_embedded.credentials import Credentials, read_credentials, write_credentials
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.ports import Ports
-from kafka_pareto_embedded.programs import Program
+from kafka_pareto_embedded.programs import Program, prepare_programs
 from kafka_pareto_embedded.stack import Stack
-from kafka_pareto_embedded.supervision import render_configuration
+from kafka_pareto_embedded.supervision import ProcessState, Supervisor, render_configuration
 
 pytestmark = pytest.mark.fast
 
@@ -44,6 +45,55 @@ def test_a_missing_line_in_the_file_of_secrets_is_named(tmp_path: Path) -> None:
     file.write_text("".join(line for line in file.read_text().splitlines(True) if "JWT" not in line))
     with pytest.raises(StackError, match=r"secrets\.env: AIRFLOW_JWT_SECRET is missing"):
         read_credentials(file)
+
+
+def test_every_program_is_known_by_the_stacks_home_and_the_brokers_keep_their_data_apart(tmp_path: Path) -> None:
+    for folder in ("airflow", "brokers"):
+        (tmp_path / folder).mkdir()
+    stack = Stack(tmp_path, Ports())
+    write_credentials(stack.secrets_file, Credentials())
+    programs = prepare_programs(stack)
+    assert {program.environment["HOME"] for program in programs} == {str(tmp_path / "home")}
+    brokers = {program.directory for program in programs if program.name.startswith("kafka-")}
+    assert brokers == {tmp_path / "brokers" / f"kafka-{number}" for number in (1, 2, 3)}
+
+
+def test_a_process_manager_that_does_not_come_up_in_time_is_one_message_with_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kafka_pareto_embedded.supervision._START_TIMEOUT_S", 0.001)
+    with pytest.raises(StackError, match=r"the process manager did not start within .*supervisord\.log"):
+        Supervisor(tmp_path).launch([], {})
+
+
+class HalfBroken(Supervisor):
+    """A process manager with two programs that are down, the second of which cannot be started or stopped."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def processes(self) -> list[ProcessState]:
+        return [ProcessState(name, "all", "EXITED", None, None, Path("log")) for name in ("one", "two", "three")]
+
+    def start(self, process: ProcessState) -> None:
+        self.calls.append(f"start {process.name}")
+        if process.name == "two":
+            raise StackError("two: no such file")
+
+    def stop(self, process: ProcessState) -> None:
+        self.calls.append(f"stop {process.name}")
+        if process.name == "two":
+            raise StackError("two: NOT_RUNNING")
+
+
+def test_a_mend_that_fails_says_why_and_stops_only_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifecycle, "migrate_database", lambda _: None)
+    supervisor = HalfBroken()
+    with pytest.raises(StackError, match="two: no such file"):
+        lifecycle._mend(Stack(tmp_path, Ports()), supervisor, lambda _: None)
+    assert supervisor.calls == ["start one", "start two", "stop one", "stop two"]
 
 
 def _read_as_the_process_manager(folder: Path, programs: list[Program]) -> list[Any]:

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, Repetition
+from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, Fingerprint, Repetition
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.design import design_table
-from kafka_pareto.errors import LoadToolError, SafetyStop
-from kafka_pareto.load import LoadRequest
+from kafka_pareto.errors import BadInputError, LeaseHeldError, LoadToolError, SafetyStop
+from kafka_pareto.load import LoadRequest, LoadResult
 from kafka_pareto.steps import measure
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import Study, load_study, parse_study
-from kafka_pareto.testbed import Testbed
+from kafka_pareto.testbed import Testbed, keep_fingerprint
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
 from tests.recorded import STUDIES
 
 pytestmark = pytest.mark.fast
 
 SIZE = 8192
-PLANNED = 9 * 2
+PLANNED = 7 * 2
 
 
 def started(folder: Path, study: Study | None = None) -> Campaign:
@@ -145,15 +146,20 @@ def test_steady_repetitions_are_sized_by_the_baselines_pace_and_read_the_steady_
         requests = fakes(testbed)[1].requests
 
     pilot, first = requests[0], requests[1]
-    assert pilot.warmup_records == 0
+    assert pilot.warmup_records == pilot.records // 4
     assert first.warmup_records == pytest.approx(first.records / 3, abs=1)
     assert {r.window for r in repetitions(campaign)} == {"steady_state"}
     assert {request.records for request in requests[1:]} == {first.records}
 
 
-def foreign(folder: Path) -> Campaign:
+def foreign(folder: Path, ceiling_gib: float = 9.0) -> Campaign:
     content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
-    content["cluster"] = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 4.0, "ceiling_gib": 9.0, "consent": True}
+    content["cluster"] = {
+        "bootstrap_servers": "b:9092",
+        "ceiling_mib_s": 4.0,
+        "ceiling_gib": ceiling_gib,
+        "consent": True,
+    }
     return started(folder, parse_study(yaml.safe_dump(content), "foreign quick"))
 
 
@@ -179,6 +185,63 @@ def test_on_a_foreign_cluster_a_shrinking_isr_stops_the_campaign_at_once(tmp_pat
             measure.run(campaign, SIZE, testbed)
 
     assert len(repetitions(campaign)) == 4
+
+
+def test_on_a_foreign_cluster_trouble_seen_after_the_load_stops_the_campaign_too(tmp_path: Path):
+    campaign = foreign(tmp_path)
+    with fake_testbed(campaign, SIZE) as testbed:
+        cluster, tool = fakes(testbed)
+        run = tool.run
+
+        def run_then_lose_a_replica(request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
+            result = run(request, watch)
+            cluster.in_sync = 2
+            return result
+
+        tool.run = run_then_lose_a_replica
+        with pytest.raises(SafetyStop, match="after a load the cluster was in trouble"):
+            measure.run(campaign, SIZE, testbed)
+        assert len(tool.requests) == 1
+
+
+def test_a_campaign_on_a_foreign_cluster_stops_at_its_ceiling_repeated_attempts_included(tmp_path: Path):
+    campaign = foreign(tmp_path, ceiling_gib=5 * 1000 * SIZE / (1 << 30))
+    with fake_testbed(campaign, SIZE) as testbed:
+        _, tool = fakes(testbed)
+
+        def fail_the_second(_: LoadRequest) -> None:
+            if len(tool.requests) == 2:
+                raise LoadToolError("the machine hiccuped")
+
+        tool.before_run = fail_the_second
+        with pytest.raises(SafetyStop, match="has sent as much as it may"):
+            measure.run(campaign, SIZE, testbed)
+        assert len(tool.requests) == 5
+    assert len(repetitions(campaign)) == 4
+
+
+def test_a_lease_lost_during_a_load_gives_no_repetition(tmp_path: Path):
+    campaign = started(tmp_path)
+    with fake_testbed(campaign, SIZE) as testbed:
+        _, tool = fakes(testbed)
+
+        def lose_the_lease(_: LoadRequest) -> None:
+            testbed.lease.__exit__(None, None, None)
+
+        tool.before_run = lose_the_lease
+        with pytest.raises(LeaseHeldError):
+            measure.run(campaign, SIZE, testbed)
+    assert repetitions(campaign) == []
+
+
+def test_a_campaign_does_not_go_on_on_another_cluster(tmp_path: Path):
+    campaign = started(tmp_path)
+    with fake_testbed(campaign, SIZE) as testbed:
+        measure.run(campaign, SIZE, testbed)
+        known = campaign.read_record(campaign.keys.fingerprint(SIZE), Fingerprint)
+
+    with pytest.raises(BadInputError, match="cluster_id: the campaign was begun on fake, this is another"):
+        keep_fingerprint(campaign, SIZE, known.model_copy(update={"cluster_id": "another"}))
 
 
 def test_records_are_deleted_as_blocks_end(tmp_path: Path):

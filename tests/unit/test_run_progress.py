@@ -68,6 +68,30 @@ def test_the_time_left_follows_from_this_runs_pace_alone(store: FolderStore) -> 
     assert campaign.at("running", tasks, 108.0).time_left_s == pytest.approx((PLANNED - 12) * 8.0 / 4)
 
 
+class CountedStore(FolderStore):
+    """Remembers how often it was asked for keys."""
+
+    listings = 0
+
+    def keys(self, prefix: str) -> list[str]:
+        self.listings += 1
+        return super().keys(prefix)
+
+
+def test_the_store_is_listed_every_five_seconds_for_running_tasks_and_when_a_task_changes(
+    store: FolderStore, tmp_path: Path
+) -> None:
+    counted = CountedStore(tmp_path)
+    campaign = CampaignProgress(counted, KEYS)
+    tasks = [task("measure", map_index=0), task("measure", "scheduled", map_index=1)]
+    for second in range(10):
+        campaign.at("running", tasks, float(second))
+    assert counted.listings == 3  # each once, and the running one again after five seconds
+    measured(store, 1024, range(4))
+    ended = campaign.at("running", [task("measure", "success", map_index=0), tasks[1]], 9.5)
+    assert (counted.listings, ended.repetitions) == (4, 4)
+
+
 def test_before_the_design_there_is_no_plan_and_no_time_left(tmp_path: Path) -> None:
     progress = CampaignProgress(FolderStore(tmp_path), KEYS).at("running", [task("design"), task("measure")], 3.0)
     assert (progress.repetitions_planned, progress.time_left_s) == (None, None)

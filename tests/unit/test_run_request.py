@@ -39,10 +39,11 @@ def test_a_bare_run_is_a_new_campaign_of_quick_and_leaves_the_study_as_it_is(
 
 
 def test_what_was_said_becomes_parameters(store: FolderStore, settings: Settings) -> None:
-    request = RunRequest(campaign="c", record_sizes="1024,8192", seed=0, repetitions=3, consent=True, **CLUSTER)
-    assert dag_parameters(request, store, settings) == {
+    request = RunRequest(record_sizes="1024,8192", seed=0, repetitions=3, consent=True, **CLUSTER)
+    parameters = dag_parameters(request, store, settings)
+    assert parameters.pop("campaign")
+    assert parameters == {
         "study": "quick",
-        "campaign": "c",
         "record_sizes": [1024, 8192],
         "seed": 0,
         "repetitions": 3,
@@ -80,13 +81,25 @@ def test_the_client_configuration_is_kept_privately_and_only_its_name_travels(
 ) -> None:
     given = tmp_path / "my client.properties"
     given.write_text("sasl.jaas.config=… password=hidden;")
-    parameters = dag_parameters(RunRequest(campaign="c", kafka_config=given, **CLUSTER), store, settings)
-    kept = settings.client_configs / "c.properties"
-    assert parameters["client_config"] == "c.properties"
+    parameters = dag_parameters(RunRequest(kafka_config=given, **CLUSTER), store, settings)
+    kept = settings.client_configs / f"{parameters['campaign']}.properties"
+    assert parameters["client_config"] == kept.name
     assert "hidden" not in str(parameters)
     assert kept.read_text() == given.read_text()
     assert kept.stat().st_mode & 0o777 == 0o600
     assert settings.client_configs.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_campaign_that_is_not_there_is_refused_and_the_newest_that_are_there_are_named(
+    store: FolderStore, settings: Settings
+) -> None:
+    for day in range(11, 18):
+        store.put(f"paper/202611{day}T120000/study.yaml", b"")
+    store.put("quick/20261118T120000/study.yaml", b"")
+    with pytest.raises(BadInputError, match=r"CAMPAIGN: '20261117T12000': there is no such campaign") as raised:
+        dag_parameters(RunRequest(campaign="20261117T12000"), store, settings)
+    newest = ["20261118T120000 (quick)", *(f"202611{day}T120000 (paper)" for day in (17, 16, 15, 14))]
+    assert f"the newest are {', '.join(newest)}; without" in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -95,6 +108,7 @@ def test_the_client_configuration_is_kept_privately_and_only_its_name_travels(
         (RunRequest(kafka="a:9092"), "KAFKA: a cluster of your own needs CEILING_MIB_S"),
         (RunRequest(kafka="a:9092", ceiling_gib=1), "KAFKA: a cluster of your own needs CEILING_MIB_S"),
         (RunRequest(campaign="../up"), r"CAMPAIGN: '\.\./up': must be"),
+        (RunRequest(campaign="c"), "CAMPAIGN: 'c': there is no such campaign of quick, .*; there are none yet"),
         (RunRequest(campaign="a" * 64), "CAMPAIGN: 'a+': must be"),
         (RunRequest(record_sizes="1k"), "RECORD_SIZES: '1k': must be whole numbers"),
         (RunRequest(kafka_config=Path("/nowhere"), **CLUSTER), "KAFKA_CONFIG: /nowhere: cannot be read: No such file"),

@@ -20,6 +20,7 @@ from kafka_pareto.validation import (
     rejected_table,
     suite_parameters,
     table_as_read,
+    with_nonsense_failed,
 )
 from tests.recorded import STUDIES, paper_study, recorded_repetitions
 
@@ -44,7 +45,7 @@ def test_the_plan_is_what_the_measure_step_measures() -> None:
 
     planned_ids = planned_repetitions(design, study)
 
-    assert len(planned_ids) == len(set(planned_ids)) == 5 * 9 * 2
+    assert len(planned_ids) == len(set(planned_ids)) == 5 * 7 * 2
     assert set(planned_ids) == set(measured)
 
 
@@ -82,13 +83,53 @@ def test_the_recording_keeps_every_derived_relation() -> None:
     assert (table.latency_max_ms <= table.elapsed_ms).all()
     assert (table.elapsed_ms <= table.wall_ms).all()
     assert (table.latency_avg_ms >= table.latency_avg_least_ms).all()
+    assert (table.elapsed_at_throughput_ms <= table.wall_ms).all()
     assert table.throughput_unit_error_mib_s.max() <= 0.0051
+    assert with_nonsense_failed(rows, study) == rows
 
 
 def test_a_steady_state_window_is_as_long_as_its_process_at_most() -> None:
     row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
     steady = row.model_copy(update={"window": "steady_state", "wall_s": 9.0})
     assert derived_table([steady], [], paper_study()).elapsed_ms.tolist() == [9000.0]
+
+
+def test_a_steady_throughput_too_low_for_the_life_of_the_process_fails_the_check() -> None:
+    study = load_study(STUDIES / "steady.yaml")
+    share = study.protocol.seconds / (study.protocol.seconds + study.protocol.warmup_seconds)
+    row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    steady = {"window": "steady_state", "wall_s": 9.0, "records_sent": 1000}
+    rows = [row.model_copy(update={**steady, "throughput_records_s": pace}) for pace in (1000 * share / 8, 10 * share)]
+
+    table = derived_table(rows, [], study)
+
+    assert (table.elapsed_at_throughput_ms <= table.wall_ms).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"latency_p95_ms": 1e6}, "the p95 latency is above p99"),
+        ({"latency_p95_ms": None}, "latency_p95_ms is missing, though the repetition counts as valid"),
+        ({"throughput_mib_s": float("nan")}, "throughput_mib_s is missing, though the repetition counts as valid"),
+        ({"throughput_mib_s": 1e4}, "is not what the tool printed as MB/sec"),
+        ({"end_offset_growth": 999}, "the topic's end offsets did not grow by the records asked for"),
+    ],
+)
+def test_nonsense_in_a_confirmation_counts_as_failed_with_its_reason(change: dict[str, float], reason: str) -> None:
+    first, second = recorded_repetitions((8192,), configurations=0, blocks=2, phase="choice")
+
+    judged = with_nonsense_failed([first.model_copy(update=change), second], paper_study())
+
+    assert judged[0].outcome == "failed"
+    assert reason in judged[0].reason
+    assert judged[1] == second
+
+
+def test_what_failed_or_lost_records_keeps_its_own_outcome_and_reason() -> None:
+    row = recorded_repetitions((8192,), configurations=0, blocks=1, phase="choice")[0]
+    lost = row.model_copy(update={"outcome": "records_lost", "end_offset_growth": 999, "reason": "1 of 1000"})
+    assert with_nonsense_failed([lost], paper_study()) == [lost]
 
 
 def test_a_throughput_of_zero_has_no_elapsed_time() -> None:

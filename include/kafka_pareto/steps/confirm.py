@@ -22,6 +22,7 @@ from kafka_pareto.selection import select_candidates
 from kafka_pareto.steps.measure import baseline_candidate, candidates_of, sizing_of
 from kafka_pareto.testbed import Testbed
 from kafka_pareto.trials import summarise_trials
+from kafka_pareto.validation import with_nonsense_failed
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +46,8 @@ def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifes
         )
         measurer.measure(planned, prefix)
         wanted = {repetition.repetition_id for repetition in planned}
-        return [found for found in campaign.read_repetitions(prefix) if found.repetition_id in wanted]
+        found = [found for found in campaign.read_repetitions(prefix) if found.repetition_id in wanted]
+        return _usable(campaign, found)
 
     choice = measured("choice", in_play, study.confirmation.choice_blocks)
     chosen_id = choose(study, candidates, choice)
@@ -65,15 +67,24 @@ def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifes
         gain_repetitions=gain,
         rng=np.random.default_rng([study.seed, record_size_bytes]),
     )
+    # Without the gain blocks: they would favour the one candidate that has them.
     trials_key = keys.confirmation(record_size_bytes, "trials.parquet")
     written = [
         keys.confirmation(record_size_bytes, "candidates.parquet"),
-        campaign.write_table(trials_key, summarise_trials([*choice, *gain], study), TRIAL_COLUMNS),
+        campaign.write_table(trials_key, summarise_trials(choice, study), TRIAL_COLUMNS),
         campaign.write_record(keys.confirmation(record_size_bytes, "decision.json"), decision),
     ]
     testbed.cluster.delete_topic(testbed.topic)
     counts = {"candidates": len(candidates), "repetitions": len(choice) + len(gain)}
     return campaign.manifest("confirm", [prefix, *written], counts, [record_size_bytes])
+
+
+def _usable(campaign: Campaign, measured: list[Repetition]) -> list[Repetition]:
+    usable = with_nonsense_failed(measured, campaign.study)
+    for before, after in zip(measured, usable, strict=True):
+        if before.outcome != after.outcome:
+            log.warning("%s counts as failed: %s", after.repetition_id, after.reason)
+    return usable
 
 
 def _candidates(campaign: Campaign, record_size_bytes: int) -> pd.DataFrame:

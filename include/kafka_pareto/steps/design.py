@@ -8,7 +8,7 @@ from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, Manifest
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import Cluster
 from kafka_pareto.design import design_table
-from kafka_pareto.errors import ArtifactError, BadInputError
+from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.planning import check_plan, describe_plan, plan_campaign
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study, dump_study, parse_study
@@ -52,7 +52,7 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster) -> Manif
 def _frozen_study(store: Store, keys: CampaignKeys) -> Study | None:
     try:
         return parse_study(store.get(keys.frozen_study()).decode(), keys.frozen_study())
-    except ArtifactError:
+    except MissingArtifactError:
         return None
 
 

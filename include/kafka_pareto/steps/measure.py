@@ -9,10 +9,11 @@ import pandas as pd
 from kafka_pareto.artifacts import DESIGN_COLUMNS, Manifest, Sizing
 from kafka_pareto.blocks import Candidate, plan_blocks
 from kafka_pareto.campaign import Campaign
-from kafka_pareto.errors import ArtifactError, ClusterError
+from kafka_pareto.errors import ClusterError, MissingArtifactError
 from kafka_pareto.factors import configuration_id
+from kafka_pareto.guard import ClusterGuard
 from kafka_pareto.load import LoadRequest
-from kafka_pareto.measurement import Measurer
+from kafka_pareto.measurement import Measurer, sent_bytes
 from kafka_pareto.planning import throughput_limit_mib_s
 from kafka_pareto.testbed import Testbed
 
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 
 _MIB = 1 << 20
 _PILOT_RECORDS = 20_000
-_PILOT_BYTES = 256 * _MIB
+_PILOT_BYTES = 128 * _MIB
 
 
 def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifest:
@@ -68,7 +69,7 @@ def sizing_of(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> S
     key = campaign.keys.sizing(record_size_bytes)
     try:
         return campaign.read_record(key, Sizing)
-    except ArtifactError:
+    except MissingArtifactError:
         sizing = _new_sizing(campaign, record_size_bytes, testbed)
         campaign.write_record(key, sizing)
         return sizing
@@ -80,18 +81,7 @@ def _new_sizing(campaign: Campaign, record_size_bytes: int, testbed: Testbed) ->
     limit_records_s = None if limit_mib_s is None else limit_mib_s * _MIB / record_size_bytes
     if protocol.records is not None:
         return Sizing(records=protocol.records, warmup_records=0, throughput_limit_records_s=limit_records_s)
-    pilot = LoadRequest(
-        topic=testbed.topic,
-        records=max(min(_PILOT_RECORDS, _PILOT_BYTES // record_size_bytes), 1),
-        record_size_bytes=record_size_bytes,
-        properties=campaign.study.producer_properties(campaign.study.baseline_configuration()),
-        timeout_s=protocol.timeout_s,
-        throughput_records_s=limit_records_s,
-    )
-    result = testbed.load_tool.run(pilot)
-    pace_records_s = result.output.whole_run.throughput_records_s
-    if not result.output.whole_run.measured_something:
-        raise ClusterError(f"the baseline could not be measured: {result.errors or 'no record was sent'}")
+    pace_records_s = _baseline_pace(campaign, record_size_bytes, testbed, limit_records_s)
     log.info("the baseline's pace: %.0f records/s; repetitions are sized by it", pace_records_s)
     warmup_records = round(pace_records_s * protocol.warmup_seconds)
     measured_records = max(round(pace_records_s * (protocol.seconds or 0.0)), 1)
@@ -100,3 +90,29 @@ def _new_sizing(campaign: Campaign, record_size_bytes: int, testbed: Testbed) ->
         warmup_records=warmup_records,
         throughput_limit_records_s=limit_records_s,
     )
+
+
+def _baseline_pace(
+    campaign: Campaign, record_size_bytes: int, testbed: Testbed, limit_records_s: float | None
+) -> float:
+    """Records per second of the baseline, after a warm-up."""
+    records = max(min(_PILOT_RECORDS, _PILOT_BYTES // record_size_bytes), 4)
+    pilot = LoadRequest(
+        topic=testbed.topic,
+        records=records,
+        record_size_bytes=record_size_bytes,
+        properties=campaign.study.producer_properties(campaign.study.baseline_configuration()),
+        timeout_s=campaign.study.protocol.timeout_s,
+        warmup_records=records // 4,
+        throughput_records_s=limit_records_s,
+    )
+    guard = ClusterGuard(campaign.study, testbed, sent_bytes(campaign))
+    guard.wait_until_healthy()
+    guard.allow(records * record_size_bytes)
+    result = testbed.load_tool.run(pilot, guard.watch())
+    guard.check_throttling(result)
+    testbed.cluster.delete_records(testbed.topic)
+    steady = result.output.steady_state
+    if steady is None or not steady.measured_something:
+        raise ClusterError(f"the baseline's pace could not be measured: {result.errors or 'no record was sent'}")
+    return steady.throughput_records_s

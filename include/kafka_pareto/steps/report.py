@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 
+import pandas as pd
+
 from kafka_pareto import tracking
 from kafka_pareto.artifacts import (
     CANDIDATE_COLUMNS,
@@ -13,6 +15,7 @@ from kafka_pareto.artifacts import (
     Fingerprint,
     Manifest,
     Plan,
+    Repetition,
 )
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cards import Cards, cards_text, properties_text
@@ -20,6 +23,7 @@ from kafka_pareto.decision import Decision, adjust_across_record_sizes
 from kafka_pareto.report_evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report_figures import draw_figures
 from kafka_pareto.report_page import render_page
+from kafka_pareto.validation import with_nonsense_failed
 
 logger = logging.getLogger(__name__)
 
@@ -47,8 +51,8 @@ def run(campaign: Campaign) -> Manifest:
         *(_put_properties(campaign, evidence, decision) for decision in evidence.cards.cards),
         _put(campaign, "report.html", page),
     ]
+    logger.info("%s", cards)  # before MLflow, whose outage must not hide them
     _track(campaign, evidence, page)
-    logger.info("%s", cards)
     counts = {
         "cards": len(evidence.cards.cards),
         "recommended": sum(decision.recommended for decision in evidence.cards.cards),
@@ -71,11 +75,32 @@ def _read(campaign: Campaign) -> Evidence:
             size: campaign.read_table(keys.confirmation(size, "candidates.parquet"), CANDIDATE_COLUMNS)
             for size in sizes
         },
-        repetitions={size: campaign.read_repetitions(keys.confirmation(size, "repetitions/")) for size in sizes},
+        confirmed=pd.concat(
+            [campaign.read_table(keys.confirmation(size, "trials.parquet"), TRIAL_COLUMNS) for size in sizes],
+            ignore_index=True,
+        ),
+        repetitions={decision.record_size_bytes: _repetitions(campaign, decision) for decision in decisions},
         cards=Cards(study=keys.study, campaign=keys.campaign, cards=adjust_across_record_sizes(decisions)),
         fingerprints={size: campaign.read_record(keys.fingerprint(size), Fingerprint) for size in sizes},
         plan=campaign.read_record(keys.plan(), Plan),
     )
+
+
+def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
+    """Those of the planned blocks, judged as in the confirmation; an earlier try may have picked another finalist."""
+    confirmation, prefix = campaign.study.confirmation, campaign.keys.confirmation(decision.record_size_bytes)
+    finalists = (decision.baseline_configuration_id, decision.tentative_configuration_id)
+    planned = [
+        repetition
+        for repetition in campaign.read_repetitions(f"{prefix}repetitions/")
+        if (repetition.phase == "choice" and repetition.block < confirmation.choice_blocks)
+        or (
+            repetition.phase == "gain"
+            and repetition.block < confirmation.gain_blocks
+            and repetition.configuration_id in finalists
+        )
+    ]
+    return with_nonsense_failed(planned, campaign.study)
 
 
 def _put(campaign: Campaign, name: str, content: bytes) -> str:
@@ -92,8 +117,7 @@ def _put_properties(campaign: Campaign, evidence: Evidence, decision: Decision) 
 
 def _track(campaign: Campaign, evidence: Evidence, page: bytes) -> None:
     tracking.log_report(campaign, page)
-    # The surrogates were trained on the baseline's trials, so the baseline tells nothing about their error.
-    confirmed = evidence.confirmed
-    for outcome in tracking.judge_champions(campaign, confirmed[~confirmed.is_baseline]):
+    # What a surrogate was trained on tells nothing about its error, and would favour this campaign's models.
+    for outcome in tracking.judge_champions(campaign, evidence.newly_confirmed()):
         champion = "this campaign's model" if outcome.moved else f"version {outcome.champion_version}"
         logger.info("champion for %s: %s (error %.4g)", outcome.objective, champion, outcome.error)

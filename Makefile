@@ -95,13 +95,13 @@ $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src -type f 2>
 	@echo 'Fetching Kafka from Maven Central and compiling its helper (under a minute) …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/kafka/jars' '$(TOOLS)/kafka/build'
-	@mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml package -DstateDir='$(TOOLS)/kafka' || \
-	  { echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
+	@mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml package -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
+	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
 $(STAMPS)/minio-$(MINIO_VERSION): | preflight
 	@echo 'Building MinIO from its source, once (about 3 minutes) …'
 	@mkdir -p $(STAMPS)
-	@GOBIN='$(TOOLS)/bin' CGO_ENABLED=0 GOTOOLCHAIN=auto go install github.com/minio/minio@$(MINIO_VERSION) || \
-	  { echo 'error: MinIO could not be built; check the network or GOPROXY, or put a minio binary on the PATH' >&2; exit 1; }
+	@GOBIN='$(TOOLS)/bin' CGO_ENABLED=0 GOTOOLCHAIN=auto go install github.com/minio/minio@$(MINIO_VERSION) > '$(STAMPS)/minio.log' 2>&1 || \
+	  { tail -5 '$(STAMPS)/minio.log'; echo 'error: MinIO could not be built; check the network or GOPROXY, or put a minio binary on the PATH' >&2; exit 1; }
 	@touch $@

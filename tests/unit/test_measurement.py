@@ -23,7 +23,7 @@ from tests.recorded import STUDIES
 pytestmark = pytest.mark.fast
 
 SIZE = 8192
-PLANNED = 7 * 2
+PLANNED = 6 * 2
 
 
 def started(folder: Path, study: Study | None = None) -> Campaign:

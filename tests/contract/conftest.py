@@ -10,7 +10,7 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.store import Store, open_store
 
 KINDS = [
-    pytest.param("folder", marks=pytest.mark.fast),
+    pytest.param("folder", marks=pytest.mark.servers),  # no server, but the leases wait out their terms
     pytest.param("minio", marks=pytest.mark.servers),
 ]
 

@@ -141,7 +141,7 @@ class FaultyStore(FolderStore):
         return super().tag(key)
 
 
-@pytest.mark.fast
+@pytest.mark.servers
 class TestLostAnswers:
     def test_a_lease_is_acquired_though_the_answer_to_the_first_write_was_lost(self, tmp_path: Path) -> None:
         store = FaultyStore(tmp_path)

@@ -12,7 +12,8 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.store import open_store
-from kafka_pareto.study import ForeignCluster, load_named_study
+from kafka_pareto.study import ForeignCluster
+from kafka_pareto.study_file import load_named_study, with_overrides
 from kafka_pareto.testbed import target_of
 from tasks.common import CampaignOption, ManifestOption, StudyOption, check_campaign_id, run_step
 
@@ -45,7 +46,7 @@ def main(
             "consent": consent or None,
         }
         cluster = _foreign_cluster(wanted.cluster, {name: value for name, value in given.items() if value is not None})
-        adjusted = wanted.with_overrides(_sizes(record_sizes), seed, repetitions, cluster)
+        adjusted = with_overrides(wanted, _sizes(record_sizes), seed, repetitions, cluster)
         store = open_store(settings)
         with Cluster(*target_of(adjusted, settings), settings) as opened:
             return design.run(store, adjusted, check_campaign_id(campaign), opened)

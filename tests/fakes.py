@@ -15,8 +15,9 @@ import numpy as np
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import Broker, Cluster, ClusterDescription, PartitionHealth, TopicHealth
 from kafka_pareto.lease import ClusterLease
-from kafka_pareto.load import LoadRequest, LoadResult
+from kafka_pareto.load import Execution, LoadRequest, LoadResult
 from kafka_pareto.perf_output import parse_perf_output
+from kafka_pareto.perf_test import load_result
 from kafka_pareto.producer_properties import resolved
 from kafka_pareto.settings import Settings
 from kafka_pareto.testbed import Testbed, fingerprint_of, keep_fingerprint, topic_name
@@ -88,7 +89,7 @@ class FakeLoadTool:
         rng = np.random.default_rng([self._seed, len(self.requests)])
         text = _printed(request, rng)
         self._cluster.end_offsets[request.topic] += request.records - self.lost_records
-        return LoadResult(parse_perf_output(text), wall_s=0.9, client_cpu_s=1.2, errors="")
+        return load_result(parse_perf_output(text), request, Execution(text, "", wall_s=0.9, cpu_s=1.2))
 
 
 @contextmanager

@@ -14,7 +14,8 @@ import pandas as pd
 
 from kafka_pareto.artifacts import Phase, Repetition
 from kafka_pareto.factors import configuration_id
-from kafka_pareto.study import Study, load_study
+from kafka_pareto.study import Study
+from kafka_pareto.study_file import load_study
 
 FIXTURES = Path(__file__).parent / "fixtures"
 STUDIES = Path(__file__).parent.parent / "include" / "studies"

@@ -7,7 +7,8 @@ from pathlib import Path
 from kafka_pareto.artifacts import TRIAL_COLUMNS, CampaignKeys, Repetition
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Study, Surrogate, dump_study
+from kafka_pareto.study import Study, Surrogate
+from kafka_pareto.study_file import dump_study
 from kafka_pareto.trials import summarise_trials
 from tests.recorded import paper_study
 

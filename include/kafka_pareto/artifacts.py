@@ -18,12 +18,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.factors import CategoricalFactor, FactorValue
-from kafka_pareto.study import Study
+from kafka_pareto.study import Objective, Study
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _VERSION_KEY = b"kafka_pareto.schema_version"
 
-Phase = Literal["design", "choice", "gain"]
+Phase = Literal["design", "choice", "gain", "noise"]
 Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
 
 
@@ -60,6 +60,21 @@ class CampaignKeys:
         """How many records one repetition of this record size sends (JSON, `Sizing`)."""
         return f"{self._round(round_number)}/02_measurements/{record_size_bytes}_sizing.json"
 
+    def set_aside(self, record_size_bytes: int, round_number: int = 0) -> str:
+        """The prefix of repetitions that were measured in a block which had to be measured again."""
+        return f"{self._round(round_number)}/02_set_aside/{record_size_bytes}/"
+
+    def noise(self, record_size_bytes: int, round_number: int = 0) -> str:
+        """The A/A study of the baseline (JSON, `NoiseReport`); its repetitions lie below `noise_repetitions`."""
+        return f"{self._round(round_number)}/02_noise/{record_size_bytes}.json"
+
+    def noise_repetitions(self, record_size_bytes: int, round_number: int = 0) -> str:
+        return f"{self._round(round_number)}/02_noise/{record_size_bytes}/"
+
+    def payload(self) -> str:
+        """The text that records are cut from, where the study names a file."""
+        return f"{self.prefix}/payload.txt"
+
     def trials(self, round_number: int = 0) -> str:
         return f"{self._round(round_number)}/03_trials.parquet"
 
@@ -94,18 +109,24 @@ class Record(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
 
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 class Repetition(Record):
-    """One execution of the load tool for one configuration at one record size, and what came of it.
+    """One execution of a load tool for one configuration at one record size, and what came of it.
 
     `repetition_id` is `<phase>-r<round>-<record size>-b<block>-<configuration id>`: the same repetition has the same
     id however often its task is restarted. Throughput and latencies are None when the tool printed none;
     `throughput_mib_s` follows from the records per second, `printed_mib_s` is the tool's own figure, rounded to 0.01.
+
+    Latencies count from the moment at which a record was due (load generator, paced part), or from the call of
+    `send()` (Kafka's tool, which knows no other); `latency_from_send_p95_ms` is the latter in both. The two `…_in_run`
+    are of this run alone: spread of its latencies, and of the throughput of its windows. The client's metrics, from
+    `queue_time_avg_ms` on, are the producer's own. `generator_bound` says why the load tool rather than Kafka set the
+    pace; empty when it did not.
     """
 
     repetition_id: str
@@ -134,6 +155,23 @@ class Repetition(Record):
     latency_p95_ms: float | None
     latency_p99_ms: float | None
     latency_p999_ms: float | None
+    latency_p9999_ms: float | None = None
+    latency_from_send_p95_ms: float | None = None
+    latency_cv_in_run: float | None = None
+    throughput_cv_in_run: float | None = None
+    paced_rate_asked_records_s: float | None = None
+    paced_rate_records_s: float | None = None
+    queue_time_avg_ms: float | None = None
+    queue_time_max_ms: float | None = None
+    request_latency_avg_ms: float | None = None
+    request_latency_max_ms: float | None = None
+    batch_size_avg_bytes: float | None = None
+    compression_rate_avg: float | None = None
+    records_per_request_avg: float | None = None
+    buffer_wait_s: float | None = None
+    buffer_exhausted_records: float | None = None
+    record_retries: float | None = None
+    generator_bound: str = ""
     wall_s: float
     client_cpu_s: float
     load_1m: float
@@ -168,12 +206,73 @@ class Fingerprint(Record):
     load_and_brokers_share_a_machine: bool
 
 
+class RampStep(BaseModel):
+    """One step of the ramp: the rate that was asked of the baseline, and the one that it held."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    asked_records_s: float
+    held_records_s: float
+    latency_p95_ms: float
+    sustained: bool
+
+
+class TimedLoad(BaseModel):
+    """What the load generator does: an unthrottled part, then a paced one; each has a warm-up of its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    warmup_s: float
+    seconds: float
+    paced_warmup_s: float
+    paced_seconds: float
+    paced_rate_records_s: float
+
+
 class Sizing(Record):
-    """What one repetition sends; the same for every configuration at a record size. Records include the warm-up."""
+    """What one repetition sends; the same for every configuration at a record size.
+
+    `records` includes the warm-up. Of a `timed` load it is an estimate from the baseline's pace: a faster
+    configuration sends more. The ramp is what found the baseline's capacity, where the protocol asks for a rate.
+    """
 
     records: int
     warmup_records: int
     throughput_limit_records_s: float | None
+    timed: TimedLoad | None = None
+    capacity_records_s: float | None = None
+    ramp: list[RampStep] = []
+
+
+class NoiseOfObjective(BaseModel):
+    """How much one objective of the baseline differs from itself, and what can be found above that.
+
+    Attributes:
+        value: The objective over all repetitions of the noise study.
+        noise_floor_fraction: Half of the 95 % interval of the change between two equal samples of `blocks` blocks.
+        minimum_detectable_effect_fraction: The change that `blocks` blocks find with 80 % power at 5 % after Holm.
+        blocks_for_wanted_effect: Blocks that it takes to find the wanted effect; None beyond 100,000.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    objective: Objective
+    value: float | None
+    noise_floor_fraction: float | None
+    minimum_detectable_effect_fraction: float | None
+    blocks_for_wanted_effect: int | None
+
+
+class NoiseReport(Record):
+    """The A/A study of the baseline at one record size: `blocks` are the gain blocks that the study plans."""
+
+    record_size_bytes: int
+    repetitions: int
+    blocks: int
+    comparisons: int
+    wanted_effect_fraction: float
+    objectives: list[NoiseOfObjective]
+    repetition_ids: list[str]
 
 
 class ExpectationResult(BaseModel):
@@ -245,6 +344,23 @@ REPETITION_COLUMNS: dict[str, pa.DataType] = {
     "latency_p95_ms": pa.float64(),
     "latency_p99_ms": pa.float64(),
     "latency_p999_ms": pa.float64(),
+    "latency_p9999_ms": pa.float64(),
+    "latency_from_send_p95_ms": pa.float64(),
+    "latency_cv_in_run": pa.float64(),
+    "throughput_cv_in_run": pa.float64(),
+    "paced_rate_asked_records_s": pa.float64(),
+    "paced_rate_records_s": pa.float64(),
+    "queue_time_avg_ms": pa.float64(),
+    "queue_time_max_ms": pa.float64(),
+    "request_latency_avg_ms": pa.float64(),
+    "request_latency_max_ms": pa.float64(),
+    "batch_size_avg_bytes": pa.float64(),
+    "compression_rate_avg": pa.float64(),
+    "records_per_request_avg": pa.float64(),
+    "buffer_wait_s": pa.float64(),
+    "buffer_exhausted_records": pa.float64(),
+    "record_retries": pa.float64(),
+    "generator_bound": pa.string(),
     "wall_s": pa.float64(),
     "client_cpu_s": pa.float64(),
     "load_1m": pa.float64(),

@@ -21,7 +21,8 @@ from kafka_pareto.artifacts import (
 )
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.store import Store
-from kafka_pareto.study import Study, parse_study
+from kafka_pareto.study import Study
+from kafka_pareto.study_file import parse_study
 
 _PARALLEL_READS = 8
 

@@ -31,7 +31,12 @@ def design_table(study: Study) -> pd.DataFrame:
     rows: list[dict[str, object]] = []
     for size in study.record_sizes_bytes:
         rng = np.random.default_rng([study.seed, size])
-        for configuration in [study.baseline_configuration(), *latin_hypercube(study, size, rng)]:
+        drawn = (
+            one_at_a_time(study, size)
+            if study.design.configurations is None
+            else latin_hypercube(study, study.design.configurations, size, rng)
+        )
+        for configuration in [study.baseline_configuration(), *drawn]:
             identity = configuration_id(configuration)
             rows.append(
                 {
@@ -46,8 +51,25 @@ def design_table(study: Study) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=table_schema(DESIGN_COLUMNS, study).names)
 
 
-def latin_hypercube(study: Study, record_size_bytes: int, rng: np.random.Generator) -> list[Configuration]:
-    """Draws the study's number of different configurations, none of them the baseline.
+def one_at_a_time(study: Study, record_size_bytes: int) -> list[Configuration]:
+    """The baseline with one factor changed: to each of its levels, or to evenly spaced values of its range.
+
+    With `design.feasible`, what breaks a constraint at this record size is left out.
+    """
+    baseline = study.baseline_configuration()
+    found: dict[str, Configuration] = {}
+    for name, factor in study.factors.items():
+        count = study.design.levels_per_range if factor.levels is None else len(factor.levels)
+        for position in (np.arange(count) + 0.5) / count:
+            changed = {**baseline, name: factor.at(float(position))}
+            if not study.design.feasible or satisfies(study.parsed_constraints(), changed, record_size_bytes):
+                found[configuration_id(changed)] = changed
+    found.pop(study.baseline_id(), None)
+    return list(found.values())
+
+
+def latin_hypercube(study: Study, count: int, record_size_bytes: int, rng: np.random.Generator) -> list[Configuration]:
+    """Draws `count` different configurations, none of them the baseline.
 
     With `design.feasible`, each factor is first narrowed to what the constraints leave of it at this record size, so
     that its marginal is balanced over what is possible; constraints between factors are then met by swapping values
@@ -60,11 +82,9 @@ def latin_hypercube(study: Study, record_size_bytes: int, rng: np.random.Generat
     factors = dict(study.factors)
     if study.design.feasible:
         factors = narrowed(factors, study.parsed_constraints(), record_size_bytes)
-    positions = qmc.LatinHypercube(d=len(names), rng=rng).random(study.design.configurations)
+    positions = qmc.LatinHypercube(d=len(names), rng=rng).random(count)
     columns = {name: [factors[name].at(u) for u in positions[:, at]] for at, name in enumerate(names)}
-    rows: list[dict[str, FactorValue]] = [
-        {name: columns[name][row] for name in names} for row in range(study.design.configurations)
-    ]
+    rows: list[dict[str, FactorValue]] = [{name: columns[name][row] for name in names} for row in range(count)]
     _repair(rows, factors, study, record_size_bytes, rng)
     return list(rows)
 

@@ -98,7 +98,7 @@ class ClusterGuard:
         Raises:
             SafetyStop: If the cluster is not ours and throttled.
         """
-        throttle_ms = result.output.produce_throttle_max_ms
+        throttle_ms = result.client.produce_throttle_max_ms
         if self._foreign is not None and throttle_ms is not None and throttle_ms > 0:
             raise SafetyStop(
                 f"a quota of the cluster throttled the load by up to {throttle_ms:.0f} ms, so the campaign stops; "

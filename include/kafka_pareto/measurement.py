@@ -11,7 +11,7 @@ import logging
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 
 import psutil
@@ -22,8 +22,7 @@ from kafka_pareto.blocks import PlannedRepetition
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import ClusterError, LeaseHeldError, LoadToolError, StoreError
 from kafka_pareto.guard import ClusterGuard
-from kafka_pareto.load import LoadRequest, LoadResult
-from kafka_pareto.perf_output import PerfSummary
+from kafka_pareto.load import ClientMetrics, Figures, LoadRequest, LoadResult
 from kafka_pareto.testbed import Testbed
 
 log = logging.getLogger(__name__)
@@ -75,8 +74,8 @@ class Measurer:
         for at, repetition in enumerate(missing):
             if at and self._study.protocol.order == "blocks" and missing[at - 1].block != repetition.block:
                 self._delete_records()
-            if at and self._study.protocol.pause_s:
-                time.sleep(self._study.protocol.pause_s)  # the pause is part of the protocol
+            if at and self._study.protocol.cool_down_s:
+                time.sleep(self._study.protocol.cool_down_s)  # the pause is part of the protocol
             measured = self._measure_one(repetition)
             self._store(_key(prefix, repetition), measured)
             pace_s = (time.monotonic() - started) / (at + 1)
@@ -108,7 +107,7 @@ class Measurer:
         self._offsets_are_settled = False
         try:
             result = self._testbed.load_tool.run(self._request(planned), self._guard.watch())
-            sent = result.output.whole_run.records_sent
+            sent = result.records_sent
             growth = self._testbed.cluster.wait_for_end_offset_growth(
                 self._testbed.topic, before, sent, _OFFSETS_DEADLINE_S
             )
@@ -131,15 +130,19 @@ class Measurer:
     ) -> tuple[Outcome, str]:
         if reason or result is None or growth is None:
             return "failed", reason
-        summary = result.output.whole_run
-        sent = summary.records_sent
-        if sent != self._sizing.records or not summary.measured_something:
-            return "failed", f"{sent} of {self._sizing.records} records were sent: {result.errors or 'no reason given'}"
-        if not math.isclose(summary.throughput_mib_s, _mib_s(summary, record_size_bytes), rel_tol=1e-3, abs_tol=0.006):
+        sent, figures = result.records_sent, result.figures
+        if sent != result.records_attempted or not sent:
+            return (
+                "failed",
+                f"{sent} of {result.records_attempted} records were sent: {result.errors or 'no reason given'}",
+            )
+        if figures is None:
+            return "failed", f"nothing was measured: {result.errors or 'no reason given'}"
+        printed = figures.printed_mib_s
+        if printed is not None and not math.isclose(
+            printed, _mib_s(figures, record_size_bytes), rel_tol=1e-3, abs_tol=0.006
+        ):
             return "failed", "the tool's MB/sec do not agree with its records/sec: is the record size as asked for?"
-        steady = result.output.steady_state
-        if self._sizing.warmup_records and (steady is None or not steady.measured_something):
-            return "failed", "the tool printed no figures of a steady state"
         if growth < sent:
             return (
                 "records_lost",
@@ -170,6 +173,7 @@ class Measurer:
             properties=self._study.producer_properties(planned.candidate.configuration),
             timeout_s=self._study.protocol.timeout_s,
             warmup_records=self._sizing.warmup_records,
+            timed=self._sizing.timed,
             throughput_records_s=self._sizing.throughput_limit_records_s,
         )
 
@@ -193,9 +197,10 @@ class Measurer:
             raise
 
     def _repetition(self, planned: PlannedRepetition, attempt: _Attempt, attempts: int) -> Repetition:
-        output = attempt.result.output if attempt.result else None
-        summary = output and (output.steady_state if self._sizing.warmup_records else output.whole_run)
-        printed = summary if summary and summary.measured_something else None
+        result = attempt.result
+        figures = result.figures if result else None
+        measured = asdict(figures) if figures else dict.fromkeys(f.name for f in fields(Figures))
+        client = asdict(result.client if result else ClientMetrics())
         return Repetition(
             repetition_id=planned.repetition_id,
             phase=planned.phase,
@@ -209,32 +214,25 @@ class Measurer:
             outcome=attempt.outcome,
             reason=attempt.reason,
             attempts=attempts,
-            window="steady_state" if self._sizing.warmup_records else "whole_run",
+            window="steady_state" if self._sizing.warmup_records or self._sizing.timed else "whole_run",
             started_at=attempt.started_at,
-            records_requested=self._sizing.records,
-            records_sent=output.whole_run.records_sent if output else None,
+            records_requested=result.records_attempted if result else self._sizing.records,
+            records_sent=result.records_sent if result else None,
             end_offset_growth=attempt.end_offset_growth,
-            throughput_records_s=printed and printed.throughput_records_s,
             # From records/s, which the tool prints to six decimals; its MB/sec have two, 5 % of a slow run.
-            throughput_mib_s=printed and _mib_s(printed, planned.record_size_bytes),
-            printed_mib_s=printed and printed.throughput_mib_s,
-            latency_avg_ms=printed and printed.latency_avg_ms,
-            latency_max_ms=printed and printed.latency_max_ms,
-            latency_p50_ms=printed and printed.latency_p50_ms,
-            latency_p95_ms=printed and printed.latency_p95_ms,
-            latency_p99_ms=printed and printed.latency_p99_ms,
-            latency_p999_ms=printed and printed.latency_p999_ms,
-            wall_s=attempt.result.wall_s if attempt.result else 0.0,
-            client_cpu_s=attempt.result.client_cpu_s if attempt.result else 0.0,
+            throughput_mib_s=figures and _mib_s(figures, planned.record_size_bytes),
+            wall_s=result.wall_s if result else 0.0,
+            client_cpu_s=result.client_cpu_s if result else 0.0,
             load_1m=psutil.getloadavg()[0],
             cpu_steal_fraction=attempt.cpu_steal_fraction,
             other_cpu_fraction=attempt.other_cpu_fraction,
-            produce_throttle_max_ms=output.produce_throttle_max_ms if output else None,
+            **measured,
+            **client,
         )
 
 
-def _mib_s(summary: PerfSummary, record_size_bytes: int) -> float:
-    return summary.throughput_records_s * record_size_bytes / _MIB
+def _mib_s(figures: Figures, record_size_bytes: int) -> float:
+    return figures.throughput_records_s * record_size_bytes / _MIB
 
 
 def sent_bytes(campaign: Campaign) -> int:

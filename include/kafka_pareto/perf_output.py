@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from kafka_pareto.errors import LoadToolError
+from kafka_pareto.load import ClientMetrics, client_metrics
 
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?|NaN)"
 _SUMMARY = re.compile(
@@ -14,7 +15,7 @@ _SUMMARY = re.compile(
     rf"{_NUMBER} ms avg latency, {_NUMBER} ms max latency, "
     r"(\d+) ms 50th, (\d+) ms 95th, (\d+) ms 99th, (\d+) ms 99\.9th\."
 )
-_THROTTLE = re.compile(rf"producer-metrics:produce-throttle-time-max:\{{.*\}}\s*: {_NUMBER}")
+_METRIC = re.compile(r"producer-metrics:([a-z0-9-]+):\{.*\}\s*: (-?[0-9]+(?:\.[0-9]+)?(?:E-?[0-9]+)?|NaN)")
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class PerfOutput:
 
     whole_run: PerfSummary
     steady_state: PerfSummary | None
-    produce_throttle_max_ms: float | None
+    client: ClientMetrics
 
 
 def parse_perf_output(text: str) -> PerfOutput:
@@ -58,19 +59,19 @@ def parse_perf_output(text: str) -> PerfOutput:
     """
     whole_run: list[PerfSummary] = []
     steady_state: list[PerfSummary] = []
-    throttle: float | None = None
+    metrics: dict[str, float] = {}
     for line in text.splitlines():
         if match := _SUMMARY.fullmatch(line.strip()):
             summary = PerfSummary(int(match[1]), *(float(number) for number in match.groups()[2:]))
             (steady_state if match[2] else whole_run).append(summary)
-        elif match := _THROTTLE.fullmatch(line.strip()):
-            throttle = float(match[1])
+        elif match := _METRIC.fullmatch(line.strip()):
+            metrics[match[1]] = float(match[2])
     if len(whole_run) != 1 or len(steady_state) > 1:
         raise LoadToolError(
             f"the load tool's output holds {len(whole_run)} whole-run and {len(steady_state)} steady-state lines "
             f"where one and at most one are expected; it ends with: {_ending(text)!r}"
         )
-    return PerfOutput(whole_run[0], steady_state[0] if steady_state else None, throttle)
+    return PerfOutput(whole_run[0], steady_state[0] if steady_state else None, client_metrics(metrics))
 
 
 def _ending(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_pareto.artifacts import Plan
 from kafka_pareto.cluster import LogDir
+from kafka_pareto.design import design_table
 from kafka_pareto.errors import PlanError
 from kafka_pareto.measurement import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.study import Study
@@ -21,17 +22,17 @@ _ASSUMED_STEADY_MIB_S = 200.0
 def plan_campaign(study: Study) -> Plan:
     """Repetitions, seconds, GiB sent by the client, and GiB that may lie on the brokers' disks at once."""
     protocol, confirmation = study.protocol, study.confirmation
-    per_size = (study.design.configurations + 1) * protocol.repetitions
+    per_size = (len(design_table(study)) // len(study.record_sizes_bytes)) * protocol.repetitions
     per_size += (confirmation.points + 1) * confirmation.choice_blocks + 2 * confirmation.gain_blocks
     repetitions = per_size * len(study.record_sizes_bytes)
     if protocol.records is not None:
         bytes_each = [protocol.records * size for size in study.record_sizes_bytes]
-        seconds_each = _TOOL_START_S + protocol.pause_s
+        seconds_each = _TOOL_START_S + protocol.cool_down_s
     else:
         measured_s = (protocol.seconds or 0.0) + protocol.warmup_seconds
         limit = throughput_limit_mib_s(study) or _ASSUMED_STEADY_MIB_S
         bytes_each = [round(measured_s * limit * _MIB)] * len(study.record_sizes_bytes)
-        seconds_each = _TOOL_START_S + protocol.pause_s + measured_s
+        seconds_each = _TOOL_START_S + protocol.cool_down_s + measured_s
     on_disk = _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + max(bytes_each)) * study.workload.replication_factor
     return Plan(
         repetitions=repetitions,

@@ -16,7 +16,8 @@ from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import Cluster, ClusterDescription
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.lease import ClusterLease
-from kafka_pareto.load import LoadTool, ProducerPerformance
+from kafka_pareto.load import LoadTool
+from kafka_pareto.perf_test import ProducerPerformance
 from kafka_pareto.producer_properties import DEFAULTS, parse_properties
 from kafka_pareto.settings import Settings
 from kafka_pareto.study import Study

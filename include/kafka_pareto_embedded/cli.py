@@ -83,7 +83,7 @@ def run(
 ) -> None:
     """Brings the stack up, then tunes: triggers the DAG, follows it, and prints the decision cards."""
     # Imported here: the other commands start faster without.
-    from kafka_pareto.study import load_named_study  # noqa: PLC0415
+    from kafka_pareto.study_file import load_named_study  # noqa: PLC0415
     from kafka_pareto_embedded.run import run as run_campaign  # noqa: PLC0415
 
     with _clear_errors():

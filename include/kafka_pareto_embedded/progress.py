@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from kafka_pareto.artifacts import CampaignKeys, Plan, decode_record
 from kafka_pareto.errors import ArtifactError, StoreError
 from kafka_pareto.store import Store
-from kafka_pareto.study import parse_study
+from kafka_pareto.study_file import parse_study
 from kafka_pareto_embedded.airflow_runs import TaskRun
 
 STEPS = ("design", "measure", "validate", "train", "optimize", "confirm", "report")

@@ -12,7 +12,8 @@ from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.settings import Settings
 from kafka_pareto.store import Store
-from kafka_pareto.study import Study, parse_study
+from kafka_pareto.study import Study
+from kafka_pareto.study_file import parse_study
 from kafka_pareto_embedded.credentials import write_private
 
 _NAMED_CAMPAIGNS = 5

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from kafka_pareto.cluster import Cluster
-from kafka_pareto.load import LoadRequest, LoadTool, ProducerPerformance
+from kafka_pareto.load import LoadRequest, LoadTool
+from kafka_pareto.perf_test import ProducerPerformance
 from kafka_pareto.study import Study
 from tests.fakes import FakeCluster, FakeLoadTool
 from tests.recorded import paper_study
@@ -39,7 +40,7 @@ def bench(request: pytest.FixtureRequest) -> Bench:
 
 def request_of(topic: str, study: Study, warmup_records: int = 0, **configuration: object) -> LoadRequest:
     properties = study.producer_properties({**study.baseline_configuration(), **configuration})
-    return LoadRequest(topic, 400, 1024, properties, timeout_s=60, warmup_records=warmup_records)
+    return LoadRequest(topic, 1024, properties, timeout_s=60, records=400, warmup_records=warmup_records)
 
 
 def test_what_was_asked_for_is_sent_and_arrives(bench: Bench) -> None:
@@ -47,13 +48,12 @@ def test_what_was_asked_for_is_sent_and_arrives(bench: Bench) -> None:
     before = cluster.end_offset(topic)
     result = tool.run(request_of(topic, paper_study()))
 
-    summary = result.output.whole_run
-    assert summary.records_sent == 400
+    figures = result.figures
+    assert (result.records_attempted, result.records_sent) == (400, 400)
     assert cluster.wait_for_end_offset_growth(topic, before, 400, deadline_s=10) == 400
-    assert summary.measured_something
-    assert 0 < summary.latency_p50_ms <= summary.latency_p95_ms <= summary.latency_p99_ms <= summary.latency_p999_ms
-    assert summary.throughput_mib_s == pytest.approx(summary.throughput_records_s / 1024, abs=0.005)
-    assert result.output.steady_state is None
+    assert figures is not None
+    assert 0 < figures.latency_p50_ms <= figures.latency_p95_ms <= figures.latency_p99_ms <= figures.latency_p999_ms
+    assert figures.printed_mib_s == pytest.approx(figures.throughput_records_s / 1024, abs=0.005)
     assert result.wall_s > 0
     assert result.client_cpu_s > 0
 
@@ -61,11 +61,10 @@ def test_what_was_asked_for_is_sent_and_arrives(bench: Bench) -> None:
 def test_warm_up_records_are_sent_but_kept_out_of_the_steady_state(bench: Bench) -> None:
     cluster, tool, topic = bench
     before = cluster.end_offset(topic)
-    output = tool.run(request_of(topic, paper_study(), warmup_records=100)).output
+    result = tool.run(request_of(topic, paper_study(), warmup_records=100))
 
-    assert output.whole_run.records_sent == 400
-    assert output.steady_state is not None
-    assert output.steady_state.records_sent == pytest.approx(300, abs=1)
+    assert result.records_sent == 400
+    assert result.figures is not None
     assert cluster.wait_for_end_offset_growth(topic, before, 400, deadline_s=10) == 400
 
 
@@ -74,7 +73,7 @@ def test_every_level_of_acks_is_accepted_whatever_idempotence_the_baseline_asks_
     _, tool, topic = bench
     study = paper_study().model_copy(update={"baseline": {"enable.idempotence": True}})
 
-    assert tool.run(request_of(topic, study, acks=acks)).output.whole_run.records_sent == 400
+    assert tool.run(request_of(topic, study, acks=acks)).records_sent == 400
 
 
 def test_the_watch_is_asked_while_the_load_runs(bench: Bench) -> None:
@@ -85,6 +84,6 @@ def test_the_watch_is_asked_while_the_load_runs(bench: Bench) -> None:
         asked.append(True)
 
     limited = request_of(topic, paper_study())
-    slow = LoadRequest(topic, 400, 1024, limited.properties, timeout_s=60, throughput_records_s=150)
-    assert tool.run(slow, watch).output.whole_run.records_sent == 400
+    slow = LoadRequest(topic, 1024, limited.properties, timeout_s=60, records=400, throughput_records_s=150)
+    assert tool.run(slow, watch).records_sent == 400
     assert asked

@@ -14,7 +14,7 @@ import pytest
 from kafka_pareto.artifacts import Plan
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study import dump_study
+from kafka_pareto.study_file import dump_study
 from kafka_pareto_embedded.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.run import run_campaign
 from kafka_pareto_embedded.stack import DAG_ID, Stack

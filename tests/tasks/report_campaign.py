@@ -24,7 +24,8 @@ from kafka_pareto.decision import choose, decide
 from kafka_pareto.producer_properties import Durability
 from kafka_pareto.selection import losses_of, non_dominated, select_candidates
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study import OBJECTIVES, Study, dump_study
+from kafka_pareto.study import OBJECTIVES, Study
+from kafka_pareto.study_file import dump_study
 from kafka_pareto.trials import summarise_trials
 from tests.recorded import recorded_repetitions
 

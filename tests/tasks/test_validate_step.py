@@ -29,7 +29,8 @@ from kafka_pareto.expectations import load_suites
 from kafka_pareto.factors import configuration_id
 from kafka_pareto.steps import validate
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Study, Validation, dump_study
+from kafka_pareto.study import Study, Validation
+from kafka_pareto.study_file import dump_study, with_overrides
 from kafka_pareto.validation import suite_parameters, with_nonsense_failed
 from tests.recorded import paper_study, recorded_repetitions
 
@@ -42,7 +43,7 @@ REPETITIONS = 4
 
 
 def small_study(tolerated: float) -> Study:
-    study = paper_study().with_overrides(record_sizes_bytes=[SIZE], repetitions=REPETITIONS)
+    study = with_overrides(paper_study(), record_sizes_bytes=[SIZE], repetitions=REPETITIONS)
     return study.model_copy(update={"validation": Validation(tolerated_rejected_fraction=tolerated)})
 
 
@@ -311,7 +312,7 @@ def test_the_gate_lets_pass_what_is_within_the_tolerance(tmp_path: Path) -> None
 
 def test_the_gate_names_the_first_twenty_rows_and_counts_the_rest(tmp_path: Path) -> None:
     campaign = campaign_with(tmp_path, [])
-    study = campaign.study.with_overrides(repetitions=10)
+    study = with_overrides(campaign.study, repetitions=10)
 
     with pytest.raises(GateError, match="40 planned repetitions are missing") as stop:
         validate.run(Campaign(study, campaign.keys, campaign.store))

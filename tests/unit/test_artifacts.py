@@ -122,10 +122,10 @@ def test_a_damaged_table_is_named_by_its_key() -> None:
 
 def test_a_table_of_another_schema_version_is_refused_with_both_versions(frame: pd.DataFrame, study: Study) -> None:
     content = encode_table(frame, REPETITION_COLUMNS, study)
-    table = pq.read_table(io.BytesIO(content)).replace_schema_metadata({b"kafka_pareto.schema_version": b"2"})
+    table = pq.read_table(io.BytesIO(content)).replace_schema_metadata({b"kafka_pareto.schema_version": b"3"})
     buffer = io.BytesIO()
     pq.write_table(table, buffer)
-    with pytest.raises(ArtifactError, match=f"{KEY}: schema_version 2: this release reads version 1; start a new"):
+    with pytest.raises(ArtifactError, match=f"{KEY}: schema_version 3: this release reads version 2; start a new"):
         decode_table(buffer.getvalue(), KEY, REPETITION_COLUMNS, study)
 
 
@@ -150,7 +150,7 @@ def test_a_repetition_comes_back_as_it_was_written(repetition: Repetition) -> No
 @pytest.mark.parametrize(
     ("written", "instead", "said"),
     [
-        (b'"schema_version":1', b'"schema_version":2', "schema_version: 2: Input should be 1"),
+        (b'"schema_version":2', b'"schema_version":3', "schema_version: 3: Input should be 2"),
         (b'"outcome":"valid"', b'"outcome":"fine"', "outcome: 'fine'"),
         (b'"attempts":1', b'"attempts":"once"', "attempts: 'once'"),
         (b'"attempts":1', b'"attempts":1,"surplus":1', "surplus: 1: Extra inputs are not permitted"),

@@ -11,7 +11,8 @@ import yaml
 from kafka_pareto.design import design_table, latin_hypercube
 from kafka_pareto.errors import StudyError
 from kafka_pareto.factors import configuration_id, satisfies
-from kafka_pareto.study import Study, load_study, parse_study
+from kafka_pareto.study import Study
+from kafka_pareto.study_file import load_study, parse_study
 from tests.recorded import FIXTURES, STUDIES, paper_study
 
 pytestmark = pytest.mark.fast
@@ -49,7 +50,7 @@ def test_a_feasible_design_breaks_no_constraint(name: str):
 def test_marginals_stay_balanced_within_the_feasible_space():
     study = altered("paper", design={"configurations": 60, "feasible": True})
     rng = np.random.default_rng(3)
-    drawn = latin_hypercube(study, 16383, rng)
+    drawn = latin_hypercube(study, study.design.configurations, 16383, rng)
 
     sizes = Counter(configuration["batch.size"] for configuration in drawn)
     assert set(sizes) == {16384, 32768, 65536, 131072, 262144}
@@ -69,7 +70,7 @@ def test_a_constraint_between_two_factors_holds_and_keeps_the_marginals_of_range
         constraints=["batch.size <= buffer.memory", "batch.size >= record.size"],
         design={"configurations": 40, "feasible": True},
     )
-    drawn = latin_hypercube(study, 65636, np.random.default_rng(5))
+    drawn = latin_hypercube(study, study.design.configurations, 65636, np.random.default_rng(5))
 
     assert all(satisfies(study.parsed_constraints(), configuration, 65636) for configuration in drawn)
     assert len({configuration_id(configuration) for configuration in drawn}) == 40

@@ -15,7 +15,8 @@ from kafka_pareto.errors import BadInputError, LeaseHeldError, LoadToolError, Sa
 from kafka_pareto.load import LoadRequest, LoadResult
 from kafka_pareto.steps import measure
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Study, load_study, parse_study
+from kafka_pareto.study import Study
+from kafka_pareto.study_file import load_study, parse_study
 from kafka_pareto.testbed import Testbed, keep_fingerprint
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
 from tests.recorded import STUDIES

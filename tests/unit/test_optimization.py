@@ -25,7 +25,8 @@ from kafka_pareto.optimization import (
     weaker_durability_is_possible,
 )
 from kafka_pareto.producer_properties import Durability
-from kafka_pareto.study import MAXIMISED, OBJECTIVES, Objective, Search, Study, load_study
+from kafka_pareto.study import MAXIMISED, OBJECTIVES, Objective, Search, Study
+from kafka_pareto.study_file import load_study
 from kafka_pareto.surrogate import Surrogate, feature_encoding, fit_surrogate
 from kafka_pareto.trials import summarise_trials
 from tests.recorded import STUDIES, paper_study, recorded_repetitions

@@ -31,7 +31,7 @@ def test_tells_the_steady_state_line_from_the_whole_run_and_passes_over_progress
     assert (output.whole_run.records_sent, output.whole_run.latency_max_ms) == (60000, 350.0)
     assert output.steady_state is not None
     assert (output.steady_state.records_sent, output.steady_state.latency_max_ms) == (40000, 18.0)
-    assert output.produce_throttle_max_ms == 0.0
+    assert output.client.produce_throttle_max_ms == 0.0
 
 
 def test_a_run_in_which_every_send_failed_measured_nothing_though_the_tool_ended_with_0():

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from kafka_pareto.artifacts import CampaignKeys, Plan
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study import dump_study
+from kafka_pareto.study_file import dump_study
 from kafka_pareto_embedded.airflow_runs import TaskRun
 from kafka_pareto_embedded.display import LineDisplay, LiveDisplay, duration, open_display
 from kafka_pareto_embedded.progress import CampaignProgress

@@ -11,7 +11,8 @@ import pytest
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study import ForeignCluster, dump_study
+from kafka_pareto.study import ForeignCluster
+from kafka_pareto.study_file import dump_study, with_overrides
 from kafka_pareto_embedded.request import RunRequest, dag_parameters
 from tests.recorded import paper_study
 
@@ -60,7 +61,7 @@ def test_a_campaign_goes_on_with_the_values_that_it_was_started_with_whatever_it
     cluster = ForeignCluster(
         bootstrap_servers="a:9092", client_config="c.properties", ceiling_mib_s=5, ceiling_gib=2, consent=True
     )
-    study = paper_study().with_overrides([8192], 7, 4, cluster)
+    study = with_overrides(paper_study(), [8192], 7, 4, cluster)
     store.put("paper/c/study.yaml", dump_study(study).encode())
     assert dag_parameters(RunRequest(study="quick", campaign="c"), store, settings) == {
         "study": "paper",

@@ -8,7 +8,7 @@ import pytest
 
 from kafka_pareto.errors import StudyError
 from kafka_pareto.producer_properties import Durability
-from kafka_pareto.study import dump_study, load_named_study, load_study, parse_study
+from kafka_pareto.study_file import dump_study, load_named_study, load_study, parse_study, with_overrides
 from tests.recorded import FIXTURES, STUDIES, paper_study
 
 pytestmark = pytest.mark.fast
@@ -90,12 +90,12 @@ def test_a_study_accepts_no_weaker_durability_than_its_baseline_unless_it_says_s
 
 
 def test_overrides_are_checked_like_a_file():
-    study = paper_study().with_overrides([8192], seed=7, repetitions=3)
+    study = with_overrides(paper_study(), [8192], seed=7, repetitions=3)
     assert (study.record_sizes_bytes, study.seed, study.protocol.repetitions) == ([8192], 7, 3)
     assert study.protocol.minimum_valid_repetitions == 3
 
     with pytest.raises(StudyError, match=r"protocol\.repetitions: 0: Input should be greater"):
-        paper_study().with_overrides(repetitions=0)
+        with_overrides(paper_study(), repetitions=0)
 
 
 def test_a_study_that_is_not_there_names_those_that_are():

@@ -12,7 +12,7 @@ from kafka_pareto.blocks import Candidate, plan_blocks
 from kafka_pareto.design import design_table
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.expectations import Expectation, load_suites
-from kafka_pareto.study import load_study
+from kafka_pareto.study_file import load_study
 from kafka_pareto.validation import (
     completeness_table,
     derived_table,

@@ -14,7 +14,8 @@ from kafka_pareto.decision import Decision
 from kafka_pareto.errors import BadInputError, PlanError
 from kafka_pareto.steps import confirm, design, measure, optimize, report, train, validate
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Study, parse_study
+from kafka_pareto.study import Study
+from kafka_pareto.study_file import parse_study
 from tests.fakes import FakeCluster, fake_testbed
 from tests.recorded import STUDIES
 

@@ -11,7 +11,8 @@ from kafka_pareto.design import design_table
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.planning import check_plan, describe_plan, plan_campaign
 from kafka_pareto.store import Store
-from kafka_pareto.study import Study, dump_study, parse_study
+from kafka_pareto.study import Study
+from kafka_pareto.study_file import dump_study, parse_study
 from kafka_pareto.testbed import topic_name
 
 log = logging.getLogger(__name__)

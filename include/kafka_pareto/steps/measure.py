@@ -112,7 +112,6 @@ def _baseline_pace(
     result = testbed.load_tool.run(pilot, guard.watch())
     guard.check_throttling(result)
     testbed.cluster.delete_records(testbed.topic)
-    steady = result.output.steady_state
-    if steady is None or not steady.measured_something:
+    if result.figures is None:
         raise ClusterError(f"the baseline's pace could not be measured: {result.errors or 'no record was sent'}")
-    return steady.throughput_records_s
+    return result.figures.throughput_records_s

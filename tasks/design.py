@@ -1,4 +1,4 @@
-"""Step `design`: freezes the study, says what the campaign will cost, and draws the Latin-hypercube design."""
+"""Step `design`: freezes the study, says what the campaign will cost, and draws the design."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.store import open_store
 from kafka_pareto.study import ForeignCluster
-from kafka_pareto.study_file import load_named_study, with_overrides
+from kafka_pareto.study_file import load_named_study, read_corpus, with_overrides
 from kafka_pareto.testbed import target_of
 from tasks.common import CampaignOption, ManifestOption, StudyOption, check_campaign_id, run_step
 
@@ -47,9 +47,10 @@ def main(
         }
         cluster = _foreign_cluster(wanted.cluster, {name: value for name, value in given.items() if value is not None})
         adjusted = with_overrides(wanted, _sizes(record_sizes), seed, repetitions, cluster)
+        corpus = read_corpus(adjusted, settings.studies, f"{settings.studies}/{study}.yaml")
         store = open_store(settings)
         with Cluster(*target_of(adjusted, settings), settings) as opened:
-            return design.run(store, adjusted, check_campaign_id(campaign), opened)
+            return design.run(store, adjusted, check_campaign_id(campaign), opened, corpus)
 
     run_step(step, manifest)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 pytest_plugins = ["tests.system.broker_fixtures", "tests.contract.minio_fixture"]
@@ -10,3 +14,17 @@ pytest_plugins = ["tests.system.broker_fixtures", "tests.contract.minio_fixture"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The fast tests go first: most mistakes show within two minutes."""
     items.sort(key=lambda item: item.get_closest_marker("fast") is None)
+
+
+@pytest.fixture
+def small_volume(tmp_path: Path) -> Iterator[Path]:
+    """A small file system of its own, to be filled."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(folder)], capture_output=True, check=False, timeout=10
+    )
+    if mounted.returncode != 0:
+        pytest.skip("needs the right to mount a tmpfs")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True, timeout=10)

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from kafka_pareto.campaign import Campaign
-from kafka_pareto.cluster import Broker, Cluster, ClusterDescription, PartitionHealth, TopicHealth
-from kafka_pareto.lease import ClusterLease
+from kafka_pareto.cluster import Broker, Cluster, ClusterDescription, LogDir, PartitionHealth, TopicHealth
+from kafka_pareto.lease import LEASE_SECONDS, ClusterLease
 from kafka_pareto.load import Execution, LoadRequest, LoadResult
 from kafka_pareto.perf_output import parse_perf_output
 from kafka_pareto.perf_test import load_result
@@ -24,7 +24,10 @@ from kafka_pareto.testbed import Testbed, fingerprint_of, keep_fingerprint, topi
 
 
 class FakeCluster(Cluster):
-    """Topics as counters. `leaders` may be changed by a test to play a failing broker."""
+    """Topics as counters. A test may change `leaders`, `in_sync` or `dirs` to play a failing broker.
+
+    `arriving_late` is how many records arrive once somebody has asked for a topic's growth.
+    """
 
     def __init__(self) -> None:
         super().__init__("fake:9092", None, Settings())
@@ -32,6 +35,8 @@ class FakeCluster(Cluster):
         self.deletions: list[str] = []
         self.leaders: list[int | None] = [1, 2, 3]
         self.in_sync = 3
+        self.dirs: tuple[LogDir, ...] = ()
+        self.arriving_late = 0
 
     def __enter__(self) -> FakeCluster:
         return self
@@ -64,21 +69,30 @@ class FakeCluster(Cluster):
     def delete_records(self, topic: str) -> None:
         self.deletions.append(topic)
 
-    def log_dirs(self, topic: str) -> tuple[()]:  # noqa: ARG002
-        return ()
+    def log_dirs(self, topic: str) -> tuple[LogDir, ...]:  # noqa: ARG002
+        return self.dirs
 
     def wait_for_end_offset_growth(self, topic: str, before: int, expected: int, deadline_s: float) -> int:  # noqa: ARG002
-        return self.end_offsets[topic] - before
+        growth = self.end_offsets[topic] - before
+        self.end_offsets[topic] += self.arriving_late
+        self.arriving_late = 0
+        return growth
 
 
 class FakeLoadTool:
-    """A smooth response surface with seeded noise; `before_run` may raise, or spoil the cluster."""
+    """A smooth response surface with seeded noise; `before_run` and `after_run` may raise, or spoil what they touch.
 
-    def __init__(self, cluster: FakeCluster, seed: int = 1) -> None:
+    The noise follows from the seed and from `place`, which tells one repetition from another; by default the number
+    of requests, which begins anew with each tool.
+    """
+
+    def __init__(self, cluster: FakeCluster, seed: int = 1, place: Callable[[], int] | None = None) -> None:
         self._cluster = cluster
         self._seed = seed
+        self._place = place or (lambda: len(self.requests))
         self.requests: list[LoadRequest] = []
         self.before_run: Callable[[LoadRequest], None] = lambda _: None
+        self.after_run: Callable[[LoadResult], LoadResult] = lambda result: result
         self.lost_records = 0
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
@@ -86,20 +100,31 @@ class FakeLoadTool:
         self.before_run(request)
         if watch:
             watch()
-        rng = np.random.default_rng([self._seed, len(self.requests)])
+        rng = np.random.default_rng([self._seed, self._place()])
         text = _printed(request, rng)
         self._cluster.end_offsets[request.topic] += request.records - self.lost_records
-        return load_result(parse_perf_output(text), request, Execution(text, "", wall_s=0.9, cpu_s=1.2))
+        result = load_result(parse_perf_output(text), request, Execution(text, "", wall_s=0.9, cpu_s=1.2))
+        return self.after_run(result)
 
 
 @contextmanager
-def fake_testbed(campaign: Campaign, record_size_bytes: int, seed: int = 1) -> Iterator[Testbed]:
+def fake_testbed(
+    campaign: Campaign, record_size_bytes: int, seed: int = 1, lease_term_s: float = LEASE_SECONDS
+) -> Iterator[Testbed]:
     """A testbed whose cluster and load tool are fakes; lease and store are the real ones."""
     cluster = FakeCluster()
-    with ClusterLease(campaign.store, "fake", wait_s=1.0) as lease:
+
+    def place() -> int:
+        """How many repetitions are in the store: the noise of the next is the same after a restart."""
+        keys = campaign.keys
+        prefixes = [keys.measurements(record_size_bytes), keys.set_aside(record_size_bytes)]
+        prefixes.append(keys.confirmation(record_size_bytes, "repetitions/"))
+        return sum(len(campaign.store.keys(prefix)) for prefix in prefixes)
+
+    with ClusterLease(campaign.store, "fake", wait_s=5.0, term_s=lease_term_s) as lease:
         topic = topic_name(campaign.keys, record_size_bytes)
         keep_fingerprint(campaign, record_size_bytes, fingerprint_of(cluster.describe(), campaign.study, topic))
-        yield Testbed(cluster, FakeLoadTool(cluster, seed), lease, topic)
+        yield Testbed(cluster, FakeLoadTool(cluster, seed, place), lease, topic)
 
 
 def settings_with_folder_store(folder: Path) -> Settings:

@@ -18,6 +18,7 @@ from kafka_pareto.study import Study
 from kafka_pareto.study_file import load_study
 
 FIXTURES = Path(__file__).parent / "fixtures"
+_RECORDING_BEGAN = pd.Timestamp("2026-11-21T00:00:00Z")
 STUDIES = Path(__file__).parent.parent / "include" / "studies"
 
 
@@ -70,7 +71,7 @@ def _repetition(row: dict[str, Any], phase: Phase) -> Repetition:
         outcome="valid",
         attempts=1,
         window="whole_run",
-        started_at=pd.Timestamp("2026-11-21T00:00:00Z").isoformat(),
+        started_at=(_RECORDING_BEGAN + pd.Timedelta(seconds=row["started_at_s"])).isoformat(),
         records_requested=1000,
         records_sent=1000,
         end_offset_growth=1000,

@@ -181,10 +181,16 @@ class Repetition(Record):
 
 
 class Plan(Record):
-    """What a campaign will cost, computed before anything is sent."""
+    """What a campaign will cost at most, computed before anything is sent; the fewest where repetitions are adaptive.
+
+    The `noise_repetitions` are among the repetitions.
+    """
 
     repetitions: int
+    fewest_repetitions: int | None = None
+    noise_repetitions: int = 0
     duration_s: float
+    fewest_duration_s: float | None = None
     sent_gib: float
     peak_disk_gib: float
 

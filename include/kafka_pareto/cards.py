@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from kafka_pareto.artifacts import Record
+from kafka_pareto.breakdown import Row, breakdown_rows, explanation
+from kafka_pareto.card_context import CardContext, context_lines, warnings_of_context
 from kafka_pareto.decision import Criterion, Decision, Verdict
 from kafka_pareto.gains import LABELS, Gain
 from kafka_pareto.producer_properties import DEFAULTS, Durability, PropertyValue
 from kafka_pareto.study import Objective
 
 WIDTH = 100
-
-Row: TypeAlias = tuple[str, ...]
 
 HEADLINES: dict[Verdict, str] = {
     "recommended": "CHANGE RECOMMENDED",
@@ -44,29 +43,37 @@ _UNITS: dict[Objective, str] = {
 
 
 class Cards(Record):
-    """All decisions of a campaign, with Holm's adjustment over all record sizes."""
+    """All decisions of a campaign, with Holm's adjustment over all record sizes; `contexts` in the same order."""
 
     study: str
     campaign: str
     cards: list[Decision]
+    contexts: list[CardContext]
 
 
 def cards_text(cards: Cards) -> str:
     """All cards, ASCII, at most `WIDTH` columns; what the main job prints."""
-    return "\n".join(card_text(decision, cards.campaign) for decision in cards.cards)
+    pairs = zip(cards.cards, cards.contexts, strict=True)
+    return "\n".join(card_text(decision, context, cards.campaign) for decision, context in pairs)
 
 
-def card_text(decision: Decision, campaign: str) -> str:
-    """One card: verdict, settings, gains, what was given up, durability, evidence."""
+def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
+    """One card: verdict, settings, gains, what was given up, where the latency goes, how it was measured, evidence."""
     title = f"{decision.record_size_bytes:,} B records"
     headline = HEADLINES[decision.verdict]
     lines = ["=" * WIDTH, f"{title}{headline:>{WIDTH - len(title)}}", "=" * WIDTH]
     lines += [line for reason in decision.reasons for line in _wrapped("Why", reason)]
-    lines += [line for warning in warnings_of(decision) for line in _wrapped("WARNING", warning)]
+    warnings = [*warnings_of(decision), *warnings_of_context(context)]
+    lines += [line for warning in warnings for line in _wrapped("WARNING", warning)]
     lines += ["", *_table(settings_rows(decision)), ""]
     if decision.gains:
         lines += [*_table(gain_rows(decision)), ""]
     lines += [line for sentence in price_of(decision) for line in _wrapped(price_label(decision), sentence)]
+    if context.breakdown is not None:
+        lines += ["", *_table(breakdown_rows(context.breakdown, standing(decision))), ""]
+        lines += _labelled("Explanation", explanation(context.breakdown))
+    for label, sentences in context_lines(context).items():
+        lines += _labelled(label, sentences)
     lines += _wrapped("Evidence", evidence_of(decision, campaign))
     lines += [line for note in notes_of(decision) for line in _wrapped("Note", note)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -89,7 +96,7 @@ def settings_rows(decision: Decision) -> list[Row]:
 
 def gain_rows(decision: Decision) -> list[Row]:
     """Header and one row per objective: both values, the change with its 95 % interval, and what that shows."""
-    header: Row = ("Measured", "in use", _standing(decision), "change", "95 % interval", "shown", "Holm p")
+    header: Row = ("Measured", "in use", standing(decision), "change", "95 % interval", "shown", "Holm p")
     return [header, *(_gain_row(gain) for gain in decision.gains)]
 
 
@@ -98,7 +105,7 @@ def warnings_of(decision: Decision) -> list[str]:
     warnings = []
     if decision.weaker_than_baseline and decision.tentative_durability is not None:
         warnings.append(
-            f"the {_standing(decision)} settings promise LESS durability than those in use. "
+            f"the {standing(decision)} settings promise LESS durability than those in use. "
             f"New: {PROMISES[decision.tentative_durability]}. In use: {PROMISES[decision.baseline_durability]}. "
             "Records can be lost that are safe today."
         )
@@ -113,6 +120,15 @@ def warnings_of(decision: Decision) -> list[str]:
         warnings.append(f"the pick failed in {decision.repetitions_failed} repetition(s).")
     if decision.baseline_repetitions_failed:
         warnings.append(f"the settings in use failed in {decision.baseline_repetitions_failed} repetition(s).")
+    for bound, side in (
+        (decision.generator_bound, "the pick"),
+        (decision.baseline_generator_bound, "the settings in use"),
+    ):
+        if bound:
+            warnings.append(
+                f"in {bound} of {decision.blocks_used} fresh blocks the load tool, not Kafka, set the pace of {side}: "
+                "that is what the tool can do, Kafka may do better."
+            )
     return warnings
 
 
@@ -208,7 +224,8 @@ def p_text(p_value: float | None) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def _standing(decision: Decision) -> str:
+def standing(decision: Decision) -> str:
+    """What to call the pick: until the evidence carries it, it is tentative."""
     return "recommended" if decision.recommended else "tentative"
 
 
@@ -242,6 +259,11 @@ def _table(rows: Sequence[Row]) -> list[str]:
         )
         lines.append("  " + "  ".join([first, *others]))
     return [lines[0], "  " + "-" * (len(lines[0]) - 2), *lines[1:]]
+
+
+def _labelled(label: str, sentences: Sequence[str]) -> list[str]:
+    """Each sentence on a line of its own, the label beside the first."""
+    return [line for at, sentence in enumerate(sentences) for line in _wrapped("" if at else label, sentence)]
 
 
 def _wrapped(label: str, text: str) -> list[str]:

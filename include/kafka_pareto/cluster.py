@@ -21,8 +21,7 @@ from kafka_pareto.settings import Settings
 _CONTACT_TIMEOUT_S = 15.0
 _REQUEST_TIMEOUT_S = 30.0
 _CREATION_DEADLINE_S = 30.0
-_POLL_S = 0.05
-_DUPLICATES_WATCH_S = 0.1
+_POLL_S = 0.02
 
 Answer = TypeVar("Answer")
 
@@ -221,15 +220,10 @@ class Cluster:
     def wait_for_end_offset_growth(self, topic: str, before: int, expected: int, deadline_s: float) -> int:
         """By how many records the topic has grown since its end offset was `before`.
 
-        Polls until the growth reaches `expected` or `deadline_s` has passed; once reached, watches a moment longer
-        for more. Fewer than expected are lost records, more are duplicates.
+        Polls until the growth reaches `expected` or `deadline_s` has passed. Fewer than expected are lost records,
+        more are duplicates; some of these may still be on their way when this returns.
         """
-
-        def growth() -> int:
-            return self.end_offset(topic) - before
-
-        grown = _poll(growth, lambda found: found >= expected, deadline_s)
-        return _poll(growth, lambda found: found > expected, _DUPLICATES_WATCH_S) if grown == expected else grown
+        return _poll(lambda: self.end_offset(topic) - before, lambda found: found >= expected, deadline_s)
 
     def _wait_until_complete(self, topic: str) -> TopicHealth:
         def health_once_known() -> TopicHealth | None:

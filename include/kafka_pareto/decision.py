@@ -53,6 +53,9 @@ class Decision(Record):
         baseline_repetitions_lost_records: The same of the baseline.
         repetitions_failed: The pick's repetitions that failed, in any block.
         baseline_repetitions_failed: The same of the baseline, in as many blocks.
+        generator_bound: The pick's valid gain repetitions in which the load tool, not Kafka, set the pace.
+        baseline_generator_bound: The same of the baseline.
+        wanted_effect_fraction: The smallest change that matters, as the study states it; less is no difference.
         blocks_used: Gain blocks in which both the pick and the baseline gave a valid repetition.
     """
 
@@ -75,6 +78,9 @@ class Decision(Record):
     baseline_repetitions_lost_records: int
     repetitions_failed: int
     baseline_repetitions_failed: int
+    generator_bound: int
+    baseline_generator_bound: int
+    wanted_effect_fraction: float
     gains: list[Gain]
     blocks_used: int
     minimum_blocks: int
@@ -136,7 +142,9 @@ def decide(
     baseline_id = study.baseline_id()
     both = [*choice_repetitions, *gain_repetitions]
     chosen = None if chosen_id == baseline_id else _configuration(study, candidates, chosen_id)
-    gains, blocks_used = ([], 0) if chosen is None else _gains(baseline_id, chosen_id, gain_repetitions, rng)
+    baseline_gain, chosen_gain = ([], []) if chosen is None else _paired(baseline_id, chosen_id, gain_repetitions)
+    variability = study.protocol.variability
+    compared = [] if chosen is None else OBJECTIVES
     undecided = Decision(
         record_size_bytes=record_size_bytes,
         recommended_configuration_id=baseline_id,
@@ -161,8 +169,11 @@ def decide(
         baseline_repetitions_lost_records=_count_of(both, baseline_id, _LOST),
         repetitions_failed=0 if chosen is None else _count_of(both, chosen_id, ["failed"]),
         baseline_repetitions_failed=_count_of(both, baseline_id, ["failed"]),
-        gains=gains,
-        blocks_used=blocks_used,
+        generator_bound=sum(bool(r.generator_bound) for r in chosen_gain),
+        baseline_generator_bound=sum(bool(r.generator_bound) for r in baseline_gain),
+        wanted_effect_fraction=study.confirmation.wanted_effect_fraction,
+        gains=[compare(objective, baseline_gain, chosen_gain, variability, rng) for objective in compared],
+        blocks_used=len(chosen_gain),
         minimum_blocks=study.confirmation.minimum_blocks,
     )
     return adjust_across_record_sizes([undecided])[0]
@@ -179,10 +190,11 @@ def adjust_across_record_sizes(decisions: Sequence[Decision]) -> list[Decision]:
     adjusted = iter(statistics.holm([float("nan") if p is None else p for p in p_values]))
     concluded = []
     for decision in decisions:
-        if decision.blocks_used >= decision.minimum_blocks:
-            gains = [resolve(gain, next(adjusted)) for gain in decision.gains]
-        else:
-            gains = [resolve(gain, float("nan")) for gain in decision.gains]
+        claims = decision.blocks_used >= decision.minimum_blocks
+        gains = [
+            resolve(gain, next(adjusted) if claims else float("nan"), decision.wanted_effect_fraction)
+            for gain in decision.gains
+        ]
         concluded.append(_concluded(decision.model_copy(update={"gains": gains})))
     return concluded
 
@@ -248,14 +260,14 @@ def _count_of(repetitions: Sequence[Repetition], configuration_id: str, outcomes
     return sum(r.configuration_id == configuration_id and r.outcome in outcomes for r in repetitions)
 
 
-def _gains(
-    baseline_id: str, chosen_id: str, repetitions: Sequence[Repetition], rng: np.random.Generator
-) -> tuple[list[Gain], int]:
+def _paired(
+    baseline_id: str, chosen_id: str, repetitions: Sequence[Repetition]
+) -> tuple[list[Repetition], list[Repetition]]:
+    """Valid repetitions of the baseline and of the chosen configuration, in the blocks that have both."""
     valid = _valid_by_block(repetitions)
     baseline, chosen = valid.get(baseline_id, {}), valid.get(chosen_id, {})
     blocks = sorted(baseline.keys() & chosen.keys())
-    pairs = [baseline[block] for block in blocks], [chosen[block] for block in blocks]
-    return [compare(objective, *pairs, rng=rng) for objective in OBJECTIVES], len(blocks)
+    return [baseline[block] for block in blocks], [chosen[block] for block in blocks]
 
 
 def _concluded(decision: Decision) -> Decision:
@@ -296,10 +308,18 @@ def _verdict(decision: Decision) -> tuple[Verdict, str]:
         gained = f", although {' and '.join(better)} improved" if better else ""
         return "keep_baseline_no_gain", f"The pick made {' and '.join(worse)} worse{gained}."
     if not better:
-        return "keep_baseline_no_gain", "Fresh blocks resolved no gain in p95 latency or throughput."
+        standing = "; ".join(_standing(gain, decision.wanted_effect_fraction) for gain in main)
+        return "keep_baseline_no_gain", f"Fresh blocks show no gain: {standing}."
     other = [f"{LABELS[g.objective]}: {g.resolution}" for g in main if g.resolution != "better"]
     beside = f" ({'; '.join(other)})" if other else ""
     return "recommended", f"Fresh blocks show better {' and '.join(better)}{beside}."
+
+
+def _standing(gain: Gain, wanted_effect_fraction: float) -> str:
+    label = LABELS[gain.objective]
+    if gain.resolution == "no difference shown":
+        return f"{label} does not differ by more than {wanted_effect_fraction:.0%}"
+    return f"{label} is not resolved by this budget"
 
 
 def _given_up(decision: Decision) -> list[str]:

@@ -48,7 +48,7 @@ class MissingArtifactError(ArtifactError):
 
 
 class GateError(BadInputError):
-    """The validation gate stops the campaign: more rows were lost than the study tolerates."""
+    """The campaign stops: more of its repetitions were rejected or failed than the study tolerates."""
 
 
 class ClusterError(KafkaParetoError):
@@ -65,7 +65,10 @@ class ClusterError(KafkaParetoError):
 
 
 class SafetyStop(BadInputError):  # noqa: N818 (a stop, decided on purpose, rather than a defect)
-    """Load on a cluster that is not ours did it harm (an ISR shrank, a quota throttled): stopped, not retried."""
+    """The campaign stops on purpose: load harmed a cluster that is not ours, a quota throttles, or a right is missing.
+
+    A retry by itself would not help.
+    """
 
 
 class LoadToolError(KafkaParetoError):

@@ -39,9 +39,11 @@ class Expectation(BaseModel):
     reason: str
 
     def configurations(self, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """What Great Expectations is told: one configuration, or one for each of the columns."""
+        """What Great Expectations is told: one configuration, or one for each of the columns, however few they are."""
+        if not self.columns:
+            return [self._configuration(None, parameters)]
         columns = parameters[self.columns[1:]] if isinstance(self.columns, str) else self.columns
-        return [self._configuration(column, parameters) for column in columns or [None]]
+        return [self._configuration(column, parameters) for column in columns]
 
     def _configuration(self, column: str | None, parameters: Mapping[str, Any]) -> dict[str, Any]:
         kwargs: dict[str, Any] = {} if column is None else {"column": column}

@@ -21,7 +21,7 @@ RECORD_SIZE = "record.size"
 
 
 class _Factor(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class CategoricalFactor(_Factor):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Literal
 
 import numpy as np
@@ -10,11 +11,11 @@ from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto import statistics
 from kafka_pareto.artifacts import Repetition
+from kafka_pareto.objectives import Variability, is_mean, per_repetition_value, spread_of
 from kafka_pareto.study import MAXIMISED, Objective
 from kafka_pareto.trials import coefficient_of_variation
 
 SIGNIFICANCE = 0.05
-NEGLIGIBLE_CHANGE_FRACTION = 0.10
 
 Resolution = Literal["better", "worse", "no difference shown", "not resolved"]
 
@@ -36,9 +37,12 @@ class Gain(BaseModel):
             95 % interval, not widened for the number of comparisons.
         p_value: Two-sided, of no change.
         p_value_holm: Adjusted over all objectives, and over all record sizes once the report has seen them.
-        welch_p_value: Welch's test beside it, for means only.
-        resolution: `better` or `worse` at 5 % after Holm; else `no difference shown` when the interval holds no
-            change and lies within 10 % to either side; else `not resolved`.
+        welch_p_value: Beside it, regardless of blocks, like the next three: Welch's test. None for a CV across
+            repetitions, of which each side has but one.
+        mann_whitney_p_value: Mann and Whitney's test.
+        hedges_g: Hedges' g: the difference in standard deviations.
+        cliffs_delta: Cliff's delta: from -1 (the candidate's values are all lower) to 1 (all higher).
+        resolution: See `resolve`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,6 +56,9 @@ class Gain(BaseModel):
     p_value: float | None
     p_value_holm: float | None
     welch_p_value: float | None
+    mann_whitney_p_value: float | None
+    hedges_g: float | None
+    cliffs_delta: float | None
     method: str
     resolution: Resolution
     baseline_repetition_ids: list[str]
@@ -59,22 +66,33 @@ class Gain(BaseModel):
 
 
 def compare(
-    objective: Objective, baseline: Sequence[Repetition], candidate: Sequence[Repetition], rng: np.random.Generator
+    objective: Objective,
+    baseline: Sequence[Repetition],
+    candidate: Sequence[Repetition],
+    variability: Variability,
+    rng: np.random.Generator,
 ) -> Gain:
-    """Compares valid repetitions of the same blocks, in the same order; not yet adjusted, and so not yet resolved."""
-    of_latency = objective in ("p95_latency_ms", "latency_cv")
-    measured = [
-        np.array([r.latency_p95_ms if of_latency else r.throughput_mib_s for r in side], dtype=np.float64)
-        for side in (baseline, candidate)
-    ]
-    if objective.endswith("_cv"):
-        change = statistics.cv_change(measured[0], measured[1], rng)
-        values = [coefficient_of_variation(side) for side in measured]
-        method = "bootstrap of the log-ratio of CVs over blocks, expanded percentile interval"
+    """Compares valid repetitions of the same blocks, in the same order; not yet adjusted, and so not yet resolved.
+
+    A block in which one side lacks the value that is compared is left out.
+    """
+    by_mean = is_mean(objective, variability)
+    compared = objective if by_mean else spread_of(objective)
+    measured = np.array(
+        [[per_repetition_value(r, compared, variability) for r in side] for side in (baseline, candidate)], dtype=float
+    )
+    complete = np.isfinite(measured).all(axis=0)
+    of_baseline, of_candidate = measured[:, complete]
+    if by_mean:
+        change = statistics.mean_change(of_baseline, of_candidate)
+        values = [float(np.mean(side)) if len(side) else float("nan") for side in (of_baseline, of_candidate)]
+        method = "ratio of means, Student's t on differences within blocks"
+        beside = statistics.unpaired_comparison(of_baseline, of_candidate)
     else:
-        change = statistics.mean_change(measured[0], measured[1])
-        values = [float(np.mean(side)) if len(side) else float("nan") for side in measured]
-        method = "ratio of means, Student's t on differences within blocks; Welch's test beside it"
+        change = statistics.cv_change(of_baseline, of_candidate, rng)
+        values = [coefficient_of_variation(side) for side in (of_baseline, of_candidate)]
+        method = "bootstrap of the log-ratio of CVs over blocks, expanded percentile interval"
+        beside = statistics.UnpairedComparison()
     return Gain(
         objective=objective,
         baseline_value=_known(values[0]),
@@ -84,23 +102,34 @@ def compare(
         change_high_fraction=_known(change.high_fraction),
         p_value=_known(change.p_value),
         p_value_holm=None,
-        welch_p_value=_known(change.welch_p_value),
+        welch_p_value=_known(beside.welch_p_value),
+        mann_whitney_p_value=_known(beside.mann_whitney_p_value),
+        hedges_g=_known(beside.hedges_g),
+        cliffs_delta=_known(beside.cliffs_delta),
         method=method,
         resolution="not resolved",
-        baseline_repetition_ids=[r.repetition_id for r in baseline],
-        candidate_repetition_ids=[r.repetition_id for r in candidate],
+        baseline_repetition_ids=[r.repetition_id for r in compress(baseline, complete)],
+        candidate_repetition_ids=[r.repetition_id for r in compress(candidate, complete)],
     )
 
 
-def resolve(gain: Gain, p_value_holm: float) -> Gain:
-    """The gain with its adjusted p-value (NaN: it may claim nothing), and what that shows."""
+def resolve(gain: Gain, p_value_holm: float, wanted_effect_fraction: float) -> Gain:
+    """The gain with its adjusted p-value (NaN: it may claim nothing), and what that shows.
+
+    - `better` or `worse`: a change, at 5 % after Holm, however small.
+    - `no difference shown`: no such change, and the whole 95 % interval lies within the study's wanted effect to either
+      side, so that whatever difference there is would not matter to the user. It may exclude zero: two one-sided tests
+      (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987) at 2.5 % each, stricter than the
+      customary 5 %, which would take the 90 % interval.
+    - `not resolved`: neither. A difference that matters is possible; these blocks cannot tell.
+    """
     resolution: Resolution = "not resolved"
     low, high = gain.change_low_fraction, gain.change_high_fraction
     if p_value_holm < SIGNIFICANCE and gain.change_fraction:
         wanted = gain.change_fraction > 0 if gain.objective in MAXIMISED else gain.change_fraction < 0
         resolution = "better" if wanted else "worse"
     elif np.isfinite(p_value_holm) and low is not None and high is not None:
-        within = -NEGLIGIBLE_CHANGE_FRACTION <= low <= 0 <= high <= NEGLIGIBLE_CHANGE_FRACTION
+        within = -wanted_effect_fraction <= low and high <= wanted_effect_fraction
         resolution = "no difference shown" if within else "not resolved"
     return gain.model_copy(update={"p_value_holm": _known(p_value_holm), "resolution": resolution})
 

@@ -1,22 +1,35 @@
-"""The guard of the cluster: no load on one in trouble, and on one that is not ours a stop as soon as harm shows."""
+"""The guard of the cluster: no load on one in trouble, a stop where going on would harm it or measure nothing.
+
+Trouble that may pass is a ClusterError: the campaign waits and measures the block again. Trouble that waiting does not
+mend is a SafetyStop.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
+import time
 from collections.abc import Callable
+from typing import TypeVar
 
-from tenacity import before_sleep_log, retry, retry_if_exception_type, stop_after_delay, wait_fixed
+from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from kafka_pareto.cluster import TopicHealth
-from kafka_pareto.errors import ClusterError, SafetyStop
+from kafka_pareto.errors import ClusterError, PlanError, SafetyStop
 from kafka_pareto.load import LoadResult
 from kafka_pareto.study import Study
 from kafka_pareto.testbed import Testbed
 
 log = logging.getLogger(__name__)
 
-_HEALTH_DEADLINE_S = 120.0
+_RECOVERY_DEADLINE_S = 120.0
+# Between two repetitions without a pause, the look after the first serves as the look before the second.
+_FRESH_S = 1.0
 _GIB = 1 << 30
+_MIB = 1 << 20
+_REFUSAL = re.compile(r"(Authorization|Authentication)Exception")
+
+Answer = TypeVar("Answer")
 
 
 class ClusterGuard:
@@ -24,43 +37,93 @@ class ClusterGuard:
 
     def __init__(self, study: Study, testbed: Testbed, sent_bytes: int = 0) -> None:
         self._foreign = study.cluster
+        self._replication_factor = study.workload.replication_factor
         self._testbed = testbed
         self._sent_bytes = sent_bytes
+        self._seen_healthy: tuple[float, TopicHealth] | None = None
 
     def allow(self, load_bytes: int) -> None:
         """Counts the load against the ceiling of a cluster that is not ours.
 
         Raises:
-            SafetyStop: If the campaign would send more than it may, pilots and repeated attempts included.
+            PlanError: If the campaign would send more than it may, pilots and repeated attempts included.
         """
         self._sent_bytes += load_bytes
         if self._foreign is not None and self._sent_bytes > self._foreign.ceiling_gib * _GIB:
-            raise SafetyStop(
+            raise PlanError(
                 f"the campaign has sent as much as it may, {self._foreign.ceiling_gib:g} GiB; what is measured is "
                 "kept, and a new campaign with a higher ceiling or fewer repetitions can be started"
             )
 
-    def wait_until_healthy(self) -> TopicHealth:
-        """Waits for a cluster in trouble to recover.
+    def wait_until_healthy(self, bytes_to_write: int = 0) -> None:
+        """Waits for a cluster in trouble to recover; each new reason is logged once.
+
+        Args:
+            bytes_to_write: What is about to be sent; every log directory must have room for all its replicas.
 
         Raises:
-            ClusterError: With its trouble, if it does not in time.
+            ClusterError: With its trouble, if it does not recover in time.
+            SafetyStop: If this user may not look.
         """
+        logged = ""
+
+        def log_a_new_reason(state: RetryCallState) -> None:
+            nonlocal logged
+            reason = str(state.outcome.exception()) if state.outcome else ""
+            if reason != logged:
+                log.warning("waiting up to %.0f s: %s", _RECOVERY_DEADLINE_S, reason)
+            logged = reason
 
         @retry(
             retry=retry_if_exception_type(ClusterError),
-            stop=stop_after_delay(_HEALTH_DEADLINE_S),
+            stop=stop_after_delay(_RECOVERY_DEADLINE_S),
             wait=wait_fixed(1.0),
-            before_sleep=before_sleep_log(log, logging.WARNING),
+            before_sleep=log_a_new_reason,
             reraise=True,
         )
-        def healthy() -> TopicHealth:
-            health = self._testbed.cluster.topic_health(self._testbed.topic)
-            if not health.is_healthy:
-                raise ClusterError(f"the cluster is in trouble: {health.reason}")
-            return health
+        def look() -> None:
+            self.require_healthy()
+            self.require_log_dirs(bytes_to_write)
 
-        return healthy()
+        look()
+        if logged:
+            log.info("the cluster has recovered")
+
+    def require_healthy(self) -> TopicHealth:
+        """The topic's health, seen just now.
+
+        Raises:
+            ClusterError: If the topic is in trouble, or the cluster does not answer.
+            SafetyStop: If this user may not look.
+        """
+        if self._seen_healthy and time.monotonic() - self._seen_healthy[0] < _FRESH_S:
+            return self._seen_healthy[1]
+        self._seen_healthy = None
+        health = _asked(lambda: self._testbed.cluster.topic_health(self._testbed.topic))
+        if not health.is_healthy:
+            raise ClusterError(f"the cluster is in trouble: {health.reason}")
+        self._seen_healthy = time.monotonic(), health
+        return health
+
+    def require_log_dirs(self, bytes_to_write: int = 0) -> None:
+        """No log directory may be offline, or too full for what is about to be sent.
+
+        Every replica may lie on the same volume, as in the embedded stack.
+
+        Raises:
+            ClusterError: Naming the directory and its broker.
+            SafetyStop: If this user may not look.
+        """
+        needed_bytes = bytes_to_write * self._replication_factor
+        for found in _asked(lambda: self._testbed.cluster.log_dirs(self._testbed.topic)):
+            place = f"log directory {found.path} of broker {found.broker_id}"
+            if found.error:
+                raise ClusterError(f"the cluster is in trouble: {place} is offline: {found.error}")
+            if found.usable_bytes is not None and found.usable_bytes < needed_bytes:
+                raise ClusterError(
+                    f"the cluster is in trouble: {place} is nearly full: {found.usable_bytes / _MIB:,.1f} MiB are free "
+                    f"where {needed_bytes / _MIB:,.1f} MiB may be written before records are deleted again"
+                )
 
     def watch(self) -> Callable[[], None] | None:
         """What the load tool is to ask every second; only for a cluster that is not ours, since asking costs CPU."""
@@ -75,32 +138,51 @@ class ClusterGuard:
         return stop_when_harmed
 
     def disturbance(self, before: TopicHealth) -> str:
-        """What happened to the cluster during a load that its configuration cannot have caused; empty if nothing did.
+        """What happened to the topic during a load and has passed already; empty if nothing did.
 
         Raises:
-            SafetyStop: If a cluster that is not ours is in trouble now.
+            ClusterError: If the cluster is in trouble now.
+            SafetyStop: If it is, and is not ours: the load may be the cause.
         """
+        self._seen_healthy = None
         try:
-            after = self._testbed.cluster.topic_health(self._testbed.topic)
+            after = self.require_healthy()
         except ClusterError as error:
-            return f"the cluster did not answer after the load: {error}"
-        if not after.is_healthy:
             if self._foreign is not None:
-                raise SafetyStop(f"after a load the cluster was in trouble, so the campaign stops: {after.reason}")
-            return f"the cluster got into trouble during the repetition: {after.reason}"
-        if after.leaders != before.leaders:
-            return "a partition changed its leader during the repetition"
-        return ""
+                raise SafetyStop(f"after a load the campaign stops: {error}") from error
+            raise
+        return "" if after.leaders == before.leaders else "a partition changed its leader during the repetition"
 
     def check_throttling(self, result: LoadResult) -> None:
-        """Refuses to go on where a quota held the load back.
+        """Refuses to go on where a quota held the load back: the quota would be measured, not the configuration.
 
         Raises:
-            SafetyStop: If the cluster is not ours and throttled.
+            SafetyStop: If the cluster throttled.
         """
         throttle_ms = result.client.produce_throttle_max_ms
-        if self._foreign is not None and throttle_ms is not None and throttle_ms > 0:
+        if throttle_ms is not None and throttle_ms > 0:
             raise SafetyStop(
-                f"a quota of the cluster throttled the load by up to {throttle_ms:.0f} ms, so the campaign stops; "
-                "lower the ceiling in MiB/s, or have the quota raised"
+                f"a quota of the cluster throttled the load by up to {throttle_ms:.0f} ms, so the campaign stops: it "
+                "would measure the quota; have the quota raised, or lower the ceiling or the study's throughput limit"
             )
+
+    def check_authorisation(self, complaint: str) -> None:
+        """Refuses to go on where the load tool was refused: every further load would be, too.
+
+        Raises:
+            SafetyStop: If the tool's complaint is about rights or credentials.
+        """
+        if _REFUSAL.search(complaint):
+            raise SafetyStop(
+                f"the cluster refused the load, so the campaign stops: {complaint}; this user needs Write on the "
+                f"topic {self._testbed.topic}, and valid credentials"
+            )
+
+
+def _asked(question: Callable[[], Answer]) -> Answer:
+    try:
+        return question()
+    except ClusterError as error:
+        if _REFUSAL.search(error.kafka_error):
+            raise SafetyStop(f"the campaign stops: {error}") from error
+        raise

@@ -118,7 +118,9 @@ class LoadResult:
 
     `records_attempted` and `records_sent` count everything, warm-up included; sent are those that the producer
     reported as done. `figures` is None when nothing was measured, as when every send failed. `unthrottled_s` is how
-    long the sending as fast as it goes took, with `sending_cpu_s` of CPU in the sending thread (None: not known).
+    long the sending as fast as it goes took, with `sending_cpu_s` of CPU in the sending thread; `unthrottled_wait_s` is
+    how long it waited for Kafka: for buffer space, warm-up included, and at the end for what was under way still
+    (None: not known).
     `errors` is the first complaint of the tool.
     """
 
@@ -131,6 +133,7 @@ class LoadResult:
     errors: str
     unthrottled_s: float | None = None
     sending_cpu_s: float | None = None
+    unthrottled_wait_s: float | None = None
 
 
 class LoadTool(Protocol):
@@ -245,9 +248,10 @@ def _java_text(value: PropertyValue) -> str:
 
 
 def _first_complaint(errors: str) -> str:
-    """The first line of the tool's stderr that says something: no stack frames, no logging set-up."""
-    for line in errors.splitlines():
-        stripped = line.strip()
-        if stripped and not stripped.startswith(("at ", "SLF4J", "WARNING:", "...")):
-            return stripped[:300]
-    return ""
+    """What the tool's stderr says first: an error of Kafka's own if it names one, since the client logs less telling
+    lines before it; else a line that is no stack frame and no logging set-up.
+    """
+    stripped = [line.strip() for line in errors.splitlines()]
+    saying = [line for line in stripped if line and not line.startswith(("at ", "SLF4J", "WARNING:", "..."))]
+    telling = [line for line in saying if "org.apache.kafka.common.errors." in line]
+    return next(iter(telling or saying), "")[:300]

@@ -2,47 +2,36 @@
 
 The rules are those of the design's "Measuring": a repetition counts when the tool sent what it was asked to and the
 topic's end offsets grew by as many; it is in the store before the next begins; what is there already is not measured
-again.
+again; a block during which the cluster was in trouble is.
 """
 
 from __future__ import annotations
 
 import logging
-import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime
+from dataclasses import asdict, fields
+from itertools import groupby
 
 import psutil
-from tenacity import before_sleep_log, retry, retry_if_exception_type, stop_after_delay, wait_exponential
 
-from kafka_pareto.artifacts import Outcome, Repetition, Sizing
+from kafka_pareto.artifacts import Repetition, Sizing
+from kafka_pareto.attempt import Attempt, attempt_repetition, duplicates_reason, mib_s, request_for
 from kafka_pareto.blocks import PlannedRepetition
 from kafka_pareto.campaign import Campaign
-from kafka_pareto.errors import ClusterError, LeaseHeldError, LoadToolError, StoreError
+from kafka_pareto.end_offsets import EndOffsets
+from kafka_pareto.errors import ClusterError, LeaseHeldError, SafetyStop
+from kafka_pareto.failures import FailureLimit
+from kafka_pareto.generator_check import generator_bound
 from kafka_pareto.guard import ClusterGuard
-from kafka_pareto.load import ClientMetrics, Figures, LoadRequest, LoadResult
+from kafka_pareto.load import ClientMetrics, Figures
+from kafka_pareto.shelf import Shelf, sent_bytes
 from kafka_pareto.testbed import Testbed
 
 log = logging.getLogger(__name__)
 
-_SETTLING_DEADLINE_S = 60.0
-_OFFSETS_DEADLINE_S = 15.0
-_STORE_DEADLINE_S = 300.0
 _MIB = 1 << 20
 DELETE_RECORDS_AFTER_BYTES = 512 * _MIB
-
-
-@dataclass(frozen=True)
-class _Attempt:
-    outcome: Outcome
-    reason: str
-    started_at: str
-    result: LoadResult | None
-    end_offset_growth: int | None
-    cpu_steal_fraction: float
-    other_cpu_fraction: float
 
 
 class Measurer:
@@ -51,152 +40,138 @@ class Measurer:
     def __init__(self, campaign: Campaign, testbed: Testbed, sizing: Sizing) -> None:
         self._campaign = campaign
         self._study = campaign.study
+        self._protocol = campaign.study.protocol
         self._testbed = testbed
         self._sizing = sizing
         self._guard = ClusterGuard(campaign.study, testbed, sent_bytes(campaign))
+        self._end_offsets = EndOffsets(testbed.cluster, testbed.topic)
+        self._failures: FailureLimit | None = None
+        self._unconfirmed: Repetition | None = None
         self._bytes_to_delete = 0
-        self._offsets_are_settled = False
+        self._measured = 0
 
     def measure(self, planned: Sequence[PlannedRepetition], prefix: str) -> None:
         """Measures what is planned and not yet stored below `prefix`, one object per repetition.
 
         Raises:
             ClusterError: If the cluster is in trouble and stays so.
-            SafetyStop: If a cluster that is not ours was harmed.
+            SafetyStop: If a cluster that is not ours was harmed, a quota throttled, or a right is missing.
+            PlanError: If the ceiling is reached.
+            GateError: If more of the design phase has failed than the study tolerates.
             StoreError: If a finished repetition cannot be stored, even after some minutes.
             LeaseHeldError: If the lease was lost.
         """
-        stored = set(self._campaign.store.keys(prefix))
-        missing = [repetition for repetition in planned if _key(prefix, repetition) not in stored]
-        if len(missing) < len(planned):
-            log.info("%d of %d repetitions are in the store already", len(planned) - len(missing), len(planned))
-        started = time.monotonic()
-        for at, repetition in enumerate(missing):
-            if at and self._study.protocol.order == "blocks" and missing[at - 1].block != repetition.block:
-                self._delete_records()
-            if at and self._study.protocol.cool_down_s:
-                time.sleep(self._study.protocol.cool_down_s)  # the pause is part of the protocol
-            measured = self._measure_one(repetition)
-            self._store(_key(prefix, repetition), measured)
-            pace_s = (time.monotonic() - started) / (at + 1)
-            _log_progress(measured, len(planned) - len(missing) + at + 1, len(planned), pace_s)
+        shelf, progress = Shelf(self._campaign, prefix), _Progress(planned)
+        if self._failures is None and any(repetition.phase == "design" for repetition in planned):
+            self._failures = FailureLimit(self._campaign)
+            self._failures.check()
+        # In order `sequential` neighbours differ in their block, so each is a block of its own.
+        for _, block in groupby(planned, key=lambda repetition: repetition.block):
+            self._measure_block(list(block), shelf, progress)
+        if self._unconfirmed:
+            self._confirm_last(shelf, self._end_offsets.late_records())
         self._delete_records()
 
-    def _measure_one(self, planned: PlannedRepetition) -> Repetition:
-        attempts = 0
-        while True:
-            attempts += 1
-            self._require_lease()
-            attempt = self._attempt(planned)
-            self._require_lease()  # while it was lost, another load may have run beside this one
-            if attempt.outcome != "failed" or attempts >= self._study.protocol.max_attempts:
-                return self._repetition(planned, attempt, attempts)
+    def _measure_block(self, block: list[PlannedRepetition], shelf: Shelf, progress: _Progress) -> None:
+        """Measures what is missing of a block; all of it anew if the cluster gets into trouble meanwhile."""
+        for _ in range(self._protocol.max_attempts):
+            missing = [repetition for repetition in block if not shelf.holds(repetition)]
+            if not missing:
+                return
+            self._guard.wait_until_healthy(self._bytes_before_deletion(missing))
+            try:
+                for repetition in missing:
+                    measured = self._measure_one(repetition, shelf)
+                    progress.log(measured, shelf)
+                self._guard.require_log_dirs()
+            except (ClusterError, SafetyStop) as error:
+                self._set_aside(block, shelf)
+                if isinstance(error, SafetyStop):
+                    raise
+                trouble = error
+                log.warning("block %d is set aside, to be measured again: %s", block[0].block, trouble)
+            else:
+                if len(block) > 1:
+                    self._delete_records()
+                return
+        raise ClusterError(
+            f"block {block[0].block} was begun {self._protocol.max_attempts} times (protocol.max_attempts), and each "
+            f"time the cluster got into trouble, at last: {trouble}"
+        )
+
+    def _measure_one(self, planned: PlannedRepetition, shelf: Shelf) -> Repetition:
+        if self._measured and self._protocol.cool_down_s:
+            time.sleep(self._protocol.cool_down_s)  # the pause is part of the protocol
+        self._measured += 1
+        for attempts in range(1, self._protocol.max_attempts + 1):
+            attempt = self._attempt(planned, shelf)
+            measured = self._repetition(planned, attempt, attempts)
+            if attempt.trouble:
+                shelf.put_aside(measured)
+                raise attempt.trouble
+            if attempt.outcome != "failed":
+                break
             log.warning("%s: attempt %d failed: %s", planned.repetition_id, attempts, attempt.reason)
+        shelf.put(measured)
+        self._unconfirmed = measured if measured.outcome == "valid" else None
+        if self._failures is not None:
+            self._failures.count(measured)
+            self._failures.check()
+        return measured
+
+    def _set_aside(self, block: list[PlannedRepetition], shelf: Shelf) -> None:
+        repetition_ids = {repetition.repetition_id for repetition in block}
+        if self._unconfirmed and self._unconfirmed.repetition_id in repetition_ids:
+            self._unconfirmed = None
+        shelf.set_aside(block)
+        if self._failures is not None:
+            self._failures.forget(repetition_ids)
+
+    def _attempt(self, planned: PlannedRepetition, shelf: Shelf) -> Attempt:
+        self._require_lease()
+        healthy = self._guard.require_healthy()
+        self._confirm_last(shelf, self._end_offsets.begin())
+        testbed = self._testbed
+        request = request_for(planned, self._study, self._sizing, testbed.topic, testbed.payload_file)
+        self._guard.allow(request.records * request.record_size_bytes)
+        attempt = attempt_repetition(request, testbed, self._guard, healthy, self._end_offsets, self._protocol.outliers)
+        self._require_lease()  # while it was lost, another load may have run beside this one
+        sent = attempt.result.records_attempted if attempt.result else request.records
+        self._bytes_to_delete += sent * request.record_size_bytes
+        if self._bytes_to_delete > DELETE_RECORDS_AFTER_BYTES and not attempt.trouble:
+            self._delete_records()
+        return attempt
 
     def _require_lease(self) -> None:
         if not self._testbed.lease.is_held():
             raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")
 
-    def _attempt(self, planned: PlannedRepetition) -> _Attempt:
-        healthy = self._guard.wait_until_healthy()
-        before = self._settled_end_offset()
-        self._guard.allow(self._sizing.records * planned.record_size_bytes)
-        started_at = datetime.now(UTC).isoformat()
-        cpu_before = psutil.cpu_times()
-        result, growth, reason = None, None, ""
-        self._offsets_are_settled = False
-        try:
-            result = self._testbed.load_tool.run(self._request(planned), self._guard.watch())
-            sent = result.records_sent
-            growth = self._testbed.cluster.wait_for_end_offset_growth(
-                self._testbed.topic, before, sent, _OFFSETS_DEADLINE_S
+    def _confirm_last(self, shelf: Shelf, late_records: int) -> None:
+        """Amends the repetition stored last if its records arrived more than once, the surplus late."""
+        last, self._unconfirmed = self._unconfirmed, None
+        if last is None or last.end_offset_growth is None or not late_records:
+            return
+        log.warning("%s: %s, late", last.repetition_id, duplicates_reason(late_records))
+        shelf.put(
+            last.model_copy(
+                update={
+                    "outcome": "records_duplicated",
+                    "reason": duplicates_reason(late_records),
+                    "end_offset_growth": last.end_offset_growth + late_records,
+                }
             )
-            self._guard.check_throttling(result)
-        except LoadToolError as error:
-            reason = str(error)
-        except ClusterError as error:
-            reason = f"the cluster did not answer after the load: {error}"
-        reason = reason or self._guard.disturbance(healthy)
-        outcome, reason = self._judge(planned.record_size_bytes, result, growth, reason)
-        self._offsets_are_settled = outcome == "valid"
-        self._bytes_to_delete += self._sizing.records * planned.record_size_bytes
-        if self._bytes_to_delete > DELETE_RECORDS_AFTER_BYTES:
-            self._delete_records()
-        steal, other = _cpu_fractions(cpu_before, psutil.cpu_times(), result.client_cpu_s if result else 0.0)
-        return _Attempt(outcome, reason, started_at, result, growth, steal, other)
-
-    def _judge(
-        self, record_size_bytes: int, result: LoadResult | None, growth: int | None, reason: str
-    ) -> tuple[Outcome, str]:
-        if reason or result is None or growth is None:
-            return "failed", reason
-        sent, figures = result.records_sent, result.figures
-        if sent != result.records_attempted or not sent:
-            return (
-                "failed",
-                f"{sent} of {result.records_attempted} records were sent: {result.errors or 'no reason given'}",
-            )
-        if figures is None:
-            return "failed", f"nothing was measured: {result.errors or 'no reason given'}"
-        printed = figures.printed_mib_s
-        if printed is not None and not math.isclose(
-            printed, _mib_s(figures, record_size_bytes), rel_tol=1e-3, abs_tol=0.006
-        ):
-            return "failed", "the tool's MB/sec do not agree with its records/sec: is the record size as asked for?"
-        if growth < sent:
-            return (
-                "records_lost",
-                f"{sent - growth} of {sent} records counted as sent are not in the topic",
-            )
-        if growth > sent:
-            return "records_duplicated", f"the topic holds {growth - sent} records more than were sent"
-        return "valid", ""
-
-    def _settled_end_offset(self) -> int:
-        """The end offset once it stands still: an attempt that broke off may still be arriving."""
-        cluster, topic = self._testbed.cluster, self._testbed.topic
-        current, deadline = cluster.end_offset(topic), time.monotonic() + _SETTLING_DEADLINE_S
-        while not self._offsets_are_settled:
-            if time.monotonic() > deadline:
-                raise ClusterError(f"records keep arriving in {topic} without a load; who else writes to it?")
-            # Waiting for one record more than there is: a deadline without growth is what "settled" means.
-            growth = cluster.wait_for_end_offset_growth(topic, current, 1, deadline_s=1.0)
-            self._offsets_are_settled = growth == 0
-            current += growth
-        return current
-
-    def _request(self, planned: PlannedRepetition) -> LoadRequest:
-        return LoadRequest(
-            topic=self._testbed.topic,
-            records=self._sizing.records,
-            record_size_bytes=planned.record_size_bytes,
-            properties=self._study.producer_properties(planned.candidate.configuration),
-            timeout_s=self._study.protocol.timeout_s,
-            warmup_records=self._sizing.warmup_records,
-            timed=self._sizing.timed,
-            throughput_records_s=self._sizing.throughput_limit_records_s,
         )
+
+    def _bytes_before_deletion(self, repetitions: Sequence[PlannedRepetition]) -> int:
+        load_bytes = max(self._sizing.records * repetition.record_size_bytes for repetition in repetitions)
+        return min(len(repetitions) * load_bytes, DELETE_RECORDS_AFTER_BYTES + load_bytes)
 
     def _delete_records(self) -> None:
         if self._bytes_to_delete:
             self._testbed.cluster.delete_records(self._testbed.topic)
             self._bytes_to_delete = 0
 
-    def _store(self, key: str, measured: Repetition) -> None:
-        persistent = retry(
-            retry=retry_if_exception_type(StoreError),
-            stop=stop_after_delay(_STORE_DEADLINE_S),
-            wait=wait_exponential(max=15),
-            before_sleep=before_sleep_log(log, logging.WARNING),
-            reraise=True,
-        )(self._campaign.write_record)
-        try:
-            persistent(key, measured)
-        except StoreError:
-            log.error("measured, but not stored: %s", measured.model_dump_json())
-            raise
-
-    def _repetition(self, planned: PlannedRepetition, attempt: _Attempt, attempts: int) -> Repetition:
+    def _repetition(self, planned: PlannedRepetition, attempt: Attempt, attempts: int) -> Repetition:
         result = attempt.result
         figures = result.figures if result else None
         measured = asdict(figures) if figures else dict.fromkeys(f.name for f in fields(Figures))
@@ -219,8 +194,8 @@ class Measurer:
             records_requested=result.records_attempted if result else self._sizing.records,
             records_sent=result.records_sent if result else None,
             end_offset_growth=attempt.end_offset_growth,
-            # From records/s, which the tool prints to six decimals; its MB/sec have two, 5 % of a slow run.
-            throughput_mib_s=figures and _mib_s(figures, planned.record_size_bytes),
+            throughput_mib_s=figures and mib_s(figures, planned.record_size_bytes),
+            generator_bound=generator_bound(attempt.request, result, psutil.cpu_count() or 1) if result else "",
             wall_s=result.wall_s if result else 0.0,
             client_cpu_s=result.client_cpu_s if result else 0.0,
             load_1m=psutil.getloadavg()[0],
@@ -231,39 +206,20 @@ class Measurer:
         )
 
 
-def _mib_s(figures: Figures, record_size_bytes: int) -> float:
-    return figures.throughput_records_s * record_size_bytes / _MIB
+class _Progress:
+    """Says how far a phase is, and how long the rest may take at the present pace."""
 
+    def __init__(self, planned: Sequence[PlannedRepetition]) -> None:
+        self._planned = planned
+        self._started = time.monotonic()
+        self._measured = 0
 
-def sent_bytes(campaign: Campaign) -> int:
-    """What the campaign has sent so far to a cluster that is not ours; 0 for our own, where nobody asks."""
-    if campaign.study.cluster is None:
-        return 0
-    prefixes = [campaign.keys.measurements(size) for size in campaign.study.record_sizes_bytes]
-    prefixes += [campaign.keys.confirmation(size, "repetitions/") for size in campaign.study.record_sizes_bytes]
-    stored = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
-    return sum(each.attempts * each.records_requested * each.record_size_bytes for each in stored)
-
-
-def _key(prefix: str, planned: PlannedRepetition) -> str:
-    return f"{prefix}{planned.repetition_id}.json"
-
-
-def _log_progress(measured: Repetition, done: int, planned: int, pace_s: float) -> None:
-    figures: str = measured.outcome
-    if measured.throughput_mib_s is not None and measured.latency_p95_ms is not None:
-        figures += f", {measured.throughput_mib_s:.1f} MiB/s, p95 {measured.latency_p95_ms:.0f} ms"
-    left_s = pace_s * (planned - done)
-    log.info("[%d/%d, %.0f s left] %s: %s", done, planned, left_s, measured.repetition_id, figures)
-
-
-def _cpu_fractions(before: object, after: object, client_cpu_s: float) -> tuple[float, float]:
-    """Shares of the machine's CPU time since `before`: stolen by the hypervisor, and used by all but the client."""
-    spent = {name: getattr(after, name) - getattr(before, name) for name in ("user", "nice", "system", "idle")}
-    spent |= {name: getattr(after, name, 0.0) - getattr(before, name, 0.0) for name in ("iowait", "irq", "softirq")}
-    steal = getattr(after, "steal", 0.0) - getattr(before, "steal", 0.0)
-    total = sum(spent.values()) + steal
-    if total <= 0:
-        return 0.0, 0.0
-    busy = total - spent["idle"] - spent["iowait"] - steal
-    return steal / total, max(busy - client_cpu_s, 0.0) / total
+    def log(self, measured: Repetition, shelf: Shelf) -> None:
+        self._measured += 1
+        done = sum(shelf.holds(repetition) for repetition in self._planned)
+        pace_s = (time.monotonic() - self._started) / self._measured
+        figures: str = measured.outcome
+        if measured.throughput_mib_s is not None and measured.latency_p95_ms is not None:
+            figures += f", {measured.throughput_mib_s:.1f} MiB/s, p95 {measured.latency_p95_ms:.0f} ms"
+        left_s = pace_s * (len(self._planned) - done)
+        log.info("[%d/%d, %.0f s left] %s: %s", done, len(self._planned), left_s, measured.repetition_id, figures)

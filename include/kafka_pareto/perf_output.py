@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.load import ClientMetrics, client_metrics
 
-_NUMBER = r"([0-9]+(?:\.[0-9]+)?|NaN)"
+# Bounded, so that damaged output yields neither infinity nor a number that Python refuses to read.
+_COUNT = r"([0-9]{1,18})"
+_NUMBER = r"([0-9]{1,18}(?:\.[0-9]{1,18})?|NaN)"
 _SUMMARY = re.compile(
-    rf"(\d+) (steady state )?records sent, {_NUMBER} records/sec \({_NUMBER} MB/sec\), "
+    rf"{_COUNT} (steady state )?records sent, {_NUMBER} records/sec \({_NUMBER} MB/sec\), "
     rf"{_NUMBER} ms avg latency, {_NUMBER} ms max latency, "
-    r"(\d+) ms 50th, (\d+) ms 95th, (\d+) ms 99th, (\d+) ms 99\.9th\."
+    rf"{_COUNT} ms 50th, {_COUNT} ms 95th, {_COUNT} ms 99th, {_COUNT} ms 99\.9th\."
 )
-_METRIC = re.compile(r"producer-metrics:([a-z0-9-]+):\{.*\}\s*: (-?[0-9]+(?:\.[0-9]+)?(?:E-?[0-9]+)?|NaN)")
+_METRIC = re.compile(rf"producer-metrics:([a-z0-9-]+):\{{.*\}}\s*: (-?{_NUMBER})")
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,17 @@ class PerfSummary:
     @property
     def measured_something(self) -> bool:
         """False for the line that the tool prints, with exit code 0, when every send failed."""
+        return self.records_sent > 0
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the numbers can belong together: records take time, and percentiles never fall."""
+        if not self.measured_something:
+            return True
         numbers = (self.throughput_records_s, self.throughput_mib_s, self.latency_avg_ms, self.latency_max_ms)
-        return self.records_sent > 0 and not any(math.isnan(number) for number in numbers)
+        ladder = (self.latency_p50_ms, self.latency_p95_ms, self.latency_p99_ms, self.latency_p999_ms)
+        rises = list(ladder) == sorted(ladder) and ladder[-1] <= self.latency_max_ms
+        return not any(math.isnan(number) for number in numbers) and self.throughput_records_s > 0 and rises
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,8 @@ def parse_perf_output(text: str) -> PerfOutput:
 
     Raises:
         LoadToolError: If there is not exactly one whole-run line and at most one steady-state line, as happens when
-            the tool was cut off or runs under a locale with another decimal sign.
+            the tool was cut off or runs under a locale with another decimal sign; or if their numbers contradict
+            each other.
     """
     whole_run: list[PerfSummary] = []
     steady_state: list[PerfSummary] = []
@@ -63,6 +75,8 @@ def parse_perf_output(text: str) -> PerfOutput:
     for line in text.splitlines():
         if match := _SUMMARY.fullmatch(line.strip()):
             summary = PerfSummary(int(match[1]), *(float(number) for number in match.groups()[2:]))
+            if not summary.adds_up:
+                raise LoadToolError(f"the load tool's numbers do not add up: {line.strip()!r}")
             (steady_state if match[2] else whole_run).append(summary)
         elif match := _METRIC.fullmatch(line.strip()):
             metrics[match[1]] = float(match[2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from kafka_pareto.errors import LoadToolError
 from kafka_pareto.load import Execution, Figures, LoadProcess, LoadRequest, LoadResult
 from kafka_pareto.perf_output import PerfOutput, PerfSummary, parse_perf_output
 from kafka_pareto.settings import Settings
@@ -19,6 +20,10 @@ class ProducerPerformance:
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
+        if request.timed is not None or request.keys or request.records < 1:
+            raise LoadToolError(
+                "Kafka's load tool sends a number of records, without keys; the load generator does more"
+            )
         ended = self._process.execute(MAIN_CLASS, perf_test_options(request), request, watch)
         return load_result(parse_perf_output(ended.output), request, ended)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from kafka_pareto.artifacts import Plan
 from kafka_pareto.cluster import LogDir
 from kafka_pareto.design import design_table
 from kafka_pareto.errors import PlanError
 from kafka_pareto.measurement import DELETE_RECORDS_AFTER_BYTES
+from kafka_pareto.sizing import sizing_loads_s, throughput_limit_mib_s
 from kafka_pareto.study import Study
 
 _GIB = 1 << 30
@@ -20,41 +23,52 @@ _ASSUMED_STEADY_MIB_S = 200.0
 
 
 def plan_campaign(study: Study) -> Plan:
-    """Repetitions, seconds, GiB sent by the client, and GiB that may lie on the brokers' disks at once."""
+    """Repetitions, seconds, GiB sent by the client, and GiB that may lie on the brokers' disks at once.
+
+    All are the most that an undisturbed campaign takes; with adaptive repetitions, the fewest are stated beside. The
+    loads that size the repetitions are in the seconds and the bytes.
+    """
     protocol, confirmation = study.protocol, study.confirmation
-    per_size = (len(design_table(study)) // len(study.record_sizes_bytes)) * protocol.repetitions
-    per_size += (confirmation.points + 1) * confirmation.choice_blocks + 2 * confirmation.gain_blocks
-    repetitions = per_size * len(study.record_sizes_bytes)
-    if protocol.records is not None:
-        bytes_each = [protocol.records * size for size in study.record_sizes_bytes]
-        seconds_each = _TOOL_START_S + protocol.cool_down_s
-    else:
-        measured_s = (protocol.seconds or 0.0) + protocol.warmup_seconds
-        limit = throughput_limit_mib_s(study) or _ASSUMED_STEADY_MIB_S
-        bytes_each = [round(measured_s * limit * _MIB)] * len(study.record_sizes_bytes)
-        seconds_each = _TOOL_START_S + protocol.cool_down_s + measured_s
-    on_disk = _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + max(bytes_each)) * study.workload.replication_factor
-    return Plan(
+    configurations = Counter(int(size) for size in design_table(study).record_size_bytes)
+    beside_the_design = protocol.noise_repetitions
+    beside_the_design += (confirmation.points + 1) * confirmation.choice_blocks + 2 * confirmation.gain_blocks
+    most = {size: count * protocol.repetitions + beside_the_design for size, count in configurations.items()}
+    repetitions = sum(most.values())
+
+    mib_s = throughput_limit_mib_s(study) or _ASSUMED_STEADY_MIB_S
+    bytes_each = {size: (protocol.records or 0) * size or round(_sending_s(study) * mib_s * _MIB) for size in most}
+    sizing_loads = len(most) * sizing_loads_s(protocol)
+    sent_bytes = sum(most[size] * bytes_each[size] for size in most) + sum(sizing_loads) * mib_s * _MIB
+    on_disk = _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + max(bytes_each.values()))
+    seconds_each = _TOOL_START_S + protocol.cool_down_s + _measured_s(study)
+    plan = Plan(
         repetitions=repetitions,
-        duration_s=repetitions * seconds_each,
-        sent_gib=per_size * sum(bytes_each) / _GIB,
-        peak_disk_gib=min(on_disk, per_size * sum(bytes_each) * study.workload.replication_factor) / _GIB,
+        noise_repetitions=protocol.noise_repetitions * len(most),
+        duration_s=repetitions * seconds_each + sum(_TOOL_START_S + each for each in sizing_loads),
+        sent_gib=sent_bytes / _GIB,
+        peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
     )
-
-
-def throughput_limit_mib_s(study: Study) -> float | None:
-    """The lower of the protocol's limit and the ceiling that the owner of the cluster set."""
-    limits = [study.protocol.throughput_limit_mib_s, study.cluster.ceiling_mib_s if study.cluster else None]
-    return min((limit for limit in limits if limit is not None), default=None)
+    if protocol.adaptive is None:
+        return plan
+    saved = sum(configurations.values()) * (protocol.repetitions - protocol.adaptive.minimum_repetitions)
+    fewest = {
+        "fewest_repetitions": repetitions - saved,
+        "fewest_duration_s": plan.duration_s - saved * seconds_each,
+    }
+    return plan.model_copy(update=fewest)
 
 
 def describe_plan(plan: Plan) -> str:
     """The plan as a line for people."""
-    minutes = plan.duration_s / 60
-    duration = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.1f} hours"
+    repetitions, duration, most = f"{plan.repetitions}", _in_words(plan.duration_s), ""
+    if plan.fewest_repetitions is not None and plan.fewest_duration_s is not None:
+        repetitions = f"{plan.fewest_repetitions} to {repetitions}"
+        duration, most = f"{_in_words(plan.fewest_duration_s)} to {duration}", "up to "
+    noise = f" ({plan.noise_repetitions} of them for the noise report)" if plan.noise_repetitions else ""
     return (
-        f"plan: {plan.repetitions} repetitions, about {duration}, {plan.sent_gib:.1f} GiB sent, "
-        f"up to {plan.peak_disk_gib:.1f} GiB on the brokers' disks at once"
+        f"plan: {repetitions} repetitions{noise}, about {duration}, {most}{plan.sent_gib:.1f} GiB sent, "
+        f"up to {plan.peak_disk_gib:.1f} GiB on the brokers' disks at once; "
+        "what trouble spoils is measured again and comes on top"
     )
 
 
@@ -81,6 +95,29 @@ def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
             "this cluster is not the embedded one, so the campaign starts only with your consent: "
             "read the plan above and start it again with consent given"
         )
+
+
+def _measured_s(study: Study) -> float:
+    """Seconds of one repetition's sending, where the study sizes it by time."""
+    protocol = study.protocol
+    paced_s = ((protocol.paced.warmup_seconds or 0.0) + (protocol.paced.seconds or 0.0)) if protocol.paced else 0.0
+    return protocol.warmup_seconds + (protocol.seconds or 0.0) + paced_s
+
+
+def _sending_s(study: Study) -> float:
+    """The same in seconds of unthrottled sending, which sends as much: no fixed rate exceeds its share of the pace."""
+    protocol = study.protocol
+    unthrottled_s = protocol.warmup_seconds + (protocol.seconds or 0.0)
+    if protocol.paced is None:
+        return unthrottled_s
+    if protocol.paced.seconds is None:
+        return unthrottled_s * protocol.paced.rate_fraction
+    return unthrottled_s + (_measured_s(study) - unthrottled_s) * protocol.paced.rate_fraction
+
+
+def _in_words(seconds: float) -> str:
+    minutes = seconds / 60
+    return f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.1f} hours"
 
 
 def _distinct_volumes(log_dirs: tuple[LogDir, ...]) -> int:

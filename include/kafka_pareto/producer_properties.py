@@ -7,6 +7,7 @@ a credential, a class or a serializer are left out, since no study varies them.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import TypeAlias
@@ -47,6 +48,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "partitioner.adaptive.partitioning.enable": ("true", "false"),
     "partitioner.ignore.keys": ("true", "false"),
 }
+
+
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")  # no setting of Kafka's needs more digits
 
 
 class Durability(IntEnum):
@@ -104,10 +108,9 @@ def typed_value(name: str, text: str) -> PropertyValue:
         return text == "true"
     if isinstance(DEFAULTS[name], str):
         return "all" if text == "-1" else text
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"{name}: {text!r} must be a whole number") from None
+    if not _WHOLE_NUMBER.fullmatch(text):
+        raise ValueError(f"{name}: {text!r} must be a whole number")
+    return int(text)
 
 
 def parse_properties(text: str) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 Count = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -13,7 +13,7 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 class Section(BaseModel):
     """A part of a study file: unknown keys and wrong types are refused, values never change after loading."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
 class PayloadFile(Section):
@@ -28,13 +28,35 @@ class CompressiblePayload(Section):
     compressed_fraction: Annotated[float, Field(ge=0.05, le=0.7)]
 
 
+def _payload_kind(given: Any) -> str | None:
+    if given == "random":
+        return "payload_random"
+    if isinstance(given, PayloadFile) or (isinstance(given, dict) and "file" in given):
+        return "payload_file"
+    if isinstance(given, CompressiblePayload) or (isinstance(given, dict) and "compressed_fraction" in given):
+        return "payload_compressible"
+    return None
+
+
+Payload = Annotated[
+    Annotated[Literal["random"], Tag("payload_random")]
+    | Annotated[PayloadFile, Tag("payload_file")]
+    | Annotated[CompressiblePayload, Tag("payload_compressible")],
+    Discriminator(
+        _payload_kind,
+        custom_error_type="payload",
+        custom_error_message="must be random, {file: …} or {compressed_fraction: …}",
+    ),
+]
+
+
 class Workload(Section):
     """What is sent, and to which kind of topic; `keys` is the number of distinct keys, 0 for none."""
 
     topic_partitions: Count = 3
     replication_factor: Annotated[int, Field(ge=1, le=32767)] = 3
     min_insync_replicas: Count = 2
-    payload: Literal["random"] | PayloadFile | CompressiblePayload = "random"
+    payload: Payload = "random"
     keys: Annotated[int, Field(ge=0)] = 0
 
     @model_validator(mode="after")
@@ -71,7 +93,7 @@ class Adaptive(Section):
     """Fewer repetitions in the design phase; the protocol's `repetitions` are then the most that a trial gets.
 
     A trial ends when the 95 % intervals of its mean p95 latency and throughput are within `interval_fraction` to either
-    side, or when another trial is clearly better in both.
+    side, when another trial is clearly better in both, or at the minimum when it may not be recommended anyway.
     """
 
     minimum_repetitions: Annotated[int, Field(ge=2)] = 3

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from kafka_pareto.artifacts import CampaignKeys, Fingerprint, Phase, Plan, Repetition
+from kafka_pareto.card_context import CardContext
 from kafka_pareto.cards import Cards
 from kafka_pareto.decision import Decision
 from kafka_pareto.study import OBJECTIVES, Study
@@ -26,7 +27,10 @@ class Evidence:
         confirmed: `TRIAL_COLUMNS` and factors: the choice blocks' trials, every candidate and the baseline, all with
             equally many repetitions.
         repetitions: The confirmation's repetitions, of both phases.
-        cards: The decisions, adjusted over all record sizes.
+        design: The design's repetitions, failed ones among them.
+        noise: The repetitions of the A/A study of the baseline; none where the study spends none on it.
+        set_aside: Repetitions that were measured again for a cause that no configuration can have.
+        cards: The decisions, adjusted over all record sizes, and their circumstances.
     """
 
     study: Study
@@ -37,6 +41,9 @@ class Evidence:
     candidates: Mapping[int, pd.DataFrame]
     confirmed: pd.DataFrame
     repetitions: Mapping[int, list[Repetition]]
+    design: Mapping[int, list[Repetition]]
+    noise: Mapping[int, list[Repetition]]
+    set_aside: Mapping[int, list[Repetition]]
     cards: Cards
     fingerprints: Mapping[int, Fingerprint]
     plan: Plan
@@ -44,6 +51,10 @@ class Evidence:
     def decision(self, record_size_bytes: int) -> Decision:
         """The decision of one record size."""
         return next(card for card in self.cards.cards if card.record_size_bytes == record_size_bytes)
+
+    def context(self, record_size_bytes: int) -> CardContext:
+        """The circumstances of one record size's decision."""
+        return next(found for found in self.cards.contexts if found.record_size_bytes == record_size_bytes)
 
     def r1_id(self, record_size_bytes: int) -> str | None:
         """The paper's R1 as measured: the candidate with most throughput per throughput CV; None without CVs."""

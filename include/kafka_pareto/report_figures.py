@@ -32,7 +32,7 @@ _ESTIMATED: dict[str, Any] = {"marker": "D", "s": 30, "edgecolors": "#0072B2", "
 _CONFIRMED: dict[str, Any] = {"marker": "^", "s": 38, "color": "#D55E00", "label": "confirmed points"}
 _BASELINE: dict[str, Any] = {"marker": "s", "s": 60, "color": "black", "label": "in use (baseline)", "zorder": 5}
 _PICK: dict[str, Any] = {"marker": "*", "s": 190, "color": "#F0E442", "edgecolors": "black", "zorder": 6}
-_STYLE: Any = {
+STYLE: Any = {
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.spines.top": False,
@@ -53,8 +53,8 @@ def draw_figures(evidence: Evidence) -> Mapping[str, bytes]:
         "fig6_throughput_and_latency.png": _throughput_and_latency,
         "fig7_baseline_and_pick_by_repetition.png": _by_repetition,
     }
-    with mpl.rc_context(_STYLE):
-        return {name: _png(draw(evidence)) for name, draw in drawings.items()}
+    with mpl.rc_context(STYLE):
+        return {name: png(draw(evidence)) for name, draw in drawings.items()}
 
 
 def _r2_per_objective(evidence: Evidence) -> Figure:
@@ -122,20 +122,20 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
             )
         axes.set(title=LABELS[objective], xlabel=f"estimated {_AXIS_LABELS[objective]}", ylabel="measured")
         if pairs.empty:
-            _say(axes, "no confirmed point\nhas both values")
+            say(axes, "no confirmed point\nhas both values")
             continue
         both = pairs.iloc[:, 1:].to_numpy(dtype=float)
         if both.min() > 0 and both.max() > 8 * both.min():
             _log(axes, "both")
         ends = [both.min(), both.max()]
         axes.plot(ends, ends, color="black", linewidth=0.8, linestyle="--", label="estimated = measured")
-    _shared_legend(figure)
+    shared_legend(figure)
     return figure
 
 
 def _throughput_and_its_cv(evidence: Evidence) -> Figure:
-    figure, panels = _panels(evidence)
-    for size, axes in panels.items():
+    figure, of_sizes = panels(evidence)
+    for size, axes in of_sizes.items():
         measured, confirmed = _of_size(evidence, size)
         for frame, style in ((measured, _DESIGN), (confirmed[~confirmed.is_baseline], _CONFIRMED)):
             axes.scatter(frame.throughput_cv, frame.throughput_mib_s, **style)
@@ -145,14 +145,14 @@ def _throughput_and_its_cv(evidence: Evidence) -> Figure:
         axes.scatter(r1.throughput_cv, r1.throughput_mib_s, **_PICK, label="R1: most throughput per CV")
         axes.set(title=f"{size:,} B", xlabel="CV of throughput", ylabel="throughput [MiB/s]")
         if not (measured.throughput_cv.notna().any() or confirmed.throughput_cv.notna().any()):
-            _say(axes, "too few repetitions\nfor a CV")
-    _shared_legend(figure)
+            say(axes, "too few repetitions\nfor a CV")
+    shared_legend(figure)
     return figure
 
 
 def _throughput_and_latency(evidence: Evidence) -> Figure:
-    figure, panels = _panels(evidence)
-    for size, axes in panels.items():
+    figure, of_sizes = panels(evidence)
+    for size, axes in of_sizes.items():
         measured, confirmed = _of_size(evidence, size)
         front = evidence.fronts[size]
         front = front[front.durability_accepted]
@@ -167,7 +167,7 @@ def _throughput_and_latency(evidence: Evidence) -> Figure:
         axes.scatter(chosen.throughput_mib_s, chosen.p95_latency_ms, **_PICK, label="pick")
         _log(axes, "y")
         axes.set(title=f"{size:,} B", xlabel="throughput [MiB/s]", ylabel="p95 latency [ms]")
-    _shared_legend(figure)
+    shared_legend(figure)
     return figure
 
 
@@ -234,7 +234,8 @@ def _draw_measured_front(axes: Any, confirmed: pd.DataFrame) -> None:
     )
 
 
-def _panels(evidence: Evidence) -> tuple[Figure, dict[int, Any]]:
+def panels(evidence: Evidence) -> tuple[Figure, dict[int, Any]]:
+    """A figure with one pair of axes per record size."""
     sizes = evidence.study.record_sizes_bytes
     columns = min(len(sizes), 3)
     rows = -(-len(sizes) // columns)
@@ -245,7 +246,8 @@ def _panels(evidence: Evidence) -> tuple[Figure, dict[int, Any]]:
     return figure, dict(zip(sizes, axes, strict=False))
 
 
-def _shared_legend(figure: Figure) -> None:
+def shared_legend(figure: Figure) -> None:
+    """One legend below all axes, each label once."""
     entries = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in figure.axes]
     handles = {label: handle for of_axes in entries for handle, label in of_axes}
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6)
@@ -260,11 +262,13 @@ def _log(axes: Any, which: str) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-def _say(axes: Any, text: str) -> None:
+def say(axes: Any, text: str) -> None:
+    """Why there is nothing to see."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#666666")
 
 
-def _png(figure: Figure) -> bytes:
+def png(figure: Figure) -> bytes:
+    """The figure as a file."""
     content = io.BytesIO()
     # Without the date and version of the software, equal data give equal bytes.
     figure.savefig(content, format="png", dpi=130, metadata={"Software": None})

@@ -6,16 +6,19 @@ Nothing is loaded from elsewhere: figures are data URIs, the style is inline, an
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import jinja2
 import pandas as pd
 
-from kafka_pareto import cards
+from kafka_pareto import cards, report_measurement
+from kafka_pareto.breakdown import breakdown_rows, explanation
+from kafka_pareto.card_context import context_lines, warnings_of_context
 from kafka_pareto.decision import Decision
-from kafka_pareto.gains import LABELS, SIGNIFICANCE
+from kafka_pareto.gains import LABELS, SIGNIFICANCE, Gain
 from kafka_pareto.report_evidence import Evidence, estimates_table, r2_table
+from kafka_pareto.report_summary import summary_sentences
 from kafka_pareto.study import OBJECTIVES, Objective
 
 _CAPTIONS: dict[str, str] = {
@@ -28,6 +31,10 @@ _CAPTIONS: dict[str, str] = {
     "front, and what the confirmation measured; the line joins confirmed points that no other beats in both. Low and "
     "to the right is best.",
     "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The settings in use and the pick, repetition by repetition.",
+    "fig8_where_the_latency_goes.png": "Figure 8. Where the mean latency of a record goes, by the client's own "
+    "metrics: waiting in the accumulator, and the request until the broker's answer. Medians over the repetitions.",
+    "fig9_settings_in_use_over_the_campaign.png": "Figure 9. The sentinel: the settings in use in every block of the "
+    "campaign, in the order of measuring. A dashed line marks where a test found that they changed.",
 }
 _WEAKER_ROWS_SHOWN = 8
 
@@ -55,98 +62,53 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
         estimates=_estimates(evidence),
         objectives=[(objective, LABELS[objective]) for objective in OBJECTIVES],
         weaker=_weaker_fronts(evidence),
+        noise=report_measurement.noise_tables(evidence),
+        ramps=report_measurement.ramps(evidence),
+        generator=report_measurement.generator_checks(evidence),
+        uncounted=report_measurement.uncounted(evidence),
         fingerprints=_fingerprints(evidence),
         plan=evidence.plan,
         significance=SIGNIFICANCE,
+        wanted=evidence.study.confirmation.wanted_effect_fraction,
     )
     return page.encode()
 
 
-def summary_sentences(decisions: Sequence[Decision]) -> list[str]:
-    """The decision in three plain sentences: what to change, what it brings, what it costs or risks."""
-    changed = [decision for decision in decisions if decision.recommended]
-    return [_what(decisions, changed), _benefit(decisions, changed), _price(decisions, changed)]
-
-
-def _what(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
-    if not changed:
-        return "Keep the producer settings in use: this campaign recommends no change at any record size."
-    sizes = _listed(f"{decision.record_size_bytes:,} B" for decision in changed)
-    rest = [f"{decision.record_size_bytes:,} B" for decision in decisions if not decision.recommended]
-    kept = f" Keep the settings in use at {_listed(rest)}." if rest else ""
-    count = f"{len(changed)} of {len(decisions)} record sizes" if rest else "every record size"
-    return f"Change the producer settings for {count}: {sizes}.{kept}"
-
-
-def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
-    if not changed:
-        undecided = [d for d in decisions if d.verdict == "keep_baseline_not_enough_evidence"]
-        if undecided:
-            return (
-                f"At {len(undecided)} of {len(decisions)} record sizes the evidence is not enough to decide: "
-                f"the study asks for {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}; "
-                "the picks shown there are tentative."
-            )
-        return "No pick stood the test of fresh measurements beside the settings in use."
-    parts = []
-    for objective, noun in (("throughput_mib_s", "throughput"), ("p95_latency_ms", "p95 latency")):
-        better = [
-            gain.change_fraction
-            for decision in changed
-            for gain in decision.gains
-            if gain.objective == objective and gain.resolution == "better" and gain.change_fraction is not None
-        ]
-        if better:
-            parts.append(f"{noun} {_span(better)} (at {_sizes(len(better))})")
-    blocks = min(decision.blocks_used for decision in changed)
-    return f"Measured beside the settings in use in {blocks} or more fresh blocks: {' and '.join(parts)}."
-
-
-def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
-    weaker = [decision for decision in changed if decision.weaker_than_baseline]
-    unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
-    cost = f"steadiness is given up at {_sizes(unsteady)}" if unsteady else "nothing was shown to get worse"
-    if weaker:
-        sizes = _listed(f"{decision.record_size_bytes:,} B" for decision in weaker)
-        return f"Warning: at {sizes} the recommended settings promise less durability than those in use; {cost}."
-    if changed:
-        return f"The promise of durability is kept everywhere, and {cost}."
-    lost = sum(decision.verdict == "keep_baseline_lost_records" for decision in decisions)
-    return (
-        f"At {_sizes(lost)} the pick lost or duplicated records." if lost else "Nothing changes, so nothing is at risk."
-    )
-
-
-def _range(decisions: Sequence[Decision]) -> str:
-    low, high = (bound(decision.blocks_used for decision in decisions) for bound in (min, max))
-    return f"{low}" if low == high else f"{low} to {high}"
-
-
 def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
     size = decision.record_size_bytes
+    context = evidence.context(size)
+    breakdown = context.breakdown
     return {
         "decision": decision,
         "headline": cards.HEADLINES[decision.verdict],
         "settings": cards.settings_rows(decision),
         "gains": cards.gain_rows(decision) if decision.gains else [],
-        "methods": [
-            {
-                "label": LABELS[gain.objective],
-                "method": gain.method,
-                "p": cards.p_text(gain.p_value),
-                "welch": cards.p_text(gain.welch_p_value),
-            }
-            for gain in decision.gains
-        ],
+        "breakdown": breakdown_rows(breakdown, cards.standing(decision)) if breakdown else [],
+        "explanation": explanation(breakdown) if breakdown else [],
+        "context": context_lines(context),
+        "tests": [_tests(gain) for gain in decision.gains],
         "price_label": cards.price_label(decision),
         "price": cards.price_of(decision),
-        "warnings": cards.warnings_of(decision),
+        "warnings": [*cards.warnings_of(decision), *warnings_of_context(context)],
         "notes": cards.notes_of(decision),
         "evidence": cards.evidence_of(decision, evidence.cards.campaign),
         "properties": cards.properties_text(
             decision, evidence.keys.study, evidence.keys.campaign, evidence.measured_on(size)
         ),
         "repetitions": _repetition_ids(evidence, decision),
+    }
+
+
+def _tests(gain: Gain) -> dict[str, str]:
+    return {
+        "label": LABELS[gain.objective],
+        "method": gain.method,
+        "p": cards.p_text(gain.p_value),
+        "holm": cards.p_text(gain.p_value_holm),
+        "welch": cards.p_text(gain.welch_p_value),
+        "mann_whitney": cards.p_text(gain.mann_whitney_p_value),
+        "hedges_g": _number(gain.hedges_g),
+        "cliffs_delta": _number(gain.cliffs_delta),
     }
 
 
@@ -237,18 +199,3 @@ def _objective(value: float, objective: Objective) -> str:
 
 def _number(value: Any, decimals: int = 2) -> str:
     return "-" if pd.isna(value) else f"{value:,.{decimals}f}"
-
-
-def _span(changes: Sequence[float]) -> str:
-    low, high = sorted((min(changes), max(changes)), key=abs)
-    direction = "rises" if high > 0 else "falls"
-    return f"{direction} by {abs(low):.0%}" + (f" to {abs(high):.0%}" if f"{low:.0%}" != f"{high:.0%}" else "")
-
-
-def _sizes(count: int) -> str:
-    return "1 record size" if count == 1 else f"{count} record sizes"
-
-
-def _listed(words: Any) -> str:
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else str(last)

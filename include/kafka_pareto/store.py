@@ -189,7 +189,8 @@ class FolderStore:
                 raise MissingArtifactError(f"{key}: is not in the store") from error
 
     def keys(self, prefix: str) -> list[str]:
-        files = (path.relative_to(self._folder).as_posix() for path in self._folder.rglob("*") if path.is_file())
+        below = self._path(prefix.rpartition("/")[0])
+        files = (path.relative_to(self._folder).as_posix() for path in below.rglob("*") if path.is_file())
         return sorted(key for key in files if key.startswith(prefix) and not key.startswith("."))
 
     def delete(self, key: str) -> None:

@@ -144,7 +144,7 @@ class Study(Section):
     def _durability_by_name(cls, given: Any) -> Any:
         if given is None or isinstance(given, Durability):
             return given
-        if given not in Durability.__members__:
+        if not isinstance(given, str) or given not in Durability.__members__:
             raise ValueError(f"must be one of {', '.join(Durability.__members__)}")
         return Durability[given]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import reprlib
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,16 @@ from pydantic import ValidationError
 
 from kafka_pareto.errors import StudyError
 from kafka_pareto.producer_properties import DEFAULTS, PropertyValue, parse_properties, typed_value
+from kafka_pareto.protocol import PayloadFile
 from kafka_pareto.study import STUDY_NAME, ForeignCluster, Study
 
-_UNION_TAGS = ("categorical", "integer", "float", "int")
+_UNION_TAGS = ("categorical", "integer", "payload_random", "payload_file", "payload_compressible", "float", "int")
+_LARGEST_FILE_BYTES = 16 << 20
+_LARGEST_NUMBER = 1 << 63
+# PyYAML's constructors raise these where an explicit tag or a date does not fit its value.
+_YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
+_brief = reprlib.Repr()
+_brief.maxstring = 80
 
 
 def load_study(path: Path) -> Study:
@@ -23,11 +31,7 @@ def load_study(path: Path) -> Study:
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise StudyError(str(path), [f"cannot be read: {error.strerror}"]) from error
-    return parse_study(text, str(path), path.parent)
+    return parse_study(_read_text(path, str(path), ""), str(path), path.parent)
 
 
 def load_named_study(folder: Path, name: str) -> Study:
@@ -49,20 +53,39 @@ def load_named_study(folder: Path, name: str) -> Study:
 def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     """Checks the text of a study file; `file` names it in messages.
 
-    A `baseline` that is a string names a `producer.properties` relative to `folder`; the study then holds its values.
+    A `baseline` that is a string names a `producer.properties` relative to `folder`; the study then holds its values. A
+    payload's file must lie there too; its text is no part of the study (see `read_corpus`).
 
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
     """
     try:
-        content = yaml.load(text, Loader=_UniqueKeyLoader)  # noqa: S506 (a SafeLoader)
-    except yaml.YAMLError as error:
+        content = yaml.load(text, Loader=_StudyLoader)  # noqa: S506 (a SafeLoader)
+    except _YAML_ERRORS as error:
         raise StudyError(file, [f"is not valid YAML: {' '.join(str(error).split())}"]) from error
     if not isinstance(content, dict):
         raise StudyError(file, ["must be a mapping of keys to values"])
     if folder is not None and isinstance(content.get("baseline"), str):
         content["baseline"] = _properties_in_file(folder / content["baseline"], file)
-    return _validated(content, file)
+    study = _validated(content, file)
+    if folder is not None:
+        read_corpus(study, folder, file)
+    return study
+
+
+def read_corpus(study: Study, folder: Path, file: str) -> str | None:
+    """The text that the study's records are cut from; None where it names no file for them.
+
+    Raises:
+        StudyError: If the file cannot be read, is no UTF-8 text, is too large, or holds nothing.
+    """
+    if not isinstance(study.workload.payload, PayloadFile):
+        return None
+    path = folder / study.workload.payload.file
+    text = _read_text(path, file, f"workload.payload.file: {path}: ")
+    if not text.strip():
+        raise StudyError(file, [f"workload.payload.file: {path}: holds no text to cut records from"])
+    return text
 
 
 def dump_study(study: Study) -> str:
@@ -82,7 +105,8 @@ def with_overrides(
 ) -> Study:
     """The study with what a single campaign wants otherwise, checked like a file.
 
-    Fewer repetitions than the study's minimum lower that minimum too: they were asked for.
+    Fewer repetitions than the study's minimum lower that minimum too: they were asked for; where they leave adaptive
+    repetitions no choice, every trial gets as many.
 
     Raises:
         StudyError: Naming the override and the rule that it breaks.
@@ -95,6 +119,8 @@ def with_overrides(
     if repetitions is not None:
         minimum = max(2, min(study.protocol.minimum_valid_repetitions, repetitions))
         content["protocol"] |= {"repetitions": repetitions, "minimum_valid_repetitions": minimum}
+        if study.protocol.adaptive and repetitions < study.protocol.adaptive.minimum_repetitions:
+            del content["protocol"]["adaptive"]
     if cluster is not None:
         content["cluster"] = cluster.model_dump(exclude_none=True)
     return _validated(content, f"{study.name} with this campaign's overrides")
@@ -109,10 +135,7 @@ def _validated(content: dict[str, Any], file: str) -> Study:
 
 def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]:
     """The tunable properties of a user's `producer.properties`; addresses, credentials and classes are passed over."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise StudyError(study_file, [f"baseline: {path}: cannot be read: {error.strerror}"]) from error
+    text = _read_text(path, study_file, f"baseline: {path}: ")
     found: dict[str, PropertyValue] = {}
     for name, value in parse_properties(text).items():
         if name in DEFAULTS:
@@ -123,8 +146,23 @@ def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]
     return found
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML that refuses a key given twice, which plain YAML would silently overwrite."""
+def _read_text(path: Path, study_file: str, place: str) -> str:
+    try:
+        with path.open("rb") as opened:
+            content = opened.read(_LARGEST_FILE_BYTES + 1)
+        if len(content) > _LARGEST_FILE_BYTES:
+            raise StudyError(study_file, [f"{place}must not be larger than {_LARGEST_FILE_BYTES >> 20} MiB"])
+        return content.decode("utf-8")
+    except OSError as error:
+        raise StudyError(study_file, [f"{place}cannot be read: {error.strerror}"]) from error
+    except UnicodeDecodeError as error:
+        raise StudyError(study_file, [f"{place}is not UTF-8 text: {error.reason} at byte {error.start}"]) from error
+    except ValueError as error:
+        raise StudyError(study_file, [f"{place}cannot be read: {error}"]) from error
+
+
+class _StudyLoader(yaml.SafeLoader):
+    """YAML that refuses what plain YAML would silently overwrite or carry on: a key given twice, a number too large."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
@@ -132,6 +170,15 @@ class _UniqueKeyLoader(yaml.SafeLoader):
             if keys.count(key) > 1:
                 raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", node.start_mark)
         return super().construct_mapping(node, deep)
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        number: int = super().construct_yaml_int(node)
+        if not -_LARGEST_NUMBER <= number < _LARGEST_NUMBER:
+            raise yaml.constructor.ConstructorError(None, None, "a number is too large", node.start_mark)
+        return number
+
+
+_StudyLoader.add_constructor("tag:yaml.org,2002:int", _StudyLoader.construct_yaml_int)
 
 
 def _problems(error: ValidationError) -> list[str]:
@@ -150,8 +197,8 @@ def _problem(detail: Any) -> str:
         rule = "is not a key of a study" + (f"; did you mean {near[0]}?" if near else "")
     if detail["type"] == "int_type" and _UNION_TAGS[-1] in detail["loc"]:
         rule = "Input should be a number"
-    value = detail["input"]
-    shown = "" if isinstance(value, (dict, list)) and len(str(value)) > 60 else f" {value!r}:"
+    value = _brief.repr(detail["input"])
+    shown = "" if isinstance(detail["input"], (dict, list)) and len(value) > 60 else f" {value}:"
     return f"{key}:{shown} {rule}" if key else rule
 
 

@@ -11,6 +11,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold
 
 from kafka_pareto.artifacts import SCORE_COLUMNS, Repetition
+from kafka_pareto.objectives import is_mean, per_repetition_value, spread_of
 from kafka_pareto.study import Objective, Study
 from kafka_pareto.surrogate import FeatureEncoding, Surrogate, fit_surrogate, split_by_configuration
 from kafka_pareto.trials import coefficient_of_variation
@@ -56,7 +57,7 @@ def judge_objective(
     rows = trials[trials[objective].notna()]
     train, held_out = split_by_configuration(rows, study)
     surrogate = fit_surrogate(study, encoding, train, objective)
-    scores = score_surrogate(surrogate, train, held_out, error_variances(rows, repetitions, objective))
+    scores = score_surrogate(surrogate, train, held_out, error_variances(rows, repetitions, objective, study))
     curve = learning_curve(study, encoding, rows, objective, np.random.default_rng(study.seed))
     return JudgedSurrogate(surrogate, rows, held_out, scores, curve)
 
@@ -131,19 +132,23 @@ def trial_keys(trials: pd.DataFrame) -> list[str]:
     return [f"{size}/{configuration}" for size, configuration in pairs]
 
 
-def error_variances(trials: pd.DataFrame, repetitions: Iterable[Repetition], objective: Objective) -> dict[str, float]:
+def error_variances(
+    trials: pd.DataFrame, repetitions: Iterable[Repetition], objective: Objective, study: Study
+) -> dict[str, float]:
     """How much each trial's objective would vary if its repetitions were drawn anew, by `trial_keys`.
 
     The delete-one jackknife (Efron and Tibshirani 1993, ch. 11): for a mean it is the squared standard error. NaN for
-    a mean of fewer than two repetitions and for a CV of fewer than three.
+    a mean of fewer than two repetitions and for a CV across fewer than three.
     """
     by_id = {repetition.repetition_id: repetition for repetition in repetitions}
+    variability = study.protocol.variability
+    of_mean = is_mean(objective, variability)
+    measured = objective if of_mean else spread_of(objective)
     variances = {}
     for key, ids in zip(trial_keys(trials), trials["repetition_ids"], strict=True):
         kept = [by_id[name] for name in ids if name in by_id]
-        latency = objective in ("p95_latency_ms", "latency_cv")
-        values = np.array([r.latency_p95_ms if latency else r.throughput_mib_s for r in kept], dtype=float)
-        variances[key] = _jackknife_variance(values, is_cv=objective.endswith("_cv"))
+        values = np.array([per_repetition_value(r, measured, variability) for r in kept], dtype=float)
+        variances[key] = _jackknife_variance(values, is_cv=not of_mean)
     return variances
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import platform
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import psutil
 
 from kafka_pareto.artifacts import CampaignKeys, Fingerprint
@@ -17,8 +19,11 @@ from kafka_pareto.cluster import Cluster, ClusterDescription
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.lease import ClusterLease
 from kafka_pareto.load import LoadTool
+from kafka_pareto.load_generator import LoadGenerator
+from kafka_pareto.payload import payload_lines
 from kafka_pareto.perf_test import ProducerPerformance
 from kafka_pareto.producer_properties import DEFAULTS, parse_properties
+from kafka_pareto.protocol import PayloadFile
 from kafka_pareto.settings import Settings
 from kafka_pareto.study import Study
 
@@ -29,12 +34,13 @@ _SEGMENT_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Testbed:
-    """What measuring needs of the outside world."""
+    """What measuring needs of the outside world; without a `payload_file` records are random letters."""
 
     cluster: Cluster
     load_tool: LoadTool
     lease: ClusterLease
     topic: str
+    payload_file: Path | None = None
 
     __test__ = False  # the word is the field's; pytest would take it for a test class
 
@@ -93,8 +99,27 @@ def open_testbed(campaign: Campaign, record_size_bytes: int, settings: Settings)
                 },
             )
             keep_fingerprint(campaign, record_size_bytes, fingerprint_of(description, campaign.study, topic))
-            load_tool = ProducerPerformance(bootstrap_servers, client_config, settings)
-            yield Testbed(cluster, load_tool, lease, topic)
+            tool = LoadGenerator if campaign.study.protocol.load_tool == "load_generator" else ProducerPerformance
+            with _payload_file(campaign, record_size_bytes) as payload_file:
+                load_tool = tool(bootstrap_servers, client_config, settings)
+                yield Testbed(cluster, load_tool, lease, topic, payload_file)
+
+
+@contextmanager
+def _payload_file(campaign: Campaign, record_size_bytes: int) -> Iterator[Path | None]:
+    """The study's payload as the load tools read it, for as long as it is needed; None where they make their own."""
+    payload = campaign.study.workload.payload
+    if payload == "random":
+        yield None
+        return
+    corpus = None
+    if isinstance(payload, PayloadFile):
+        corpus = campaign.store.get(campaign.keys.payload()).decode()
+    rng = np.random.default_rng([campaign.study.seed, record_size_bytes])
+    with tempfile.TemporaryDirectory(prefix="kafka-pareto-payload-") as folder:
+        file = Path(folder) / "records.txt"
+        file.write_text("\n".join(payload_lines(payload, record_size_bytes, corpus, rng)) + "\n", encoding="utf-8")
+        yield file
 
 
 def keep_fingerprint(campaign: Campaign, record_size_bytes: int, found: Fingerprint) -> None:

@@ -10,15 +10,17 @@ import pandas as pd
 
 from kafka_pareto.artifacts import TRIAL_COLUMNS, Repetition, table_schema
 from kafka_pareto.factors import satisfies
-from kafka_pareto.study import Study
+from kafka_pareto.objectives import is_mean, per_repetition_value, spread_of
+from kafka_pareto.study import OBJECTIVES, Objective, Study
 
 
 def summarise_trials(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
     """Summarises repetitions into one row per record size and configuration, in order of first appearance.
 
-    Means are over a trial's valid repetitions. CVs are the standard deviation with n-1 over the mean, of the
-    repetitions' p95 latency and of their throughput; a trial with fewer valid repetitions than the study's minimum
-    has none (NaN), and one with no valid repetition has no means either.
+    Means are over a trial's valid repetitions. CVs are, by the protocol's `variability`, the standard deviation with
+    n-1 over the mean, of the repetitions' p95 latency and of their throughput; or the mean of the repetitions' own CVs.
+    A trial with fewer valid repetitions than the study's minimum has none (NaN), and one with no valid repetition has
+    no means either.
 
     Returns:
         A frame with `TRIAL_COLUMNS` and one column per factor.
@@ -49,9 +51,6 @@ def throughput_per_cv(throughput_mib_s: pd.Series, throughput_cv: pd.Series) -> 
 def _trial(group: list[Repetition], study: Study) -> dict[str, Any]:
     first = group[0]
     valid = [repetition for repetition in group if repetition.outcome == "valid"]
-    latency = np.array([r.latency_p95_ms for r in valid], dtype=float)
-    throughput = np.array([r.throughput_mib_s for r in valid], dtype=float)
-    enough = len(valid) >= study.protocol.minimum_valid_repetitions
     return {
         "record_size_bytes": first.record_size_bytes,
         "configuration_id": first.configuration_id,
@@ -62,10 +61,17 @@ def _trial(group: list[Repetition], study: Study) -> dict[str, Any]:
         "repetitions_lost_records": sum(r.outcome in ("records_lost", "records_duplicated") for r in group),
         "repetitions_failed": sum(r.outcome == "failed" for r in group),
         "attempts": sum(r.attempts for r in group),
-        "p95_latency_ms": float(np.mean(latency)) if valid else float("nan"),
-        "throughput_mib_s": float(np.mean(throughput)) if valid else float("nan"),
-        "latency_cv": coefficient_of_variation(latency) if enough else float("nan"),
-        "throughput_cv": coefficient_of_variation(throughput) if enough else float("nan"),
+        **{objective: _value(objective, valid, study) for objective in OBJECTIVES},
         "repetition_ids": [r.repetition_id for r in valid],
         **first.configuration,
     }
+
+
+def _value(objective: Objective, valid: list[Repetition], study: Study) -> float:
+    protocol = study.protocol
+    if not valid or (objective.endswith("_cv") and len(valid) < protocol.minimum_valid_repetitions):
+        return float("nan")
+    of_mean = is_mean(objective, protocol.variability)
+    measured = objective if of_mean else spread_of(objective)
+    values = np.array([per_repetition_value(r, measured, protocol.variability) for r in valid], dtype=float)
+    return float(np.mean(values)) if of_mean else coefficient_of_variation(values)

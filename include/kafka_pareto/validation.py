@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from kafka_pareto.adaptive import planned_candidates
 from kafka_pareto.artifacts import (
     REPETITION_COLUMNS,
     ExpectationResult,
@@ -28,6 +29,16 @@ _PRINTED_TOLERANCE = 1e-3
 _PAIRS = ("expect_column_pair_values_to_be_equal", "expect_column_pair_values_a_to_be_greater_than_b")
 _TYPES = {"integer": ["int"], "float": ["float", "int"], "categorical": ["str"]}
 _WHOLE_TABLE = ("schema", "completeness")
+_KAFKA_TOOL_COLUMNS = ["printed_mib_s"]
+_GENERATOR_COLUMNS = [
+    "latency_p9999_ms",
+    "latency_from_send_p95_ms",
+    "paced_rate_asked_records_s",
+    "paced_rate_records_s",
+]
+_WITHIN_RUN_COLUMNS = ["latency_cv_in_run", "throughput_cv_in_run"]
+_KAFKA_TOOL_RESOLUTION_MS = 1.0
+_GENERATOR_RESOLUTION_MS = 0.001
 _NAMED = 20
 
 
@@ -51,7 +62,7 @@ def examine(repetitions: Sequence[Repetition], design: pd.DataFrame, study: Stud
     A table that does not have the schema is not looked at any further: its rows cannot be judged.
     """
     suites, parameters = load_suites(), suite_parameters(study)
-    planned = planned_repetitions(design, study)
+    planned = planned_repetitions(design, repetitions, study)
     findings = examination.check("schema", suites["schema"], table_as_read(repetitions, study), parameters)
     if not any(finding.is_critical for finding in findings):
         stored = completeness_table(planned, repetitions)
@@ -65,22 +76,32 @@ def examine(repetitions: Sequence[Repetition], design: pd.DataFrame, study: Stud
 
 def suite_parameters(study: Study) -> dict[str, Any]:
     """What the `$…` of the suites stand for in this study."""
+    protocol = study.protocol
+    by_generator = protocol.load_tool == "load_generator"
+    within_run = protocol.variability == "within_run"
     return {
         "columns": table_schema(REPETITION_COLUMNS, study).names,
         "factors": list(study.factors),
         "types": {name: _TYPES[factor.type] for name, factor in study.factors.items()},
-        "windows": ["steady_state" if study.protocol.warmup_seconds else "whole_run"],
+        "windows": ["steady_state" if protocol.warmup_seconds or by_generator else "whole_run"],
+        "tool_columns": _GENERATOR_COLUMNS if by_generator else _KAFKA_TOOL_COLUMNS,
+        "within_run_columns": _WITHIN_RUN_COLUMNS if within_run else [],
+        "resolution_ms": _GENERATOR_RESOLUTION_MS if by_generator else _KAFKA_TOOL_RESOLUTION_MS,
     }
 
 
-def planned_repetitions(design: pd.DataFrame, study: Study) -> list[str]:
-    """The id of every repetition that the design and the protocol plan."""
-    rows = design[["record_size_bytes", "configuration_id", "is_baseline"]].itertuples(index=False)
-    return [
-        PlannedRepetition("design", 0, size, Candidate(configuration, is_baseline, {}), block, 0).repetition_id
-        for size, configuration, is_baseline in rows
-        for block in range(study.protocol.repetitions)
-    ]
+def planned_repetitions(design: pd.DataFrame, repetitions: Sequence[Repetition], study: Study) -> list[str]:
+    """The id of every repetition that the design and the protocol plan; adaptive ones, from what is stored."""
+    planned = []
+    for size in design["record_size_bytes"].unique().tolist():
+        candidates = [
+            Candidate(row["configuration_id"], row["is_baseline"], {name: row[name] for name in study.factors})
+            for row in design[design["record_size_bytes"] == size].to_dict("records")
+        ]
+        stored = {r.repetition_id: r for r in repetitions if r.record_size_bytes == size}
+        for block, active in enumerate(planned_candidates(candidates, list(stored.values()), study)):
+            planned += [PlannedRepetition("design", 0, size, each, block, 0).repetition_id for each in active]
+    return planned
 
 
 def table_as_read(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
@@ -125,6 +146,7 @@ def derived_table(repetitions: Sequence[Repetition], planned: Sequence[str], stu
     table["elapsed_at_throughput_ms"] = np.where(is_whole_run, whole_run_ms, steady_ms)
     table["latency_avg_least_ms"] = table["latency_p50_ms"] / 2 - 0.5
     printed_mib_s = table["printed_mib_s"]
+    table["paced_rate_held"] = table["paced_rate_records_s"] / table["paced_rate_asked_records_s"]
     difference_mib_s = (table["throughput_mib_s"] - printed_mib_s).abs()
     table["throughput_unit_error_mib_s"] = difference_mib_s - _PRINTED_TOLERANCE * printed_mib_s
     return table
@@ -179,7 +201,9 @@ def broken_rows(expectation_type: str, kwargs: dict[str, Any], table: pd.DataFra
 
 def _steady_share(study: Study) -> float:
     protocol = study.protocol
-    return protocol.seconds / (protocol.seconds + protocol.warmup_seconds) if protocol.seconds else float("nan")
+    if protocol.seconds is None or protocol.load_tool == "load_generator":
+        return float("nan")
+    return protocol.seconds / (protocol.seconds + protocol.warmup_seconds)
 
 
 def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], study: Study) -> pd.DataFrame:

@@ -23,10 +23,10 @@ _TELEMETRY_OFF = {
 }
 _STEP_LIMITS = {"OMP_NUM_THREADS": "2", "MPLBACKEND": "Agg"}
 _AIRFLOW_PARTS = {
-    "api-server": [],
-    "scheduler": ["--skip-serve-logs"],
-    "dag-processor": [],
-    "triggerer": ["--skip-serve-logs"],
+    "api-server": ["airflow", "api-server"],
+    "scheduler": ["kafka_pareto_embedded.scheduler", "scheduler", "--skip-serve-logs"],
+    "dag-processor": ["airflow", "dag-processor"],
+    "triggerer": ["airflow", "triggerer", "--skip-serve-logs"],
 }
 
 
@@ -93,6 +93,10 @@ def airflow_environment(stack: Stack) -> dict[str, str]:
         "AIRFLOW__API_AUTH__JWT_SECRET": secret.airflow_jwt_secret,
         # Without it a finished task often idles for five seconds.
         "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",
+        # A task that was killed is tried again within a minute or so, not within five: those of a killed scheduler
+        # when it has not been heard of for 30 s, any other after a minute without its heartbeats.
+        "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "10",
+        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "60",
         "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
         "AIRFLOW__LOGGING__COLORED_CONSOLE_LOG": "False",
         "AIRFLOW__LOGGING__FILE_TASK_HANDLER_NEW_FOLDER_PERMISSIONS": "0o700",
@@ -132,11 +136,13 @@ def _mlflow(stack: Stack) -> Program:
     environment = {
         **base_environment(stack),
         **read_pairs(PROJECT / "mlflow" / "server.env"),
+        "PYTHONPATH": str(PROJECT / "include"),
         "MLFLOW_S3_ENDPOINT_URL": stack.s3_url,
         "AWS_ACCESS_KEY_ID": stack.credentials.s3_mlflow_access_key,
         "AWS_SECRET_ACCESS_KEY": stack.credentials.s3_mlflow_secret_key,
     }
-    argv = [sys.executable, "-m", "mlflow", "server", "--host", LOOPBACK, "--port", str(port), "--workers", "1"]
+    argv = [sys.executable, "-m", "kafka_pareto_embedded.mlflow_server", "server"]
+    argv += ["--host", LOOPBACK, "--port", str(port), "--workers", "1"]
     argv += ["--allowed-hosts", f"{LOOPBACK}:{port},localhost:{port}"]
     argv += ["--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}"]
     argv += ["--artifacts-destination", f"s3://{MLFLOW_BUCKET}"]
@@ -151,13 +157,13 @@ def _airflow(stack: Stack) -> list[Program]:
         Program(
             name=f"airflow-{part}",
             group="airflow",
-            argv=[sys.executable, "-m", "airflow", part, *arguments],
+            argv=[sys.executable, "-m", *module],
             directory=stack.state / "airflow",
             environment=steps if part == "scheduler" else common,
             port=stack.ports.airflow if part == "api-server" else None,
             stop_timeout_s=20,
         )
-        for part, arguments in _AIRFLOW_PARTS.items()
+        for part, module in _AIRFLOW_PARTS.items()
     ]
 
 

@@ -86,7 +86,8 @@ class CampaignProgress:
         try:
             frozen = self._keys.frozen_study()
             self._record_sizes = parse_study(self._store.get(frozen).decode(), frozen).record_sizes_bytes
-            self._planned = decode_record(self._store.get(self._keys.plan()), self._keys.plan(), Plan).repetitions
+            plan = decode_record(self._store.get(self._keys.plan()), self._keys.plan(), Plan)
+            self._planned = plan.repetitions - plan.noise_repetitions  # those are no rows of their own, and not counted
         except (ArtifactError, StoreError):
             return
 

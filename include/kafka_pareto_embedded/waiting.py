@@ -11,7 +11,9 @@ from kafka_pareto_embedded.errors import StackError
 _POLL_S = 0.2
 
 
-def wait_until(what: str, condition: Callable[[], bool], timeout_s: float, remedy: str) -> None:
+def wait_until(
+    what: str, condition: Callable[[], bool], timeout_s: float, remedy: str, poll_s: float = _POLL_S
+) -> None:
     """Asks again and again until the condition holds.
 
     Args:
@@ -21,7 +23,7 @@ def wait_until(what: str, condition: Callable[[], bool], timeout_s: float, remed
         StackError: If it does not hold in time; whatever the condition raises passes through.
     """
     ask = retry(
-        retry=retry_if_result(lambda holds: not holds), stop=stop_after_delay(timeout_s), wait=wait_fixed(_POLL_S)
+        retry=retry_if_result(lambda holds: not holds), stop=stop_after_delay(timeout_s), wait=wait_fixed(poll_s)
     )(condition)
     try:
         ask()

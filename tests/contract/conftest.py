@@ -27,3 +27,12 @@ def store_settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 @pytest.fixture
 def store(store_settings: Settings) -> Store:
     return open_store(store_settings)
+
+
+@pytest.fixture
+def disk(request: pytest.FixtureRequest, store_settings: Settings) -> Path:
+    """The folder in which the store under test keeps its bytes."""
+    if store_settings.store_folder is not None:
+        return store_settings.store_folder
+    data: Path = request.getfixturevalue("minio_server").data
+    return data

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import secrets
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from tenacity import retry, retry_if_exception_type, retry_if_result, stop_after
 
 from kafka_pareto.settings import Settings
 from kafka_pareto.store import S3Store, open_store
+from tests.system.broker_fixtures import free_ports
 
 _READY_DEADLINE_S = 60
 _STOP_TIMEOUT_S = 20
@@ -29,11 +29,10 @@ class RunningMinio:
     def __init__(self, folder: Path) -> None:
         self.access_key = "tester"
         self.secret_key = secrets.token_hex(16)
+        self.data = folder / "data"
         self._folder = folder
         self._buckets = itertools.count(1)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self._address = f"127.0.0.1:{free.getsockname()[1]}"
+        self._address = f"127.0.0.1:{free_ports(1)[0]}"
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -51,7 +50,7 @@ class RunningMinio:
             "MINIO_BROWSER": "off",
             "MINIO_UPDATE": "off",
         }
-        argv = [binary, "server", "--quiet", "--address", self._address, str(self._folder / "data")]
+        argv = [binary, "server", "--quiet", "--address", self._address, str(self.data)]
         with (self._folder / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", "--", *argv],
@@ -84,6 +83,10 @@ class RunningMinio:
             s3_secret_key=self.secret_key,
             s3_bucket=bucket,
         )
+
+    def url_to_put(self, bucket: str, key: str) -> str:
+        """An address that takes one object without further credentials."""
+        return self._client().presigned_put_object(bucket, key)
 
     def remove_bucket(self, bucket: str) -> None:
         """Removes an empty bucket."""

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from kafka_pareto.errors import LeaseHeldError, StoreError
 from kafka_pareto.lease import ClusterLease
 from kafka_pareto.settings import Settings
 from kafka_pareto.store import FolderStore, Store
+from kafka_pareto_embedded.waiting import wait_until
+from tests.contract.child import child_process
 
-ROOT = Path(__file__).parent.parent.parent
 CLUSTER = "cluster-1"
 KEY = f"leases/{CLUSTER}.json"
 TERM_S = 4.0
@@ -42,23 +40,10 @@ def lease_on(store: Store, wait_s: float = 0.0) -> ClusterLease:
 
 @contextmanager
 def another_process_that_holds(settings: Settings) -> Iterator[subprocess.Popen[str]]:
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT / "include")}
-    if settings.store_folder is not None:
-        environment["KAFKA_PARETO_STORE_FOLDER"] = str(settings.store_folder)
-    else:
-        environment["KAFKA_PARETO_S3_ENDPOINT"] = settings.s3_endpoint
-        environment["KAFKA_PARETO_S3_ACCESS_KEY"] = settings.s3_access_key
-        environment["KAFKA_PARETO_S3_SECRET_KEY"] = settings.s3_secret_key.get_secret_value()
-        environment["KAFKA_PARETO_S3_BUCKET"] = settings.s3_bucket
-    argv = [sys.executable, "-c", HOLD]
-    holder = subprocess.Popen(argv, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
+    with child_process(HOLD, settings) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         yield holder
-    finally:
-        holder.kill()
-        holder.communicate()
 
 
 class TestLeaseContract:
@@ -112,7 +97,7 @@ class TestLeaseContract:
     def test_a_lease_that_somebody_else_took_over_is_held_no_longer_and_left_to_them(self, store: Store) -> None:
         with lease_on(store) as lease:
             store.put(KEY, b'{"holder": "somebody else", "nonce": "theirs"}')
-            assert _comes_true(lambda: not lease.is_held(), within_s=TERM_S * 3)
+            wait_until("the lease is held no longer", lambda: not lease.is_held(), TERM_S * 3, "")
         assert store.get(KEY) == b'{"holder": "somebody else", "nonce": "theirs"}'
 
 
@@ -155,9 +140,9 @@ class TestLostAnswers:
         store = FaultyStore(tmp_path)
         with lease_on(store) as lease:
             store.faults = [fault]
-            assert _comes_true(lambda: not store.faults, within_s=TERM_S)
+            wait_until("the fault has struck", lambda: not store.faults, TERM_S, "")
             seen = store.tag(KEY)
-            assert _comes_true(lambda: store.tag(KEY) != seen, within_s=TERM_S * 2), "it was renewed no more"
+            wait_until("it is renewed again", lambda: store.tag(KEY) != seen, TERM_S * 2, "")
             assert lease.is_held()
         assert store.keys("leases/") == []
 
@@ -166,7 +151,7 @@ class TestLostAnswers:
         with lease_on(store) as lease:
             store.is_away = True
             assert lease.is_held()
-            assert _comes_true(lambda: not lease.is_held(), within_s=TERM_S * 2)
+            wait_until("the lease is held no longer", lambda: not lease.is_held(), TERM_S * 2, "")
 
     def test_a_store_that_is_away_at_the_end_does_not_hide_how_the_work_ended(self, tmp_path: Path) -> None:
         store = FaultyStore(tmp_path)
@@ -178,13 +163,3 @@ class TestLostAnswers:
 
         with pytest.raises(ZeroDivisionError):
             work()
-
-
-def _comes_true(condition: Callable[[], bool], within_s: float) -> bool:
-    wait = retry(
-        retry=retry_if_result(lambda came: not came),
-        stop=stop_after_delay(within_s),
-        wait=wait_fixed(0.02),
-        retry_error_callback=lambda _: False,
-    )
-    return bool(wait(condition)())

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import signal
+import socket
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from threading import Barrier
+from urllib.parse import urlsplit
 
 import pytest
 
 from kafka_pareto.errors import ArtifactError, BadInputError, StoreError
 from kafka_pareto.settings import Settings
 from kafka_pareto.store import FolderStore, S3Store, Store, open_store
+from kafka_pareto_embedded.waiting import wait_until
+from tests.contract.child import child_process
 from tests.contract.minio_fixture import RunningMinio
 
 CONTENDERS = 8
+LARGE_BYTES = 256 << 20
+WRITE_A_LARGE_OBJECT = f"""
+import os
+from kafka_pareto.settings import load_settings
+from kafka_pareto.store import open_store
+
+store, content = open_store(load_settings()), os.urandom({LARGE_BYTES})
+print("writing", flush=True)
+store.put("a", content)
+"""
 
 
 class TestStoreContract:
@@ -95,6 +112,26 @@ class TestStoreContract:
         assert store.keys("") == []
 
     @pytest.mark.parametrize("there_already", [False, True])
+    def test_a_write_that_is_killed_halfway_is_never_read_and_may_be_made_again(
+        self, store: Store, store_settings: Settings, disk: Path, there_already: bool
+    ) -> None:
+        if there_already:
+            store.put("a", b"whole")
+        with child_process(WRITE_A_LARGE_OBJECT, store_settings) as writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            before = set(_large_files(disk))
+            wait_until("a part of the object is on the disk", lambda: set(_large_files(disk)) - before != set(), 20, "")
+            writer.kill()
+            assert writer.wait() == -signal.SIGKILL, "it had ended already"
+
+        assert store.keys("") == (["a"] if there_already else [])
+        assert (store.tag("a") is not None) == there_already
+        assert not there_already or store.get("a") == b"whole"
+        store.put("a", b"again")
+        assert store.get("a") == b"again"
+
+    @pytest.mark.parametrize("there_already", [False, True])
     def test_of_many_who_put_if_at_once_exactly_one_wins(self, store_settings: Settings, there_already: bool) -> None:
         stores = [open_store(store_settings) for _ in range(CONTENDERS)]
         tag = stores[0].put_if("a", b"before", None) if there_already else None
@@ -118,6 +155,14 @@ class TestStoreContract:
         assert store.keys("paper/") == [key]
         assert store.put_if(key, b"y", tag) is not None
         assert store.get(key) == b"y"
+
+
+def _large_files(folder: Path) -> Iterator[Path]:
+    """Files of more than a part of S3's least size; not yet whole ones too."""
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            if path.is_file() and path.stat().st_size > 4 << 20:
+                yield path
 
 
 @pytest.mark.fast
@@ -186,3 +231,30 @@ class TestS3Store:
         minio_server.remove_bucket(settings.s3_bucket)
         with pytest.raises(StoreError, match="refused to write a: HTTP 404"):
             store.put_if("a", b"x", None)
+
+    def test_an_object_whose_client_vanished_before_its_last_byte_is_none(self, minio_server: RunningMinio) -> None:
+        settings = minio_server.settings()
+        store = open_store(settings)
+        url = urlsplit(minio_server.url_to_put(settings.s3_bucket, "a"))
+        head = f"PUT {url.path}?{url.query} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Length: 2000\r\n\r\n"
+        with socket.create_connection((url.hostname, url.port), timeout=5) as client:
+            client.sendall(head.encode() + b'{"schema_version": 2, ')
+        store.put("b", b"x")
+
+        assert store.keys("") == ["b"]
+        assert store.tag("a") is None
+
+    def test_a_full_disk_is_said_and_loses_nothing_stored_before(self, small_volume: Path) -> None:
+        server = RunningMinio(small_volume)
+        server.start()
+        try:
+            store = open_store(server.settings())
+            store.put("a", b"x")
+            with pytest.raises(StoreError, match="refused b: "):
+                store.put("b", bytes(60 << 20))
+            assert store.keys("") == ["a"]
+            assert store.get("a") == b"x"
+            store.put("b", b"y")
+            assert store.get("b") == b"y"
+        finally:
+            server.stop()

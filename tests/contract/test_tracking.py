@@ -26,6 +26,7 @@ from kafka_pareto.steps import optimize, train
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import OBJECTIVES
 from tests.recorded import recorded_repetitions
+from tests.system.broker_fixtures import free_ports
 from tests.trained_campaign import recorded_campaign, small_study
 
 pytestmark = pytest.mark.servers
@@ -35,12 +36,6 @@ STUDY = small_study((SIZE,))
 EXPERIMENT = "kafka-pareto/paper"
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @retry(stop=stop_after_delay(120), wait=wait_fixed(0.3), retry=retry_if_exception_type(httpx.HTTPError), reraise=True)
 def wait_until_healthy(address: str) -> None:
     httpx.get(f"{address}/health", timeout=5).raise_for_status()
@@ -48,7 +43,7 @@ def wait_until_healthy(address: str) -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder, port = tmp_path_factory.mktemp("mlflow"), free_port()
+    folder, port = tmp_path_factory.mktemp("mlflow"), free_ports(1)[0]
     argv = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
     argv += ["--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}", "--artifacts-destination", str(folder / "a")]
     environment = {
@@ -226,7 +221,7 @@ def test_the_report_lies_beside_the_campaigns_run(trained: Campaign, client: Mlf
 def test_a_server_that_is_down_is_one_clear_message_within_half_a_minute(
     trained: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = f"127.0.0.1:{free_port()}"
+    address = f"127.0.0.1:{free_ports(1)[0]}"
     monkeypatch.setenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", f"http://somebody:secret@{address}")
     started = time.monotonic()
     with pytest.raises(TrackingError) as raised:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,12 +19,13 @@ from kafka_pareto_embedded.ports import Ports
 from kafka_pareto_embedded.programs import airflow_environment
 from kafka_pareto_embedded.stack import Stack
 from kafka_pareto_embedded.waiting import wait_until
+from tests.system.broker_fixtures import free_ports
 
 
 @contextmanager
 def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[Stack]:
     """Starts Airflow alone, as the embedded stack configures it; nothing of it is left afterwards."""
-    stack = Stack(state, Ports(airflow=_free_port()))
+    stack = Stack(state, Ports(airflow=free_ports(1)[0]))
     for folder in ("airflow", "logs", "home", "tmp"):
         (state / folder).mkdir(parents=True)
     write_credentials(stack.secrets_file, Credentials())
@@ -72,9 +72,3 @@ def _is_up(stack: Stack) -> bool:
     except (httpx.HTTPError, ValueError):
         return False
     return all((health.get(part) or {}).get("status") == "healthy" for part in ("scheduler", "dag_processor"))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

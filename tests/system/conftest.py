@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
+from kafka_pareto.artifacts import CampaignKeys
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.store import open_store
 from tests.recorded import STUDIES
 from tests.system.embedded_stack import EmbeddedStack, embedded_stack
+from tests.system.kills import Finished, Killer
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +31,40 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
         code, started.output = started.command("up")
         assert code == 0, started.output
         yield started
+
+
+@pytest.fixture
+def airflow(stack: EmbeddedStack) -> Iterator[httpx.Client]:
+    """Airflow's API, logged in."""
+    secret = stack.stack.credentials
+    login = {"username": secret.airflow_admin_user, "password": secret.airflow_admin_password}
+    with httpx.Client(base_url=stack.stack.airflow_url, timeout=30, trust_env=False) as client:
+        token = client.post("/auth/token", json=login).raise_for_status().json()["access_token"]
+        client.headers["Authorization"] = f"Bearer {token}"
+        yield client
+
+
+@pytest.fixture(scope="session")
+def finished(stack: EmbeddedStack) -> Finished:
+    """`paper_small` run to its end, while everything that it needs was killed once."""
+    running = stack.begin("run", "--study", "paper_small")
+    assert running.stdout is not None
+    said = ""
+    for line in running.stdout:
+        said += line
+        if found := re.match(r"Campaign (\S+) of study paper_small: ", line):
+            break
+    else:
+        pytest.fail(said)
+    seed = secrets.randbits(32)
+    print(f"seed of the kills: {seed}")
+    keys = CampaignKeys("paper_small", found[1])
+    killer = Killer(stack, keys, [1024, 8192], seed)
+    kills = killer.kill_everything_once()
+    rest, _ = running.communicate(timeout=700)
+    assert running.returncode == 0, said + rest
+    campaign = Campaign.open(open_store(stack.stack.settings()), keys.study, keys.campaign)
+    return Finished(campaign, running.returncode, said + rest, killer, kills)
 
 
 def _write_paper_small(folder: Path) -> None:

@@ -90,6 +90,19 @@ class EmbeddedStack:
         manager = psutil.Process(int((self.state / "supervisord.pid").read_text()))
         return [manager, *manager.children(recursive=True)]
 
+    def strays(self) -> list[psutil.Process]:
+        """Processes of the process manager's session that are no longer below it."""
+        family = self.family()
+        session = os.getsid(family[0].pid)
+        return [process for process in psutil.process_iter() if process not in family and _session(process) == session]
+
+
+def _session(process: psutil.Process) -> int | None:
+    try:
+        return os.getsid(process.pid)
+    except ProcessLookupError:
+        return None
+
 
 @contextmanager
 def embedded_stack(state: Path) -> Iterator[EmbeddedStack]:

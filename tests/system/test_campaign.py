@@ -1,4 +1,4 @@
-"""The main job, whole: `paper` scaled down, through the DAG on the embedded stack, with MinIO killed in the middle."""
+"""The main job, whole: `paper` scaled down, through the DAG on the embedded stack, while parts of it are killed."""
 
 from __future__ import annotations
 
@@ -8,65 +8,21 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 import httpx
 import pandas as pd
-import psutil
 import pytest
 
-from kafka_pareto.artifacts import TRIAL_COLUMNS, CampaignKeys
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.artifacts import TRIAL_COLUMNS
 from kafka_pareto.decision import Decision
 from kafka_pareto.producer_properties import parse_properties
-from kafka_pareto.store import open_store
 from kafka_pareto.study import OBJECTIVES
-from kafka_pareto_embedded.waiting import wait_until
 from tests.system.embedded_stack import EmbeddedStack
+from tests.system.kills import Finished
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 
 SIZES = [1024, 8192]
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A campaign that ran to its end, and what the command said."""
-
-    campaign: Campaign
-    code: int
-    said: str
-
-
-@pytest.fixture(scope="module")
-def finished(stack: EmbeddedStack) -> Finished:
-    running = stack.begin("run", "--study", "paper_small")
-    assert running.stdout is not None
-    said = ""
-    for line in running.stdout:
-        said += line
-        if found := re.match(r"Campaign (\S+) of study paper_small: ", line):
-            break
-    else:
-        pytest.fail(said)
-    store = open_store(stack.stack.settings())
-    keys = CampaignKeys("paper_small", found[1])
-    wait_until("three repetitions are stored", lambda: len(store.keys(keys.measurements(SIZES[0]))) >= 3, 120, "")
-    psutil.Process(stack.pids()["minio"]).kill()
-    rest, _ = running.communicate(timeout=700)
-    assert running.returncode == 0, said + rest
-    return Finished(Campaign.open(store, keys.study, keys.campaign), running.returncode, said + rest)
-
-
-@pytest.fixture(scope="module")
-def airflow(stack: EmbeddedStack) -> Iterator[httpx.Client]:
-    secret = stack.stack.credentials
-    login = {"username": secret.airflow_admin_user, "password": secret.airflow_admin_password}
-    with httpx.Client(base_url=stack.stack.airflow_url, timeout=30) as client:
-        token = client.post("/auth/token", json=login).raise_for_status().json()["access_token"]
-        client.headers["Authorization"] = f"Bearer {token}"
-        yield client
 
 
 def test_ends_with_one_card_per_record_size_and_the_addresses_of_everything(
@@ -77,14 +33,6 @@ def test_ends_with_one_card_per_record_size_and_the_addresses_of_everything(
         assert re.search(rf"\b{size:,} B\b", finished.said), finished.said
     for address in (stack.stack.airflow_url, stack.stack.mlflow_url, "report.html", "index.html"):
         assert address in finished.said
-
-
-def test_every_planned_repetition_is_there_once_though_the_store_was_killed(finished: Finished) -> None:
-    campaign = finished.campaign
-    for size in SIZES:
-        repetitions = campaign.read_repetitions(campaign.keys.measurements(size))
-        assert len({r.repetition_id for r in repetitions}) == len(repetitions) == 9 * 2
-        assert all(r.records_sent == r.end_offset_growth == 1000 for r in repetitions if r.outcome == "valid")
 
 
 def test_all_artifacts_of_the_design_lie_in_minio(finished: Finished) -> None:

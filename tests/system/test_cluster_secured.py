@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,18 @@ from pathlib import Path
 import psutil
 import pytest
 
+from kafka_pareto.artifacts import DESIGN_COLUMNS, Sizing
+from kafka_pareto.blocks import plan_blocks
 from kafka_pareto.cluster import Cluster
-from kafka_pareto.errors import BadInputError, ClusterError
+from kafka_pareto.errors import BadInputError, ClusterError, SafetyStop
+from kafka_pareto.lease import ClusterLease
+from kafka_pareto.measurement import Measurer
+from kafka_pareto.perf_test import ProducerPerformance
+from kafka_pareto.steps.measure import candidates_of
+from kafka_pareto.testbed import Testbed, topic_name
 from kafka_pareto_embedded.brokers import BrokerProgram
 from tests.system.broker_fixtures import RunningBrokers, running_brokers
+from tests.unit.measuring import quick, started
 
 pytestmark = pytest.mark.brokers
 
@@ -45,8 +54,8 @@ def write_client_config(folder: Path, user: str, password: str) -> Path:
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
-    """A broker that asks for a password; `admin` may do all, `guest` nothing."""
-    passwords = {user: secrets.token_urlsafe(12) for user in ("admin", "guest")}
+    """A broker that asks for a password; `admin` may do all, `guest` nothing, `reader` what `may_look` lets."""
+    passwords = {user: secrets.token_urlsafe(12) for user in ("admin", "guest", "reader")}
     users = " ".join(f'user_{user}="{password}"' for user, password in passwords.items())
     login = f'{_PLAIN_LOGIN} username="admin" password="{passwords["admin"]}" {users};'
 
@@ -134,3 +143,45 @@ def test_password_is_in_no_command_line(secured: SecuredBroker) -> None:
 
     assert any("io.kafkapareto.ClusterAdmin" in line for line in shown)
     assert not [line for line in shown if secured.passwords["admin"] in line]
+
+
+def may_look(secured: SecuredBroker, user: str) -> None:
+    """Lets the user describe everything, and no more."""
+    program, settings = next(iter(secured.brokers.programs.values())), secured.brokers.settings
+    acl = ["--add", "--allow-principal", f"User:{user}", "--operation", "Describe", "--operation", "DescribeConfigs"]
+    subprocess.run(
+        [
+            *(settings.java, "-Xmx128m", "-cp", f"{settings.kafka_jars}/*", "org.apache.kafka.tools.AclCommand"),
+            *("--bootstrap-server", secured.brokers.bootstrap_servers),
+            *("--command-config", str(secured.folder / "admin.properties")),
+            *(*acl, "--topic", "*", "--cluster"),
+        ],
+        env=program.environment,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+
+
+def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(
+    secured: SecuredBroker, tmp_path: Path
+) -> None:
+    study, size = quick(record_sizes_bytes=[1024], workload={"replication_factor": 1, "min_insync_replicas": 1}), 1024
+    campaign = started(tmp_path, study)
+    topic = topic_name(campaign.keys, size)
+    with secured.as_user("admin") as admin:
+        admin.create_topic(topic, study.workload.topic_partitions, 1)
+    client_config = write_client_config(secured.folder, "reader", secured.passwords["reader"])
+    may_look(secured, "reader")
+    candidates = candidates_of(campaign, campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS))
+    planned = plan_blocks(candidates, 1, order="blocks", phase="design", record_size_bytes=size, seed=1)
+
+    with secured.as_user("reader") as cluster, ClusterLease(campaign.store, "secured", wait_s=1.0) as lease:
+        tool = ProducerPerformance(secured.brokers.bootstrap_servers, client_config, secured.brokers.settings)
+        sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
+        measurer = Measurer(campaign, Testbed(cluster, tool, lease, topic), sizing)
+        with pytest.raises(SafetyStop, match=r"the cluster refused the load.*needs Write on the topic"):
+            measurer.measure(planned, campaign.keys.measurements(size))
+
+    assert campaign.read_repetitions(campaign.keys.measurements(size)) == []
+    assert len(campaign.read_repetitions(campaign.keys.set_aside(size))) == 1

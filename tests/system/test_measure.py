@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -80,6 +80,32 @@ def test_a_step_killed_while_records_are_sent_takes_its_load_along_and_its_retry
     assert all(after[key] == content for key, content in stored.items())
     outcomes = [json.loads(content)["outcome"] for content in after.values()]
     assert outcomes == ["valid"] * 6
+    with Cluster(single_broker.bootstrap_servers, None, single_broker.settings) as cluster:
+        of_the_killed_attempt = cluster.end_offset(topic) - 6 * 3000
+    assert 0 < of_the_killed_attempt < 3000
+
+
+def test_two_campaigns_at_once_load_the_cluster_in_turn_and_do_not_mix(tmp_path: Path, steps: StepRunner) -> None:
+    other = StepRunner(tmp_path, steps.environment["KAFKA_PARETO_BOOTSTRAP_SERVERS"])
+    steps.write_study(
+        "tiny",
+        record_sizes_bytes=[1024],
+        workload=ONE_BROKER,
+        design={"configurations": 1},
+        protocol={"repetitions": 2},
+    )
+    both = (steps, other)
+    for each in both:
+        each.manifest("design", "tiny")
+    processes = [each.start("measure", "tiny", "--record-size", "1024") for each in both]
+    for process in processes:
+        output, errors = process.communicate(timeout=200)
+        assert process.returncode == 0, output + errors
+
+    measured = [each.campaign("tiny").read_repetitions(each.campaign("tiny").keys.measurements(1024)) for each in both]
+    assert [[r.outcome for r in repetitions] for repetitions in measured] == [["valid"] * 4] * 2
+    first, second = sorted([sorted(r.started_at for r in repetitions) for repetitions in measured])
+    assert first[-1] < second[0], "the loads took turns by repetition, or ran at once"
 
 
 def test_term_ends_a_step_with_its_load_and_returns_the_lease(steps: StepRunner) -> None:
@@ -101,7 +127,7 @@ def test_term_ends_a_step_with_its_load_and_returns_the_lease(steps: StepRunner)
     assert campaign.store.keys("leases/") == []
 
 
-def test_a_broker_that_dies_during_a_repetition_spoils_only_that_attempt(
+def test_a_broker_that_dies_is_waited_for_and_the_block_is_measured_again(
     tmp_path: Path, three_brokers: RunningBrokers
 ) -> None:
     steps = StepRunner(tmp_path, three_brokers.bootstrap_servers)
@@ -109,20 +135,28 @@ def test_a_broker_that_dies_during_a_repetition_spoils_only_that_attempt(
     steps.write_study("tiny", record_sizes_bytes=[1024], design={"configurations": 1}, protocol=slow)
     steps.manifest("design", "tiny")
     campaign = steps.campaign("tiny")
-    prefix, topic = campaign.keys.measurements(1024), topic_name(campaign.keys, 1024)
+    prefix, aside = campaign.keys.measurements(1024), campaign.keys.set_aside(1024)
+    topic = topic_name(campaign.keys, 1024)
 
     process = steps.start("measure", "tiny", "--record-size", "1024")
     until(lambda: len(campaign.store.keys(prefix)) >= 1)
     until(lambda: bool(load_processes(topic)))
     three_brokers.kill("kafka-2")
-    three_brokers.start("kafka-2")
+    try:
+        until(lambda: bool(campaign.store.keys(aside)))
+    finally:
+        three_brokers.start("kafka-2")
     output, errors = process.communicate(timeout=200)
 
     assert process.returncode == 0, output + errors
-    repetitions = campaign.read_repetitions(prefix)
+    assert "with a replica out of sync" in output
+    repetitions, set_aside = campaign.read_repetitions(prefix), campaign.read_repetitions(aside)
     assert [r.outcome for r in repetitions] == ["valid"] * 4
-    assert max(r.attempts for r in repetitions) > 1
     assert all(r.records_sent == r.end_offset_growth == 4000 for r in repetitions)
+    (disturbed,) = [r for r in set_aside if r.outcome == "failed"]
+    of_that_block = [r for r in repetitions if r.block == disturbed.block]
+    assert {r.block for r in set_aside} == {disturbed.block}
+    assert all(r.started_at > disturbed.started_at for r in of_that_block)
 
 
 def failed(done: subprocess.CompletedProcess[str]) -> str:
@@ -169,20 +203,6 @@ def test_a_foreign_cluster_needs_ceilings_and_consent_and_shows_its_plan_first(
     assert "plan: 24 repetitions" in without_consent.stdout
 
     steps.manifest("design", "tiny", *foreign, "--ceiling-mib-s", "5", "--ceiling-gib", "9", "--consent")
-
-
-@pytest.fixture
-def small_volume(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 48 MiB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(folder)], capture_output=True, check=False, timeout=10
-    )
-    if mounted.returncode != 0:
-        pytest.skip("needs the right to mount a tmpfs")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True, timeout=10)
 
 
 def test_a_campaign_that_does_not_fit_the_brokers_disk_is_refused_before_anything_is_sent(

@@ -6,7 +6,6 @@ import io
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from configparser import RawConfigParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -157,17 +156,6 @@ def test_mlflow_refuses_a_foreign_host_header(stack: EmbeddedStack) -> None:
     url = f"{stack.stack.mlflow_url}/api/2.0/mlflow/experiments/search?max_results=1"
     assert httpx.get(url, trust_env=False).status_code == 200
     assert httpx.get(url, headers={"Host": "evil.example"}, trust_env=False).status_code == 403
-
-
-@pytest.fixture
-def airflow(stack: EmbeddedStack) -> Iterator[httpx.Client]:
-    """Airflow's API, logged in."""
-    secret = stack.stack.credentials
-    login = {"username": secret.airflow_admin_user, "password": secret.airflow_admin_password}
-    with httpx.Client(base_url=stack.stack.airflow_url, timeout=30, trust_env=False) as client:
-        token = client.post("/auth/token", json=login).raise_for_status().json()["access_token"]
-        client.headers["Authorization"] = f"Bearer {token}"
-        yield client
 
 
 def test_airflow_has_the_dag_unpaused_and_a_pool_of_one_slot(airflow: httpx.Client) -> None:

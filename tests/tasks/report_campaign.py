@@ -16,11 +16,14 @@ from kafka_pareto.artifacts import (
     Fingerprint,
     Phase,
     Plan,
+    RampStep,
     Repetition,
+    Sizing,
     table_schema,
 )
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.decision import choose, decide
+from kafka_pareto.noise import noise_report
 from kafka_pareto.producer_properties import Durability
 from kafka_pareto.selection import losses_of, non_dominated, select_candidates
 from kafka_pareto.store import FolderStore
@@ -41,7 +44,8 @@ def write_confirmed_campaign(folder: Path, study: Study, blocks: int = 10) -> Ca
     campaign = Campaign(study, CampaignKeys(study.name, CAMPAIGN), store)
     store.put(campaign.keys.frozen_study(), dump_study(study).encode())
     rng = np.random.default_rng(study.seed)
-    recorded = _drawn_once(recorded_repetitions(tuple(study.record_sizes_bytes), blocks=blocks), study)
+    drawn = _drawn_once(recorded_repetitions(tuple(study.record_sizes_bytes), blocks=blocks), study)
+    recorded = [with_client_metrics(repetition) for repetition in drawn]
     trials = summarise_trials(recorded, study)
     campaign.write_table(campaign.keys.trials(), trials, TRIAL_COLUMNS)
     campaign.write_table(campaign.keys.surrogates("scores.parquet"), _scores(study), SCORE_COLUMNS, factors=False)
@@ -54,8 +58,83 @@ def write_confirmed_campaign(folder: Path, study: Study, blocks: int = 10) -> Ca
         front = _front(of_size, study, rng)
         campaign.write_table(campaign.keys.front(size), front, FRONT_COLUMNS)
         here = [repetition for repetition in recorded if repetition.record_size_bytes == size]
+        _measure(campaign, size, here)
         _confirm(campaign, size, here, front, of_size, rng)
     return campaign
+
+
+def with_client_metrics(repetition: Repetition) -> Repetition:
+    """The recording holds no metrics of the client: these follow from its latency and settings by a rule of thumb."""
+    latency_ms, batch_bytes = repetition.latency_avg_ms or 0.0, int(repetition.configuration["batch.size"])
+    compressed = 1.0 if repetition.configuration["compression.type"] == "none" else 0.64
+    waiting_ms = min(0.6 * latency_ms, float(repetition.configuration["linger.ms"]) + 0.2 * latency_ms)
+    return repetition.model_copy(
+        update={
+            "queue_time_avg_ms": waiting_ms,
+            "queue_time_max_ms": 3 * waiting_ms,
+            "request_latency_avg_ms": latency_ms - waiting_ms,
+            "request_latency_max_ms": 4 * (latency_ms - waiting_ms),
+            "batch_size_avg_bytes": 0.8 * max(batch_bytes, repetition.record_size_bytes),
+            "compression_rate_avg": compressed,
+            "records_per_request_avg": max(1.0, 0.8 * batch_bytes / repetition.record_size_bytes / compressed),
+            "buffer_wait_s": 0.0,
+            "buffer_exhausted_records": 0.0,
+            "record_retries": 0.0,
+        }
+    )
+
+
+def _measure(campaign: Campaign, size: int, recorded: list[Repetition]) -> None:
+    """The design's repetitions of the baseline and of two more configurations, and an A/A study of the baseline."""
+    study, keys = campaign.study, campaign.keys
+    names = sorted({repetition.configuration_id for repetition in recorded if not repetition.is_baseline})[:2]
+    for repetition in recorded:
+        if repetition.is_baseline or repetition.configuration_id in names:
+            placed = at_time(repetition, day=1)
+            campaign.write_record(f"{keys.measurements(size)}{placed.repetition_id}.json", placed)
+    own = [repetition for repetition in recorded if repetition.is_baseline]
+    noise = [
+        at_time(r.model_copy(update={"phase": "noise", "repetition_id": r.repetition_id.replace("design", "noise")}), 0)
+        for r in own
+    ]
+    for repetition in noise:
+        campaign.write_record(f"{keys.noise_repetitions(size)}{repetition.repetition_id}.json", repetition)
+    comparisons = len(OBJECTIVES) * len(study.record_sizes_bytes)
+    campaign.write_record(keys.noise(size), noise_report(study, size, noise, comparisons))
+
+
+def write_troubles(campaign: Campaign, size: int, reason: str) -> None:
+    """One more repetition that failed and one that was set aside, both for this reason, and three choice blocks of the
+    baseline that the load tool bound; a ramp, too.
+    """
+    keys = campaign.keys
+    prefix = keys.confirmation(size, "repetitions/")
+    own = [r for r in campaign.read_repetitions(prefix) if r.is_baseline and r.phase == "choice"]
+    for repetition in own[:3]:
+        bound = repetition.model_copy(update={"generator_bound": "the sending thread never waited"})
+        campaign.write_record(f"{prefix}{repetition.repetition_id}.json", bound)
+    aside = own[0].model_copy(update={"reason": reason})
+    campaign.write_record(f"{keys.set_aside(size)}{aside.repetition_id}@{aside.started_at}.json", aside)
+    identity = own[0].repetition_id.replace("choice", "design").replace("-b000-", "-b077-")
+    failed = own[0].model_copy(
+        update={"repetition_id": identity, "phase": "design", "outcome": "failed", "reason": reason, "attempts": 3}
+    )
+    campaign.write_record(f"{keys.measurements(size)}{identity}.json", failed)
+    held = RampStep(asked_records_s=2500.0, held_records_s=2496.0, latency_p95_ms=4.1, sustained=True)
+    broken = RampStep(asked_records_s=5000.0, held_records_s=3810.0, latency_p95_ms=260.4, sustained=False)
+    sizing = Sizing(
+        records=1000,
+        warmup_records=0,
+        throughput_limit_records_s=1250.0,
+        capacity_records_s=2500.0,
+        ramp=[held, broken],
+    )
+    campaign.write_record(keys.sizing(size), sizing)
+
+
+def at_time(repetition: Repetition, day: int) -> Repetition:
+    """The repetition at a time of that day that follows from its block; phases come on successive days."""
+    return repetition.model_copy(update={"started_at": f"2026-11-{21 + day}T00:{repetition.block:02d}:00+00:00"})
 
 
 def _drawn_once(recorded: list[Repetition], study: Study) -> list[Repetition]:
@@ -97,7 +176,8 @@ def _shuffled(recorded: list[Repetition], wanted: set[str], phase: Phase, rng: n
         for block, at in enumerate(rng.permutation(len(of_configuration))):
             repetition = of_configuration[at]
             identity = f"{phase}-r00-{repetition.record_size_bytes}-b{block:03d}-{name}"
-            found.append(repetition.model_copy(update={"repetition_id": identity, "phase": phase, "block": block}))
+            placed = repetition.model_copy(update={"repetition_id": identity, "phase": phase, "block": block})
+            found.append(at_time(placed, day=2 if phase == "choice" else 3))
     return found
 
 

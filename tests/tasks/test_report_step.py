@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -18,10 +20,12 @@ from kafka_pareto.campaign import Campaign
 from kafka_pareto.cards import Cards
 from kafka_pareto.errors import TrackingError
 from kafka_pareto.producer_properties import parse_properties
+from kafka_pareto.report_page import render_page
 from kafka_pareto.steps import report
+from kafka_pareto.store import FolderStore
 from kafka_pareto.study import Study
 from tests.recorded import paper_study
-from tests.tasks.report_campaign import CAMPAIGN, write_confirmed_campaign
+from tests.tasks.report_campaign import CAMPAIGN, write_confirmed_campaign, write_troubles
 
 pytestmark = pytest.mark.fast
 
@@ -36,8 +40,25 @@ def small_study(**changes: object) -> Study:
 
 
 @pytest.fixture(scope="module")
+def confirmed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a confirmed campaign, to be copied."""
+    folder = tmp_path_factory.mktemp("confirmed")
+    write_confirmed_campaign(folder, small_study())
+    return folder
+
+
+@pytest.fixture
+def unreported(confirmed: Path, tmp_path: Path) -> Campaign:
+    """A confirmed campaign of the test's own, without a report."""
+    shutil.copytree(confirmed, tmp_path, dirs_exist_ok=True)
+    return Campaign.open(FolderStore(tmp_path), "paper", CAMPAIGN)
+
+
+@pytest.fixture(scope="module")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """A reported campaign in which not all went well, with hostile words in it; only read by tests."""
     found = write_confirmed_campaign(tmp_path_factory.mktemp("store"), small_study(description=HOSTILE))
+    write_troubles(found, 1024, f"broker 2 was away {HOSTILE}")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", raising=False)
         report.run(found)
@@ -48,8 +69,8 @@ def read(campaign: Campaign, name: str) -> str:
     return campaign.store.get(campaign.keys.report(name)).decode()
 
 
+@pytest.mark.usefixtures("unreported")
 def test_the_step_prints_its_cards_and_then_its_manifest(tmp_path: Path):
-    write_confirmed_campaign(tmp_path, small_study())
     ran = subprocess.run(
         [sys.executable, "-m", "tasks.report", "--study", "paper", "--campaign", CAMPAIGN],
         cwd=ROOT,
@@ -68,9 +89,8 @@ def test_the_step_prints_its_cards_and_then_its_manifest(tmp_path: Path):
     assert cards.strip() in "\n".join(shown)
 
 
-def test_a_campaign_that_was_not_confirmed_is_named_in_one_clear_line(tmp_path: Path):
-    campaign = write_confirmed_campaign(tmp_path, small_study())
-    campaign.store.delete(campaign.keys.confirmation(1024, "decision.json"))
+def test_a_campaign_that_was_not_confirmed_is_named_in_one_clear_line(unreported: Campaign, tmp_path: Path):
+    unreported.store.delete(unreported.keys.confirmation(1024, "decision.json"))
     ran = subprocess.run(
         [sys.executable, "-m", "tasks.report", "--study", "paper", "--campaign", CAMPAIGN],
         cwd=ROOT,
@@ -100,6 +120,8 @@ def test_every_artifact_of_the_report_is_there(campaign: Campaign):
         "figures/fig5_throughput_and_its_cv.png",
         "figures/fig6_throughput_and_latency.png",
         "figures/fig7_baseline_and_pick_by_repetition.png",
+        "figures/fig8_where_the_latency_goes.png",
+        "figures/fig9_settings_in_use_over_the_campaign.png",
     }
 
 
@@ -114,7 +136,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_runs_no_script(campaign: Camp
     Collector().feed(page)
     assert {tag for tag, _ in tags}.isdisjoint({"script", "link", "iframe", "object", "base"})
     addresses = [attrs.get(name) or "" for _, attrs in tags for name in ("src", "href") if name in attrs]
-    assert len(addresses) == 5
+    assert len(addresses) == 7
     assert all(address.startswith("data:image/png;base64,") for address in addresses)
     assert "url(" not in page
     assert "@import" not in page
@@ -123,7 +145,8 @@ def test_the_page_loads_nothing_from_elsewhere_and_runs_no_script(campaign: Camp
 def test_hostile_text_of_a_study_is_shown_and_not_run(campaign: Campaign):
     page = read(campaign, "report.html")
     assert "<script" not in page
-    assert "&lt;script&gt;alert(" in page
+    assert "https://example.org/x.png&#34;&gt;" in page
+    assert page.count("&lt;script&gt;alert(") == 3  # the description, and the reasons of two repetitions
     assert "{{ 7 * 7 }}" in page
 
 
@@ -188,6 +211,64 @@ def test_the_page_says_which_objectives_cannot_be_learned(campaign: Campaign):
     assert page.count("not learnable</td>") == (~learnable).sum() > 0
 
 
+def section(page: str, name: str) -> str:
+    """One section of the page, as text."""
+    (found,) = re.findall(rf'<section class="card" id="{name}">(.*?)</section>', page, re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", found)).split())
+
+
+def test_failed_and_set_aside_repetitions_are_listed_with_their_reasons(campaign: Campaign):
+    text = section(read(campaign, "report.html"), "uncounted")
+    assert "1 failed, 1 set aside." in text
+    assert text.count("broker 2 was away") == 2
+    assert re.search(r"design-r00-1024-b077-c[0-9a-f]{10} .* failed 3 broker 2", text)
+    card, other = json.loads(read(campaign, "cards.json"))["contexts"]
+    assert (card["repetitions_set_aside"], other["repetitions_set_aside"]) == (1, 0)
+    assert "1 repetition(s) were set aside" in read(campaign, "cards.txt")
+
+
+def test_a_campaign_in_which_everything_counted_says_so(unreported: Campaign):
+    page = render_page(report._read(unreported), {}).decode()
+    assert "None: every repetition sent what it was asked to" in section(page, "uncounted")
+    assert 'id="ramp"' not in page
+
+
+def test_the_page_says_whose_pace_the_load_tool_set(campaign: Campaign):
+    text = section(read(campaign, "report.html"), "generator")
+    assert "1,024 B in use 3 30 the sending thread never waited" in text
+    assert "65,636 B in use 0 30 -" in text
+
+
+def test_the_noise_report_of_each_record_size_is_shown(campaign: Campaign):
+    text = section(read(campaign, "report.html"), "noise")
+    for context in json.loads(read(campaign, "cards.json"))["contexts"]:
+        needed = context["noise"]["objectives"][1]["blocks_for_wanted_effect"]
+        assert re.search(rf"{context['record_size_bytes']:,} B: 10 repetitions.* throughput [^C]* {needed:,} ", text)
+
+
+def test_the_ramp_and_the_rate_that_follows_from_it_are_shown(campaign: Campaign):
+    text = section(read(campaign, "report.html"), "ramp")
+    assert "hold 2,500 records/s; latencies are taken at 1,250" in text
+    assert "5,000 3,810 260.4 not held" in text
+    assert "65,636 B" not in text
+
+
+def test_figures_of_the_latency_breakdown_trace_to_stored_repetitions(campaign: Campaign):
+    for context in json.loads(read(campaign, "cards.json"))["contexts"]:
+        prefix = campaign.keys.confirmation(context["record_size_bytes"], "repetitions/")
+        by_id = {r.repetition_id: r for r in campaign.read_repetitions(prefix)}
+        for side in (context["breakdown"]["baseline"], context["breakdown"]["pick"]):
+            waits = pd.Series([by_id[name].queue_time_avg_ms for name in side["repetition_ids"]])
+            assert side["queue_time_avg_ms"] == pytest.approx(waits.median())
+
+
+def test_effect_sizes_and_rank_tests_stand_beside_each_gain(campaign: Campaign):
+    page = read(campaign, "report.html")
+    assert page.count("Hedges' g") == page.count("Cliff's delta") == page.count("Mann-Whitney's p") == 2
+    gain = next(g for g in json.loads(read(campaign, "cards.json"))["cards"][0]["gains"] if g["hedges_g"] is not None)
+    assert f"<td>{gain['hedges_g']:.2f}</td><td>{gain['cliffs_delta']:.2f}</td>" in page
+
+
 def test_figures_are_pictures_and_the_same_evidence_draws_the_same_ones(campaign: Campaign):
     names = [key for key in campaign.store.keys(campaign.keys.report("figures/")) if key.endswith(".png")]
     before = [campaign.store.get(name) for name in names]
@@ -196,15 +277,14 @@ def test_figures_are_pictures_and_the_same_evidence_draws_the_same_ones(campaign
     assert [campaign.store.get(name) for name in names] == before
 
 
-def test_only_repetitions_of_the_planned_blocks_are_shown(tmp_path: Path):
-    campaign = write_confirmed_campaign(tmp_path, small_study())
-    prefix = campaign.keys.confirmation(1024, "repetitions/")
-    extra = next(r for r in campaign.read_repetitions(prefix) if r.phase == "choice")
+def test_only_repetitions_of_the_planned_blocks_are_shown(unreported: Campaign):
+    prefix = unreported.keys.confirmation(1024, "repetitions/")
+    extra = next(r for r in unreported.read_repetitions(prefix) if r.phase == "choice")
     identity = extra.repetition_id.replace(f"-b{extra.block:03d}-", "-b099-")
     stray = extra.model_copy(update={"repetition_id": identity, "block": 99, "throughput_mib_s": 1e6})
-    planned = report._read(campaign).repetitions[1024]
-    campaign.write_record(f"{prefix}{identity}.json", stray)
-    assert report._read(campaign).repetitions[1024] == planned
+    planned = report._read(unreported).repetitions[1024]
+    unreported.write_record(f"{prefix}{identity}.json", stray)
+    assert report._read(unreported).repetitions[1024] == planned
 
 
 def test_champions_are_judged_only_by_points_that_the_design_did_not_measure(campaign: Campaign):
@@ -218,26 +298,23 @@ def test_champions_are_judged_only_by_points_that_the_design_did_not_measure(cam
 
 
 def test_an_outage_of_mlflow_does_not_hide_the_cards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    unreported: Campaign, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     def refuse(*_: object) -> None:
         raise TrackingError("MLflow cannot be reached")
 
     monkeypatch.setattr(report.tracking, "log_report", refuse)
-    campaign = write_confirmed_campaign(tmp_path, small_study())
     with caplog.at_level("INFO"), pytest.raises(TrackingError):
-        report.run(campaign)
-    assert read(campaign, "cards.txt") in caplog.text
+        report.run(unreported)
+    assert read(unreported, "cards.txt") in caplog.text
 
 
-def test_an_objective_with_too_few_rows_held_out_is_not_called_not_learnable(tmp_path: Path):
-    campaign = write_confirmed_campaign(tmp_path, small_study())
-    key = campaign.keys.surrogates("scores.parquet")
-    scores = campaign.read_table(key, SCORE_COLUMNS, factors=False)
+def test_an_objective_with_too_few_rows_held_out_is_not_called_not_learnable(unreported: Campaign):
+    key = unreported.keys.surrogates("scores.parquet")
+    scores = unreported.read_table(key, SCORE_COLUMNS, factors=False)
     scores = scores.assign(r2_held_out=float("nan"), learnable=False).astype({"record_size_bytes": "Int64"})
-    campaign.write_table(key, scores, SCORE_COLUMNS, factors=False)
-    report.run(campaign)
-    page = read(campaign, "report.html")
+    unreported.write_table(key, scores, SCORE_COLUMNS, factors=False)
+    page = render_page(report._read(unreported), {}).decode()
     assert page.count("too few to judge</td>") == len(scores)
     assert "not learnable</td>" not in page
 

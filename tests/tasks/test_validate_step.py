@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import pandas as pd
 import pytest
@@ -27,6 +27,7 @@ from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import ArtifactError, GateError
 from kafka_pareto.expectations import load_suites
 from kafka_pareto.factors import configuration_id
+from kafka_pareto.protocol import Paced
 from kafka_pareto.steps import validate
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import Study, Validation
@@ -38,23 +39,45 @@ pytestmark = pytest.mark.servers  # no server, but Great Expectations takes too 
 
 ROOT = Path(__file__).parent.parent.parent
 SIZE = 8192
+Tool = Literal["kafka_perf_test", "load_generator"]
 CONFIGURATIONS = 3
 REPETITIONS = 4
 
 
-def small_study(tolerated: float) -> Study:
+GENERATOR = {
+    "kind": "steady", "load_tool": "load_generator", "records": None, "seconds": 1.0,
+    "paced": Paced(rate_fraction=0.5, seconds=1.0), "variability": "within_run",
+}  # fmt: skip
+
+
+def small_study(tolerated: float, tool: Tool = "kafka_perf_test") -> Study:
     study = with_overrides(paper_study(), record_sizes_bytes=[SIZE], repetitions=REPETITIONS)
-    return study.model_copy(update={"validation": Validation(tolerated_rejected_fraction=tolerated)})
+    study = study.model_copy(update={"validation": Validation(tolerated_rejected_fraction=tolerated)})
+    changes = GENERATOR if tool == "load_generator" else {}
+    return study.model_copy(update={"protocol": study.protocol.model_copy(update=changes)})
 
 
-def recorded() -> list[Repetition]:
+def recorded(tool: Tool = "kafka_perf_test") -> list[Repetition]:
+    """Recorded with Kafka's tool; as the load generator's, they have what it measures besides."""
     rows = recorded_repetitions((SIZE,), configurations=CONFIGURATIONS, blocks=REPETITIONS)
+    if tool == "load_generator":
+        rows = [row.model_copy(update=_of_generator(row)) for row in rows]
     return sorted(rows, key=lambda row: (row.is_baseline, row.repetition_id))
 
 
-def campaign_with(folder: Path, rows: list[Repetition], tolerated: float = 0.25) -> Campaign:
+def _of_generator(row: Repetition) -> dict[str, Any]:
+    return {
+        "window": "steady_state", "printed_mib_s": None, "latency_p9999_ms": row.latency_max_ms,
+        "latency_from_send_p95_ms": row.latency_p95_ms, "paced_rate_asked_records_s": 500.0,
+        "paced_rate_records_s": 499.0, "latency_cv_in_run": 0.3, "throughput_cv_in_run": 0.1,
+    }  # fmt: skip
+
+
+def campaign_with(
+    folder: Path, rows: list[Repetition], tolerated: float = 0.25, tool: Tool = "kafka_perf_test"
+) -> Campaign:
     """A campaign whose design is the recording's, and whose store holds these rows."""
-    study = small_study(tolerated)
+    study = small_study(tolerated, tool)
     campaign = Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))
     campaign.store.put(campaign.keys.frozen_study(), dump_study(study).encode())
     design = pd.DataFrame(
@@ -160,36 +183,81 @@ CASES: dict[tuple[str, str | None], Corruption] = {
         }
     ),
     ("throughput_units", None): changed(lambda row: {"throughput_mib_s": row.throughput_mib_s * 1.048576}),
+    ("p999_within_p9999", None): changed(lambda row: {"latency_p9999_ms": row.latency_p999_ms - 1}),
+    ("p9999_within_max", None): changed(lambda row: {"latency_p9999_ms": row.latency_max_ms + 1}),
+    ("from_send_within_from_due", None): changed(lambda row: {"latency_from_send_p95_ms": row.latency_p95_ms + 1}),
+    ("paced_rate_held", None): set_to(paced_rate_asked_records_s=500.0, paced_rate_records_s=450.0),
+    ("not_generator_bound", None): set_to(generator_bound="the load tool's CPU was saturated"),
     ("p95_resolved", None): set_to(latency_p50_ms=0.0, latency_p95_ms=0.0),
     ("little_steal", None): set_to(cpu_steal_fraction=0.2),
     ("not_throttled", None): set_to(produce_throttle_max_ms=12.0),
     **{
         ("measured", column): set_to(**{column: None})
         for column in (
-            "records_sent", "end_offset_growth", "throughput_records_s", "throughput_mib_s", "printed_mib_s",
+            "records_sent", "end_offset_growth", "throughput_records_s", "throughput_mib_s",
             "latency_avg_ms", "latency_max_ms", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms", "latency_p999_ms",
         )
+    },
+    **{
+        ("measured_by_the_load_tool", column): set_to(**{column: None})
+        for column in (
+            "printed_mib_s", "latency_p9999_ms", "latency_from_send_p95_ms", "paced_rate_asked_records_s",
+            "paced_rate_records_s",
+        )
+    },
+    **{
+        ("client_metric_not_negative", column): set_to(outcome="records_lost", **{column: -1.0})
+        for column in (
+            "queue_time_avg_ms", "queue_time_max_ms", "request_latency_avg_ms", "request_latency_max_ms",
+            "batch_size_avg_bytes", "compression_rate_avg", "records_per_request_avg", "buffer_wait_s",
+            "buffer_exhausted_records", "record_retries",
+        )
+    },
+    **{
+        ("measured_within_the_run", column): set_to(**{column: None})
+        for column in ("latency_cv_in_run", "throughput_cv_in_run")
+    },
+    **{
+        ("cv_in_run_not_negative", column): set_to(**{column: -0.1})
+        for column in ("latency_cv_in_run", "throughput_cv_in_run")
     },
 }  # fmt: skip
 
 
-def every_expectation() -> list[tuple[str, str, str | None, str]]:
-    parameters = suite_parameters(small_study(0.25))
-    return [
-        (suite, configuration["meta"]["name"], configuration["meta"]["column"], configuration["severity"])
-        for suite, expectations in load_suites().items()
-        for expectation in expectations
-        for configuration in expectation.configurations(parameters)
-    ]
+Asked = tuple[Tool, str, str, str | None, str]
 
 
-@pytest.mark.parametrize(("suite", "name", "column", "severity"), every_expectation())
+def every_expectation() -> list[Asked]:
+    """Each once: of Kafka's tool, and of the load generator what is asked of it alone."""
+    asked: dict[tuple[str, str | None], Asked] = {}
+    for tool in get_args(Tool):
+        parameters = suite_parameters(small_study(0.25, tool))
+        for suite, expectations in load_suites().items():
+            for expectation in expectations:
+                for configuration in expectation.configurations(parameters):
+                    name, column = configuration["meta"]["name"], configuration["meta"]["column"]
+                    asked.setdefault((name, column), (tool, suite, name, column, configuration["severity"]))
+    return list(asked.values())
+
+
+def by_name() -> dict[tuple[Tool, str, str, str], list[str | None]]:
+    """The columns of each; all are broken at once, each in a row of its own, since an examination takes its second."""
+    columns: dict[tuple[Tool, str, str, str], list[str | None]] = {}
+    for tool, suite, name, column, severity in every_expectation():
+        columns.setdefault((tool, suite, name, severity), []).append(column)
+    return columns
+
+
+@pytest.mark.parametrize(("asked", "columns"), by_name().items(), ids=lambda value: "-".join(map(str, value)))
 def test_each_expectation_is_failed_by_its_corrupted_row_and_by_no_other(
-    suite: str, name: str, column: str | None, severity: str, tmp_path: Path
+    asked: tuple[Tool, str, str, str], columns: list[str | None], tmp_path: Path
 ) -> None:
-    assert (name, column) in CASES, f"{suite}.{name} {column or ''}: give CASES a row that breaks it"
-    rows = CASES[name, column](recorded())
-    campaign = campaign_with(tmp_path, rows)
+    tool, suite, name, severity = asked
+    rows = recorded(tool)
+    for place, column in enumerate(columns):
+        assert (name, column) in CASES, f"{suite}.{name} {column or ''}: give CASES a row that breaks it"
+        rows = rows[:place] + CASES[name, column](rows[place:])
+    campaign = campaign_with(tmp_path, rows, tolerated=1.0, tool=tool)
 
     if suite in ("schema", "completeness"):
         with pytest.raises(GateError):
@@ -198,33 +266,36 @@ def test_each_expectation_is_failed_by_its_corrupted_row_and_by_no_other(
         validate.run(campaign)
 
     failed = [(e.suite, e.name, e.column) for e in summary_of(campaign).expectations if not e.success]
-    assert failed == [(suite, name, column)]
+    assert failed == [(suite, name, column) for column in columns]
     if suite == "schema":
         assert summary_of(campaign).repetitions_accepted == 0
     rejected = rejected_of(campaign)
     if suite in ("repetitions", "valid_repetitions") and severity == "critical":
-        assert set(rejected.repetition_id) == {rows[0].repetition_id}
-        assert all((column or "") in reason for reason in rejected.rejected_because)
+        reasons = dict(zip(rejected.repetition_id, rejected.rejected_because, strict=False))
+        assert set(reasons) == {rows[place].repetition_id for place in range(len(columns))}
+        assert all((column or "") in reasons[rows[place].repetition_id] for place, column in enumerate(columns))
     else:
         assert rejected.empty
 
 
 @pytest.mark.parametrize(
-    ("name", "column", "severity"), [asked for suite, *asked in every_expectation() if suite == "valid_repetitions"]
+    ("tool", "name", "column", "severity"),
+    [(tool, *asked) for tool, suite, *asked in every_expectation() if suite == "valid_repetitions"],
 )
 def test_the_confirmation_without_great_expectations_finds_the_same_rows(
-    name: str, column: str | None, severity: str
+    tool: Tool, name: str, column: str | None, severity: str
 ) -> None:
-    judged = with_nonsense_failed(CASES[name, column](recorded()), small_study(0.25))
+    judged = with_nonsense_failed(CASES[name, column](recorded(tool)), small_study(0.25, tool))
     assert [row.outcome == "failed" for row in judged] == [severity == "critical", *[False] * (len(judged) - 1)]
 
 
 def test_no_corruption_is_left_over_from_an_expectation_that_is_gone() -> None:
-    assert set(CASES) == {(name, column) for _, name, column, _ in every_expectation()}
+    assert set(CASES) == {(name, column) for _, _, name, column, _ in every_expectation()}
 
 
-def test_a_clean_recording_passes_whole_and_becomes_trials(tmp_path: Path) -> None:
-    campaign = campaign_with(tmp_path, recorded(), tolerated=0.0)
+@pytest.mark.parametrize("tool", get_args(Tool))
+def test_a_clean_recording_passes_whole_and_becomes_trials(tool: Tool, tmp_path: Path) -> None:
+    campaign = campaign_with(tmp_path, recorded(tool), tolerated=0.0, tool=tool)
 
     manifest = validate.run(campaign)
 

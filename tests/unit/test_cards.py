@@ -4,12 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from kafka_pareto.artifacts import RampStep, Repetition, Sizing
+from kafka_pareto.card_context import CardContext, card_context
 from kafka_pareto.cards import WIDTH, Cards, cards_text, properties_text
 from kafka_pareto.decision import Decision, decide
 from kafka_pareto.factors import configuration_id
 from kafka_pareto.producer_properties import parse_properties
 from kafka_pareto.study import Study
 from tests.recorded import paper_study, recorded_repetitions
+from tests.tasks.report_campaign import at_time, with_client_metrics
 
 pytestmark = pytest.mark.fast
 
@@ -37,8 +40,27 @@ def recorded_decision(study: Study, acks: str, record_size_bytes: int = SIZE, bl
     )
 
 
-def text_of(*decisions: Decision) -> str:
-    return cards_text(Cards(study="paper", campaign="20261121-recorded", cards=list(decisions)))
+def context_of(decision: Decision, design: list[Repetition] | None = None, **changes: object) -> CardContext:
+    recorded = recorded_repetitions((decision.record_size_bytes,), phase="gain")
+    context = card_context(
+        paper_study(),
+        decision,
+        design=design or [],
+        confirmation=[with_client_metrics(repetition) for repetition in recorded],
+        set_aside=[],
+        sizing=None,
+        noise=None,
+    )
+    return context.model_copy(update=changes)
+
+
+def text_of(*decisions: Decision, contexts: list[CardContext] | None = None) -> str:
+    found = contexts or [context_of(decision) for decision in decisions]
+    return cards_text(Cards(study="paper", campaign="20261121-recorded", cards=list(decisions), contexts=found))
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def test_cards_are_plain_ascii_within_a_hundred_columns(study: Study):
@@ -75,14 +97,14 @@ def test_failed_repetitions_and_another_criterion_than_the_studys_are_said(study
     decision = recorded_decision(study, "all")
     assert "failed in" not in text_of(decision)
     failing = {"repetitions_failed": 3, "baseline_repetitions_failed": 1, "chosen_by": "balanced_gain"}
-    text = " ".join(text_of(decision.model_copy(update=failing)).split())
+    text = flat(text_of(decision.model_copy(update=failing)))
     assert "the pick failed in 3 repetition(s)" in text
     assert "the settings in use failed in 1 repetition(s)" in text
     assert "the choice went by the balanced gain (throughput and p95 latency), not by R1" in text
 
 
 def test_the_exemption_of_the_baseline_is_said(study: Study):
-    assert "constraint batch.size >= record.size" in " ".join(text_of(recorded_decision(study, "all")).split())
+    assert "constraint batch.size >= record.size" in flat(text_of(recorded_decision(study, "all")))
     assert "constraint" not in text_of(recorded_decision(study, "all", 1024))
 
 
@@ -139,3 +161,79 @@ def test_without_a_pick_the_card_shows_only_the_settings_in_use(study: Study):
     assert "Measured" not in text
     assert "Would cost" not in text
     assert decision.recommended_configuration_id == configuration_id(study.baseline_configuration())
+
+
+def test_a_card_shows_where_the_latency_goes_and_says_what_the_pick_does_differently(study: Study):
+    decision = recorded_decision(study, "all", 1024)
+    context = context_of(decision)
+    text = text_of(decision, contexts=[context])
+    assert context.breakdown is not None
+    assert context.breakdown.pick is not None
+    (line,) = [line for line in text.splitlines() if line.startswith("  records per request")]
+    assert f"{context.breakdown.baseline.records_per_request_avg:.3g}" in line
+    assert f"{context.breakdown.pick.records_per_request_avg:.3g}" in line
+    assert "Explanation" in text
+
+
+def test_even_latencies_of_minutes_keep_the_card_within_its_columns(study: Study):
+    decision = recorded_decision(study, "all")
+    found = context_of(decision).breakdown
+    assert found is not None
+    assert found.pick is not None
+    slow = {f"latency_{name}_ms": 99_999.0 for name in ("p50", "p95", "p99", "p999", "p9999", "from_send_p95")}
+    slower = found.model_copy(
+        update={side: getattr(found, side).model_copy(update=slow) for side in ("baseline", "pick")}
+    )
+    text = text_of(decision, contexts=[context_of(decision, breakdown=slower)])
+    assert "99,999 / 99,999 / 99,999 / 99,999" in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_without_the_clients_metrics_a_card_says_nothing_of_them(study: Study):
+    decision = recorded_decision(study, "all")
+    text = text_of(decision, contexts=[context_of(decision, breakdown=None)])
+    assert "Where latency goes" not in text
+    assert "Explanation" not in text
+
+
+def test_settings_in_use_that_changed_during_the_campaign_are_warned_of(study: Study):
+    decision = recorded_decision(study, "all")
+    own = [repetition for repetition in recorded_repetitions((SIZE,)) if repetition.is_baseline]
+    slower = {"latency_p95_ms": 900.0, "throughput_mib_s": 3.0}
+    before = [at_time(r, day=1) for r in own]
+    after = [
+        at_time(r.model_copy(update={name: value + r.block for name, value in slower.items()}), day=2) for r in own
+    ]
+    moved = context_of(decision, design=[*before, *after])
+    assert moved.sentinel.moved
+    assert "WARNING the settings in use did not stay the same" in flat(text_of(decision, contexts=[moved]))
+    assert "did not stay the same" not in text_of(decision)
+
+
+def test_a_pace_that_the_load_tool_set_is_warned_of(study: Study):
+    decision = recorded_decision(study, "all")
+    assert "the load tool, not Kafka" not in flat(text_of(decision))
+    bound = decision.model_copy(update={"generator_bound": 7})
+    assert "in 7 of 10 fresh blocks the load tool, not Kafka, set the pace of the pick" in flat(text_of(bound))
+
+
+def test_a_card_says_which_rate_was_asked_and_of_which_capacity(study: Study):
+    decision = recorded_decision(study, "all")
+    step = RampStep(asked_records_s=1140.0, held_records_s=1139.0, latency_p95_ms=5.0, sustained=True)
+    sizing = Sizing(
+        records=6000,
+        warmup_records=500,
+        throughput_limit_records_s=570.0,
+        capacity_records_s=1140.0,
+        ramp=[step],
+    )
+    text = flat(text_of(decision, contexts=[context_of(decision, sizing=sizing, repetitions_set_aside=2)]))
+    assert "Latency at a fixed 570 records/s, 50% of the 1,140 that the settings in use hold" in text
+    assert "2 repetition(s) were set aside and measured again" in text
+
+
+def test_a_card_says_of_what_its_cvs_are(study: Study):
+    decision = recorded_decision(study, "all")
+    within = context_of(decision, variability="within_run")
+    assert "CVs are of the repetitions among each other" in flat(text_of(decision))
+    assert "CVs are within each run" in flat(text_of(decision, contexts=[within]))

@@ -239,6 +239,24 @@ def test_no_difference_keeps_the_baseline():
     assert {g.resolution for g in decision.gains if not g.objective.endswith("cv")} == {"no difference shown"}
 
 
+def test_the_reason_tells_no_difference_from_what_the_budget_does_not_resolve():
+    mixed = repetitions(FAST, around(100, spread=0.5, seed=5), around(20, seed=6))
+    decision = decided(study_of(), [*baseline(), *mixed])
+    assert decision.reasons == [
+        "Fresh blocks show no gain: p95 latency is not resolved by this budget; "
+        "throughput does not differ by more than 10%."
+    ]
+
+
+def test_gain_blocks_in_which_the_load_tool_set_the_pace_are_counted_on_both_sides():
+    gain = [*baseline(), *repetitions(FAST, around(50), around(30))]
+    for at in (0, 10, 11):
+        gain[at] = gain[at].model_copy(update={"generator_bound": "the sending thread never waited"})
+    choice = [r.model_copy(update={"generator_bound": "in a choice block"}) for r in baseline(phase="choice")]
+    decision = decided(study_of(), gain, choice)
+    assert (decision.generator_bound, decision.baseline_generator_bound) == (2, 1)
+
+
 def test_a_wide_interval_is_called_unresolved_not_equal():
     noisy = repetitions(FAST, around(100, spread=0.5, seed=5), around(20, spread=0.5, seed=6))
     decision = decided(study_of(), [*baseline(), *noisy])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
-from kafka_pareto.design import design_table, latin_hypercube
+from kafka_pareto.design import design_table, latin_hypercube, one_at_a_time
 from kafka_pareto.errors import StudyError
 from kafka_pareto.factors import configuration_id, satisfies
 from kafka_pareto.study import Study
@@ -106,3 +106,31 @@ def test_more_configurations_than_the_space_holds_are_refused_by_name():
 
     with pytest.raises(StudyError, match=r"design\.configurations: 3: there are not as many different"):
         design_table(study)
+
+
+def test_one_at_a_time_changes_a_single_factor_of_the_baseline_to_each_of_its_values():
+    study = load_study(FIXTURES / "studies" / "good" / "one_at_a_time.yaml")
+    baseline = study.baseline_configuration()
+    changes = [
+        {name: value for name, value in configuration.items() if value != baseline[name]}
+        for configuration in one_at_a_time(study, 1024)
+    ]
+
+    assert [len(change) for change in changes] == [1] * len(changes)
+    assert changes == [
+        *({"batch.size": size} for size in (65536, 262144)),
+        *({"linger.ms": linger} for linger in (10, 30, 50, 70, 90)),
+        {"acks": "1"},
+    ]
+
+
+def test_one_at_a_time_leaves_out_what_is_infeasible_and_may_keep_it():
+    constrained = {"constraints": ["batch.size >= record.size", "acks != 0"], "record_sizes_bytes": [8192]}
+    feasible = design_table(altered("quick", design={"method": "one_at_a_time"}, **constrained))
+    all_of_it = design_table(altered("quick", design={"method": "one_at_a_time", "feasible": False}, **constrained))
+
+    assert feasible.feasible.all()
+    assert set(feasible["batch.size"]) == {8192, 16384, 32768, 65536, 131072, 262144}
+    assert len(all_of_it) == len(feasible) + 3 + 1
+    assert feasible.configuration_id.is_unique
+    assert feasible.is_baseline.tolist() == [True] + [False] * (len(feasible) - 1)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kafka_pareto.statistics import cv_change, holm, mean_change
+from kafka_pareto.statistics import cv_change, holm, mean_change, unpaired_comparison
 from tests.recorded import recorded_rows
 
 pytestmark = pytest.mark.fast
@@ -49,19 +49,24 @@ def test_resamples_of_one_recorded_configuration_rarely_claim_a_changed_cv():
 def test_a_planted_large_effect_is_found_with_its_size():
     rng = np.random.default_rng(7)
     recorded = recorded_values(8192, 60, "throughput_mib_s")
-    change = mean_change(rng.permutation(recorded), 1.5 * rng.permutation(recorded))
+    sides = rng.permutation(recorded), 1.5 * rng.permutation(recorded)
+    change = mean_change(*sides)
     assert change.change_fraction == pytest.approx(0.5)
     assert 0.3 < change.low_fraction < 0.5 < change.high_fraction < 0.7
     assert change.p_value < 0.001
-    assert change.welch_p_value < 0.001
+    beside = unpaired_comparison(*sides)
+    assert max(beside.welch_p_value, beside.mann_whitney_p_value) < 0.001
+    assert beside.cliffs_delta == 1.0
+    assert beside.hedges_g > 3
 
 
 def test_what_a_block_does_to_both_sides_alike_cancels():
     rng = np.random.default_rng(7)
     drift = np.linspace(1.0, 3.0, 10)
     baseline = drift * rng.normal(100, 1, 10)
-    change = mean_change(baseline, 0.95 * drift * rng.normal(100, 1, 10))
-    assert change.p_value < 0.01 < change.welch_p_value
+    candidate = 0.95 * drift * rng.normal(100, 1, 10)
+    assert mean_change(baseline, candidate).p_value < 0.01
+    assert unpaired_comparison(baseline, candidate).welch_p_value > 0.01
 
 
 def test_the_interval_of_a_mean_covers_the_true_change_about_as_often_as_it_says():
@@ -120,6 +125,20 @@ def test_too_few_blocks_or_values_without_spread_compare_no_cvs():
     few = cv_change(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]), rng)
     still = cv_change(np.arange(1.0, 11.0), np.full(10, 5.0), rng)
     assert np.isnan([few.p_value, still.p_value]).all()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_single_odd_value_among_equal_ones_claims_no_changed_cv():
+    odd = np.array([100.0] * 9 + [150.0])
+    change = cv_change(odd, np.random.default_rng(1).normal(100, 0.01, 10), np.random.default_rng(1))
+    assert change.change_fraction < -0.9
+    assert np.isnan(change.p_value)
+
+
+def test_a_cv_ten_times_smaller_is_found_among_twenty_comparisons():
+    rng = np.random.default_rng(2)
+    p_values = [cv_change(rng.normal(100, 20, 10), rng.normal(100, 2, 10), rng).p_value for _ in range(20)]
+    assert sum(p < 0.05 / 20 for p in p_values) >= 14
 
 
 @pytest.mark.filterwarnings("error")

@@ -8,7 +8,14 @@ import pytest
 
 from kafka_pareto.errors import StudyError
 from kafka_pareto.producer_properties import Durability
-from kafka_pareto.study_file import dump_study, load_named_study, load_study, parse_study, with_overrides
+from kafka_pareto.study_file import (
+    dump_study,
+    load_named_study,
+    load_study,
+    parse_study,
+    read_corpus,
+    with_overrides,
+)
 from tests.recorded import FIXTURES, STUDIES, paper_study
 
 pytestmark = pytest.mark.fast
@@ -96,6 +103,25 @@ def test_overrides_are_checked_like_a_file():
 
     with pytest.raises(StudyError, match=r"protocol\.repetitions: 0: Input should be greater"):
         with_overrides(paper_study(), repetitions=0)
+
+
+def test_fewer_repetitions_than_adaptive_ones_need_are_what_every_trial_gets():
+    steady = load_named_study(STUDIES, "steady")
+
+    assert with_overrides(steady, repetitions=3).protocol.adaptive == steady.protocol.adaptive
+    two = with_overrides(steady, repetitions=2).protocol
+    assert (two.repetitions, two.minimum_valid_repetitions, two.adaptive) == (2, 2, None)
+
+
+def test_a_text_to_cut_records_from_may_hold_16_mib(tmp_path: Path):
+    good = FIXTURES / "studies" / "good"
+    study = load_study(good / "payload_from_a_file.yaml")
+    (tmp_path / "log_lines.txt").write_bytes(b"x" * (16 << 20))
+    assert len(read_corpus(study, tmp_path, "study.yaml") or "") == 16 << 20
+
+    (tmp_path / "log_lines.txt").write_bytes(b"x" * ((16 << 20) + 1))
+    with pytest.raises(StudyError, match=r"study\.yaml: workload\.payload\.file: .*log_lines\.txt: must not be larger"):
+        read_corpus(study, tmp_path, "study.yaml")
 
 
 def test_a_study_that_is_not_there_names_those_that_are():

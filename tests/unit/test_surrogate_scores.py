@@ -59,7 +59,7 @@ def test_r2_is_pooled_and_within_each_record_size_on_held_out_rows() -> None:
 
 def test_the_error_of_a_mean_is_its_squared_standard_error() -> None:
     trials, repetitions = recorded()
-    variances = error_variances(trials, repetitions, "throughput_mib_s")
+    variances = error_variances(trials, repetitions, "throughput_mib_s", STUDY)
     first = trials.iloc[0]
     values = [r.throughput_mib_s for r in repetitions if r.repetition_id in set(first["repetition_ids"])]
     assert variances[trial_keys(trials)[0]] == pytest.approx(np.var(values, ddof=1) / len(values))
@@ -77,7 +77,7 @@ def test_the_error_of_a_cv_is_near_what_fresh_repetitions_show() -> None:
         ]
         names = [repetition.repetition_id for repetition in repetitions]
         row = pd.DataFrame([{"record_size_bytes": 1024, "configuration_id": "c", "repetition_ids": names}])
-        estimates += error_variances(row, repetitions, "latency_cv").values()
+        estimates += error_variances(row, repetitions, "latency_cv", STUDY).values()
         cvs.append(np.std(drawn, ddof=1) / np.mean(drawn))
     assert np.mean(estimates) == pytest.approx(np.var(cvs, ddof=1), rel=0.3)
 
@@ -106,8 +106,11 @@ def test_noise_alone_has_a_ceiling_of_nearly_nothing_and_is_not_learnable() -> N
 def test_two_repetitions_say_nothing_of_a_cvs_error() -> None:
     repetitions = recorded_repetitions((1024,), configurations=10, blocks=2)
     trials = summarise_trials(repetitions, STUDY)
-    assert noise_ceiling(trials, "latency_cv", error_variances(trials, repetitions, "latency_cv")) is None
-    assert noise_ceiling(trials, "p95_latency_ms", error_variances(trials, repetitions, "p95_latency_ms")) is not None
+    assert noise_ceiling(trials, "latency_cv", error_variances(trials, repetitions, "latency_cv", STUDY)) is None
+    assert (
+        noise_ceiling(trials, "p95_latency_ms", error_variances(trials, repetitions, "p95_latency_ms", STUDY))
+        is not None
+    )
 
 
 @pytest.mark.parametrize("configurations", [0, 1, 2])

@@ -68,6 +68,27 @@ def test_a_trial_below_the_minimum_of_valid_repetitions_has_means_and_no_cv(
     assert math.isnan(trial["throughput_cv"])
 
 
+def test_within_the_run_a_trials_cvs_are_means_of_its_valid_repetitions_own(
+    repetitions: list[Repetition], study: Study
+) -> None:
+    changes = {"variability": "within_run", "minimum_valid_repetitions": 3}
+    study = study.model_copy(update={"protocol": study.protocol.model_copy(update=changes)})
+    rows = [
+        row.model_copy(update={"latency_cv_in_run": 0.1 * at, "throughput_cv_in_run": 0.02 * at})
+        for at, row in enumerate(repetitions[:4])
+    ]
+    rows[3] = rows[3].model_copy(update=FAILED)
+
+    (trial,) = summarise_trials(rows, study).to_dict("records")
+    (too_few,) = summarise_trials(rows[1:], study).to_dict("records")
+
+    assert trial["latency_cv"] == pytest.approx(0.1)
+    assert trial["throughput_cv"] == pytest.approx(0.02)
+    assert math.isnan(too_few["latency_cv"])
+    assert math.isnan(too_few["throughput_cv"])
+    assert not math.isnan(too_few["p95_latency_ms"])
+
+
 def test_a_trial_without_a_valid_repetition_is_kept_without_numbers(
     repetitions: list[Repetition], study: Study
 ) -> None:

@@ -12,7 +12,8 @@ from kafka_pareto.blocks import Candidate, plan_blocks
 from kafka_pareto.design import design_table
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.expectations import Expectation, load_suites
-from kafka_pareto.study_file import load_study
+from kafka_pareto.protocol import Adaptive
+from kafka_pareto.study_file import load_study, with_overrides
 from kafka_pareto.validation import (
     completeness_table,
     derived_table,
@@ -43,10 +44,33 @@ def test_the_plan_is_what_the_measure_step_measures() -> None:
         )
         measured += [repetition.repetition_id for repetition in planned]
 
-    planned_ids = planned_repetitions(design, study)
+    planned_ids = planned_repetitions(design, [], study)
 
     assert len(planned_ids) == len(set(planned_ids)) == 5 * 6 * 2
     assert set(planned_ids) == set(measured)
+
+
+def test_the_plan_of_adaptive_repetitions_ends_where_the_rule_stopped_a_trial() -> None:
+    study = with_overrides(load_study(STUDIES / "paper.yaml"), record_sizes_bytes=[8192], repetitions=4)
+    adaptive = {"adaptive": Adaptive(minimum_repetitions=2), "order": "blocks"}
+    study = study.model_copy(update={"protocol": study.protocol.model_copy(update=adaptive)})
+    rows = recorded_repetitions((8192,), configurations=2, blocks=4)
+    worst = next(row.configuration_id for row in rows if not row.is_baseline)
+    bad = {"latency_p95_ms": 5_000.0, "throughput_mib_s": 0.01}
+    stored = [row.model_copy(update=bad) if row.configuration_id == worst else row for row in rows]
+    stored = [row for row in stored if row.configuration_id != worst or row.block < 2]
+    values = {row.configuration_id: row for row in rows}.values()
+    design = pd.DataFrame(
+        [
+            {**r.configuration, **r.model_dump(include={"record_size_bytes", "configuration_id", "is_baseline"})}
+            for r in values
+        ]
+    )
+
+    planned = planned_repetitions(design, [*stored, stored[0]], study)
+
+    assert sum(worst in identity for identity in planned) == 2
+    assert {row.repetition_id for row in stored} == set(planned)
 
 
 def test_the_table_as_read_shows_factors_that_the_study_does_not_have_and_lacks_those_that_are_missing() -> None:
@@ -96,6 +120,7 @@ def test_a_steady_state_window_is_as_long_as_its_process_at_most() -> None:
 
 def test_a_steady_throughput_too_low_for_the_life_of_the_process_fails_the_check() -> None:
     study = load_study(STUDIES / "steady.yaml")
+    study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"load_tool": "kafka_perf_test"})})
     share = study.protocol.seconds / (study.protocol.seconds + study.protocol.warmup_seconds)
     row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
     steady = {"window": "steady_state", "wall_s": 9.0, "records_sent": 1000}
@@ -146,6 +171,25 @@ def test_a_rejected_row_is_written_with_its_reason() -> None:
     ]
 
 
+def test_the_windows_of_the_load_generator_are_of_the_steady_state_and_its_columns_its_own() -> None:
+    study = load_study(STUDIES / "steady.yaml")
+    without_warmup = study.protocol.model_copy(update={"warmup_seconds": 0.0})
+    parameters = suite_parameters(study.model_copy(update={"protocol": without_warmup}))
+    assert parameters["windows"] == ["steady_state"]
+    assert "paced_rate_records_s" in parameters["tool_columns"]
+    assert "printed_mib_s" not in parameters["tool_columns"]
+    assert parameters["within_run_columns"] == ["latency_cv_in_run", "throughput_cv_in_run"]
+    assert suite_parameters(paper_study())["within_run_columns"] == []
+
+
+def test_the_load_generators_share_of_the_records_is_not_guessed() -> None:
+    study = load_study(STUDIES / "steady.yaml")
+    row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    steady = row.model_copy(update={"window": "steady_state", "records_sent": 10**9})
+    table = derived_table([steady], [], study)
+    assert pd.isna(table.elapsed_at_throughput_ms[0])
+
+
 @pytest.mark.parametrize(("study", "window"), [("paper", "whole_run"), ("steady", "steady_state")])
 def test_the_window_that_is_expected_is_the_protocols(study: str, window: str) -> None:
     assert suite_parameters(load_study(STUDIES / f"{study}.yaml"))["windows"] == [window]
@@ -155,7 +199,9 @@ def test_the_shipped_suites_find_all_their_parameters_in_every_shipped_study() -
     for path in STUDIES.glob("*.yaml"):
         parameters = suite_parameters(load_study(path))
         for expectations in load_suites().values():
-            assert all(expectation.configurations(parameters) for expectation in expectations)
+            asked = {each.name: each.configurations(parameters) for each in expectations}
+            not_asked = {name for name, configurations in asked.items() if not configurations}
+            assert not_asked <= (set() if parameters["within_run_columns"] else {"measured_within_the_run"})
 
 
 def test_an_expectation_is_asked_of_each_of_its_columns_with_that_columns_value() -> None:

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import secrets
+import signal
+import time
+from collections.abc import Callable
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -20,6 +27,9 @@ from tests.fakes import FakeCluster, fake_testbed
 from tests.recorded import STUDIES
 
 SIZES = [1024, 8192]
+KILLS_PER_STEP = 2
+STEPS = {"measure": measure.run, "confirm": confirm.run}
+OF_THE_MOMENT = {"started_at", "load_1m", "cpu_steal_fraction", "other_cpu_fraction"}
 
 
 def study_of(**changes: object) -> Study:
@@ -27,22 +37,85 @@ def study_of(**changes: object) -> Study:
     return parse_study(yaml.safe_dump(content | changes), "loop")
 
 
-def run_all(store: FolderStore, study: Study, campaign_id: str) -> Campaign:
+def run_on_fake(step: str, campaign: Campaign, record_size_bytes: int) -> None:
+    with fake_testbed(campaign, record_size_bytes) as testbed:
+        STEPS[step](campaign, record_size_bytes, testbed)
+
+
+def run_all(
+    store: FolderStore,
+    study: Study,
+    campaign_id: str,
+    load: Callable[[str, Campaign, int], None] = run_on_fake,
+) -> Campaign:
     with FakeCluster() as cluster:
         design.run(store, study, campaign_id, cluster)
     campaign = Campaign.open(store, study.name, campaign_id)
     for size in study.record_sizes_bytes:
-        with fake_testbed(campaign, size) as testbed:
-            measure.run(campaign, size, testbed)
+        load("measure", campaign, size)
     validate.run(campaign)
     train.run(campaign)
     for size in study.record_sizes_bytes:
         optimize.run(campaign, size)
     for size in study.record_sizes_bytes:
-        with fake_testbed(campaign, size) as testbed:
-            confirm.run(campaign, size, testbed)
+        load("confirm", campaign, size)
     report.run(campaign)
     return campaign
+
+
+def run_in_child(folder: Path, study: str, campaign_id: str, step: str, record_size_bytes: int) -> None:
+    """A step in a process of its own, with a lease that does not outlive it for long."""
+    campaign = Campaign.open(FolderStore(folder), study, campaign_id)
+    with fake_testbed(campaign, record_size_bytes, lease_term_s=1.0) as testbed:
+        STEPS[step](campaign, record_size_bytes, testbed)
+
+
+class KillingRunner:
+    """Runs steps in child processes, kills each some times at random moments, and lets the last one end."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self._folder = folder
+        self._rng = np.random.default_rng(seed)
+        self._processes: ForkServerContext = multiprocessing.get_context("forkserver")
+        self._processes.set_forkserver_preload(["tests.unit.test_whole_loop"])
+        self.stored_at_kills: list[int] = []
+
+    def __call__(self, step: str, campaign: Campaign, record_size_bytes: int) -> None:
+        for _ in range(KILLS_PER_STEP):
+            child = self._start(step, campaign, record_size_bytes)
+            enough = _stored(campaign, record_size_bytes) + self._rng.integers(1, 24)
+            while _stored(campaign, record_size_bytes) < enough and child.is_alive():
+                time.sleep(self._rng.uniform(0.0, 0.01))
+            child.kill()
+            child.join()
+            assert child.exitcode == -signal.SIGKILL, f"{step} had ended already"
+            self.stored_at_kills.append(_stored(campaign, record_size_bytes))
+        last = self._start(step, campaign, record_size_bytes)
+        last.join(60)
+        assert last.exitcode == 0
+
+    def _start(self, step: str, campaign: Campaign, record_size_bytes: int) -> ForkServerProcess:
+        keys = campaign.keys
+        arguments = (self._folder, keys.study, keys.campaign, step, record_size_bytes)
+        child = self._processes.Process(target=run_in_child, args=arguments)
+        child.start()
+        return child
+
+
+def _repetition_prefixes(campaign: Campaign, record_size_bytes: int) -> tuple[str, str]:
+    keys = campaign.keys
+    return keys.measurements(record_size_bytes), keys.confirmation(record_size_bytes, "repetitions/")
+
+
+def _stored(campaign: Campaign, record_size_bytes: int) -> int:
+    return sum(len(campaign.store.keys(prefix)) for prefix in _repetition_prefixes(campaign, record_size_bytes))
+
+
+def _repetitions(campaign: Campaign) -> list[dict[str, object]]:
+    """All repetitions in the order of their keys, but for what depends on the moment."""
+    prefixes = [prefix for size in SIZES for prefix in _repetition_prefixes(campaign, size)]
+    found = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
+    return [repetition.model_dump(exclude=OF_THE_MOMENT) for repetition in found]
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +171,22 @@ def test_the_same_study_data_and_seed_give_the_same_front(strong: Campaign, tmp_
 
     for size in SIZES:
         assert again.store.get(again.keys.front(size)) == strong.store.get(strong.keys.front(size))
+
+
+@pytest.mark.servers
+def test_a_campaign_killed_again_and_again_ends_with_the_same_repetitions_and_decisions(
+    strong: Campaign, tmp_path: Path
+) -> None:
+    seed = secrets.randbits(32)
+    print(f"seed of the kills: {seed}")
+    killing = KillingRunner(tmp_path, seed)
+    survived = run_all(FolderStore(tmp_path), strong.study, "c1", killing)
+
+    assert len(killing.stored_at_kills) == 2 * len(SIZES) * KILLS_PER_STEP
+    assert _repetitions(survived) == _repetitions(strong)
+    for size in SIZES:
+        decision = strong.keys.confirmation(size, "decision.json")
+        assert survived.store.get(decision) == strong.store.get(decision)
 
 
 @pytest.mark.fast

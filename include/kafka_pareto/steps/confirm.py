@@ -19,7 +19,8 @@ from kafka_pareto.decision import choose, decide
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.measurement import Measurer
 from kafka_pareto.selection import select_candidates
-from kafka_pareto.steps.measure import baseline_candidate, candidates_of, sizing_of
+from kafka_pareto.sizing import sizing_of
+from kafka_pareto.steps.measure import baseline_candidate, candidates_of
 from kafka_pareto.testbed import Testbed
 from kafka_pareto.trials import summarise_trials
 from kafka_pareto.validation import with_nonsense_failed

@@ -1,4 +1,4 @@
-"""Step `design`: freezes the study, computes the plan, and draws the Latin-hypercube design."""
+"""Step `design`: freezes the study with the text that its records are cut from, computes the plan, draws the design."""
 
 from __future__ import annotations
 
@@ -18,8 +18,15 @@ from kafka_pareto.testbed import topic_name
 log = logging.getLogger(__name__)
 
 
-def run(store: Store, study: Study, campaign_id: str, cluster: Cluster) -> Manifest:
+def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: str | None = None) -> Manifest:
     """Starts the campaign, or goes on with one that was started with the same study.
+
+    Args:
+        store: Where the campaign's artifacts lie.
+        study: The study, with this campaign's overrides.
+        campaign_id: The campaign's id within the study.
+        cluster: The cluster that it will measure.
+        corpus: The text that records are cut from, where the study names a file (`read_corpus`).
 
     Raises:
         PlanError: If the campaign may not run as planned; nothing is frozen then.
@@ -33,6 +40,11 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster) -> Manif
             f"campaign {keys.prefix} was started with other values of its study; "
             "go on with the same ones, or start a new campaign"
         )
+    if known is not None and _frozen_corpus(store, keys) != corpus:
+        raise BadInputError(
+            f"campaign {keys.prefix} was started with another text in its workload.payload.file; "
+            "put that text back, or start a new campaign"
+        )
     campaign = Campaign(study, keys, store)
     plan = plan_campaign(study)
     log.info("%s", describe_plan(plan))
@@ -40,6 +52,9 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster) -> Manif
     log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
     check_plan(plan, study, cluster.log_dirs(topic_name(keys, study.record_sizes_bytes[0])))
     if known is None:
+        # The study last: once it is there, the campaign is.
+        if corpus is not None:
+            store.put(keys.payload(), corpus.encode())
         store.put(keys.frozen_study(), dump_study(study).encode())
     design = design_table(study)
     written = [
@@ -47,12 +62,20 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster) -> Manif
         campaign.write_table(keys.design(), design, DESIGN_COLUMNS),
     ]
     counts = {"configurations": int((~design.is_baseline).sum()), "repetitions_planned": plan.repetitions}
-    return campaign.manifest("design", [keys.frozen_study(), *written], counts)
+    frozen = [keys.frozen_study()] if corpus is None else [keys.frozen_study(), keys.payload()]
+    return campaign.manifest("design", [*frozen, *written], counts)
 
 
 def _frozen_study(store: Store, keys: CampaignKeys) -> Study | None:
     try:
         return parse_study(store.get(keys.frozen_study()).decode(), keys.frozen_study())
+    except MissingArtifactError:
+        return None
+
+
+def _frozen_corpus(store: Store, keys: CampaignKeys) -> str | None:
+    try:
+        return store.get(keys.payload()).decode()
     except MissingArtifactError:
         return None
 

@@ -1,49 +1,38 @@
-"""Step `measure`: every configuration of the design at one record size, on the real cluster."""
+"""Step `measure`: the baseline against itself, then every configuration of the design, at one record size."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import pandas as pd
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, Manifest, Sizing
+from kafka_pareto.artifacts import DESIGN_COLUMNS, Manifest
 from kafka_pareto.blocks import Candidate, plan_blocks
 from kafka_pareto.campaign import Campaign
-from kafka_pareto.errors import ClusterError, MissingArtifactError
 from kafka_pareto.factors import configuration_id
-from kafka_pareto.guard import ClusterGuard
-from kafka_pareto.load import LoadRequest
-from kafka_pareto.measurement import Measurer, sent_bytes
-from kafka_pareto.planning import throughput_limit_mib_s
+from kafka_pareto.measurement import Measurer
+from kafka_pareto.sizing import sizing_of
 from kafka_pareto.testbed import Testbed
 
 log = logging.getLogger(__name__)
 
-_MIB = 1 << 20
-_PILOT_RECORDS = 20_000
-_PILOT_BYTES = 128 * _MIB
-
 
 def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifest:
-    """Measures what the design plans for this record size and the store does not hold yet."""
+    """Measures what the study plans for this record size and the store does not hold yet."""
     design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     candidates = candidates_of(campaign, design[design.record_size_bytes == record_size_bytes])
-    study, prefix = campaign.study, campaign.keys.measurements(record_size_bytes)
-    planned = plan_blocks(
-        candidates,
-        study.protocol.repetitions,
-        order=study.protocol.order,
-        phase="design",
-        record_size_bytes=record_size_bytes,
-        seed=study.seed,
-    )
-    sizing = sizing_of(campaign, record_size_bytes, testbed)
-    Measurer(campaign, testbed, sizing).measure(planned, prefix)
+    measurer = Measurer(campaign, testbed, sizing_of(campaign, record_size_bytes, testbed))
+    noise_keys = _measure_noise(campaign, record_size_bytes, measurer)
+    _measure_design(campaign, record_size_bytes, measurer, candidates)
+
+    prefix = campaign.keys.measurements(record_size_bytes)
     repetitions = campaign.read_repetitions(prefix)
-    outcomes = {f"repetitions_{name}": 0 for name in ("valid", "records_lost", "records_duplicated", "failed")}
+    counts = {"repetitions": len(repetitions), "noise_repetitions": campaign.study.protocol.noise_repetitions}
+    counts |= {f"repetitions_{name}": 0 for name in ("valid", "records_lost", "records_duplicated", "failed")}
     for repetition in repetitions:
-        outcomes[f"repetitions_{repetition.outcome}"] += 1
-    return campaign.manifest("measure", [prefix], {"repetitions": len(repetitions), **outcomes}, [record_size_bytes])
+        counts[f"repetitions_{repetition.outcome}"] += 1
+    return campaign.manifest("measure", [*noise_keys, prefix], counts, [record_size_bytes])
 
 
 def candidates_of(campaign: Campaign, configurations: pd.DataFrame) -> list[Candidate]:
@@ -64,54 +53,56 @@ def baseline_candidate(campaign: Campaign) -> Candidate:
     return Candidate(configuration_id(configuration), is_baseline=True, configuration=dict(configuration))
 
 
-def sizing_of(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Sizing:
-    """How much a repetition sends: as the protocol says; for `steady`, from the baseline's pace, measured once."""
-    key = campaign.keys.sizing(record_size_bytes)
-    try:
-        return campaign.read_record(key, Sizing)
-    except MissingArtifactError:
-        sizing = _new_sizing(campaign, record_size_bytes, testbed)
-        campaign.write_record(key, sizing)
-        return sizing
+def _measure_noise(campaign: Campaign, record_size_bytes: int, measurer: Measurer) -> list[str]:
+    """The baseline against itself, before anything depends on it; returns the keys of what was written."""
+    study, keys = campaign.study, campaign.keys
+    if not study.protocol.noise_repetitions:
+        return []
+    from kafka_pareto.noise import noise_lines, noise_report  # noqa: PLC0415 (SciPy is half of the step's start)
 
-
-def _new_sizing(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Sizing:
-    protocol = campaign.study.protocol
-    limit_mib_s = throughput_limit_mib_s(campaign.study)
-    limit_records_s = None if limit_mib_s is None else limit_mib_s * _MIB / record_size_bytes
-    if protocol.records is not None:
-        return Sizing(records=protocol.records, warmup_records=0, throughput_limit_records_s=limit_records_s)
-    pace_records_s = _baseline_pace(campaign, record_size_bytes, testbed, limit_records_s)
-    log.info("the baseline's pace: %.0f records/s; repetitions are sized by it", pace_records_s)
-    warmup_records = round(pace_records_s * protocol.warmup_seconds)
-    measured_records = max(round(pace_records_s * (protocol.seconds or 0.0)), 1)
-    return Sizing(
-        records=warmup_records + measured_records,
-        warmup_records=warmup_records,
-        throughput_limit_records_s=limit_records_s,
-    )
-
-
-def _baseline_pace(
-    campaign: Campaign, record_size_bytes: int, testbed: Testbed, limit_records_s: float | None
-) -> float:
-    """Records per second of the baseline, after a warm-up."""
-    records = max(min(_PILOT_RECORDS, _PILOT_BYTES // record_size_bytes), 4)
-    pilot = LoadRequest(
-        topic=testbed.topic,
-        records=records,
+    prefix = keys.noise_repetitions(record_size_bytes)
+    planned = plan_blocks(
+        [baseline_candidate(campaign)],
+        study.protocol.noise_repetitions,
+        order="blocks",
+        phase="noise",
         record_size_bytes=record_size_bytes,
-        properties=campaign.study.producer_properties(campaign.study.baseline_configuration()),
-        timeout_s=campaign.study.protocol.timeout_s,
-        warmup_records=records // 4,
-        throughput_records_s=limit_records_s,
+        seed=study.seed,
     )
-    guard = ClusterGuard(campaign.study, testbed, sent_bytes(campaign))
-    guard.wait_until_healthy()
-    guard.allow(records * record_size_bytes)
-    result = testbed.load_tool.run(pilot, guard.watch())
-    guard.check_throttling(result)
-    testbed.cluster.delete_records(testbed.topic)
-    if result.figures is None:
-        raise ClusterError(f"the baseline's pace could not be measured: {result.errors or 'no record was sent'}")
-    return result.figures.throughput_records_s
+    measurer.measure(planned, prefix)
+    # One comparison for each objective at each record size: what the decision is corrected for.
+    comparisons = len(study.objectives) * len(study.record_sizes_bytes)
+    report = noise_report(study, record_size_bytes, campaign.read_repetitions(prefix), comparisons)
+    for line in noise_lines(report):
+        log.info("%s", line)
+    return [prefix, campaign.write_record(keys.noise(record_size_bytes), report)]
+
+
+def _measure_design(
+    campaign: Campaign, record_size_bytes: int, measurer: Measurer, candidates: Sequence[Candidate]
+) -> None:
+    study, prefix = campaign.study, campaign.keys.measurements(record_size_bytes)
+    planned = plan_blocks(
+        candidates,
+        study.protocol.repetitions,
+        order=study.protocol.order,
+        phase="design",
+        record_size_bytes=record_size_bytes,
+        seed=study.seed,
+    )
+    if study.protocol.adaptive is None:
+        measurer.measure(planned, prefix)
+        return
+    from kafka_pareto.adaptive import active_candidates  # noqa: PLC0415 (as above)
+
+    for block in range(study.protocol.repetitions):
+        # Of the blocks before this one alone, so that a task which was killed in its midst decides the same again.
+        before = [found for found in campaign.read_repetitions(prefix) if found.block < block]
+        active = {candidate.configuration_id for candidate in active_candidates(candidates, before, study)}
+        others = len(active - {study.baseline_id()})
+        log.info("block %d: %d of %d configurations go on", block, others, len(candidates) - 1)
+        if not others:
+            return
+        measurer.measure(
+            [each for each in planned if each.block == block and each.candidate.configuration_id in active], prefix
+        )

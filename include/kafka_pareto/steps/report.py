@@ -12,16 +12,22 @@ from kafka_pareto.artifacts import (
     FRONT_COLUMNS,
     SCORE_COLUMNS,
     TRIAL_COLUMNS,
+    AnyRecord,
     Fingerprint,
     Manifest,
+    NoiseReport,
     Plan,
     Repetition,
+    Sizing,
 )
 from kafka_pareto.campaign import Campaign
+from kafka_pareto.card_context import card_context
 from kafka_pareto.cards import Cards, cards_text, properties_text
 from kafka_pareto.decision import Decision, adjust_across_record_sizes
+from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.report_evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report_figures import draw_figures
+from kafka_pareto.report_measurement_figures import draw_measurement_figures
 from kafka_pareto.report_page import render_page
 from kafka_pareto.validation import with_nonsense_failed
 
@@ -36,7 +42,7 @@ def run(campaign: Campaign) -> Manifest:
         TrackingError: If MLflow is configured and cannot be reached; the report is in the store by then.
     """
     evidence = _read(campaign)
-    figures = draw_figures(evidence)
+    figures = {**draw_figures(evidence), **draw_measurement_figures(evidence)}
     page = render_page(evidence, figures)
     cards = cards_text(evidence.cards)
 
@@ -64,7 +70,23 @@ def run(campaign: Campaign) -> Manifest:
 def _read(campaign: Campaign) -> Evidence:
     study, keys = campaign.study, campaign.keys
     sizes = study.record_sizes_bytes
-    decisions = [campaign.read_record(keys.confirmation(size, "decision.json"), Decision) for size in sizes]
+    stored = [campaign.read_record(keys.confirmation(size, "decision.json"), Decision) for size in sizes]
+    decisions = adjust_across_record_sizes(stored)
+    repetitions = {decision.record_size_bytes: _repetitions(campaign, decision) for decision in decisions}
+    design = {size: with_nonsense_failed(campaign.read_repetitions(keys.measurements(size)), study) for size in sizes}
+    set_aside = {size: _set_aside(campaign, size) for size in sizes}
+    contexts = [
+        card_context(
+            study,
+            decision,
+            design=design[size],
+            confirmation=repetitions[size],
+            set_aside=set_aside[size],
+            sizing=_if_written(campaign, keys.sizing(size), Sizing),
+            noise=_if_written(campaign, keys.noise(size), NoiseReport),
+        )
+        for size, decision in zip(sizes, decisions, strict=True)
+    ]
     return Evidence(
         study=study,
         keys=keys,
@@ -79,8 +101,11 @@ def _read(campaign: Campaign) -> Evidence:
             [campaign.read_table(keys.confirmation(size, "trials.parquet"), TRIAL_COLUMNS) for size in sizes],
             ignore_index=True,
         ),
-        repetitions={decision.record_size_bytes: _repetitions(campaign, decision) for decision in decisions},
-        cards=Cards(study=keys.study, campaign=keys.campaign, cards=adjust_across_record_sizes(decisions)),
+        repetitions=repetitions,
+        design=design,
+        noise={size: campaign.read_repetitions(keys.noise_repetitions(size)) for size in sizes},
+        set_aside=set_aside,
+        cards=Cards(study=keys.study, campaign=keys.campaign, cards=decisions, contexts=contexts),
         fingerprints={size: campaign.read_record(keys.fingerprint(size), Fingerprint) for size in sizes},
         plan=campaign.read_record(keys.plan(), Plan),
     )
@@ -101,6 +126,19 @@ def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
         )
     ]
     return with_nonsense_failed(planned, campaign.study)
+
+
+def _set_aside(campaign: Campaign, record_size_bytes: int) -> list[Repetition]:
+    keys = campaign.keys
+    prefixes = (keys.set_aside(record_size_bytes), keys.confirmation(record_size_bytes, "set_aside/"))
+    return [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
+
+
+def _if_written(campaign: Campaign, key: str, model: type[AnyRecord]) -> AnyRecord | None:
+    try:
+        return campaign.read_record(key, model)
+    except MissingArtifactError:
+        return None
 
 
 def _put(campaign: Campaign, name: str, content: bytes) -> str:

@@ -153,7 +153,7 @@ public final class ClusterAdmin implements AutoCloseable {
 
     private Object createTopic(JsonNode request) throws Exception {
         Map<String, String> configs = new HashMap<>();
-        request.get("configs").fields().forEachRemaining(entry -> configs.put(entry.getKey(), entry.getValue().asText()));
+        request.get("configs").properties().forEach(entry -> configs.put(entry.getKey(), entry.getValue().asText()));
         NewTopic topic = new NewTopic(topicOf(request), request.get("partitions").asInt(),
                 (short) request.get("replication_factor").asInt()).configs(configs);
         try {

@@ -4,20 +4,35 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Random;
+import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
-/** Records made before the load begins, so that making them costs it nothing. */
+/** Records made before the load begins, so that making them costs it nothing; sent in turn, again and again. */
 final class Payloads {
-    private static final int RANDOM_VALUES = 1_000;
-    private static final long RANDOM_BYTES = 32L << 20;
+    /** More than a batch holds, so that no codec finds the same value twice in one. */
+    private static final int RANDOM_BYTES = 8 << 20;
 
     private final byte[][] values;
     private final byte[][] keys;
-    private int next;
+    private long sent;
 
+    /** Without a file the values are random letters, as those of Kafka's own tool. */
     Payloads(String file, int recordSize, int keyCount) throws IOException {
-        values = file == null ? randomLetters(recordSize) : Files.readAllLines(Path.of(file)).stream()
+        values = file == null ? randomLetters(recordSize) : lines(Path.of(file), recordSize);
+        keys = IntStream.range(0, keyCount)
+                .mapToObj(key -> ("key-" + key).getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);
+    }
+
+    ProducerRecord<byte[], byte[]> next(String topic) {
+        byte[] key = keys.length == 0 ? null : keys[(int) (sent % keys.length)];
+        byte[] value = values[(int) (sent % values.length)];
+        sent++;
+        return new ProducerRecord<>(topic, key, value);
+    }
+
+    private static byte[][] lines(Path file, int recordSize) throws IOException {
+        byte[][] values = Files.readAllLines(file).stream()
                 .map(line -> line.getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);
         if (values.length == 0) {
             throw new IOException(file + ": holds no line");
@@ -27,22 +42,12 @@ final class Payloads {
                 throw new IOException(file + ": a line has " + value.length + " bytes instead of " + recordSize);
             }
         }
-        keys = new byte[keyCount][];
-        for (int key = 0; key < keyCount; key++) {
-            keys[key] = ("key-" + key).getBytes(StandardCharsets.UTF_8);
-        }
-    }
-
-    ProducerRecord<byte[], byte[]> next(String topic) {
-        int at = next++ & Integer.MAX_VALUE;
-        byte[] key = keys.length == 0 ? null : keys[at % keys.length];
-        return new ProducerRecord<>(topic, key, values[at % values.length]);
+        return values;
     }
 
     private static byte[][] randomLetters(int recordSize) {
-        Random random = new Random(0);
-        int count = (int) Math.max(Math.min(RANDOM_VALUES, RANDOM_BYTES / recordSize), 1);
-        byte[][] values = new byte[count][recordSize];
+        SplittableRandom random = new SplittableRandom(0);
+        byte[][] values = new byte[Math.max(RANDOM_BYTES / recordSize, 1)][recordSize];
         for (byte[] value : values) {
             for (int at = 0; at < recordSize; at++) {
                 value[at] = (byte) ('A' + random.nextInt(26));

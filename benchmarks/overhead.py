@@ -1,0 +1,152 @@
+"""What the pipeline adds to the load tool's own time: `python -m benchmarks.overhead`.
+
+A measure task of cold bursts without pauses runs on brokers of its own; before and after it, half of the same commands
+each run in a plain shell loop, so that a machine that grows slower or faster favours neither.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import yaml
+
+from kafka_pareto.artifacts import DESIGN_COLUMNS, Sizing
+from kafka_pareto.attempt import request_for
+from kafka_pareto.blocks import plan_blocks
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.cluster import Cluster
+from kafka_pareto.load import LoadRequest, java_argv
+from kafka_pareto.perf_test import MAIN_CLASS, perf_test_options
+from kafka_pareto.settings import Settings, load_settings
+from kafka_pareto.steps import design
+from kafka_pareto.steps.measure import candidates_of
+from kafka_pareto.store import FolderStore
+from kafka_pareto.study_file import parse_study
+from kafka_pareto.testbed import topic_name
+from tests.system.broker_fixtures import running_brokers
+
+ROOT = Path(__file__).parent.parent
+CONFIGURATIONS = 11  # and the baseline
+TASK_TIMEOUT_S = 3600
+
+
+def main(
+    brokers: Annotated[int, typer.Option(help="how many brokers to start: 1 or 3")] = 3,
+    repetitions: Annotated[int, typer.Option(help="of each of the 12 configurations")] = 10,
+    record_size: Annotated[int, typer.Option(help="in bytes")] = 1024,
+) -> None:
+    """Measures the overhead and prints it beside a plain shell loop."""
+    settings = load_settings()
+    with tempfile.TemporaryDirectory(prefix="kafka-pareto-overhead-") as name:
+        folder = Path(name)
+        (folder / "brokers").mkdir()
+        with running_brokers(folder / "brokers", brokers) as running:
+            bootstrap_servers = running.bootstrap_servers
+            with Cluster(bootstrap_servers, None, settings) as cluster:
+                campaign = begin_campaign(folder, cluster, brokers, repetitions, record_size)
+                requests = planned_requests(campaign, record_size, cluster)
+            half = len(requests) // 2
+            loop_s = shell_loop_s(folder / "first", requests[:half], bootstrap_servers, settings)
+            task_s = measure_task_s(folder, campaign, record_size, bootstrap_servers)
+            loop_s += shell_loop_s(folder / "second", requests[half:], bootstrap_servers, settings)
+        measured = campaign.read_repetitions(campaign.keys.measurements(record_size))
+    tool_s = sum(repetition.wall_s for repetition in measured)
+    print(f"brokers {brokers}, cold bursts of 1,000 records of {record_size} B, {len(measured)} repetitions")
+    print(f"outcomes                            {', '.join(sorted({r.outcome for r in measured}))}")
+    print(f"measure task, wall                  {task_s:8.1f} s")
+    print(f"the load tool's own walls, summed   {tool_s:8.1f} s")
+    print(f"task over tool                      {task_s / tool_s:8.3f}")
+    print(f"plain shell loop, same commands     {loop_s:8.1f} s")
+    print(f"task over shell loop                {task_s / loop_s:8.3f}")
+
+
+def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: int, record_size_bytes: int) -> Campaign:
+    """A campaign of cold bursts without pauses, as far as its design."""
+    content = yaml.safe_load((ROOT / "include" / "studies" / "quick.yaml").read_text(encoding="utf-8"))
+    content |= {"record_sizes_bytes": [record_size_bytes], "design": {"configurations": CONFIGURATIONS}}
+    content["workload"] |= {"replication_factor": brokers, "min_insync_replicas": (brokers + 1) // 2}
+    content["protocol"] |= {"repetitions": repetitions}
+    study = parse_study(yaml.safe_dump(content), "quick, without pauses")
+    store = FolderStore(folder / "store")
+    design.run(store, study, "overhead", cluster)
+    return Campaign.open(store, study.name, "overhead")
+
+
+def planned_requests(campaign: Campaign, record_size_bytes: int, cluster: Cluster) -> list[LoadRequest]:
+    """What the measure task will ask of the load tool, for a topic of the shell loop's own."""
+    study = campaign.study
+    table = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
+    planned = plan_blocks(
+        candidates_of(campaign, table),
+        study.protocol.repetitions,
+        order=study.protocol.order,
+        phase="design",
+        record_size_bytes=record_size_bytes,
+        seed=study.seed,
+    )
+    sizing = Sizing(records=study.protocol.records or 0, warmup_records=0, throughput_limit_records_s=None)
+    topic = topic_name(replace(campaign.keys, campaign="shell"), record_size_bytes)
+    workload = study.workload
+    cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor)
+    return [request_for(repetition, study, sizing, topic) for repetition in planned]
+
+
+def measure_task_s(folder: Path, campaign: Campaign, record_size_bytes: int, bootstrap_servers: str) -> float:
+    """Wall time of `python -m tasks.measure`, from its start to its end."""
+    environment = {
+        **{
+            name: os.environ[name]
+            for name in ("PATH", "HOME", "JAVA_HOME", "KAFKA_PARETO_KAFKA_JARS")
+            if name in os.environ
+        },
+        "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}",
+        "KAFKA_PARETO_STORE_FOLDER": str(folder / "store"),
+        "KAFKA_PARETO_BOOTSTRAP_SERVERS": bootstrap_servers,
+    }
+    argv = [sys.executable, "-m", "tasks.measure", "--study", campaign.study.name, "--campaign", "overhead"]
+    started = time.monotonic()
+    with (folder / "measure.log").open("wb") as log:
+        subprocess.run(
+            [*argv, "--record-size", str(record_size_bytes)],
+            cwd=ROOT,
+            env=environment,
+            stdout=log,
+            timeout=TASK_TIMEOUT_S,
+            check=True,
+        )
+    return time.monotonic() - started
+
+
+def shell_loop_s(folder: Path, requests: Sequence[LoadRequest], bootstrap_servers: str, settings: Settings) -> float:
+    """Wall time of a bash script that executes the requests one after another and does nothing else."""
+    folder.mkdir()
+    lines = ["set -e"]
+    for number, request in enumerate(requests):
+        properties = folder / f"{number}.properties"
+        texts = {
+            name: str(value).lower() if isinstance(value, bool) else value for name, value in request.properties.items()
+        }
+        texts["bootstrap.servers"] = bootstrap_servers
+        properties.write_text("".join(f"{name}={text}\n" for name, text in texts.items()), encoding="utf-8")
+        argv = [*java_argv(settings, request, MAIN_CLASS), *perf_test_options(request)]
+        lines.append(f"{shlex.join([*argv, '--command-config', str(properties)])} > {folder}/{number}.txt 2>&1")
+    script = folder / "loop.sh"
+    script.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+    started = time.monotonic()
+    subprocess.run(["bash", str(script)], env=environment, timeout=TASK_TIMEOUT_S, check=True)
+    return time.monotonic() - started
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,143 @@
+"""One attempt at a repetition: the load, what the topic says of it, and whether the two are to be believed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+from kafka_pareto.artifacts import Outcome, Sizing
+from kafka_pareto.blocks import PlannedRepetition
+from kafka_pareto.cluster import TopicHealth
+from kafka_pareto.end_offsets import EndOffsets
+from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
+from kafka_pareto.guard import ClusterGuard
+from kafka_pareto.load import Figures, LoadRequest, LoadResult
+from kafka_pareto.protocol import OutlierRule
+from kafka_pareto.study import Study
+from kafka_pareto.testbed import Testbed
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of one execution of the load tool; `trouble` is the cluster's, and spoils the whole block."""
+
+    request: LoadRequest
+    outcome: Outcome
+    reason: str
+    trouble: ClusterError | SafetyStop | None
+    started_at: str
+    result: LoadResult | None
+    end_offset_growth: int | None
+    cpu_steal_fraction: float
+    other_cpu_fraction: float
+
+
+def attempt_repetition(
+    request: LoadRequest,
+    testbed: Testbed,
+    guard: ClusterGuard,
+    healthy: TopicHealth,
+    end_offsets: EndOffsets,
+    outliers: OutlierRule,
+) -> Attempt:
+    """Executes the request once and judges what came of it; `healthy` is the topic's health just before."""
+    started_at = datetime.now(UTC).isoformat()
+    cpu_before = psutil.cpu_times()
+    result, growth, reason, trouble = None, None, "", None
+    try:
+        try:
+            result = testbed.load_tool.run(request, guard.watch())
+            growth = end_offsets.growth(result.records_sent)
+            guard.check_throttling(result)
+            if result.records_sent != result.records_attempted:
+                guard.check_authorisation(result.errors)
+        except LoadToolError as error:
+            guard.check_authorisation(str(error))
+            reason = str(error)
+        reason = reason or guard.disturbance(healthy)
+    except (ClusterError, SafetyStop) as error:
+        trouble, reason = error, str(error)
+    steal, other = _cpu_fractions(cpu_before, psutil.cpu_times(), result.client_cpu_s if result else 0.0)
+    if reason or result is None or growth is None:
+        outcome: Outcome = "failed"
+    else:
+        outcome, reason = judge(result, growth, request.record_size_bytes)
+    if outcome == "valid" and (reason := outlier_reason(outliers, steal, other)):
+        outcome = "failed"
+    return Attempt(request, outcome, reason, trouble, started_at, result, growth, steal, other)
+
+
+def request_for(
+    planned: PlannedRepetition, study: Study, sizing: Sizing, topic: str, payload_file: Path | None = None
+) -> LoadRequest:
+    """What the load tool is asked for a planned repetition."""
+    return LoadRequest(
+        topic=topic,
+        records=sizing.records,
+        record_size_bytes=planned.record_size_bytes,
+        properties=study.producer_properties(planned.candidate.configuration),
+        timeout_s=study.protocol.timeout_s,
+        warmup_records=sizing.warmup_records,
+        timed=sizing.timed,
+        throughput_records_s=sizing.throughput_limit_records_s,
+        payload_file=payload_file,
+        keys=study.workload.keys,
+    )
+
+
+def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:
+    """What the tool counted against what was asked for, and against the topic; a reason for all but `valid`."""
+    sent, figures, growth = result.records_sent, result.figures, end_offset_growth
+    said = result.errors or "no reason given"
+    if sent != result.records_attempted or not sent:
+        return "failed", f"{sent} of {result.records_attempted} records were sent: {said}"
+    if figures is None:
+        return "failed", f"nothing was measured: {said}"
+    computed, printed = mib_s(figures, record_size_bytes), figures.printed_mib_s
+    if printed is not None and not math.isclose(printed, computed, rel_tol=1e-3, abs_tol=0.006):
+        return "failed", "the tool's MB/sec do not agree with its records/sec: is the record size as asked for?"
+    if growth < sent:
+        return "records_lost", f"{sent - growth} of {sent} records counted as sent are not in the topic"
+    if growth > sent:
+        return "records_duplicated", duplicates_reason(growth - sent)
+    return "valid", ""
+
+
+def duplicates_reason(surplus: int) -> str:
+    """The reason of a repetition whose records arrived more than once."""
+    return f"the topic holds {surplus} records more than were sent"
+
+
+def mib_s(figures: Figures, record_size_bytes: int) -> float:
+    """Throughput from records/s, which the tool prints to six decimals; its MB/sec have two, 5 % of a slow run."""
+    return figures.throughput_records_s * record_size_bytes / _MIB
+
+
+def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fraction: float) -> str:
+    """Which bound of the study's outlier rule was exceeded, with both numbers; empty if none was."""
+    shares = {
+        "cpu_steal_fraction": ("the hypervisor took", cpu_steal_fraction, rule.cpu_steal_fraction),
+        "other_cpu_fraction": ("other processes took", other_cpu_fraction, rule.other_cpu_fraction),
+    }
+    for name, (words, found, bound) in shares.items():
+        if bound is not None and found > bound:
+            return f"{words} {found:.1%} of the machine's CPU, above protocol.outliers.{name} of {bound:.1%}"
+    return ""
+
+
+def _cpu_fractions(before: object, after: object, client_cpu_s: float) -> tuple[float, float]:
+    """Shares of the machine's CPU time since `before`: stolen by the hypervisor, and used by all but the client."""
+    spent = {name: getattr(after, name) - getattr(before, name) for name in ("user", "nice", "system", "idle")}
+    spent |= {name: getattr(after, name, 0.0) - getattr(before, name, 0.0) for name in ("iowait", "irq", "softirq")}
+    steal = getattr(after, "steal", 0.0) - getattr(before, "steal", 0.0)
+    total = sum(spent.values()) + steal
+    if total <= 0:
+        return 0.0, 0.0
+    busy = total - spent["idle"] - spent["iowait"] - steal
+    return steal / total, max(busy - client_cpu_s, 0.0) / total

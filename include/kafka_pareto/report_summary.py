@@ -1,0 +1,83 @@
+"""The decision of a whole campaign in three plain sentences. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kafka_pareto.decision import Decision
+
+
+def summary_sentences(decisions: Sequence[Decision]) -> list[str]:
+    """The decision in three plain sentences: what to change, what it brings, what it costs or risks."""
+    changed = [decision for decision in decisions if decision.recommended]
+    return [_what(decisions, changed), _benefit(decisions, changed), _price(decisions, changed)]
+
+
+def _what(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
+    if not changed:
+        return "Keep the producer settings in use: this campaign recommends no change at any record size."
+    sizes = _listed(f"{decision.record_size_bytes:,} B" for decision in changed)
+    rest = [f"{decision.record_size_bytes:,} B" for decision in decisions if not decision.recommended]
+    kept = f" Keep the settings in use at {_listed(rest)}." if rest else ""
+    count = f"{len(changed)} of {len(decisions)} record sizes" if rest else "every record size"
+    return f"Change the producer settings for {count}: {sizes}.{kept}"
+
+
+def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
+    if not changed:
+        undecided = [d for d in decisions if d.verdict == "keep_baseline_not_enough_evidence"]
+        if undecided:
+            return (
+                f"At {len(undecided)} of {len(decisions)} record sizes the evidence is not enough to decide: "
+                f"the study asks for {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}; "
+                "the picks shown there are tentative."
+            )
+        return "No pick stood the test of fresh measurements beside the settings in use."
+    parts = []
+    for objective, noun in (("throughput_mib_s", "throughput"), ("p95_latency_ms", "p95 latency")):
+        better = [
+            gain.change_fraction
+            for decision in changed
+            for gain in decision.gains
+            if gain.objective == objective and gain.resolution == "better" and gain.change_fraction is not None
+        ]
+        if better:
+            parts.append(f"{noun} {_span(better)} (at {_sizes(len(better))})")
+    blocks = min(decision.blocks_used for decision in changed)
+    return f"Measured beside the settings in use in {blocks} or more fresh blocks: {' and '.join(parts)}."
+
+
+def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
+    weaker = [decision for decision in changed if decision.weaker_than_baseline]
+    unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
+    cost = f"steadiness is given up at {_sizes(unsteady)}" if unsteady else "nothing was shown to get worse"
+    if weaker:
+        sizes = _listed(f"{decision.record_size_bytes:,} B" for decision in weaker)
+        return f"Warning: at {sizes} the recommended settings promise less durability than those in use; {cost}."
+    if changed:
+        return f"The promise of durability is kept everywhere, and {cost}."
+    lost = sum(decision.verdict == "keep_baseline_lost_records" for decision in decisions)
+    return (
+        f"At {_sizes(lost)} the pick lost or duplicated records." if lost else "Nothing changes, so nothing is at risk."
+    )
+
+
+def _range(decisions: Sequence[Decision]) -> str:
+    low, high = (bound(decision.blocks_used for decision in decisions) for bound in (min, max))
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def _span(changes: Sequence[float]) -> str:
+    low, high = sorted((min(changes), max(changes)), key=abs)
+    direction = "rises" if high > 0 else "falls"
+    return f"{direction} by {abs(low):.0%}" + (f" to {abs(high):.0%}" if f"{low:.0%}" != f"{high:.0%}" else "")
+
+
+def _sizes(count: int) -> str:
+    return "1 record size" if count == 1 else f"{count} record sizes"
+
+
+def _listed(words: Any) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else str(last)

@@ -1,0 +1,34 @@
+"""MLflow's tracking server, begun once what a killed one has left behind is gone.
+
+The server proper is a child of `mlflow server`, which it outlives, and it keeps the port. The process manager makes
+each program the leader of a process group: what is of its session and in a group without a leader was left behind.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import psutil
+
+_END_WITHIN_S = 10.0
+
+
+def main() -> None:
+    """Becomes `mlflow` with the arguments of this process."""
+    left_behind = [process for process in psutil.process_iter() if _is_left_behind(process.pid)]
+    for process in left_behind:
+        process.kill()
+    psutil.wait_procs(left_behind, timeout=_END_WITHIN_S)
+    os.execv(sys.executable, [sys.executable, "-m", "mlflow", *sys.argv[1:]])  # noqa: S606
+
+
+def _is_left_behind(pid: int) -> bool:
+    try:
+        return os.getsid(pid) == os.getsid(0) and not psutil.pid_exists(os.getpgid(pid))
+    except ProcessLookupError:
+        return False
+
+
+if __name__ == "__main__":
+    main()

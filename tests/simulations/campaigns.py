@@ -1,0 +1,126 @@
+"""Simulated campaigns: recorded repetitions, drawn again and again, through the project's own decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+from kafka_pareto.artifacts import Repetition
+from kafka_pareto.decision import Decision, adjust_across_record_sizes, decide
+from kafka_pareto.gains import Gain, compare
+from kafka_pareto.noise import noise_report
+from kafka_pareto.study import MAXIMISED, OBJECTIVES, Objective, Study
+from tests.recorded import paper_study, recorded_repetitions
+
+NOISE_REPETITIONS = 12
+STUDY: Study = paper_study()
+PICK = {"batch.size": 65536, "linger.ms": 5, "acks": "all", "compression.type": "lz4"}
+PICK_ID = "pick"
+_CANDIDATES = pd.DataFrame([{"configuration_id": PICK_ID, "durability_accepted": True, "feasible": True, **PICK}])
+
+
+@cache
+def recorded_configurations(record_size_bytes: int) -> list[list[Repetition]]:
+    """The ten recorded repetitions of each of the 61 configurations."""
+    by_id: dict[str, list[Repetition]] = {}
+    for repetition in recorded_repetitions((record_size_bytes,)):
+        by_id.setdefault(repetition.configuration_id, []).append(repetition)
+    return list(by_id.values())
+
+
+class EqualArms:
+    """A record size of an A/A campaign: the baseline and a pick that are one and the same recorded configuration.
+
+    Args:
+        record_size_bytes: The record size.
+        rng: Source of all that is drawn.
+        shared_sd: Standard deviation of the log of a factor by which a block slows both its sides alike.
+    """
+
+    def __init__(self, record_size_bytes: int, rng: np.random.Generator, shared_sd: float) -> None:
+        self._size = record_size_bytes
+        self._rng = rng
+        recorded = recorded_configurations(record_size_bytes)
+        self._configuration = recorded[rng.integers(len(recorded))]
+        blocks = STUDY.confirmation.gain_blocks
+        slowed = np.exp(rng.normal(0, shared_sd, blocks))
+        self.baseline = self.drawn(STUDY.baseline_id(), slowed, rng)
+        self.pick = self.drawn(PICK_ID, slowed, rng)
+
+    def drawn(self, configuration_id: str, slowed: np.ndarray, rng: np.random.Generator) -> list[Repetition]:
+        """One repetition per block, drawn with replacement from the recorded ones."""
+        drawn = [self._configuration[at] for at in rng.integers(len(self._configuration), size=len(slowed))]
+        return [
+            repetition.model_copy(
+                update={
+                    "repetition_id": f"gain-{self._size}-b{block:03d}-{configuration_id}",
+                    "phase": "gain",
+                    "block": block,
+                    "configuration_id": configuration_id,
+                    "latency_p95_ms": repetition.latency_p95_ms * slow,
+                    "throughput_mib_s": repetition.throughput_mib_s / slow,
+                }
+            )
+            for block, (repetition, slow) in enumerate(zip(drawn, slowed, strict=True))
+        ]
+
+    def decision(self) -> Decision:
+        """What `decide` makes of the record size."""
+        return decide(
+            STUDY,
+            self._size,
+            PICK_ID,
+            _CANDIDATES,
+            choice_repetitions=[],
+            gain_repetitions=[*self.baseline, *self.pick],
+            rng=self._rng,
+        )
+
+    def with_planted_gain(self, objective: Objective, comparisons: int, rng: np.random.Generator) -> Gain | None:
+        """The pick with a gain of twice what a noise report of the same configuration calls detectable.
+
+        Returns:
+            None where the report knows no such effect.
+        """
+        noise = noise_report(
+            STUDY, self._size, self.drawn("baseline", np.ones(NOISE_REPETITIONS), rng), comparisons
+        ).objectives[OBJECTIVES.index(objective)]
+        if noise.minimum_detectable_effect_fraction is None:
+            return None
+        factor = 1 + 2 * noise.minimum_detectable_effect_fraction
+        pick = improved(self.pick, objective, factor)
+        return compare(objective, self.baseline, pick, STUDY.protocol.variability, rng)
+
+
+def improved(repetitions: Sequence[Repetition], objective: Objective, factor: float) -> list[Repetition]:
+    """With `objective` better by this factor, and the other three as they were."""
+    field = "latency_p95_ms" if objective in ("p95_latency_ms", "latency_cv") else "throughput_mib_s"
+    values = np.array([getattr(r, field) for r in repetitions])
+    if objective.endswith("_cv"):
+        values = values.mean() + (values - values.mean()) / factor
+    else:
+        values = values * factor if objective in MAXIMISED else values / factor
+    return [r.model_copy(update={field: value}) for r, value in zip(repetitions, values.tolist(), strict=True)]
+
+
+def simulated_campaign(rng: np.random.Generator, shared_sd: float) -> tuple[list[EqualArms], list[Decision]]:
+    """An A/A campaign over the study's record sizes, and its decisions."""
+    arms = [EqualArms(size, rng, shared_sd) for size in STUDY.record_sizes_bytes]
+    return arms, adjust_across_record_sizes([arm.decision() for arm in arms])
+
+
+def resolution_of_planted(
+    arms: Sequence[EqualArms], decisions: Sequence[Decision], objective: Objective, at: int, rng: np.random.Generator
+) -> str | None:
+    """What the campaign says of a gain planted at one of its record sizes; None where none could be."""
+    planted = arms[at].with_planted_gain(objective, len(decisions) * len(OBJECTIVES), rng)
+    if planted is None:
+        return None
+    gains = [planted if gain.objective == objective else gain for gain in decisions[at].gains]
+    changed = [*decisions]
+    changed[at] = decisions[at].model_copy(update={"gains": gains})
+    after = adjust_across_record_sizes(changed)[at].gains
+    return next(gain.resolution for gain in after if gain.objective == objective)

@@ -1,0 +1,58 @@
+"""What the whole statistics come to: campaigns without any gain, and campaigns with one that is there to be found."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from kafka_pareto.decision import Decision
+from kafka_pareto.study import Objective
+from tests.simulations.campaigns import EqualArms, resolution_of_planted, simulated_campaign
+
+pytestmark = pytest.mark.simulations
+
+CAMPAIGNS = 200
+# A block slows both its sides by as much as the repetitions of a configuration differ among themselves.
+SHARED_SD = 0.3
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_heap() -> Iterator[None]:
+    """Statsmodels' multipletests collects garbage at each call: over all that pytest holds, most of the time here."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture(scope="module")
+def equal_campaigns() -> list[tuple[list[EqualArms], list[Decision]]]:
+    return [simulated_campaign(np.random.default_rng([11, number]), 0.0) for number in range(CAMPAIGNS)]
+
+
+def claims(decisions: list[Decision]) -> bool:
+    return any(gain.resolution == "better" for decision in decisions for gain in decision.gains)
+
+
+def test_at_most_sixteen_of_two_hundred_equal_campaigns_claim_any_gain(
+    equal_campaigns: list[tuple[list[EqualArms], list[Decision]]],
+):
+    assert sum(claims(decisions) for _, decisions in equal_campaigns) <= 16
+
+
+def test_so_do_campaigns_whose_blocks_slow_both_sides_alike():
+    campaigns = (simulated_campaign(np.random.default_rng([12, number]), SHARED_SD) for number in range(CAMPAIGNS))
+    assert sum(claims(decisions) for _, decisions in campaigns) <= 16
+
+
+@pytest.mark.parametrize("objective", ["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"])
+def test_a_gain_of_twice_the_detectable_effect_is_found_in_at_least_four_of_five_campaigns(
+    equal_campaigns: list[tuple[list[EqualArms], list[Decision]]], objective: Objective
+):
+    found = [
+        resolution_of_planted(arms, decisions, objective, number % len(arms), np.random.default_rng([13, number]))
+        for number, (arms, decisions) in enumerate(equal_campaigns)
+    ]
+    assert found.count("better") >= 160

@@ -1,0 +1,138 @@
+"""Kills the parts of a stack one after another while a campaign sends records, and sees each come back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+import psutil
+
+from kafka_pareto.artifacts import CampaignKeys
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.cluster import Cluster
+from kafka_pareto.errors import ClusterError, StoreError
+from kafka_pareto.store import open_store
+from kafka_pareto.testbed import topic_name
+from kafka_pareto_embedded.waiting import wait_until
+from tests.system.embedded_stack import EmbeddedStack
+
+STEP = "measure task"
+VICTIMS = (STEP, "airflow-scheduler", "kafka-2", "minio", "mlflow")
+_GOES_ON_WITHIN_S = 240.0
+_LOAD_ENDS_WITHIN_S = 5.0
+
+
+@dataclass(frozen=True)
+class Kill:
+    """One `kill -9`: how many records arrived between two looks just before, and when the campaign went on.
+
+    Attributes:
+        goes_on_after_s: From the kill until a repetition that was begun after it is in the store.
+    """
+
+    victim: str
+    records_between_looks: int
+    goes_on_after_s: float
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A campaign that ran to its end although parts of its stack were killed, and what the command said."""
+
+    campaign: Campaign
+    code: int
+    said: str
+    killer: Killer
+    kills: list[Kill]
+
+
+class Killer:
+    """Takes aim at one campaign of a stack."""
+
+    def __init__(self, stack: EmbeddedStack, keys: CampaignKeys, record_sizes_bytes: list[int], seed: int) -> None:
+        self._stack = stack
+        self._keys = keys
+        self._sizes = record_sizes_bytes
+        self._store = open_store(stack.stack.settings())
+        self._rng = np.random.default_rng(seed)
+
+    def kill_everything_once(self) -> list[Kill]:
+        """Kills the victims in random order, each at a random repetition, when the one before has been survived."""
+        kills = []
+        with Cluster(self._stack.stack.bootstrap_servers, None, self._stack.stack.settings()) as cluster:
+            for victim in self._rng.permutation(VICTIMS):
+                self._wait_for_repetitions(int(self._rng.integers(1, 4)))
+                kills.append(self._kill(str(victim), cluster))
+                print(kills[-1])
+        return kills
+
+    def _kill(self, victim: str, cluster: Cluster) -> Kill:
+        victims_process, stored = self._process(victim), self._stored()
+        arrived = self._records_arriving(cluster)
+        if not victims_process.is_running():
+            return self._kill(victim, cluster)  # a step that has just come to its end
+        victims_process.kill()
+        killed_at, pid = time.monotonic(), victims_process.pid
+        if victim == STEP:
+            wait_until("the load has ended with its step", lambda: not self.load(), _LOAD_ENDS_WITHIN_S, "")
+        else:
+            wait_until(f"another {victim} runs", lambda: self._stack.pids().get(victim, pid) != pid, 60, "")
+        # One may have been finished while the records were looked at.
+        wait_until("the campaign goes on", lambda: self._stored() >= stored + 2, _GOES_ON_WITHIN_S, f"after {victim}")
+        return Kill(victim, arrived, time.monotonic() - killed_at)
+
+    def load(self) -> list[psutil.Process]:
+        """The load tools that send to a topic of the campaign."""
+        topics = {topic_name(self._keys, size) for size in self._sizes}
+        return _processes(lambda argv: not topics.isdisjoint(argv))
+
+    def steps(self) -> list[psutil.Process]:
+        """The campaign's steps."""
+        return _processes(lambda argv: f"--campaign={self._keys.campaign}" in argv)
+
+    def _process(self, victim: str) -> psutil.Process:
+        if victim != STEP:
+            return psutil.Process(self._stack.pids()[victim])
+        wait_until("a step loads the cluster", lambda: bool(self.load() and self.steps()), _GOES_ON_WITHIN_S, "")
+        return max(self.steps(), key=lambda step: step.create_time())
+
+    def _records_arriving(self, cluster: Cluster) -> int:
+        """How many records arrived in a topic between two looks, as soon as some do."""
+        seen: dict[str, int] = {}
+        arrived: list[int] = []
+
+        def look() -> bool:
+            for topic in self._loaded_topics():
+                with suppress(ClusterError):
+                    offset = cluster.end_offset(topic)
+                    arrived.append(offset - seen.get(topic, offset))
+                    seen[topic] = offset
+            return bool(arrived) and arrived[-1] > 0
+
+        wait_until("records arrive", look, _GOES_ON_WITHIN_S, "", poll_s=0.02)
+        return arrived[-1]
+
+    def _loaded_topics(self) -> set[str]:
+        topics = {topic_name(self._keys, size) for size in self._sizes}
+        return {word for process in self.load() for word in process.info["cmdline"] if word in topics}
+
+    def _wait_for_repetitions(self, count: int) -> None:
+        enough = self._stored() + count
+        wait_until(f"{count} more repetitions are stored", lambda: self._stored() >= enough, _GOES_ON_WITHIN_S, "")
+
+    def _stored(self) -> int:
+        """Repetitions in the store; -1 while it is away."""
+        prefixes = [self._keys.measurements(size) for size in self._sizes]
+        prefixes += [self._keys.confirmation(size, "repetitions/") for size in self._sizes]
+        try:
+            return sum(len(self._store.keys(prefix)) for prefix in prefixes)
+        except StoreError:
+            return -1
+
+
+def _processes(wanted: Callable[[list[str]], bool]) -> list[psutil.Process]:
+    running = psutil.process_iter(["cmdline"])
+    return [process for process in running if wanted(process.info["cmdline"] or [])]

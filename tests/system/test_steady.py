@@ -1,0 +1,61 @@
+"""The steady protocol on a real broker: ramp, noise report, and what each repetition knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.artifacts import NoiseReport, Sizing
+from tests.system.broker_fixtures import RunningBrokers
+from tests.system.steps import StepRunner
+
+pytestmark = pytest.mark.brokers
+
+SIZE = 8192
+NOISE_REPETITIONS = 5
+
+
+def test_a_steady_campaign_finds_its_rate_and_its_noise_and_then_measures(
+    tmp_path: Path, single_broker: RunningBrokers
+) -> None:
+    steps = StepRunner(tmp_path, single_broker.bootstrap_servers)
+    short = {"seconds": 0.5, "warmup_seconds": 0.2, "repetitions": 2, "minimum_valid_repetitions": 2, "adaptive": None}
+    paced = {"rate_fraction": 0.5, "warmup_seconds": 0.2, "seconds": 1.5}
+    steps.write_study(
+        "tiny",
+        base="steady",
+        record_sizes_bytes=[SIZE],
+        workload={"replication_factor": 1, "min_insync_replicas": 1, "topic_partitions": 3},
+        design={"configurations": 1},
+        protocol=short | {"paced": paced, "noise_repetitions": NOISE_REPETITIONS},
+    )
+    steps.manifest("design", "tiny")
+    measured = steps.manifest("measure", "tiny", "--record-size", str(SIZE))
+
+    campaign = steps.campaign("tiny")
+    keys = campaign.keys
+    sizing = campaign.read_record(keys.sizing(SIZE), Sizing)
+    assert len(sizing.ramp) == 5
+    assert sizing.ramp[0].sustained
+    assert sizing.capacity_records_s
+    assert sizing.timed
+    assert sizing.timed.paced_rate_records_s == pytest.approx(sizing.capacity_records_s / 2)
+
+    noise = campaign.read_record(keys.noise(SIZE), NoiseReport)
+    assert noise.repetitions == measured["counts"]["noise_repetitions"] == NOISE_REPETITIONS
+    throughput = next(found for found in noise.objectives if found.objective == "throughput_mib_s")
+    assert throughput.minimum_detectable_effect_fraction
+    assert throughput.minimum_detectable_effect_fraction > 0
+
+    repetitions = campaign.read_repetitions(keys.measurements(SIZE))
+    assert measured["counts"]["repetitions_valid"] == len(repetitions) == 2 * 2
+    for repetition in repetitions:
+        assert repetition.records_sent == repetition.end_offset_growth
+        assert repetition.latency_p9999_ms is not None
+        assert repetition.latency_p95_ms != round(repetition.latency_p95_ms or 0.0)
+        assert None not in (repetition.queue_time_avg_ms, repetition.request_latency_avg_ms, repetition.buffer_wait_s)
+        assert repetition.batch_size_avg_bytes
+        assert repetition.latency_cv_in_run
+        assert repetition.throughput_cv_in_run
+        assert repetition.paced_rate_asked_records_s == sizing.timed.paced_rate_records_s

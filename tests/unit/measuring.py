@@ -1,0 +1,100 @@
+"""A campaign on the seeded fake, measured by the Measurer itself: what its tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, Phase, Repetition, Sizing
+from kafka_pareto.blocks import PlannedRepetition, plan_blocks
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.design import design_table
+from kafka_pareto.measurement import Measurer
+from kafka_pareto.steps.measure import candidates_of
+from kafka_pareto.store import FolderStore
+from kafka_pareto.study import Study
+from kafka_pareto.study_file import parse_study
+from kafka_pareto.testbed import Testbed
+from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
+from tests.recorded import STUDIES
+
+SIZE = 8192
+IN_A_BLOCK = 6
+PLANNED = IN_A_BLOCK * 2
+
+
+def quick(**changes: Any) -> Study:
+    """`quick` with some keys replaced (dicts are merged)."""
+    content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
+    for key, value in changes.items():
+        content[key] = content.get(key, {}) | value if isinstance(value, dict) else value
+    return parse_study(yaml.safe_dump(content), "a variant of quick")
+
+
+def foreign(ceiling_gib: float = 9.0) -> Study:
+    """`quick` on a cluster that is not ours."""
+    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 4.0, "ceiling_gib": ceiling_gib, "consent": True}
+    return quick(cluster=cluster)
+
+
+def started(folder: Path, study: Study | None = None) -> Campaign:
+    """A campaign whose design is drawn."""
+    study = study or quick()
+    campaign = Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))
+    campaign.write_table(campaign.keys.design(), design_table(study), DESIGN_COLUMNS)
+    return campaign
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """A campaign on a fake testbed."""
+
+    campaign: Campaign
+    testbed: Testbed
+    cluster: FakeCluster
+    tool: FakeLoadTool
+
+    def measure(self, phase: Phase = "design") -> None:
+        """Measures the phase with its design's configurations, as far as it is not in the store."""
+        sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
+        Measurer(self.campaign, self.testbed, sizing).measure(self.planned(phase), self.prefix(phase))
+
+    def planned(self, phase: Phase = "design") -> list[PlannedRepetition]:
+        design = self.campaign.read_table(self.campaign.keys.design(), DESIGN_COLUMNS)
+        study = self.campaign.study
+        return plan_blocks(
+            candidates_of(self.campaign, design[design.record_size_bytes == SIZE]),
+            study.protocol.repetitions,
+            order=study.protocol.order,
+            phase=phase,
+            record_size_bytes=SIZE,
+            seed=study.seed,
+        )
+
+    def prefix(self, phase: Phase = "design") -> str:
+        keys = self.campaign.keys
+        return keys.measurements(SIZE) if phase == "design" else keys.confirmation(SIZE, "repetitions/")
+
+    def stored(self, phase: Phase = "design") -> list[Repetition]:
+        """What lies below the phase's prefix."""
+        return self.campaign.read_repetitions(self.prefix(phase))
+
+    def aside(self) -> list[Repetition]:
+        """What was set aside in the design phase, in the order of measuring."""
+        found = self.campaign.read_repetitions(self.campaign.keys.set_aside(SIZE))
+        return sorted(found, key=lambda repetition: repetition.started_at)
+
+
+@contextmanager
+def measuring(folder: Path, study: Study | None = None) -> Iterator[Measuring]:
+    """A campaign, newly begun or found in the folder, on a fresh fake testbed."""
+    campaign = started(folder, study)
+    with fake_testbed(campaign, SIZE) as testbed:
+        assert isinstance(testbed.cluster, FakeCluster)
+        assert isinstance(testbed.load_tool, FakeLoadTool)
+        yield Measuring(campaign, testbed, testbed.cluster, testbed.load_tool)

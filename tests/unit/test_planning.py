@@ -1,0 +1,82 @@
+"""What a campaign is said to cost before it starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from kafka_pareto.planning import describe_plan, plan_campaign
+from kafka_pareto.study import Study
+from kafka_pareto.study_file import load_named_study, parse_study
+from tests.recorded import STUDIES
+
+pytestmark = pytest.mark.fast
+
+
+def altered(name: str, protocol: dict[str, Any], **changes: Any) -> Study:
+    content = yaml.safe_load((STUDIES / f"{name}.yaml").read_text()) | changes
+    content["protocol"] |= protocol
+    return parse_study(yaml.safe_dump(content), f"{name} (altered)")
+
+
+def test_the_paper_takes_3050_repetitions_and_1650_to_confirm():
+    plan = plan_campaign(load_named_study(STUDIES, "paper"))
+
+    assert plan.repetitions == 5 * 61 * 10 + 5 * (31 * 10 + 2 * 10) == 3050 + 1650
+    assert (plan.fewest_repetitions, plan.noise_repetitions) == (None, 0)
+
+
+def test_quick_stays_below_eight_minutes_and_measures_no_noise():
+    plan = plan_campaign(load_named_study(STUDIES, "quick"))
+
+    assert plan.noise_repetitions == 0
+    assert plan.duration_s < 6 * 60  # training, search and report come on top
+
+
+def test_adaptive_repetitions_are_planned_from_the_fewest_to_the_most_with_the_noise_among_both():
+    plan = plan_campaign(load_named_study(STUDIES, "steady"))
+
+    confirmation = 9 * 10 + 2 * 40
+    assert plan.repetitions == 3 * (41 * 5 + 12 + confirmation)
+    assert plan.fewest_repetitions == 3 * (41 * 3 + 12 + confirmation)
+    assert plan.noise_repetitions == 36
+    assert describe_plan(plan).startswith(
+        f"plan: {plan.fewest_repetitions} to {plan.repetitions} repetitions (36 of them for the noise report), about "
+    )
+    assert "up to" in describe_plan(plan)
+
+
+def test_the_loads_that_find_the_rate_are_part_of_the_plan():
+    paced = plan_campaign(load_named_study(STUDIES, "steady"))
+    repetition_s = 2.2 + 1.0 + 3.0 + 0.5 + 3.0
+
+    # For each record size, 4 s as fast as it goes and five steps of 2.5 s, each in a JVM of its own.
+    ramps_s = 3 * ((2.2 + 4.0) + 5 * (2.2 + 2.5))
+    assert paced.duration_s == pytest.approx(paced.repetitions * repetition_s + ramps_s)
+
+
+def test_a_cool_down_lengthens_every_repetition():
+    without, with_it = plan_campaign(altered("quick", {})), plan_campaign(altered("quick", {"cool_down_s": 2.0}))
+
+    assert with_it.duration_s - without.duration_s == pytest.approx(2.0 * without.repetitions)
+
+
+def test_a_paced_repetition_is_planned_to_send_its_fraction_of_the_limit():
+    steady = {"kind": "steady", "seconds": 10.0, "records": None, "throughput_limit_mib_s": 100.0}
+    unthrottled = plan_campaign(altered("quick", steady))
+    halved = plan_campaign(altered("quick", steady | {"paced": {"rate_fraction": 0.5}}))
+
+    ramp_gib = 5 * 5 * 2.5 * 100 / 1024
+    pilots_gib = 5 * 2 * 4.0 * 100 / 1024
+    assert halved.sent_gib - ramp_gib - pilots_gib == pytest.approx((unthrottled.sent_gib - pilots_gib) / 2)
+
+
+def test_one_factor_at_a_time_is_planned_by_what_is_feasible_at_each_record_size():
+    study = altered("quick", {}, design={"method": "one_at_a_time"}, record_sizes_bytes=[1024, 65636])
+
+    # All 8 other batch sizes are feasible at 1,024 B, two at 65,636 B; the other factors have 3 + 2 + 4 further levels,
+    # which the baseline's batch.size of 16,384 makes infeasible at 65,636 B.
+    confirmed = 4 * 2 + 2 * 2
+    assert plan_campaign(study).repetitions == 2 * (1 + 8 + 9) + 2 * (1 + 2) + 2 * confirmed

@@ -25,6 +25,7 @@ from scipy import stats
 from kafka_pareto.adaptive import active_candidates, remaining_candidates
 from kafka_pareto.artifacts import Repetition
 from kafka_pareto.blocks import Candidate
+from kafka_pareto.objectives import smallest_latency_ms
 from kafka_pareto.producer_properties import Durability
 from kafka_pareto.protocol import Adaptive
 from kafka_pareto.study import Study
@@ -34,7 +35,6 @@ RECORD_SIZES_BYTES = (1024, 8192, 10240, 16383, 65636)
 PROMISES = (Durability.acks_0, Durability.acks_all_idempotent)
 BLOCKS = 10
 ALL_BLOCKS = np.arange(BLOCKS)
-_SMALLEST_LATENCY_MS = 0.5
 
 Values = npt.NDArray[np.float64]
 Blocks = npt.NDArray[np.int64]
@@ -89,7 +89,8 @@ class Recording:
 
     def _values_of(self, name: str) -> tuple[Values, Values]:
         rows = [self._rows[name, block] for block in ALL_BLOCKS]
-        latency_ms = np.array([max(row.latency_p95_ms or 0.0, _SMALLEST_LATENCY_MS) for row in rows])
+        least_ms = smallest_latency_ms(self.study.protocol)
+        latency_ms = np.array([max(row.latency_p95_ms or 0.0, least_ms) for row in rows])
         return np.array([row.throughput_mib_s for row in rows]), latency_ms
 
     def resample(self, rng: np.random.Generator) -> Resample:

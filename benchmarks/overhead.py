@@ -25,14 +25,15 @@ from kafka_pareto.attempt import request_for
 from kafka_pareto.blocks import plan_blocks
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import Cluster
-from kafka_pareto.load import LoadRequest, java_argv
+from kafka_pareto.load import LoadRequest
+from kafka_pareto.load_process import java_argv
 from kafka_pareto.perf_test import MAIN_CLASS, perf_test_options
 from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.steps.measure import candidates_of
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study_file import parse_study
-from kafka_pareto.testbed import topic_name
+from kafka_pareto.testbed import topic_configs, topic_name
 from tests.system.broker_fixtures import running_brokers
 
 ROOT = Path(__file__).parent.parent
@@ -97,7 +98,7 @@ def planned_requests(campaign: Campaign, record_size_bytes: int, cluster: Cluste
     sizing = Sizing(records=study.protocol.records or 0, warmup_records=0, throughput_limit_records_s=None)
     topic = topic_name(replace(campaign.keys, campaign="shell"), record_size_bytes)
     workload = study.workload
-    cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor)
+    cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor, topic_configs(workload))
     return [request_for(repetition, study, sizing, topic) for repetition in planned]
 
 

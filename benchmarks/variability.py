@@ -21,6 +21,8 @@ from kafka_pareto.variability import WINDOW_MS, latency_cv_in_run, throughput_cv
 from tests.recorded import recorded_rows
 
 STEADY = Path(__file__).parent / "data" / "steady_8192.csv"
+PACED_S = 3.0  # of each recorded repetition; see data/README.md
+_UNTHROTTLED_S = 2.5
 _BOOTSTRAP_RESAMPLES = 1_000
 _SEED = 42
 
@@ -96,7 +98,7 @@ def latency_cv(row: pd.Series) -> float | None:
 
 def throughput_cv(row: pd.Series) -> float | None:
     """The throughput CV within a recorded steady repetition, as the pipeline defines it."""
-    return throughput_cv_in_run(_windows(row.paced_window_records), WINDOW_MS)
+    return throughput_cv_in_run(_windows(row.paced_window_records), WINDOW_MS, PACED_S)
 
 
 def main() -> None:
@@ -113,7 +115,7 @@ def main() -> None:
         "steady, 8192 B: latency, (p95 - p50) / p50": lambda row: row.latency_p95_us / row.latency_p50_us - 1,
         "steady, 8192 B: latency, (p90 - p50) / p50     <- latency_cv": latency_cv,
         "steady, 8192 B: windows unthrottled, SD / mean": lambda row: throughput_cv_in_run(
-            _windows(row.unthrottled_window_records), WINDOW_MS
+            _windows(row.unthrottled_window_records), WINDOW_MS, _UNTHROTTLED_S
         ),
         "steady, 8192 B: windows unthrottled, successive differences": _successive_differences,
         "steady, 8192 B: windows at a rate, SD / mean <- throughput_cv": throughput_cv,

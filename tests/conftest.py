@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".state/cache/hypothesis"))
 pytest_plugins = ["tests.system.broker_fixtures", "tests.contract.minio_fixture"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The fast tests go first: most mistakes show within two minutes."""
     items.sort(key=lambda item: item.get_closest_marker("fast") is None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_is_imported_is_no_garbage() -> None:
+    """Statsmodels' multipletests collects garbage at each call, which would look through all that pytest holds."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

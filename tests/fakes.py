@@ -56,7 +56,7 @@ class FakeCluster(Cluster):
     def delete_topic(self, topic: str) -> str:
         return "deleted" if self.end_offsets.pop(topic, None) is not None else "absent"
 
-    def topic_health(self, topic: str) -> TopicHealth:
+    def topic_health(self, topic: str, timeout_s: float = 0.0) -> TopicHealth:  # noqa: ARG002
         partitions = tuple(
             PartitionHealth(partition=at, leader_id=leader, replicas=3, in_sync_replicas=self.in_sync)
             for at, leader in enumerate(self.leaders)
@@ -117,8 +117,8 @@ def fake_testbed(
     def place() -> int:
         """How many repetitions are in the store: the noise of the next is the same after a restart."""
         keys = campaign.keys
-        prefixes = [keys.measurements(record_size_bytes), keys.set_aside(record_size_bytes)]
-        prefixes.append(keys.confirmation(record_size_bytes, "repetitions/"))
+        prefixes = [keys.noise_repetitions(record_size_bytes), keys.measurements(record_size_bytes)]
+        prefixes += [keys.set_aside(record_size_bytes), keys.confirmation(record_size_bytes, "repetitions/")]
         return sum(len(campaign.store.keys(prefix)) for prefix in prefixes)
 
     with ClusterLease(campaign.store, "fake", wait_s=5.0, term_s=lease_term_s) as lease:

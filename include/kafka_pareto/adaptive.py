@@ -16,6 +16,7 @@ from scipy import stats
 from kafka_pareto.artifacts import Repetition
 from kafka_pareto.blocks import Candidate
 from kafka_pareto.factors import satisfies
+from kafka_pareto.objectives import smallest_latency_ms
 from kafka_pareto.study import Study
 
 Values = npt.NDArray[np.float64]
@@ -26,7 +27,6 @@ _CONFIDENCE = 0.95
 # On the recorded cold bursts the trials' log-variances spread by 0.3 to 0.9 more than sampling explains: what a prior
 # of 3 to 8 degrees of freedom means (trigamma(d/2) equals that excess, Smyth 2004).
 _PRIOR_DEGREES = 5.0
-_SMALLEST_LATENCY_MS = 0.5  # Kafka's tool prints whole milliseconds: 0 means less than half of one
 
 
 def active_candidates(
@@ -59,7 +59,7 @@ def active_candidates(
     blocks = {repetition.block for repetition in repetitions}
     if adaptive is None or len(blocks) < adaptive.minimum_repetitions:
         return list(candidates)
-    latency, throughput = _log_values(candidates, repetitions)
+    latency, throughput = _log_values(candidates, repetitions, study)
     counts = Counter(repetition.configuration_id for repetition in repetitions)
     in_every_block = np.array([counts[candidate.configuration_id] == len(blocks) for candidate in candidates])
     measured = np.isfinite(latency).any(axis=1)
@@ -78,7 +78,7 @@ def remaining_candidates(
 ) -> list[Candidate]:
     """The candidates that may be recommended and are not clearly worse than another: what a choice is left with."""
     may_be_recommended = _may_be_recommended(candidates, repetitions, study)
-    dominated = (_clearly_better(*_log_values(candidates, repetitions)) & may_be_recommended).any(axis=1)
+    dominated = (_clearly_better(*_log_values(candidates, repetitions, study)) & may_be_recommended).any(axis=1)
     left = may_be_recommended & ~dominated
     return [each for each, stays in zip(candidates, left, strict=True) if stays or each.is_baseline]
 
@@ -96,18 +96,21 @@ def planned_candidates(
     return planned
 
 
-def _log_values(candidates: Sequence[Candidate], repetitions: Sequence[Repetition]) -> tuple[Values, Values]:
+def _log_values(
+    candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study
+) -> tuple[Values, Values]:
     """Logs of p95 latency and of throughput, shape (candidates, blocks); NaN without a valid repetition."""
     rows = {candidate.configuration_id: row for row, candidate in enumerate(candidates)}
     columns = {block: column for column, block in enumerate(sorted({r.block for r in repetitions}))}
     latency = np.full((len(candidates), len(columns)), np.nan)
     throughput = latency.copy()
+    least_ms = smallest_latency_ms(study.protocol)
     for repetition in repetitions:
         row, column = rows.get(repetition.configuration_id), columns[repetition.block]
         if row is None or repetition.outcome != "valid":
             continue
         if repetition.latency_p95_ms is not None and repetition.throughput_mib_s:
-            latency[row, column] = np.log(max(repetition.latency_p95_ms, _SMALLEST_LATENCY_MS))
+            latency[row, column] = np.log(max(repetition.latency_p95_ms, least_ms))
             throughput[row, column] = np.log(repetition.throughput_mib_s)
     return latency, throughput
 

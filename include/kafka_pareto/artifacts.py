@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pandas as pd
 import pyarrow as pa
@@ -22,6 +22,7 @@ from kafka_pareto.study import Objective, Study
 
 SCHEMA_VERSION = 2
 _VERSION_KEY = b"kafka_pareto.schema_version"
+_LONGEST_QUOTE = 200
 
 Phase = Literal["design", "choice", "gain", "noise"]
 Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
@@ -240,6 +241,7 @@ class Sizing(Record):
 
     `records` includes the warm-up. Of a `timed` load it is an estimate from the baseline's pace: a faster
     configuration sends more. The ramp is what found the baseline's capacity, where the protocol asks for a rate.
+    `pilot_bytes` is what it took to find all this out.
     """
 
     records: int
@@ -248,6 +250,7 @@ class Sizing(Record):
     timed: TimedLoad | None = None
     capacity_records_s: float | None = None
     ramp: list[RampStep] = []
+    pilot_bytes: int = 0
 
 
 class NoiseOfObjective(BaseModel):
@@ -475,10 +478,7 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
         raise ArtifactError(f"{key}: is no readable Parquet file ({error})") from error
     found = (table.schema.metadata or {}).get(_VERSION_KEY, b"none").decode()
     if found != str(SCHEMA_VERSION):
-        raise ArtifactError(
-            f"{key}: schema_version {found}: this release reads version {SCHEMA_VERSION}; "
-            "start a new campaign, or use the release that wrote it"
-        )
+        raise ArtifactError(_other_version(key, found))
     schema = table_schema(columns, study)
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise ArtifactError(f"{key}: lacks the columns {', '.join(missing)}")
@@ -496,13 +496,29 @@ def decode_record(content: bytes, key: str, model: type[AnyRecord]) -> AnyRecord
         return model.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise ArtifactError(f"{key}: {place}: {first['input']!r}: {first['msg']}") from error
+        if first["loc"] == ("schema_version",):
+            raise ArtifactError(_other_version(key, first["input"])) from error
+        place = ".".join(str(part) for part in first["loc"]) or "is no readable JSON"
+        found = repr(first["input"])
+        shown = found if len(found) <= _LONGEST_QUOTE else f"{found[:_LONGEST_QUOTE]}…"
+        raise ArtifactError(f"{key}: {place}: {shown}: {first['msg']}") from error
+
+
+def repetition_row(repetition: Repetition) -> dict[str, Any]:
+    """The repetition as a flat row: its fixed columns, then its factors'."""
+    return {**repetition.model_dump(exclude={"configuration", "schema_version"}), **repetition.configuration}
 
 
 def repetitions_frame(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
     """Repetitions as a table: the fixed columns, then one column per factor."""
-    rows = [{**r.model_dump(exclude={"configuration", "schema_version"}), **r.configuration} for r in repetitions]
+    rows = [repetition_row(repetition) for repetition in repetitions]
     schema = table_schema(REPETITION_COLUMNS, study)
     frame: pd.DataFrame = pa.Table.from_pylist(rows, schema=schema).to_pandas()
     return frame
+
+
+def _other_version(key: str, found: object) -> str:
+    return (
+        f"{key}: schema_version {found}: this release reads version {SCHEMA_VERSION}; "
+        "start a new campaign, or use the release that wrote it"
+    )

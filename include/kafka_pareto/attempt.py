@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
+from tenacity import retry, retry_if_result, stop_after_delay
 
 from kafka_pareto.artifacts import Outcome, Sizing
 from kafka_pareto.blocks import PlannedRepetition
@@ -21,15 +23,21 @@ from kafka_pareto.study import Study
 from kafka_pareto.testbed import Testbed
 
 _MIB = 1 << 20
+_LOOK_S = 1.0
+_UNDISTURBED_DEADLINE_S = 60.0
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What came of one execution of the load tool; `trouble` is the cluster's, and spoils the whole block."""
+    """What came of one execution of the load tool.
+
+    `trouble` is the cluster's, and spoils the whole block. `is_outlier`: it failed for what else the machine did.
+    """
 
     request: LoadRequest
     outcome: Outcome
     reason: str
+    is_outlier: bool
     trouble: ClusterError | SafetyStop | None
     started_at: str
     result: LoadResult | None
@@ -51,16 +59,19 @@ def attempt_repetition(
     cpu_before = psutil.cpu_times()
     result, growth, reason, trouble = None, None, "", None
     try:
-        try:
-            result = testbed.load_tool.run(request, guard.watch())
-            growth = end_offsets.growth(result.records_sent)
-            guard.check_throttling(result)
-            if result.records_sent != result.records_attempted:
-                guard.check_authorisation(result.errors)
-        except LoadToolError as error:
-            guard.check_authorisation(str(error))
-            reason = str(error)
-        reason = reason or guard.disturbance(healthy)
+        with guard.loading():
+            try:
+                result = testbed.load_tool.run(request, guard.watch())
+                growth = end_offsets.growth(result.records_sent)
+                guard.check_throttling(result)
+                if result.records_sent != result.records_attempted:
+                    guard.check_authorisation(result.errors)
+            except LoadToolError as error:
+                guard.check_authorisation(str(error))
+                reason = str(error)
+            # A tool that gave up is what a sick cluster looks like first, so that it excuses no look.
+            disturbance = guard.disturbance(healthy)
+            reason = reason or disturbance
     except (ClusterError, SafetyStop) as error:
         trouble, reason = error, str(error)
     steal, other = _cpu_fractions(cpu_before, psutil.cpu_times(), result.client_cpu_s if result else 0.0)
@@ -68,9 +79,10 @@ def attempt_repetition(
         outcome: Outcome = "failed"
     else:
         outcome, reason = judge(result, growth, request.record_size_bytes)
-    if outcome == "valid" and (reason := outlier_reason(outliers, steal, other)):
-        outcome = "failed"
-    return Attempt(request, outcome, reason, trouble, started_at, result, growth, steal, other)
+    outlier = outlier_reason(outliers, steal, other) if outcome == "valid" else ""
+    if outlier:
+        outcome, reason = "failed", outlier
+    return Attempt(request, outcome, reason, bool(outlier), trouble, started_at, result, growth, steal, other)
 
 
 def request_for(
@@ -92,7 +104,10 @@ def request_for(
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:
-    """What the tool counted against what was asked for, and against the topic; a reason for all but `valid`."""
+    """What the tool counted against what was asked for, and against the topic.
+
+    There is a reason for all but `valid`, and for a `valid` one whose latencies are more than could be measured.
+    """
     sent, figures, growth = result.records_sent, result.figures, end_offset_growth
     said = result.errors or "no reason given"
     if sent != result.records_attempted or not sent:
@@ -106,6 +121,11 @@ def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) ->
         return "records_lost", f"{sent - growth} of {sent} records counted as sent are not in the topic"
     if growth > sent:
         return "records_duplicated", duplicates_reason(growth - sent)
+    if result.paced_records_unsent:
+        return "valid", (
+            f"its latencies are lower bounds: {result.paced_records_unsent} records that were due at the fixed rate "
+            "were not even sent when the load had taken three times as long as planned"
+        )
     return "valid", ""
 
 
@@ -129,6 +149,21 @@ def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fract
         if bound is not None and found > bound:
             return f"{words} {found:.1%} of the machine's CPU, above protocol.outliers.{name} of {bound:.1%}"
     return ""
+
+
+def wait_until_undisturbed(rule: OutlierRule) -> None:
+    """Waits for the rest of the machine to keep within the rule while no load runs, a minute at most."""
+
+    def disturbance() -> str:
+        before = psutil.cpu_times()
+        time.sleep(_LOOK_S)  # a share of the CPU is one over a time
+        return outlier_reason(rule, *_cpu_fractions(before, psutil.cpu_times(), 0.0))
+
+    retry(
+        retry=retry_if_result(bool),
+        stop=stop_after_delay(_UNDISTURBED_DEADLINE_S),
+        retry_error_callback=lambda _: None,
+    )(disturbance)()
 
 
 def _cpu_fractions(before: object, after: object, client_cpu_s: float) -> tuple[float, float]:

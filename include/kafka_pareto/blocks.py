@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+import pandas as pd
 
 from kafka_pareto.artifacts import Phase
 from kafka_pareto.factors import FactorValue
+from kafka_pareto.study import Study
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,14 @@ class PlannedRepetition:
             f"{self.phase}-r{self.round_number:02d}-{self.record_size_bytes}"
             f"-b{self.block:03d}-{self.candidate.configuration_id}"
         )
+
+
+def candidates_of(configurations: pd.DataFrame, study: Study) -> list[Candidate]:
+    """The rows of a table with factor columns as candidates, in the table's order."""
+    return [
+        Candidate(row["configuration_id"], row["is_baseline"], {name: row[name] for name in study.factors})
+        for row in configurations.to_dict("records")
+    ]
 
 
 def plan_blocks(

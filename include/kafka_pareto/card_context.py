@@ -11,14 +11,14 @@ from kafka_pareto.artifacts import NoiseReport, Repetition, Sizing
 from kafka_pareto.breakdown import Breakdown, latency_breakdown
 from kafka_pareto.decision import Decision
 from kafka_pareto.noise import noise_lines
-from kafka_pareto.objectives import Variability
+from kafka_pareto.objectives import Variability, smallest_latency_ms
 from kafka_pareto.stability import SentinelReport, sentinel_report
 from kafka_pareto.study import Study
 
 _DEFINITIONS: dict[Variability, str] = {
     "across_repetitions": "CVs are of the repetitions among each other: of their p95 latency, and of their throughput.",
     "within_run": "CVs are within each run at its fixed rate, averaged over the repetitions: of the latencies (robust, "
-    "from median and p90), and of the throughput of successive windows.",
+    "from median and p90), and of the records delivered in successive windows of 100 ms.",
 }
 
 
@@ -28,7 +28,7 @@ class CardContext(BaseModel):
     Attributes:
         sizing: What a repetition sends, with the ramp where the study is paced; None where it was not kept.
         noise: The A/A study of the settings in use; None where the study spends no repetitions on it.
-        sentinel: Whether the settings in use stayed the same from the first block of the design to the last gain block.
+        sentinel: Whether the settings in use stayed the same from their first repetition to the last gain block.
         breakdown: Where the latency goes; None where the client's metrics were not recorded.
         repetitions_set_aside: Measured, and measured again for a cause that no configuration can have.
     """
@@ -53,6 +53,7 @@ def card_context(
     set_aside: Sequence[Repetition],
     sizing: Sizing | None,
     noise: NoiseReport | None,
+    noise_repetitions: Sequence[Repetition],
 ) -> CardContext:
     """Puts together what one record size's artifacts tell beside the decision."""
     rng = np.random.default_rng([study.seed, decision.record_size_bytes])
@@ -61,7 +62,9 @@ def card_context(
         variability=study.protocol.variability,
         sizing=sizing,
         noise=noise,
-        sentinel=sentinel_report([*design, *confirmation], rng),
+        sentinel=sentinel_report(
+            [*noise_repetitions, *design, *confirmation], smallest_latency_ms(study.protocol), rng
+        ),
         breakdown=latency_breakdown(decision, confirmation),
         repetitions_set_aside=len(set_aside),
     )
@@ -71,7 +74,7 @@ def warnings_of_context(context: CardContext) -> list[str]:
     """What the circumstances take from the decision."""
     if not context.sentinel.moved:
         return []
-    return [f"the settings in use did not stay the same during the campaign. {' '.join(context.sentinel.sentences)}"]
+    return [f"the settings in use did not stay the same during the campaign. {' '.join(context.sentinel.moves)}"]
 
 
 def context_lines(context: CardContext) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ from kafka_pareto.producer_properties import DEFAULTS, Durability, PropertyValue
 from kafka_pareto.study import Objective
 
 WIDTH = 100
+_LARGEST_CHANGE_SHOWN = 99.0
 
 HEADLINES: dict[Verdict, str] = {
     "recommended": "CHANGE RECOMMENDED",
@@ -120,6 +121,12 @@ def warnings_of(decision: Decision) -> list[str]:
         warnings.append(f"the pick failed in {decision.repetitions_failed} repetition(s).")
     if decision.baseline_repetitions_failed:
         warnings.append(f"the settings in use failed in {decision.baseline_repetitions_failed} repetition(s).")
+    if decision.recommended:
+        warnings += [
+            f"{LABELS[gain.objective]} is not resolved: its change may lie anywhere from {interval_text(gain)}."
+            for gain in decision.main_gains
+            if gain.resolution == "not resolved" and gain.change_low_fraction is not None
+        ]
     for bound, side in (
         (decision.generator_bound, "the pick"),
         (decision.baseline_generator_bound, "the settings in use"),
@@ -199,10 +206,12 @@ def shown(name: str, properties: dict[str, PropertyValue]) -> str:
 
 
 def value_text(value: float | None, objective: Objective) -> str:
-    """An objective's value with its unit."""
+    """An objective's value with its unit; no decimals from 1,000 on."""
     if value is None:
         return "-"
-    return f"{value:.3f}" if objective.endswith("_cv") else f"{value:,.1f}{_UNITS[objective]}"
+    if objective.endswith("_cv"):
+        return f"{value:.3f}"
+    return f"{value:,.{0 if value >= 1000 else 1}f}{_UNITS[objective]}"
 
 
 def percent(fraction: float | None) -> str:
@@ -236,12 +245,14 @@ def _gain_row(gain: Gain) -> Row:
         value_text(gain.candidate_value, gain.objective),
         percent(gain.change_fraction),
         interval_text(gain),
-        gain.resolution,
+        gain.resolution.removesuffix(" shown"),
         p_text(gain.p_value_holm),
     )
 
 
 def _signed(fraction: float) -> str:
+    if fraction >= _LARGEST_CHANGE_SHOWN:
+        return f">{_LARGEST_CHANGE_SHOWN * 100:,.0f}"
     return f"{fraction * 100:+,.{0 if abs(fraction) >= 1 else 1}f}"
 
 

@@ -197,13 +197,9 @@ class Cluster:
         outcome: Literal["deleted", "absent"] = self._ask("delete_topic", topic=topic)
         return outcome
 
-    def topic_health(self, topic: str) -> TopicHealth:
+    def topic_health(self, topic: str, timeout_s: float = _REQUEST_TIMEOUT_S) -> TopicHealth:
         """Leaders and in-sync replicas of the topic's partitions."""
-        return TopicHealth.model_validate(self._ask("topic_health", topic=topic))
-
-    def topic_configs(self, topic: str) -> dict[str, str]:
-        """All of the topic's settings in force, defaults included."""
-        return TypeAdapter(dict[str, str]).validate_python(self._ask("topic_configs", topic=topic))
+        return TopicHealth.model_validate(self._ask("topic_health", timeout_s, topic=topic))
 
     def end_offset(self, topic: str) -> int:
         """The sum of the partitions' high watermarks, which lag behind what was acknowledged for acks 0 and 1."""

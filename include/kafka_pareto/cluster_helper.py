@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
-from kafka_pareto.errors import BadInputError, ClusterError
-from kafka_pareto.producer_properties import parse_properties
+from kafka_pareto.client_config import hidden, read_client_config, secrets_in
+from kafka_pareto.errors import ClusterError
 from kafka_pareto.settings import Settings
 
 _START_TIMEOUT_S = 30.0
@@ -28,8 +28,6 @@ _JVM_OPTIONS = [
     "-XX:+ErrorFileToStderr",
     "-Duser.language=en",
 ]
-_SECRET_KEYS = re.compile(r"password|secret|jaas|token|credential|keystore\.key", re.IGNORECASE)
-_SECRET_OPTIONS = re.compile(r"\w*(?:password|secret|token)\w*\s*=([^;]*)", re.IGNORECASE)
 
 _MEND_CLIENT_CONFIG = "mend the client.properties, or the bootstrap servers"
 _REMEDIES = {
@@ -63,7 +61,7 @@ class ClusterHelper:
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
         self._bootstrap_servers = bootstrap_servers
         self._settings = settings
-        self._secrets = _secrets_in(client_config) if client_config else []
+        self._secrets = secrets_in(read_client_config(client_config)) if client_config else []
         if shutil.which(settings.java) is None:
             raise self.error("connect", f"there is no command {settings.java}", "install Java 17 or newer")
         self._turn = threading.Lock()
@@ -113,9 +111,7 @@ class ClusterHelper:
     def error(self, operation: str, reason: str, remedy: str, kafka_error: str = "") -> ClusterError:
         """A ClusterError that names the cluster and the operation, and holds no credential."""
         message = f"Kafka cluster {self._bootstrap_servers}: {operation}: {reason}; {remedy}"
-        for secret in self._secrets:
-            message = message.replace(secret, "[hidden]")
-        return ClusterError(message, kafka_error)
+        return ClusterError(hidden(message, self._secrets), kafka_error)
 
     def _start(self, helpers_end: socket.socket) -> subprocess.Popen[bytes]:
         tether = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
@@ -154,18 +150,6 @@ class ClusterHelper:
         said = self._log.read().decode(errors="replace").strip() or "without a word"
         remedy = f"see whether Kafka's jars in {self._settings.kafka_jars} are complete and memory is left"
         return self.error(operation, f"the helper process ended with status {status}: {said}", remedy)
-
-
-def _secrets_in(client_config: Path) -> list[str]:
-    """What must never appear in a message: the values of secret keys, whole and in the words of a JAAS line."""
-    try:
-        properties = parse_properties(client_config.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{client_config}: cannot be read as a client.properties: {error}") from error
-    values = [value for key, value in properties.items() if _SECRET_KEYS.search(key)]
-    options = [words for value in values for words in _SECRET_OPTIONS.findall(value)]
-    words = [word for option in options for word in re.split(r"[\s\"'=]+", option)]
-    return sorted({secret for secret in [*values, *words] if secret}, key=len, reverse=True)
 
 
 def _remedy_for(kafka_error: str) -> str:

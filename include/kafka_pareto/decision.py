@@ -17,12 +17,12 @@ from kafka_pareto import statistics
 from kafka_pareto.artifacts import Outcome, Record, Repetition
 from kafka_pareto.factors import FactorValue, satisfies
 from kafka_pareto.gains import LABELS, Gain, compare, resolve
+from kafka_pareto.objectives import smallest_latency_ms
 from kafka_pareto.producer_properties import PropertyValue
 from kafka_pareto.study import OBJECTIVES, Objective, Study
 from kafka_pareto.trials import summarise_trials, throughput_per_cv
 
 _MAIN_OBJECTIVES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s")
-_SMALLEST_LATENCY_MS = 0.5
 _LEAST_VALID_FRACTION = 0.8
 _LOST: tuple[Outcome, ...] = ("records_lost", "records_duplicated")
 
@@ -91,6 +91,11 @@ class Decision(Record):
         return self.verdict == "recommended"
 
     @property
+    def main_gains(self) -> list[Gain]:
+        """Of p95 latency and throughput: one must be better, and neither shown to be worse."""
+        return [gain for gain in self.gains if gain.objective in _MAIN_OBJECTIVES]
+
+    @property
     def recommended_properties(self) -> dict[str, PropertyValue]:
         """What the producer should be told: the pick's settings, or the baseline's where it stays."""
         if self.recommended and self.tentative_properties is not None:
@@ -143,7 +148,6 @@ def decide(
     both = [*choice_repetitions, *gain_repetitions]
     chosen = None if chosen_id == baseline_id else _configuration(study, candidates, chosen_id)
     baseline_gain, chosen_gain = ([], []) if chosen is None else _paired(baseline_id, chosen_id, gain_repetitions)
-    variability = study.protocol.variability
     compared = [] if chosen is None else OBJECTIVES
     undecided = Decision(
         record_size_bytes=record_size_bytes,
@@ -172,7 +176,7 @@ def decide(
         generator_bound=sum(bool(r.generator_bound) for r in chosen_gain),
         baseline_generator_bound=sum(bool(r.generator_bound) for r in baseline_gain),
         wanted_effect_fraction=study.confirmation.wanted_effect_fraction,
-        gains=[compare(objective, baseline_gain, chosen_gain, variability, rng) for objective in compared],
+        gains=[compare(objective, baseline_gain, chosen_gain, study.protocol, rng) for objective in compared],
         blocks_used=len(chosen_gain),
         minimum_blocks=study.confirmation.minimum_blocks,
     )
@@ -228,7 +232,8 @@ def _scores(
         ratios.index = pd.Index([study.baseline_id(), *(own.configuration_id for own, _ in pairs)])
         if np.isfinite(ratios.iloc[0]) and np.isfinite(ratios.iloc[1:]).any():
             return ratios.where(np.isfinite(ratios), -np.inf), "r1"
-    gains = {own.configuration_id: _balanced_gain(own, beside) for own, beside in pairs}
+    least_ms = smallest_latency_ms(study.protocol)
+    gains = {own.configuration_id: _balanced_gain(own, beside, least_ms) for own, beside in pairs}
     return pd.Series({study.baseline_id(): 0.0, **gains}), "balanced_gain"
 
 
@@ -245,9 +250,8 @@ def _valid_by_block(repetitions: Sequence[Repetition]) -> dict[str, dict[int, Re
     return found
 
 
-def _balanced_gain(candidate: Any, baseline: Any) -> float:
-    # The load tool prints whole milliseconds: 0 means less than half of one.
-    latency, baseline_latency = (max(trial.p95_latency_ms, _SMALLEST_LATENCY_MS) for trial in (candidate, baseline))
+def _balanced_gain(candidate: Any, baseline: Any, smallest_latency_ms: float) -> float:
+    latency, baseline_latency = (max(trial.p95_latency_ms, smallest_latency_ms) for trial in (candidate, baseline))
     return math.log(candidate.throughput_mib_s / baseline.throughput_mib_s * baseline_latency / latency)
 
 
@@ -301,7 +305,7 @@ def _verdict(decision: Decision) -> tuple[Verdict, str]:
             f"Not enough evidence: {_count(decision.blocks_used, 'complete block')} measured, the study asks for "
             f"{decision.minimum_blocks}.",
         )
-    main = [gain for gain in decision.gains if gain.objective in _MAIN_OBJECTIVES]
+    main = decision.main_gains
     better = [LABELS[gain.objective] for gain in main if gain.resolution == "better"]
     worse = [LABELS[gain.objective] for gain in main if gain.resolution == "worse"]
     if worse:
@@ -310,9 +314,20 @@ def _verdict(decision: Decision) -> tuple[Verdict, str]:
     if not better:
         standing = "; ".join(_standing(gain, decision.wanted_effect_fraction) for gain in main)
         return "keep_baseline_no_gain", f"Fresh blocks show no gain: {standing}."
+    if unjudged := [LABELS[gain.objective] for gain in main if _is_unjudged(gain)]:
+        return (
+            "keep_baseline_not_enough_evidence",
+            f"Not enough evidence: {' and '.join(unjudged)} may have changed, and these blocks have no spread to judge "
+            "it by.",
+        )
     other = [f"{LABELS[g.objective]}: {g.resolution}" for g in main if g.resolution != "better"]
     beside = f" ({'; '.join(other)})" if other else ""
     return "recommended", f"Fresh blocks show better {' and '.join(better)}{beside}."
+
+
+def _is_unjudged(gain: Gain) -> bool:
+    """Not resolved and without an interval, though it is not known to be equal."""
+    return gain.resolution == "not resolved" and gain.change_low_fraction is None and gain.change_fraction != 0
 
 
 def _standing(gain: Gain, wanted_effect_fraction: float) -> str:

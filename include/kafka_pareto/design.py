@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 import pandas as pd
 from scipy.stats import qmc
@@ -11,7 +13,9 @@ from kafka_pareto.errors import StudyError
 from kafka_pareto.factors import Configuration, Factor, FactorValue, configuration_id, narrowed, satisfies
 from kafka_pareto.study import Study
 
-_REPAIR_PASSES = 200
+log = logging.getLogger(__name__)
+
+_SWAP_PASSES = 3  # what one swap has changed may make room for another
 _FRESH_DRAWS = 10_000
 
 
@@ -56,13 +60,13 @@ def one_at_a_time(study: Study, record_size_bytes: int) -> list[Configuration]:
 
     With `design.feasible`, what breaks a constraint at this record size is left out.
     """
-    baseline = study.baseline_configuration()
+    baseline, constraints = study.baseline_configuration(), study.parsed_constraints()
     found: dict[str, Configuration] = {}
     for name, factor in study.factors.items():
         count = study.design.levels_per_range if factor.levels is None else len(factor.levels)
         for position in (np.arange(count) + 0.5) / count:
             changed = {**baseline, name: factor.at(float(position))}
-            if not study.design.feasible or satisfies(study.parsed_constraints(), changed, record_size_bytes):
+            if not study.design.feasible or satisfies(constraints, changed, record_size_bytes):
                 found[configuration_id(changed)] = changed
     found.pop(study.baseline_id(), None)
     return list(found.values())
@@ -72,8 +76,9 @@ def latin_hypercube(study: Study, count: int, record_size_bytes: int, rng: np.ra
     """Draws `count` different configurations, none of them the baseline.
 
     With `design.feasible`, each factor is first narrowed to what the constraints leave of it at this record size, so
-    that its marginal is balanced over what is possible; constraints between factors are then met by swapping values
-    within columns, which leaves every marginal as it was drawn.
+    that its marginal is balanced over what is possible. Constraints between factors, and repeated configurations, are
+    then mended by swapping values within columns, which leaves every marginal as it was drawn. What no swap mends is
+    drawn anew, independently of the rest; the log says how many rows were.
 
     Raises:
         StudyError: If there are not as many different configurations.
@@ -84,54 +89,65 @@ def latin_hypercube(study: Study, count: int, record_size_bytes: int, rng: np.ra
         factors = narrowed(factors, study.parsed_constraints(), record_size_bytes)
     positions = qmc.LatinHypercube(d=len(names), rng=rng).random(count)
     columns = {name: [factors[name].at(u) for u in positions[:, at]] for at, name in enumerate(names)}
-    rows: list[dict[str, FactorValue]] = [{name: columns[name][row] for name in names} for row in range(count)]
-    _repair(rows, factors, study, record_size_bytes, rng)
-    return list(rows)
+    rows = _Rows([{name: columns[name][row] for name in names} for row in range(count)], study, record_size_bytes)
+    for _ in range(_SWAP_PASSES):
+        for at in rows.faulty():
+            rows.swap_until_sound(at, rng)
+    remaining = rows.faulty()
+    if remaining:
+        log.info("%d of %d configurations at %d B were drawn anew", len(remaining), count, record_size_bytes)
+    for at in remaining:
+        rows.redraw(at, factors, rng)
+    return list(rows.rows)
 
 
-def _repair(
-    rows: list[dict[str, FactorValue]],
-    factors: dict[str, Factor],
-    study: Study,
-    record_size_bytes: int,
-    rng: np.random.Generator,
-) -> None:
-    """Makes the rows different from each other and the baseline, and feasible where the study wants that."""
+class _Rows:
+    """Configurations on their way to be sound: different from each other and the baseline, and feasible if wanted."""
 
-    def is_feasible(row: Configuration) -> bool:
-        return not study.design.feasible or satisfies(study.parsed_constraints(), row, record_size_bytes)
+    def __init__(self, rows: list[dict[str, FactorValue]], study: Study, record_size_bytes: int) -> None:
+        self.rows = rows
+        self._study = study
+        self._record_size_bytes = record_size_bytes
+        self._baseline = study.baseline_configuration()
+        self._constraints = study.parsed_constraints() if study.design.feasible else []
 
-    def faulty() -> list[int]:
-        seen = {study.baseline_id()}
-        found = []
-        for at, row in enumerate(rows):
-            identity = configuration_id(row)
-            if identity in seen or not is_feasible(row):
-                found.append(at)
-            seen.add(identity)
-        return found
+    def is_sound(self, at: int) -> bool:
+        row = self.rows[at]
+        return (
+            satisfies(self._constraints, row, self._record_size_bytes)
+            and row != self._baseline
+            and self.rows.count(row) == 1
+        )
 
-    remaining = faulty()
-    for _ in range(_REPAIR_PASSES):
-        if not remaining:
+    def faulty(self) -> list[int]:
+        return [at for at in range(len(self.rows)) if not self.is_sound(at)]
+
+    def swap_until_sound(self, at: int, rng: np.random.Generator) -> None:
+        """Exchanges one value of the row with that of another, which must not become faulty by it."""
+        if self.is_sound(at):  # by an earlier row's swap
             return
-        at, other = int(rng.choice(remaining)), int(rng.integers(len(rows)))
-        name = str(rng.choice(list(factors)))
-        rows[at][name], rows[other][name] = rows[other][name], rows[at][name]
-        after = faulty()
-        if len(after) > len(remaining):
-            rows[at][name], rows[other][name] = rows[other][name], rows[at][name]
-        else:
-            remaining = after
-    for _ in range(_FRESH_DRAWS):
-        if not remaining:
-            return
-        rows[remaining[0]] = {name: factor.at(rng.random()) for name, factor in factors.items()}
-        remaining = faulty()
-    raise StudyError(
-        study.name,
-        [
-            f"design.configurations: {study.design.configurations}: there are not as many different"
-            f"{' feasible' if study.design.feasible else ''} configurations at record size {record_size_bytes}"
-        ],
-    )
+        for other in rng.permutation(len(self.rows)):
+            for name in self._study.factors:
+                was_sound = self.is_sound(other)
+                self._swap(name, at, other)
+                if self.is_sound(at) and (self.is_sound(other) or not was_sound):
+                    return
+                self._swap(name, at, other)
+
+    def redraw(self, at: int, factors: dict[str, Factor], rng: np.random.Generator) -> None:
+        for _ in range(_FRESH_DRAWS):
+            if self.is_sound(at):
+                return
+            self.rows[at] = {name: factor.at(rng.random()) for name, factor in factors.items()}
+        raise StudyError(
+            self._study.name,
+            [
+                f"design.configurations: {len(self.rows)}: there are not as many different"
+                f"{' feasible' if self._study.design.feasible else ''} configurations at record size "
+                f"{self._record_size_bytes}"
+            ],
+        )
+
+    def _swap(self, name: str, at: int, other: int) -> None:
+        first, second = self.rows[at], self.rows[other]
+        first[name], second[name] = second[name], first[name]

@@ -71,6 +71,10 @@ class SafetyStop(BadInputError):  # noqa: N818 (a stop, decided on purpose, rath
     """
 
 
+class DisturbedError(KafkaParetoError):
+    """Something else on this machine disturbed one measurement again and again."""
+
+
 class LoadToolError(KafkaParetoError):
     """The load tool did not run, did not end, or printed what cannot be read."""
 

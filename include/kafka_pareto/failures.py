@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_pareto.artifacts import DESIGN_COLUMNS, Repetition
+from kafka_pareto.blocks import candidates_of
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import GateError
 
@@ -16,34 +17,54 @@ class FailureLimit:
 
     def __init__(self, campaign: Campaign) -> None:
         study, keys = campaign.study, campaign.keys
-        self._planned = len(campaign.read_table(keys.design(), DESIGN_COLUMNS)) * study.protocol.repetitions
-        self._tolerated_fraction = study.validation.tolerated_rejected_fraction
+        self._study = study
+        self._design = campaign.read_table(keys.design(), DESIGN_COLUMNS)
         stored = [r for size in study.record_sizes_bytes for r in campaign.read_repetitions(keys.measurements(size))]
-        self._failed = {r.repetition_id: r for r in stored if r.outcome == "failed"}
+        self._stored = {r.repetition_id: r for r in stored}
 
     def count(self, measured: Repetition) -> None:
         """Takes note of a repetition."""
-        if measured.outcome == "failed":
-            self._failed[measured.repetition_id] = measured
+        self._stored[measured.repetition_id] = measured
 
     def forget(self, repetition_ids: Iterable[str]) -> None:
         """Takes repetitions out of the count that are to be measured again."""
         for repetition_id in repetition_ids:
-            self._failed.pop(repetition_id, None)
+            self._stored.pop(repetition_id, None)
 
     def check(self) -> None:
-        """Stops the campaign when too much has failed.
+        """Stops the campaign when so much has failed that the gate will not let it pass, whatever else is measured.
 
         Raises:
             GateError: With a table of what failed and why.
         """
-        if len(self._failed) <= self._tolerated_fraction * self._planned:
+        tolerated_fraction = self._study.validation.tolerated_rejected_fraction
+        failed = [repetition for repetition in self._stored.values() if repetition.outcome == "failed"]
+        if not failed or len(failed) <= tolerated_fraction * (planned := self._planned()):
             return
         raise GateError(
-            f"{len(self._failed)} of {self._planned} planned repetitions failed, where the study tolerates "
-            f"{self._tolerated_fraction:.1%} (validation.tolerated_rejected_fraction), so the campaign stops; mend the "
-            f"cause and start a new one:\n{failure_table(list(self._failed.values()))}"
+            f"{len(failed)} of {planned} planned repetitions failed, where the study tolerates "
+            f"{tolerated_fraction:.1%} (validation.tolerated_rejected_fraction), so the campaign stops; mend the "
+            f"cause and start a new one:\n{failure_table(failed)}"
         )
+
+    def _planned(self) -> int:
+        """The most repetitions that the design phase can come to: adaptive trials that have stopped stay stopped."""
+        repetitions = self._study.protocol.repetitions
+        if self._study.protocol.adaptive is None:
+            return len(self._design) * repetitions
+        from kafka_pareto.adaptive import active_candidates  # noqa: PLC0415 (SciPy takes as long as a repetition)
+
+        most = 0
+        for size in self._study.record_sizes_bytes:
+            candidates = candidates_of(self._design[self._design.record_size_bytes == size], self._study)
+            stored = [r for r in self._stored.values() if r.record_size_bytes == size]
+            for block in range(repetitions):
+                active = active_candidates(candidates, [r for r in stored if r.block < block], self._study)
+                if sum(r.block == block for r in stored) < len(active):
+                    most += len(active) * (repetitions - block)
+                    break
+                most += len(active)
+        return most
 
 
 def failure_table(failed: list[Repetition]) -> str:

@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto import statistics
 from kafka_pareto.artifacts import Repetition
-from kafka_pareto.objectives import Variability, is_mean, per_repetition_value, spread_of
+from kafka_pareto.objectives import is_mean, per_repetition_value, smallest_latency_ms, spread_of
+from kafka_pareto.protocol import Protocol
 from kafka_pareto.study import MAXIMISED, Objective
 from kafka_pareto.trials import coefficient_of_variation
 
@@ -19,11 +20,12 @@ SIGNIFICANCE = 0.05
 
 Resolution = Literal["better", "worse", "no difference shown", "not resolved"]
 
+# What a CV is of depends on the protocol's variability: these hold for either kind.
 LABELS: dict[Objective, str] = {
     "p95_latency_ms": "p95 latency",
     "throughput_mib_s": "throughput",
-    "latency_cv": "CV of p95 latency",
-    "throughput_cv": "CV of throughput",
+    "latency_cv": "latency CV",
+    "throughput_cv": "throughput CV",
 }
 
 
@@ -69,13 +71,15 @@ def compare(
     objective: Objective,
     baseline: Sequence[Repetition],
     candidate: Sequence[Repetition],
-    variability: Variability,
+    protocol: Protocol,
     rng: np.random.Generator,
 ) -> Gain:
     """Compares valid repetitions of the same blocks, in the same order; not yet adjusted, and so not yet resolved.
 
-    A block in which one side lacks the value that is compared is left out.
+    A block in which one side lacks the value that is compared is left out. Of means, a p95 latency of 0 counts as half
+    of the load tool's resolution, so that a change from it has a size.
     """
+    variability = protocol.variability
     by_mean = is_mean(objective, variability)
     compared = objective if by_mean else spread_of(objective)
     measured = np.array(
@@ -84,6 +88,9 @@ def compare(
     complete = np.isfinite(measured).all(axis=0)
     of_baseline, of_candidate = measured[:, complete]
     if by_mean:
+        if objective == "p95_latency_ms":
+            least_ms = smallest_latency_ms(protocol)
+            of_baseline, of_candidate = np.maximum(of_baseline, least_ms), np.maximum(of_candidate, least_ms)
         change = statistics.mean_change(of_baseline, of_candidate)
         values = [float(np.mean(side)) if len(side) else float("nan") for side in (of_baseline, of_candidate)]
         method = "ratio of means, Student's t on differences within blocks"

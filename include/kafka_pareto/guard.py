@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_delay, wait_fixed
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 _RECOVERY_DEADLINE_S = 120.0
 # Between two repetitions without a pause, the look after the first serves as the look before the second.
 _FRESH_S = 1.0
+# A cluster that takes longer to answer is in trouble, too, and the load goes on while it is asked.
+_WATCH_TIMEOUT_S = 5.0
 _GIB = 1 << 30
 _MIB = 1 << 20
 _REFUSAL = re.compile(r"(Authorization|Authentication)Exception")
@@ -46,7 +49,8 @@ class ClusterGuard:
         """Counts the load against the ceiling of a cluster that is not ours.
 
         Raises:
-            PlanError: If the campaign would send more than it may, pilots and repeated attempts included.
+            PlanError: If the campaign would send more than it may, pilots and repeated attempts included. What a
+                killed task sent last and could not store is not known.
         """
         self._sent_bytes += load_bytes
         if self._foreign is not None and self._sent_bytes > self._foreign.ceiling_gib * _GIB:
@@ -131,26 +135,38 @@ class ClusterGuard:
             return None
 
         def stop_when_harmed() -> None:
-            health = self._testbed.cluster.topic_health(self._testbed.topic)
-            if not health.is_healthy:
-                raise SafetyStop(f"the load was stopped and the campaign with it: {health.reason}")
+            with self.loading():
+                health = self._testbed.cluster.topic_health(self._testbed.topic, _WATCH_TIMEOUT_S)
+                if not health.is_healthy:
+                    raise ClusterError(f"the load was stopped: {health.reason}")
 
         return stop_when_harmed
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Within, a load is sent and its cluster asked: one that is not ours and falls into trouble is left alone.
+
+        Raises:
+            SafetyStop: In place of a ClusterError, where the load may be the cause or a right is missing.
+        """
+        try:
+            yield
+        except ClusterError as error:
+            if self._foreign is not None:
+                raise SafetyStop(f"the campaign stops, since its load may be the cause: {error}") from error
+            if _REFUSAL.search(error.kafka_error):
+                raise SafetyStop(f"the campaign stops: {error}") from error
+            raise
 
     def disturbance(self, before: TopicHealth) -> str:
         """What happened to the topic during a load and has passed already; empty if nothing did.
 
         Raises:
             ClusterError: If the cluster is in trouble now.
-            SafetyStop: If it is, and is not ours: the load may be the cause.
+            SafetyStop: If this user may not look.
         """
         self._seen_healthy = None
-        try:
-            after = self.require_healthy()
-        except ClusterError as error:
-            if self._foreign is not None:
-                raise SafetyStop(f"after a load the campaign stops: {error}") from error
-            raise
+        after = self.require_healthy()
         return "" if after.leaders == before.leaders else "a partition changed its leader during the repetition"
 
     def check_throttling(self, result: LoadResult) -> None:

@@ -1,27 +1,15 @@
-"""What a load is asked to do and what it answers, whichever tool executes it; and the process that it runs in."""
+"""What a load is asked to do and what it answers, whichever tool executes it."""
 
 from __future__ import annotations
 
 import math
-import os
-import resource
-import select
-import shutil
-import subprocess
-import tempfile
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Protocol
 
 from kafka_pareto.artifacts import TimedLoad
-from kafka_pareto.errors import LoadToolError
-from kafka_pareto.producer_properties import DEFAULTS, PropertyValue
-from kafka_pareto.settings import Settings
-
-_WATCH_EVERY_S = 1.0
-_MIB = 1 << 20
+from kafka_pareto.producer_properties import PropertyValue
 
 
 @dataclass(frozen=True)
@@ -74,7 +62,8 @@ class Figures:
 class ClientMetrics:
     """The producer's own metrics (group `producer-metrics`), of the part that latencies were taken from.
 
-    Averages cover the client's last 30 to 60 s, warm-up included. None: the client had nothing to say.
+    Averages cover the client's last 30 to 60 s, warm-up included. What is retried, exhausted or throttled counts in
+    every part; the load generator leaves its warm-ups out of what it counts. None: the client had nothing to say.
     """
 
     queue_time_avg_ms: float | None = None
@@ -117,10 +106,11 @@ class LoadResult:
     """What came of one execution, and what its process cost.
 
     `records_attempted` and `records_sent` count everything, warm-up included; sent are those that the producer
-    reported as done. `figures` is None when nothing was measured, as when every send failed. `unthrottled_s` is how
-    long the sending as fast as it goes took, with `sending_cpu_s` of CPU in the sending thread; `unthrottled_wait_s` is
-    how long it waited for Kafka: for buffer space, warm-up included, and at the end for what was under way still
-    (None: not known).
+    reported as done. `figures` is None when nothing was measured, as when every send failed. `paced_records_unsent`
+    were due at the fixed rate when the tool gave up on a backlog that kept growing: latencies are more than measured.
+    Of the sending as fast as it goes, after its warm-up: `unthrottled_s` is how long it took, with `sending_cpu_s` of
+    CPU in the sending thread, `unthrottled_sent_records_s` its pace, and `unthrottled_wait_s` how long it waited for
+    Kafka: for buffer space, and at the end for what was under way still (None: not known).
     `errors` is the first complaint of the tool.
     """
 
@@ -131,7 +121,9 @@ class LoadResult:
     wall_s: float
     client_cpu_s: float
     errors: str
+    paced_records_unsent: int = 0
     unthrottled_s: float | None = None
+    unthrottled_sent_records_s: float | None = None
     sending_cpu_s: float | None = None
     unthrottled_wait_s: float | None = None
 
@@ -156,102 +148,3 @@ class Execution:
     complaint: str
     wall_s: float
     cpu_s: float
-
-
-class LoadProcess:
-    """A Java program as a subprocess that dies with this process, even when that is killed with -9."""
-
-    def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
-        self._bootstrap_servers = bootstrap_servers
-        self._client_config = client_config
-        self._settings = settings
-
-    def execute(
-        self, main_class: str, options: list[str], request: LoadRequest, watch: Callable[[], None] | None
-    ) -> Execution:
-        """Runs the class with the options, to which the file with the producer's properties is added.
-
-        Raises:
-            LoadToolError: If it cannot be started, ends with an error, runs out of time, or is stopped by `watch`.
-        """
-        with tempfile.TemporaryDirectory(prefix="kafka-pareto-load-") as folder:
-            properties_file = Path(folder) / "producer.properties"
-            properties_file.touch(mode=0o600)
-            properties_file.write_text(self._properties_text(request), encoding="utf-8")
-            argv = java_argv(self._settings, request, main_class)
-            argv += [*options, "--command-config", str(properties_file)]
-            output_file, errors_file = Path(folder) / "stdout", Path(folder) / "stderr"
-            cpu_before, started = _children_cpu_s(), time.monotonic()
-            with output_file.open("wb") as output, errors_file.open("wb") as errors:
-                process = _start(argv, output, errors)
-                _wait(process, request.timeout_s, watch)
-            wall_s, cpu_s = time.monotonic() - started, _children_cpu_s() - cpu_before
-            complaint = _first_complaint(errors_file.read_text(encoding="utf-8", errors="replace"))
-            if process.returncode != 0:
-                raise LoadToolError(f"the load tool ended with exit code {process.returncode}: {complaint}")
-            return Execution(output_file.read_text(encoding="utf-8", errors="replace"), complaint, wall_s, cpu_s)
-
-    def _properties_text(self, request: LoadRequest) -> str:
-        client = self._client_config.read_text(encoding="utf-8") if self._client_config else ""
-        lines = [f"{name}={_java_text(value)}" for name, value in request.properties.items()]
-        return "\n".join([client, f"bootstrap.servers={self._bootstrap_servers}", *lines]) + "\n"
-
-
-def java_argv(settings: Settings, request: LoadRequest, main_class: str) -> list[str]:
-    """The command line up to the program's own options; everything that may be secret is in the properties file."""
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
-        raise LoadToolError("setpriv is not on the PATH; install util-linux, so that the load can end with its step")
-    buffer_mib = int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"])) // _MIB
-    argv = [setpriv, "--pdeathsig", "KILL", "--", settings.java, f"-Xmx{192 + 2 * buffer_mib}m"]
-    return [*argv, "-Duser.language=en", "-Duser.country=US", "-cp", f"{settings.kafka_jars}/*", main_class]
-
-
-def _start(argv: list[str], output: BinaryIO, errors: BinaryIO) -> subprocess.Popen[bytes]:
-    environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
-    try:
-        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=environment)
-    except OSError as error:
-        raise LoadToolError(f"the load tool cannot be started: {argv[0]}: {error.strerror}") from error
-
-
-def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] | None) -> None:
-    """Waits for the end of the process; by its file descriptor, since `Popen.wait` looks only every 50 ms."""
-    deadline = time.monotonic() + timeout_s
-    descriptor = os.pidfd_open(process.pid)
-    try:
-        ended = select.poll()
-        ended.register(descriptor, select.POLLIN)
-        while True:
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
-                raise LoadToolError(f"the load tool did not end within {timeout_s:.0f} s and was stopped")
-            if ended.poll(1000 * (min(remaining, _WATCH_EVERY_S) if watch else remaining)):
-                process.wait()
-                return
-            if watch:
-                watch()
-    finally:
-        os.close(descriptor)
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-
-
-def _children_cpu_s() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def _java_text(value: PropertyValue) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _first_complaint(errors: str) -> str:
-    """What the tool's stderr says first: an error of Kafka's own if it names one, since the client logs less telling
-    lines before it; else a line that is no stack frame and no logging set-up.
-    """
-    stripped = [line.strip() for line in errors.splitlines()]
-    saying = [line for line in stripped if line and not line.startswith(("at ", "SLF4J", "WARNING:", "..."))]
-    telling = [line for line in saying if "org.apache.kafka.common.errors." in line]
-    return next(iter(telling or saying), "")[:300]

@@ -10,13 +10,16 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError,
 
 from kafka_pareto.artifacts import TimedLoad
 from kafka_pareto.errors import LoadToolError
-from kafka_pareto.load import Execution, Figures, LoadProcess, LoadRequest, LoadResult, client_metrics
+from kafka_pareto.load import ClientMetrics, Execution, Figures, LoadRequest, LoadResult, client_metrics
+from kafka_pareto.load_process import LoadProcess
 from kafka_pareto.settings import Settings
 from kafka_pareto.variability import latency_cv_in_run, throughput_cv_in_run
 
 MAIN_CLASS = "io.kafkapareto.LoadGenerator"
 
 _US_PER_MS = 1_000
+_THROTTLED = "produce-throttle-time-max"
+_COUNTED_IN_ALL_PARTS = ("buffer-exhausted-total", "record-retry-total")
 _Amount = Annotated[FiniteFloat, Field(ge=0)]
 _Count = Annotated[int, Field(ge=0)]
 
@@ -48,11 +51,15 @@ class LatencyUs(_Output):
 
 
 class Part(_Output):
-    """One part of a load; `sending_s` ends with the last call of `send()`, `elapsed_s` with the last answer."""
+    """One part of a load; `sending_s` ends with the last call of `send()`, `elapsed_s` with the last answer.
+
+    `planned` records are due after the warm-up; fewer are attempted where one failed, or the backlog grew too long.
+    """
 
     part: Literal["unthrottled", "paced"]
     warmup_attempted: _Count
     warmup_acknowledged: _Count
+    planned: _Count
     attempted: _Count
     acknowledged: _Count
     sending_s: _Amount
@@ -67,6 +74,8 @@ class Part(_Output):
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
+        if self.attempted > self.planned:
+            raise ValueError("no more records may be attempted than were planned")
         attempted = self.warmup_attempted + self.attempted
         if self.warmup_acknowledged + self.acknowledged + sum(self.failures.values()) != attempted:
             raise ValueError("acknowledged and failed records must be as many as were attempted")
@@ -98,8 +107,13 @@ class LoadGenerator:
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
         timed = timed_within_limit(request)
-        ended = self._process.execute(MAIN_CLASS, generator_options(request, timed), request, watch)
-        return load_result(parse_generator_output(ended.output), timed, ended)
+        return self._process.run(
+            MAIN_CLASS,
+            generator_options(request, timed),
+            request,
+            watch,
+            lambda ended: load_result(parse_generator_output(ended.output), timed, ended),
+        )
 
 
 def generator_options(request: LoadRequest, timed: TimedLoad) -> list[str]:
@@ -142,11 +156,13 @@ def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> 
         records_attempted=sum(part.warmup_attempted + part.attempted for part in output.parts),
         records_sent=sum(part.warmup_acknowledged + part.acknowledged for part in output.parts),
         figures=None if failure else _figures(fastest, paced, timed),
-        client=client_metrics(paced.client_metrics),
+        client=_client(output),
         wall_s=ended.wall_s,
         client_cpu_s=ended.cpu_s,
         errors=failure or ended.complaint,
+        paced_records_unsent=0 if failure else paced.planned - paced.attempted,
         unthrottled_s=unthrottled.sending_s if unthrottled else None,
+        unthrottled_sent_records_s=_sent_records_s(unthrottled) if unthrottled else None,
         sending_cpu_s=unthrottled.sending_cpu_s if unthrottled else None,
         unthrottled_wait_s=_wait_s(unthrottled) if unthrottled else None,
     )
@@ -182,10 +198,27 @@ def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> Figures | None:
         latency_p9999_ms=latency.p9999 / _US_PER_MS,
         latency_from_send_p95_ms=from_send.p95 / _US_PER_MS,
         latency_cv_in_run=latency_cv_in_run(latency.model_dump()),
-        throughput_cv_in_run=throughput_cv_in_run(paced.window_records, paced.window_ms),
+        throughput_cv_in_run=throughput_cv_in_run(paced.window_records, paced.window_ms, paced.sending_s),
         paced_rate_asked_records_s=timed.paced_rate_records_s if is_paced else None,
         paced_rate_records_s=paced.acknowledged / paced.elapsed_s if is_paced else None,
     )
+
+
+def _client(output: GeneratorOutput) -> ClientMetrics:
+    """Of the last part, but for what may not pass unseen in any of them."""
+
+    def in_all_parts(name: str) -> list[float]:
+        return [part.client_metrics[name] for part in output.parts if name in part.client_metrics]
+
+    found = dict(output.parts[-1].client_metrics)
+    found |= {name: sum(in_all_parts(name)) for name in _COUNTED_IN_ALL_PARTS if in_all_parts(name)}
+    if throttled_ms := in_all_parts(_THROTTLED):
+        found[_THROTTLED] = max(throttled_ms)
+    return client_metrics(found)
+
+
+def _sent_records_s(part: Part) -> float | None:
+    return part.acknowledged / part.sending_s if part.sending_s > 0 else None
 
 
 def _wait_s(part: Part) -> float | None:

@@ -8,6 +8,7 @@ again; a block during which the cluster was in trouble is.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -16,17 +17,25 @@ from itertools import groupby
 import psutil
 
 from kafka_pareto.artifacts import Repetition, Sizing
-from kafka_pareto.attempt import Attempt, attempt_repetition, duplicates_reason, mib_s, request_for
+from kafka_pareto.attempt import (
+    Attempt,
+    attempt_repetition,
+    duplicates_reason,
+    mib_s,
+    request_for,
+    wait_until_undisturbed,
+)
 from kafka_pareto.blocks import PlannedRepetition
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.end_offsets import EndOffsets
-from kafka_pareto.errors import ClusterError, LeaseHeldError, SafetyStop
+from kafka_pareto.errors import ClusterError, DisturbedError, LeaseHeldError, SafetyStop
 from kafka_pareto.failures import FailureLimit
 from kafka_pareto.generator_check import generator_bound
 from kafka_pareto.guard import ClusterGuard
 from kafka_pareto.load import ClientMetrics, Figures
+from kafka_pareto.phase_progress import PhaseProgress
 from kafka_pareto.shelf import Shelf, sent_bytes
-from kafka_pareto.testbed import Testbed
+from kafka_pareto.testbed import SEGMENT_BYTES, Testbed
 
 log = logging.getLogger(__name__)
 
@@ -48,20 +57,22 @@ class Measurer:
         self._failures: FailureLimit | None = None
         self._unconfirmed: Repetition | None = None
         self._bytes_to_delete = 0
-        self._measured = 0
 
-    def measure(self, planned: Sequence[PlannedRepetition], prefix: str) -> None:
+    def measure(self, planned: Sequence[PlannedRepetition], prefix: str, progress: PhaseProgress | None = None) -> None:
         """Measures what is planned and not yet stored below `prefix`, one object per repetition.
+
+        `progress` is that of the whole phase, where `planned` is a part of it.
 
         Raises:
             ClusterError: If the cluster is in trouble and stays so.
+            DisturbedError: If something else keeps taking more of the machine than the study allows.
             SafetyStop: If a cluster that is not ours was harmed, a quota throttled, or a right is missing.
             PlanError: If the ceiling is reached.
             GateError: If more of the design phase has failed than the study tolerates.
             StoreError: If a finished repetition cannot be stored, even after some minutes.
             LeaseHeldError: If the lease was lost.
         """
-        shelf, progress = Shelf(self._campaign, prefix), _Progress(planned)
+        shelf, progress = Shelf(self._campaign, prefix), progress or PhaseProgress(planned)
         if self._failures is None and any(repetition.phase == "design" for repetition in planned):
             self._failures = FailureLimit(self._campaign)
             self._failures.check()
@@ -72,8 +83,10 @@ class Measurer:
             self._confirm_last(shelf, self._end_offsets.late_records())
         self._delete_records()
 
-    def _measure_block(self, block: list[PlannedRepetition], shelf: Shelf, progress: _Progress) -> None:
-        """Measures what is missing of a block; all of it anew if the cluster gets into trouble meanwhile."""
+    def _measure_block(self, block: list[PlannedRepetition], shelf: Shelf, progress: PhaseProgress) -> None:
+        """Measures what is missing of a block; all of it anew if there is trouble meanwhile."""
+        if shelf.is_partly_aside(block):  # by a task that was killed
+            self._set_aside(block, shelf)
         for _ in range(self._protocol.max_attempts):
             missing = [repetition for repetition in block if not shelf.holds(repetition)]
             if not missing:
@@ -84,26 +97,25 @@ class Measurer:
                     measured = self._measure_one(repetition, shelf)
                     progress.log(measured, shelf)
                 self._guard.require_log_dirs()
-            except (ClusterError, SafetyStop) as error:
+            except (ClusterError, DisturbedError, SafetyStop) as error:
                 self._set_aside(block, shelf)
                 if isinstance(error, SafetyStop):
                     raise
                 trouble = error
                 log.warning("block %d is set aside, to be measured again: %s", block[0].block, trouble)
             else:
-                if len(block) > 1:
+                # Deleting takes the brokers a third of a second, and frees whole segments only.
+                if len(block) > 1 and self._bytes_to_delete >= SEGMENT_BYTES:
                     self._delete_records()
                 return
-        raise ClusterError(
-            f"block {block[0].block} was begun {self._protocol.max_attempts} times (protocol.max_attempts), and each "
-            f"time the cluster got into trouble, at last: {trouble}"
+        raise type(trouble)(
+            f"block {block[0].block} was begun {self._protocol.max_attempts} times (protocol.max_attempts), and could "
+            f"never be measured to its end, at last because {trouble}"
         )
 
     def _measure_one(self, planned: PlannedRepetition, shelf: Shelf) -> Repetition:
-        if self._measured and self._protocol.cool_down_s:
-            time.sleep(self._protocol.cool_down_s)  # the pause is part of the protocol
-        self._measured += 1
         for attempts in range(1, self._protocol.max_attempts + 1):
+            time.sleep(self._protocol.cool_down_s)  # the pause is part of the protocol
             attempt = self._attempt(planned, shelf)
             measured = self._repetition(planned, attempt, attempts)
             if attempt.trouble:
@@ -112,6 +124,13 @@ class Measurer:
             if attempt.outcome != "failed":
                 break
             log.warning("%s: attempt %d failed: %s", planned.repetition_id, attempts, attempt.reason)
+            if attempt.is_outlier:
+                wait_until_undisturbed(self._protocol.outliers)
+        if attempt.is_outlier:  # no fault of the configuration, against which it must not count
+            shelf.put_aside(measured)
+            raise DisturbedError(f"{planned.repetition_id} was disturbed again and again: {attempt.reason}")
+        if attempt.reason and attempt.outcome == "valid":
+            log.warning("%s: %s", planned.repetition_id, attempt.reason)
         shelf.put(measured)
         self._unconfirmed = measured if measured.outcome == "valid" else None
         if self._failures is not None:
@@ -129,6 +148,8 @@ class Measurer:
 
     def _attempt(self, planned: PlannedRepetition, shelf: Shelf) -> Attempt:
         self._require_lease()
+        if self._bytes_to_delete > DELETE_RECORDS_AFTER_BYTES:
+            self._delete_records()
         healthy = self._guard.require_healthy()
         self._confirm_last(shelf, self._end_offsets.begin())
         testbed = self._testbed
@@ -138,8 +159,6 @@ class Measurer:
         self._require_lease()  # while it was lost, another load may have run beside this one
         sent = attempt.result.records_attempted if attempt.result else request.records
         self._bytes_to_delete += sent * request.record_size_bytes
-        if self._bytes_to_delete > DELETE_RECORDS_AFTER_BYTES and not attempt.trouble:
-            self._delete_records()
         return attempt
 
     def _require_lease(self) -> None:
@@ -195,7 +214,7 @@ class Measurer:
             records_sent=result.records_sent if result else None,
             end_offset_growth=attempt.end_offset_growth,
             throughput_mib_s=figures and mib_s(figures, planned.record_size_bytes),
-            generator_bound=generator_bound(attempt.request, result, psutil.cpu_count() or 1) if result else "",
+            generator_bound=generator_bound(attempt.request, result, len(os.sched_getaffinity(0))) if result else "",
             wall_s=result.wall_s if result else 0.0,
             client_cpu_s=result.client_cpu_s if result else 0.0,
             load_1m=psutil.getloadavg()[0],
@@ -204,22 +223,3 @@ class Measurer:
             **measured,
             **client,
         )
-
-
-class _Progress:
-    """Says how far a phase is, and how long the rest may take at the present pace."""
-
-    def __init__(self, planned: Sequence[PlannedRepetition]) -> None:
-        self._planned = planned
-        self._started = time.monotonic()
-        self._measured = 0
-
-    def log(self, measured: Repetition, shelf: Shelf) -> None:
-        self._measured += 1
-        done = sum(shelf.holds(repetition) for repetition in self._planned)
-        pace_s = (time.monotonic() - self._started) / self._measured
-        figures: str = measured.outcome
-        if measured.throughput_mib_s is not None and measured.latency_p95_ms is not None:
-            figures += f", {measured.throughput_mib_s:.1f} MiB/s, p95 {measured.latency_p95_ms:.0f} ms"
-        left_s = pace_s * (len(self._planned) - done)
-        log.info("[%d/%d, %.0f s left] %s: %s", done, len(self._planned), left_s, measured.repetition_id, figures)

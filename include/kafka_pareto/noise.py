@@ -16,6 +16,7 @@ from scipy import stats
 from kafka_pareto.artifacts import NoiseOfObjective, NoiseReport, Repetition
 from kafka_pareto.gains import LABELS, SIGNIFICANCE
 from kafka_pareto.objectives import is_mean, per_repetition_value, spread_of
+from kafka_pareto.protocol import MINIMUM_NOISE_REPETITIONS
 from kafka_pareto.statistics import CONFIDENCE, MINIMUM_BLOCKS, MINIMUM_BLOCKS_FOR_CV, Values
 from kafka_pareto.study import OBJECTIVES, Objective, Study
 from kafka_pareto.trials import coefficient_of_variation
@@ -23,7 +24,6 @@ from kafka_pareto.trials import coefficient_of_variation
 _POWER = 0.8
 _MOST_BLOCKS = 100_000
 _LARGEST_EFFECT_FRACTION = 1000.0
-_MINIMUM_REPETITIONS = 5
 
 
 def noise_report(
@@ -143,7 +143,7 @@ def _noise_of(objective: Objective, study: Study, valid: Sequence[Repetition], c
         minimum_detectable_effect_fraction=None,
         blocks_for_wanted_effect=None,
     )
-    if len(values) < _MINIMUM_REPETITIONS or not np.ptp(values):
+    if len(values) < MINIMUM_NOISE_REPETITIONS or not np.ptp(values):
         return noise
     spread = spread_of_mean(values) if by_mean else spread_of_cv(values)
     minimum = MINIMUM_BLOCKS if by_mean else MINIMUM_BLOCKS_FOR_CV

@@ -5,9 +5,22 @@ from __future__ import annotations
 from typing import Literal
 
 from kafka_pareto.artifacts import Repetition
+from kafka_pareto.protocol import Protocol
 from kafka_pareto.study import Objective
 
 Variability = Literal["across_repetitions", "within_run"]
+
+_LATENCY_RESOLUTION_MS = {"kafka_perf_test": 1.0, "load_generator": 0.001}
+
+
+def latency_resolution_ms(protocol: Protocol) -> float:
+    """What the study's load tool tells apart: Kafka's prints whole milliseconds, the load generator measures µs."""
+    return _LATENCY_RESOLUTION_MS[protocol.load_tool]
+
+
+def smallest_latency_ms(protocol: Protocol) -> float:
+    """What a printed latency of 0 is taken for where ratios are asked: it means less than half of the resolution."""
+    return latency_resolution_ms(protocol) / 2
 
 
 def per_repetition_value(repetition: Repetition, objective: Objective, variability: Variability) -> float | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
-from kafka_pareto.errors import LoadToolError
-from kafka_pareto.load import Execution, Figures, LoadProcess, LoadRequest, LoadResult
+from kafka_pareto.errors import BadInputError, LoadToolError
+from kafka_pareto.load import Execution, Figures, LoadRequest, LoadResult
+from kafka_pareto.load_process import LoadProcess
 from kafka_pareto.perf_output import PerfOutput, PerfSummary, parse_perf_output
 from kafka_pareto.settings import Settings
 
@@ -24,8 +26,13 @@ class ProducerPerformance:
             raise LoadToolError(
                 "Kafka's load tool sends a number of records, without keys; the load generator does more"
             )
-        ended = self._process.execute(MAIN_CLASS, perf_test_options(request), request, watch)
-        return load_result(parse_perf_output(ended.output), request, ended)
+        return self._process.run(
+            MAIN_CLASS,
+            perf_test_options(request),
+            request,
+            watch,
+            lambda ended: load_result(parse_perf_output(ended.output), request, ended),
+        )
 
 
 def load_result(output: PerfOutput, request: LoadRequest, ended: Execution) -> LoadResult:
@@ -43,7 +50,7 @@ def load_result(output: PerfOutput, request: LoadRequest, ended: Execution) -> L
 
 def perf_test_options(request: LoadRequest) -> list[str]:
     """The tool's own options, but for its file of producer properties."""
-    rate = "-1" if request.throughput_records_s is None else f"{max(request.throughput_records_s, 1.0):.0f}"
+    rate = "-1" if request.throughput_records_s is None else str(_whole_rate(request))
     options = ["--topic", request.topic, "--num-records", str(request.records)]
     if request.payload_file is None:
         options += ["--record-size", str(request.record_size_bytes)]
@@ -53,6 +60,17 @@ def perf_test_options(request: LoadRequest) -> list[str]:
     if request.warmup_records:
         options += ["--warmup-records", str(request.warmup_records)]
     return options
+
+
+def _whole_rate(request: LoadRequest) -> int:
+    """The tool's `--throughput` is a whole number; rounded down, since it may be a ceiling."""
+    asked = request.throughput_records_s or 0.0
+    if asked < 1:
+        raise BadInputError(
+            f"Kafka's load tool cannot send as little as {asked:.3g} records/s of {request.record_size_bytes} bytes, "
+            "only one or more: raise protocol.throughput_limit_mib_s or cluster.ceiling_mib_s, or leave out this size"
+        )
+    return math.floor(asked)
 
 
 def _figures(output: PerfOutput, request: LoadRequest) -> Figures | None:

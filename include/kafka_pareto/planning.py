@@ -28,10 +28,9 @@ def plan_campaign(study: Study) -> Plan:
     All are the most that an undisturbed campaign takes; with adaptive repetitions, the fewest are stated beside. The
     loads that size the repetitions are in the seconds and the bytes.
     """
-    protocol, confirmation = study.protocol, study.confirmation
+    protocol = study.protocol
     configurations = Counter(int(size) for size in design_table(study).record_size_bytes)
-    beside_the_design = protocol.noise_repetitions
-    beside_the_design += (confirmation.points + 1) * confirmation.choice_blocks + 2 * confirmation.gain_blocks
+    beside_the_design = protocol.noise_repetitions + study.confirmation.most_repetitions()
     most = {size: count * protocol.repetitions + beside_the_design for size, count in configurations.items()}
     repetitions = sum(most.values())
 
@@ -40,20 +39,22 @@ def plan_campaign(study: Study) -> Plan:
     sizing_loads = len(most) * sizing_loads_s(protocol)
     sent_bytes = sum(most[size] * bytes_each[size] for size in most) + sum(sizing_loads) * mib_s * _MIB
     on_disk = _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + max(bytes_each.values()))
-    seconds_each = _TOOL_START_S + protocol.cool_down_s + _measured_s(study)
+    seconds_each = {size: _TOOL_START_S + protocol.cool_down_s + _load_s(study, size) for size in most}
     plan = Plan(
         repetitions=repetitions,
         noise_repetitions=protocol.noise_repetitions * len(most),
-        duration_s=repetitions * seconds_each + sum(_TOOL_START_S + each for each in sizing_loads),
+        duration_s=sum(most[size] * seconds_each[size] for size in most)
+        + sum(_TOOL_START_S + each for each in sizing_loads),
         sent_gib=sent_bytes / _GIB,
         peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
     )
     if protocol.adaptive is None:
         return plan
-    saved = sum(configurations.values()) * (protocol.repetitions - protocol.adaptive.minimum_repetitions)
+    spared = protocol.repetitions - protocol.adaptive.minimum_repetitions
     fewest = {
-        "fewest_repetitions": repetitions - saved,
-        "fewest_duration_s": plan.duration_s - saved * seconds_each,
+        "fewest_repetitions": repetitions - spared * sum(configurations.values()),
+        "fewest_duration_s": plan.duration_s
+        - spared * sum(count * seconds_each[size] for size, count in configurations.items()),
     }
     return plan.model_copy(update=fewest)
 
@@ -73,7 +74,7 @@ def describe_plan(plan: Plan) -> str:
 
 
 def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
-    """Refuses a campaign that does not fit the disks, passes a ceiling, or lacks the owner's consent.
+    """Refuses a campaign that does not fit the disks or its timeout, passes a ceiling, or lacks the owner's consent.
 
     Raises:
         PlanError: Saying which, with both numbers and the remedy.
@@ -82,6 +83,13 @@ def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
         raise PlanError(
             f"the campaign would send {plan.sent_gib:.1f} GiB, above the ceiling of {study.cluster.ceiling_gib:g} GiB; "
             "raise the ceiling, or ask for fewer repetitions or record sizes"
+        )
+    slowest_s = max(_load_s(study, size) for size in study.record_sizes_bytes)
+    if slowest_s >= study.protocol.timeout_s:
+        raise PlanError(
+            f"at no more than {throughput_limit_mib_s(study):g} MiB/s a burst takes {slowest_s:.0f} s, and "
+            f"protocol.timeout_s is {study.protocol.timeout_s:g} s; raise the limit or the timeout, or ask for smaller "
+            "record sizes or fewer records"
         )
     usable = [directory.usable_bytes for directory in log_dirs if directory.usable_bytes is not None]
     needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / _distinct_volumes(log_dirs)
@@ -95,6 +103,14 @@ def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
             "this cluster is not the embedded one, so the campaign starts only with your consent: "
             "read the plan above and start it again with consent given"
         )
+
+
+def _load_s(study: Study, record_size_bytes: int) -> float:
+    """Seconds of one repetition's sending: as sized by time; of a burst, what a limited rate stretches it to."""
+    records, limit_mib_s = study.protocol.records, throughput_limit_mib_s(study)
+    if records is None or limit_mib_s is None:
+        return _measured_s(study)
+    return records * record_size_bytes / (limit_mib_s * _MIB)
 
 
 def _measured_s(study: Study) -> float:

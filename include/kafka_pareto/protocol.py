@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 Count = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
+MINIMUM_NOISE_REPETITIONS = 5  # fewer say nothing of a spread
+_PACED_LASTS_UP_TO = 3  # times as long as planned: until then the load generator works off a backlog
 
 
 class Section(BaseModel):
@@ -17,9 +20,17 @@ class Section(BaseModel):
 
 
 class PayloadFile(Section):
-    """Records cut from a text file of the user's, which lies beside the study."""
+    """Records cut from a text file of the user's, which lies beside the study or in a folder below."""
 
     file: str
+
+    @field_validator("file")
+    @classmethod
+    def _stays_with_the_study(cls, file: str) -> str:
+        path = PurePosixPath(file)
+        if path.is_absolute() or ".." in path.parts:
+            raise ValueError("must lie in the study's folder or below: give a relative path without ..")
+        return file
 
 
 class CompressiblePayload(Section):
@@ -104,10 +115,11 @@ class Protocol(Section):
     """How one repetition is run and in which order repetitions follow each other.
 
     `blocks` measures every configuration once, in random order, before any is measured again; `sequential` is the
-    paper's: all repetitions of a configuration after each other. `cool_down_s` passes before each repetition but the
-    first. `variability` says what the two CVs are: of a trial's repetitions among each other, or within each run
+    paper's: all repetitions of a configuration after each other. `cool_down_s` passes before every load of a
+    repetition. `variability` says what the two CVs are: of a trial's repetitions among each other, or within each run
     (of the records' latencies, and of the throughput of successive windows), averaged over the repetitions.
     `noise_repetitions` are spent on the baseline alone before the design, to learn how much it differs from itself.
+    `timeout_s` is what one load may take, from the start of its process to the end.
     """
 
     kind: Literal["cold_burst", "steady"]
@@ -139,6 +151,29 @@ class Protocol(Section):
         return self
 
     @model_validator(mode="after")
+    def _ends_before_its_timeout(self) -> Self:
+        if self.timeout_s <= self.longest_sending_s():
+            raise ValueError(
+                f"timeout_s {self.timeout_s:g} must be above {self.longest_sending_s():g}: a repetition's warm-up and "
+                f"seconds, and {_PACED_LASTS_UP_TO} times its paced ones, which a slow configuration may take"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _enough_repetitions_to_say_anything(self) -> Self:
+        if self.minimum_valid_repetitions > self.repetitions:
+            raise ValueError(
+                f"minimum_valid_repetitions {self.minimum_valid_repetitions} must not exceed repetitions "
+                f"{self.repetitions}; no trial would ever have a CV"
+            )
+        if 0 < self.noise_repetitions < MINIMUM_NOISE_REPETITIONS:
+            raise ValueError(
+                f"noise_repetitions {self.noise_repetitions} must be 0 or at least {MINIMUM_NOISE_REPETITIONS}; from "
+                "fewer no noise floor can be told"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _tool_can_do_it(self) -> Self:
         generator = self.load_tool == "load_generator"
         if generator and (self.paced is None or self.paced.seconds is None or self.kind != "steady"):
@@ -162,3 +197,9 @@ class Protocol(Section):
         if self.adaptive.minimum_repetitions < self.minimum_valid_repetitions:
             raise ValueError("adaptive.minimum_repetitions must not be below minimum_valid_repetitions")
         return self
+
+    def longest_sending_s(self) -> float:
+        """Seconds for which a repetition that is sized by time may send; 0 for one that is sized by records."""
+        paced = self.paced or Paced(rate_fraction=1.0)
+        paced_s = (paced.warmup_seconds or 0.0) + (paced.seconds or 0.0)
+        return self.warmup_seconds + (self.seconds or 0.0) + _PACED_LASTS_UP_TO * paced_s

@@ -27,7 +27,7 @@ class Evidence:
         confirmed: `TRIAL_COLUMNS` and factors: the choice blocks' trials, every candidate and the baseline, all with
             equally many repetitions.
         repetitions: The confirmation's repetitions, of both phases.
-        design: The design's repetitions, failed ones among them.
+        design: The design's repetitions, failed ones and those that the gate rejected among them.
         noise: The repetitions of the A/A study of the baseline; none where the study spends none on it.
         set_aside: Repetitions that were measured again for a cause that no configuration can have.
         cards: The decisions, adjusted over all record sizes, and their circumstances.

@@ -23,8 +23,8 @@ from kafka_pareto.study import OBJECTIVES, Objective
 _AXIS_LABELS: dict[Objective, str] = {
     "p95_latency_ms": "p95 latency [ms]",
     "throughput_mib_s": "throughput [MiB/s]",
-    "latency_cv": "CV of p95 latency",
-    "throughput_cv": "CV of throughput",
+    "latency_cv": "latency CV",
+    "throughput_cv": "throughput CV",
 }
 _SIZE_STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v")]
 _DESIGN: dict[str, Any] = {"marker": "o", "s": 16, "color": "#9a9a9a", "alpha": 0.7, "label": "measured design"}
@@ -143,7 +143,7 @@ def _throughput_and_its_cv(evidence: Evidence) -> Figure:
         axes.scatter(own.throughput_cv, own.throughput_mib_s, **_BASELINE)
         r1 = confirmed[confirmed.configuration_id == evidence.r1_id(size)]
         axes.scatter(r1.throughput_cv, r1.throughput_mib_s, **_PICK, label="R1: most throughput per CV")
-        axes.set(title=f"{size:,} B", xlabel="CV of throughput", ylabel="throughput [MiB/s]")
+        axes.set(title=f"{size:,} B", xlabel=_AXIS_LABELS["throughput_cv"], ylabel="throughput [MiB/s]")
         if not (measured.throughput_cv.notna().any() or confirmed.throughput_cv.notna().any()):
             say(axes, "too few repetitions\nfor a CV")
     shared_legend(figure)

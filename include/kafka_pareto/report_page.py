@@ -25,7 +25,7 @@ _CAPTIONS: dict[str, str] = {
     "fig3_r2_per_objective.png": "Figure 3. How well the surrogates estimate each objective: R² over all record sizes "
     "(bars) and within each one (diamonds), beside the ceiling that the repetitions' own noise sets.",
     "fig4_estimated_vs_measured.png": "Figure 4. Estimated beside measured, for every confirmed point (choice blocks).",
-    "fig5_throughput_and_its_cv.png": "Figure 5. Throughput and its coefficient of variation, by record size. "
+    "fig5_throughput_and_its_cv.png": "Figure 5. Throughput and throughput CV, by record size. "
     "High and to the left is best.",
     "fig6_throughput_and_latency.png": "Figure 6. Throughput and p95 latency: the measured design, the estimated "
     "front, and what the confirmation measured; the line joins confirmed points that no other beats in both. Low and "
@@ -33,8 +33,8 @@ _CAPTIONS: dict[str, str] = {
     "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The settings in use and the pick, repetition by repetition.",
     "fig8_where_the_latency_goes.png": "Figure 8. Where the mean latency of a record goes, by the client's own "
     "metrics: waiting in the accumulator, and the request until the broker's answer. Medians over the repetitions.",
-    "fig9_settings_in_use_over_the_campaign.png": "Figure 9. The sentinel: the settings in use in every block of the "
-    "campaign, in the order of measuring. A dashed line marks where a test found that they changed.",
+    "fig9_settings_in_use_over_the_campaign.png": "Figure 9. The sentinel: all repetitions of the settings in use, in "
+    "the order of measuring. A dashed line marks where a test found that they changed.",
 }
 _WEAKER_ROWS_SHOWN = 8
 

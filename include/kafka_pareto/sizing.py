@@ -46,16 +46,17 @@ def sizing_of(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> S
     try:
         return campaign.read_record(key, Sizing)
     except MissingArtifactError:
-        sizing = _new_sizing(campaign, record_size_bytes, testbed)
+        baseline = _BaselineLoads(campaign, record_size_bytes, testbed)
+        sizing = _new_sizing(campaign, record_size_bytes, baseline)
+        sizing = sizing.model_copy(update={"pilot_bytes": baseline.sent_bytes})
         campaign.write_record(key, sizing)
         return sizing
 
 
-def _new_sizing(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Sizing:
+def _new_sizing(campaign: Campaign, record_size_bytes: int, baseline: _BaselineLoads) -> Sizing:
     protocol, limit_records_s = campaign.study.protocol, _limit_records_s(campaign, record_size_bytes)
     if protocol.seconds is None:
         return Sizing(records=protocol.records or 0, warmup_records=0, throughput_limit_records_s=limit_records_s)
-    baseline = _BaselineLoads(campaign, record_size_bytes, testbed)
     pace_records_s = baseline.pace_records_s()
     log.info("the baseline's pace: %.0f records/s", pace_records_s)
     if protocol.paced is None:
@@ -150,6 +151,7 @@ class _BaselineLoads:
         self._guard = ClusterGuard(campaign.study, testbed, sent_bytes(campaign))
         self._limit_records_s = _limit_records_s(campaign, record_size_bytes)
         self._is_timed = campaign.study.protocol.load_tool == "load_generator"
+        self.sent_bytes = 0
 
     def pace_records_s(self) -> float:
         """Records per second as fast as it goes, after a warm-up."""
@@ -157,6 +159,8 @@ class _BaselineLoads:
             return self._run(_PACE_WARMUP_S, _PACE_S, self._limit_records_s or 0.0).throughput_records_s
         # Kafka's tool is told a number of records: a first guess from a cold start, then seconds of what that says.
         guess = max(min(_FIRST_RECORDS, _FIRST_BYTES // self._record_size_bytes), 4)
+        if self._limit_records_s is not None:
+            guess = min(guess, max(math.ceil(self._limit_records_s), 4))
         first = self._run(_PACE_WARMUP_S / 4, _PACE_S / 4, guess).throughput_records_s
         return self._run(_PACE_WARMUP_S, _PACE_S, first).throughput_records_s
 
@@ -170,14 +174,18 @@ class _BaselineLoads:
         request = self._request(warmup_s, seconds, records_s, is_paced)
         load_bytes = request.records * request.record_size_bytes
         self._guard.wait_until_healthy(load_bytes)
+        healthy = self._guard.require_healthy()
         self._guard.allow(load_bytes)
-        try:
-            result = self._testbed.load_tool.run(request, self._guard.watch())
-        except LoadToolError as error:
-            self._guard.check_authorisation(str(error))
-            raise
-        self._guard.check_throttling(result)
-        self._testbed.cluster.delete_records(self._testbed.topic)
+        self.sent_bytes += load_bytes
+        with self._guard.loading():
+            try:
+                result = self._testbed.load_tool.run(request, self._guard.watch())
+            except LoadToolError as error:
+                self._guard.check_authorisation(str(error))
+                self._guard.disturbance(healthy)
+                raise
+            self._guard.check_throttling(result)
+            self._testbed.cluster.delete_records(self._testbed.topic)
         if result.figures is None:
             self._guard.check_authorisation(result.errors)
             raise ClusterError(f"the baseline's pace could not be measured: {result.errors or 'no record was sent'}")

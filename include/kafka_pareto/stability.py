@@ -1,4 +1,4 @@
-"""Did the cluster stay the same while it was measured? Asked of the sentinel, the baseline in every block. Pure."""
+"""Did the cluster stay the same while it was measured? Asked of the sentinel, the baseline's repetitions. Pure."""
 
 from __future__ import annotations
 
@@ -12,15 +12,11 @@ from scipy import stats
 from kafka_pareto import statistics
 from kafka_pareto.artifacts import Repetition
 from kafka_pareto.gains import LABELS, SIGNIFICANCE
-from kafka_pareto.objectives import per_repetition_value
 from kafka_pareto.statistics import Values
 from kafka_pareto.study import Objective
 
 MINIMUM_REPETITIONS = 12
-_SERIES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s")
 _PERMUTATIONS = 9_999
-# Kafka's tool prints whole milliseconds: 0 means less than half of one.
-_BELOW_RESOLUTION_MS = 0.5
 
 
 class SeriesStability(BaseModel):
@@ -59,6 +55,7 @@ class SentinelReport(BaseModel):
         repetition_ids: The repetitions looked at, in the order of time.
         moved: Whether any of the series drifted or changed.
         sentences: What was found, for card and report.
+        moves: Those of the sentences that tell of a series which moved.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -67,9 +64,12 @@ class SentinelReport(BaseModel):
     series: list[SeriesStability]
     moved: bool
     sentences: list[str]
+    moves: list[str]
 
 
-def sentinel_report(repetitions: Sequence[Repetition], rng: np.random.Generator) -> SentinelReport:
+def sentinel_report(
+    repetitions: Sequence[Repetition], smallest_latency_ms: float, rng: np.random.Generator
+) -> SentinelReport:
     """Tests the baseline's p95 latency and throughput for a first-run effect, drift and a change point.
 
     All tests suppose exchangeable values, and are adjusted together by Holm. On 300 to 500 exchangeable pairs of series
@@ -81,15 +81,21 @@ def sentinel_report(repetitions: Sequence[Repetition], rng: np.random.Generator)
 
     Args:
         repetitions: Of one record size, of any phases; only the baseline's valid ones are looked at.
+        smallest_latency_ms: What a latency of 0 counts as.
         rng: For the permutations.
     """
-    sentinel = [r for r in repetitions if r.is_baseline and r.outcome == "valid"]
-    sentinel.sort(key=lambda r: r.started_at)
+    own = sorted((r for r in repetitions if r.is_baseline and r.outcome == "valid"), key=lambda r: r.started_at)
+    sentinel = [r for r in own if r.latency_p95_ms is not None and r.throughput_mib_s is not None]
     ids = [r.repetition_id for r in sentinel]
     if len(sentinel) < MINIMUM_REPETITIONS:
         sentence = f"{len(ids)} repetitions of the settings in use are too few to tell whether the cluster moved."
-        return SentinelReport(repetition_ids=ids, series=[], moved=False, sentences=[sentence])
-    found = [_tested(objective, sentinel, rng) for objective in _SERIES]
+        return SentinelReport(repetition_ids=ids, series=[], moved=False, sentences=[sentence], moves=[])
+    latency_ms = np.array([r.latency_p95_ms for r in sentinel], dtype=np.float64)
+    throughput_mib_s = np.array([r.throughput_mib_s for r in sentinel], dtype=np.float64)
+    found = [
+        _tested("p95_latency_ms", np.maximum(latency_ms, smallest_latency_ms), ids, rng),
+        _tested("throughput_mib_s", throughput_mib_s, ids, rng),
+    ]
     tests = [name for name in SeriesStability.model_fields if name.endswith("_p_value_holm")]
     adjusted = iter(statistics.holm([getattr(series, name) for series in found for name in tests]))
     series = [one.model_copy(update={name: next(adjusted) for name in tests}) for one in found]
@@ -98,6 +104,7 @@ def sentinel_report(repetitions: Sequence[Repetition], rng: np.random.Generator)
         series=series,
         moved=any(one.moved for one in series),
         sentences=[sentence for one in series for sentence in _sentences(one, len(ids))],
+        moves=[sentence for one in series if one.moved for sentence in _sentences(one, len(ids))],
     )
 
 
@@ -134,10 +141,8 @@ def _largest_cusum(ranks: Any, axis: int = -1) -> Any:
     return np.max(np.abs(_cusum(ranks, axis)), axis=axis)
 
 
-def _tested(objective: Objective, sentinel: Sequence[Repetition], rng: np.random.Generator) -> SeriesStability:
+def _tested(objective: Objective, values: Values, ids: Sequence[str], rng: np.random.Generator) -> SeriesStability:
     """The three tests, their p-values not yet adjusted."""
-    found = [per_repetition_value(r, objective, "across_repetitions") or _BELOW_RESOLUTION_MS for r in sentinel]
-    values = np.array(found, dtype=np.float64)
     drift = stats.kendalltau(np.arange(len(values)), values)
     before, p_value = change_point(values, rng)
     # A series without any spread has no tau: it has not moved.
@@ -148,7 +153,7 @@ def _tested(objective: Objective, sentinel: Sequence[Repetition], rng: np.random
         drift_tau=_or(drift.statistic, 0.0),
         drift_p_value_holm=_or(drift.pvalue, 1.0),
         change_after=before,
-        change_repetition_id=sentinel[before].repetition_id,
+        change_repetition_id=ids[before],
         change_fraction=float(np.mean(values[before:]) / np.mean(values[:before]) - 1),
         change_p_value_holm=p_value,
     )

@@ -63,7 +63,8 @@ def mean_change(baseline: Values, candidate: Values) -> Change:
 
     The log of the ratio of the two means, with the standard error of the linearised ratio estimator (Cochran,
     Sampling Techniques, 3rd ed., section 6.5): one difference per block, each side over its own mean, so that what
-    a block does to both sides alike cancels. The interval is Student's, on those differences.
+    a block does to both sides alike cancels. The interval is Student's, on those differences. Where they have no
+    spread, as latencies in whole milliseconds may not, there is no interval, and the p-value is the sign test's.
 
     Args:
         baseline: One value per block, shape (blocks,).
@@ -75,8 +76,7 @@ def mean_change(baseline: Values, candidate: Values) -> Change:
     if len(baseline) < MINIMUM_BLOCKS or not np.isfinite(log_ratio):
         return _unknown(np.expm1(log_ratio))
     if not np.ptp(differences):
-        # Both sides move in step, to the last digit: there is no spread to judge by.
-        return _unknown(np.expm1(log_ratio))
+        return _in_step(float(np.expm1(log_ratio)), len(baseline))
     test = stats.ttest_1samp(log_ratio + differences, 0.0)
     interval = test.confidence_interval(CONFIDENCE)
     return Change(
@@ -181,6 +181,13 @@ def _cv(values: Values, counts: Values) -> Values:
     variance = squared - off**2
     cv: Values = np.sqrt(np.where(variance > _NO_VARIANCE, variance, 0) * blocks / (blocks - 1)) / (1 + off)
     return cv
+
+
+def _in_step(change_fraction: float, blocks: int) -> Change:
+    """Of sides whose ratio is the same in every block, to the last digit."""
+    nan = float("nan")
+    p_value = float(stats.binomtest(blocks, blocks).pvalue) if change_fraction else nan
+    return Change(change_fraction, nan, nan, p_value)
 
 
 def _unknown(change_fraction: float) -> Change:

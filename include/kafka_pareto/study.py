@@ -106,6 +106,10 @@ class Confirmation(Section):
     choose_by: Literal["balanced_gain", "r1"] = "balanced_gain"
     wanted_effect_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.10
 
+    def most_repetitions(self) -> int:
+        """The baseline and every point in the choice blocks, then the baseline and one point in the gain blocks."""
+        return (self.points + 1) * self.choice_blocks + 2 * self.gain_blocks
+
 
 class ForeignCluster(Section):
     """An existing cluster, reached with a `client.properties` that the installation keeps under a name."""
@@ -118,7 +122,10 @@ class ForeignCluster(Section):
 
 
 class Study(Section):
-    """A study. See `include/studies/` for three that are ready to use."""
+    """A study. See `include/studies/` for three that are ready to use.
+
+    `objectives`, where given, must name all four: each is modelled, searched and reported in every study.
+    """
 
     schema_version: Literal[1]
     name: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]

@@ -54,7 +54,7 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     """Checks the text of a study file; `file` names it in messages.
 
     A `baseline` that is a string names a `producer.properties` relative to `folder`; the study then holds its values. A
-    payload's file must lie there too; its text is no part of the study (see `read_corpus`).
+    payload's file must lie there or below; its text is no part of the study (see `read_corpus`).
 
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
@@ -119,7 +119,7 @@ def with_overrides(
     if repetitions is not None:
         minimum = max(2, min(study.protocol.minimum_valid_repetitions, repetitions))
         content["protocol"] |= {"repetitions": repetitions, "minimum_valid_repetitions": minimum}
-        if study.protocol.adaptive and repetitions < study.protocol.adaptive.minimum_repetitions:
+        if study.protocol.adaptive and repetitions <= study.protocol.adaptive.minimum_repetitions:
             del content["protocol"]["adaptive"]
     if cluster is not None:
         content["cluster"] = cluster.model_dump(exclude_none=True)

@@ -14,8 +14,8 @@ from kafka_pareto.study import Objective
 OBJECTIVE_LABELS: dict[Objective, str] = {
     "p95_latency_ms": "p95 latency (ms)",
     "throughput_mib_s": "throughput (MiB/s)",
-    "latency_cv": "CV of p95 latency",
-    "throughput_cv": "CV of throughput",
+    "latency_cv": "latency CV",
+    "throughput_cv": "throughput CV",
 }
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito: told apart by all
 _MARKERS = ("o", "s", "^", "D", "v", "P")

@@ -15,6 +15,7 @@ import psutil
 
 from kafka_pareto.artifacts import CampaignKeys, Fingerprint
 from kafka_pareto.campaign import Campaign
+from kafka_pareto.client_config import read_client_config
 from kafka_pareto.cluster import Cluster, ClusterDescription
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.lease import ClusterLease
@@ -23,13 +24,13 @@ from kafka_pareto.load_generator import LoadGenerator
 from kafka_pareto.payload import payload_lines
 from kafka_pareto.perf_test import ProducerPerformance
 from kafka_pareto.producer_properties import DEFAULTS, parse_properties
-from kafka_pareto.protocol import PayloadFile
+from kafka_pareto.protocol import PayloadFile, Workload
 from kafka_pareto.settings import Settings
 from kafka_pareto.study import Study
 
 # Long enough for a killed holder's lease to lapse; whoever has to wait longer waits in Airflow's pool, not here.
 _LEASE_WAIT_S = 120.0
-_SEGMENT_BYTES = 64 << 20
+SEGMENT_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
     """The bootstrap servers and the client configuration of the cluster that the study is about.
 
     Raises:
-        BadInputError: If there is none, or the client configuration is not where it should be.
+        BadInputError: If there is none, or the client configuration is not where it should be or cannot be read.
     """
     if study.cluster is None:
         if not settings.bootstrap_servers:
@@ -60,7 +61,7 @@ def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
     path = settings.client_configs / study.cluster.client_config
     if not path.is_file():
         raise BadInputError(f"client_config: {study.cluster.client_config}: there is no such file in {path.parent}")
-    if tunable := sorted(set(parse_properties(path.read_text(encoding="utf-8"))) & set(DEFAULTS)):
+    if tunable := sorted(set(parse_properties(read_client_config(path))) & set(DEFAULTS)):
         raise BadInputError(
             f"client_config: {study.cluster.client_config}: {', '.join(tunable)}: it holds addresses and credentials; "
             "what tunes the producer belongs into the study's baseline"
@@ -71,6 +72,16 @@ def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
 def topic_name(keys: CampaignKeys, record_size_bytes: int) -> str:
     """The topic of one record size; all of a study's topics share the prefix `kafka-pareto.<study>.`."""
     return f"kafka-pareto.{keys.study}.{keys.campaign}.{record_size_bytes}"
+
+
+def topic_configs(workload: Workload) -> dict[str, str]:
+    """The settings of every topic that is measured."""
+    return {
+        "min.insync.replicas": str(workload.min_insync_replicas),
+        # Deleted records leave the disk only in whole segments.
+        "segment.bytes": str(SEGMENT_BYTES),
+        "file.delete.delay.ms": "1000",
+    }
 
 
 @contextmanager
@@ -91,12 +102,7 @@ def open_testbed(campaign: Campaign, record_size_bytes: int, settings: Settings)
                 topic,
                 workload.topic_partitions,
                 workload.replication_factor,
-                {
-                    "min.insync.replicas": str(workload.min_insync_replicas),
-                    # Deleted records leave the disk only in whole segments.
-                    "segment.bytes": str(_SEGMENT_BYTES),
-                    "file.delete.delay.ms": "1000",
-                },
+                topic_configs(workload),
             )
             keep_fingerprint(campaign, record_size_bytes, fingerprint_of(description, campaign.study, topic))
             tool = LoadGenerator if campaign.study.protocol.load_tool == "load_generator" else ProducerPerformance

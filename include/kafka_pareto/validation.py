@@ -16,16 +16,19 @@ from kafka_pareto.artifacts import (
     ExpectationResult,
     Repetition,
     ValidationSummary,
+    repetition_row,
     repetitions_frame,
     table_schema,
 )
-from kafka_pareto.blocks import Candidate, PlannedRepetition
+from kafka_pareto.blocks import Candidate, PlannedRepetition, candidates_of
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.expectations import ROW_ID, Examination, Finding, load_suites
 from kafka_pareto.factors import configuration_id
+from kafka_pareto.objectives import latency_resolution_ms
 from kafka_pareto.study import Study
 
 _PRINTED_TOLERANCE = 1e-3
+_BYTES_PER_MIB = 1 << 20
 _PAIRS = ("expect_column_pair_values_to_be_equal", "expect_column_pair_values_a_to_be_greater_than_b")
 _TYPES = {"integer": ["int"], "float": ["float", "int"], "categorical": ["str"]}
 _WHOLE_TABLE = ("schema", "completeness")
@@ -37,8 +40,6 @@ _GENERATOR_COLUMNS = [
     "paced_rate_records_s",
 ]
 _WITHIN_RUN_COLUMNS = ["latency_cv_in_run", "throughput_cv_in_run"]
-_KAFKA_TOOL_RESOLUTION_MS = 1.0
-_GENERATOR_RESOLUTION_MS = 0.001
 _NAMED = 20
 
 
@@ -86,7 +87,7 @@ def suite_parameters(study: Study) -> dict[str, Any]:
         "windows": ["steady_state" if protocol.warmup_seconds or by_generator else "whole_run"],
         "tool_columns": _GENERATOR_COLUMNS if by_generator else _KAFKA_TOOL_COLUMNS,
         "within_run_columns": _WITHIN_RUN_COLUMNS if within_run else [],
-        "resolution_ms": _GENERATOR_RESOLUTION_MS if by_generator else _KAFKA_TOOL_RESOLUTION_MS,
+        "resolution_ms": latency_resolution_ms(protocol),
     }
 
 
@@ -94,10 +95,7 @@ def planned_repetitions(design: pd.DataFrame, repetitions: Sequence[Repetition],
     """The id of every repetition that the design and the protocol plan; adaptive ones, from what is stored."""
     planned = []
     for size in design["record_size_bytes"].unique().tolist():
-        candidates = [
-            Candidate(row["configuration_id"], row["is_baseline"], {name: row[name] for name in study.factors})
-            for row in design[design["record_size_bytes"] == size].to_dict("records")
-        ]
+        candidates = candidates_of(design[design["record_size_bytes"] == size], study)
         stored = {r.repetition_id: r for r in repetitions if r.record_size_bytes == size}
         for block, active in enumerate(planned_candidates(candidates, list(stored.values()), study)):
             planned += [PlannedRepetition("design", 0, size, each, block, 0).repetition_id for each in active]
@@ -106,7 +104,7 @@ def planned_repetitions(design: pd.DataFrame, repetitions: Sequence[Repetition],
 
 def table_as_read(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
     """The repetitions as their records hold them: whatever factors they name, in whatever type."""
-    rows = [{**r.model_dump(exclude={"configuration", "schema_version"}), **r.configuration} for r in repetitions]
+    rows = [repetition_row(repetition) for repetition in repetitions]
     columns = None if rows else table_schema(REPETITION_COLUMNS, study).names
     table = pd.DataFrame(rows, columns=columns)
     present = [name for name in study.factors if name in table]
@@ -125,9 +123,12 @@ def derived_table(repetitions: Sequence[Repetition], planned: Sequence[str], stu
     `elapsed_at_throughput_ms` is how long the records of the window take at the throughput that the tool printed, up
     to its own 1 ms; a steady-state window holds its share of the records, less one for rounding. `elapsed_ms` is the
     same for a whole run; for a steady-state window, in which records of the warm-up still arrive, it is the life of
-    the process. `throughput_unit_error_mib_s` is how far the throughput is from the tool's own MB/sec, beyond a
-    thousandth of it. `latency_avg_least_ms` is what half the latencies alone contribute
-    by being at or above the median; half a millisecond less, since the tool may take the median of a sample.
+    the process. Of the load generator's records, the part that its throughput is of is not known, and so neither is
+    `elapsed_at_throughput_ms`. `throughput_over_records` is the throughput over what the records per second come to,
+    where both are above zero, and `throughput_unit_error_mib_s` how far it is from the MB/sec that Kafka's tool
+    printed, beyond a thousandth of it.
+    `latency_avg_least_ms` is what half the latencies alone contribute by being at or above the median; half a
+    millisecond less, since the tool may take the median of a sample.
     """
     table = repetitions_frame(repetitions, study)
     planned_ids = set(planned)
@@ -145,6 +146,8 @@ def derived_table(repetitions: Sequence[Repetition], planned: Sequence[str], stu
     table["elapsed_ms"] = np.where(is_whole_run, whole_run_ms, table["wall_ms"])
     table["elapsed_at_throughput_ms"] = np.where(is_whole_run, whole_run_ms, steady_ms)
     table["latency_avg_least_ms"] = table["latency_p50_ms"] / 2 - 0.5
+    ratio = table["throughput_mib_s"] * _BYTES_PER_MIB / (table["throughput_records_s"] * table["record_size_bytes"])
+    table["throughput_over_records"] = ratio.where((ratio > 0) & np.isfinite(ratio))
     printed_mib_s = table["printed_mib_s"]
     table["paced_rate_held"] = table["paced_rate_records_s"] / table["paced_rate_asked_records_s"]
     difference_mib_s = (table["throughput_mib_s"] - printed_mib_s).abs()

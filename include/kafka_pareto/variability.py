@@ -1,4 +1,4 @@
-"""How unsteady one run is at its fixed rate: its latencies, and its throughput from window to window. Pure.
+"""How unsteady one run is at its fixed rate: its latencies, and how evenly it delivers its records. Pure.
 
 The coefficient of variation across a few repetitions is nearly all noise. These two are repeatable: on recorded runs of
 three seconds, the mean of three repetitions has a split-half reliability of 0.9 and more (`benchmarks/variability.py`).
@@ -13,6 +13,7 @@ import numpy as np
 
 WINDOW_MS = 100
 _LEAST_WINDOWS = 5
+_MS_PER_S = 1_000
 _P90_SCORE = NormalDist().inv_cdf(0.9)
 
 
@@ -34,21 +35,28 @@ def latency_cv_in_run(latencies: Mapping[str, float]) -> float | None:
     return (latencies["p90"] - latencies["p50"]) / (_P90_SCORE * latencies["p50"])
 
 
-def throughput_cv_in_run(window_records: Sequence[int], window_ms: int) -> float | None:
-    """The CV of the throughput of successive windows: standard deviation with n-1, over the mean.
+def throughput_cv_in_run(window_records: Sequence[int], window_ms: int, sending_s: float) -> float | None:
+    """How evenly records are delivered at a fixed rate: the CV of successive windows' throughput, SD (n-1) over mean.
 
     As many records are due in one window as in the next; that more are acknowledged in one of them is what batching,
-    waiting and stalls do. The first window, before which nothing was under way, and the last, which is cut short, do
-    not count. Unthrottled windows are no substitute: there the machine's own unrest hides what configurations do.
+    waiting and stalls do. It is not how fast: a latency that is the same for every record only shifts the windows. So
+    those count that lie after the one with the first acknowledgement, which is partly empty, and end while records are
+    still sent. Unthrottled windows are no substitute: there the machine's own unrest hides what configurations do.
 
     Args:
-        window_records: Records acknowledged in each window of the part at a fixed rate, in order of time.
+        window_records: Records acknowledged in each window of the part at a fixed rate, in order of time; the first
+            window begins with the part.
         window_ms: The windows' length; the CV depends on it, so only those of 100 ms are compared.
+        sending_s: From the beginning of the part to its last call of `send()`.
 
     Returns:
         None for windows of another length, for fewer than five, and where nothing was acknowledged.
     """
-    inner = np.asarray(window_records[1:-1], dtype=np.float64)
-    if window_ms != WINDOW_MS or len(inner) < _LEAST_WINDOWS or not inner.any():
+    arrived = np.flatnonzero(window_records)
+    if window_ms != WINDOW_MS or not len(arrived):
         return None
-    return float(np.std(inner, ddof=1) / np.mean(inner))
+    while_sending = int(sending_s * _MS_PER_S // window_ms)
+    counted = np.asarray(window_records[arrived[0] + 1 : while_sending], dtype=np.float64)
+    if len(counted) < _LEAST_WINDOWS or not counted.any():
+        return None
+    return float(np.std(counted, ddof=1) / np.mean(counted))

@@ -133,5 +133,7 @@ def _summary(progress: Progress) -> str:
         return "waits for the campaign that runs before it"
     if progress.repetitions_planned is None:
         return "no plan yet"
-    text = f"{progress.repetitions} of {progress.repetitions_planned} repetitions"
-    return text if progress.time_left_s is None else f"{text}, about {duration(progress.time_left_s)} left"
+    if progress.repetitions >= progress.repetitions_planned:
+        return f"{progress.repetitions} repetitions"
+    text = f"{progress.repetitions} of at most {progress.repetitions_planned} repetitions"
+    return text if progress.time_left_s is None else f"{text}, up to {duration(progress.time_left_s)} left"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 import psutil
 
@@ -18,8 +19,15 @@ def main() -> None:
     """Becomes `mlflow` with the arguments of this process."""
     left_behind = [process for process in psutil.process_iter() if _is_left_behind(process.pid)]
     for process in left_behind:
-        process.kill()
-    psutil.wait_procs(left_behind, timeout=_END_WITHIN_S)
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    _, alive = psutil.wait_procs(left_behind, timeout=_END_WITHIN_S)
+    if alive:
+        pids = ", ".join(str(process.pid) for process in alive)
+        sys.exit(
+            f"error: what a killed MLflow server left behind did not end within {_END_WITHIN_S:.0f} s: pid {pids}; "
+            "end it, so that its port becomes free"
+        )
     os.execv(sys.executable, [sys.executable, "-m", "mlflow", *sys.argv[1:]])  # noqa: S606
 
 

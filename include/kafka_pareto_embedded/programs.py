@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kafka_pareto_embedded.brokers import prepare_brokers
 from kafka_pareto_embedded.credentials import read_pairs, write_private
+from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.ports import LOOPBACK
 from kafka_pareto_embedded.stack import MLFLOW_BUCKET, PROJECT, Stack
 
@@ -188,6 +189,12 @@ def _passwords_file(stack: Stack) -> Path:
 
 
 def tied_to_parent(argv: list[str]) -> list[str]:
-    """The command line, such that the process gets TERM as soon as its parent is gone, even by `kill -9`."""
+    """The command line, such that the process gets TERM as soon as its parent is gone, even by `kill -9`.
+
+    Raises:
+        StackError: If util-linux's setpriv, which sees to that, is not there.
+    """
     setpriv = shutil.which("setpriv")
-    return [setpriv, "--pdeathsig", "TERM", "--", *argv] if setpriv else argv
+    if setpriv is None:
+        raise StackError("setpriv is not on the PATH; install util-linux, so that no program outlives its stack")
+    return [setpriv, "--pdeathsig", "TERM", "--", *argv]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
-from kafka_pareto.artifacts import CampaignKeys, Plan, decode_record
+from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, Plan, decode_record, decode_table
 from kafka_pareto.errors import ArtifactError, StoreError
 from kafka_pareto.store import Store
+from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study
 from kafka_pareto_embedded.airflow_runs import TaskRun
 
@@ -45,7 +47,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Progress:
-    """The campaign at one moment. `repetitions_planned` is None before the plan is in the store."""
+    """The campaign at one moment.
+
+    `repetitions_planned` is the most that the campaign can come to: adaptive trials may stop early, and what keeps the
+    baseline needs no gain blocks. It falls to what was measured as tasks end; None before the plan is in the store.
+    """
 
     run_state: str
     rows: tuple[Row, ...]
@@ -55,14 +61,35 @@ class Progress:
     time_left_s: float | None
 
 
+@dataclass(frozen=True)
+class _Planned:
+    """What the campaign set out to do."""
+
+    study: Study
+    plan: Plan
+    configurations: Counter[int]
+
+    def most_after(self, rows: tuple[Row, ...]) -> int:
+        """The most repetitions that the campaign can still come to, now that some of its tasks are done."""
+        most = self.plan.repetitions - self.plan.noise_repetitions  # those are no rows of their own, and not counted
+        for row in rows:
+            if row.state == "success" and row.record_size_bytes is not None and row.repetitions is not None:
+                most -= self._most_of(row.step, row.record_size_bytes) - row.repetitions
+        return most
+
+    def _most_of(self, step: str, record_size_bytes: int) -> int:
+        if step == "measure":
+            return self.configurations[record_size_bytes] * self.study.protocol.repetitions
+        return self.study.confirmation.most_repetitions()
+
+
 class CampaignProgress:
     """Follows one campaign in the store. A task is counted when its state changes, and now and then while it runs."""
 
     def __init__(self, store: Store, keys: CampaignKeys) -> None:
         self._store = store
         self._keys = keys
-        self._record_sizes: list[int] = []
-        self._planned: int | None = None
+        self._planned: _Planned | None = None
         self._counts: dict[str, _Count] = {}
         self._found_counts: dict[str, int] = {}
         self._loading_since_s = 0.0
@@ -73,27 +100,29 @@ class CampaignProgress:
             self._read_plan()
         rows = tuple(self._row(task, elapsed_s) for task in sorted(tasks, key=_in_order))
         repetitions = sum(row.repetitions or 0 for row in rows)
+        planned = None if self._planned is None else self._planned.most_after(rows)
         return Progress(
             run_state=run_state,
             rows=rows,
             repetitions=repetitions,
-            repetitions_planned=self._planned,
+            repetitions_planned=planned,
             elapsed_s=elapsed_s,
-            time_left_s=self._time_left_s(repetitions, elapsed_s),
+            time_left_s=self._time_left_s(repetitions, planned, elapsed_s),
         )
 
     def _read_plan(self) -> None:
         try:
             frozen = self._keys.frozen_study()
-            self._record_sizes = parse_study(self._store.get(frozen).decode(), frozen).record_sizes_bytes
+            study = parse_study(self._store.get(frozen).decode(), frozen)
             plan = decode_record(self._store.get(self._keys.plan()), self._keys.plan(), Plan)
-            self._planned = plan.repetitions - plan.noise_repetitions  # those are no rows of their own, and not counted
+            design = decode_table(self._store.get(self._keys.design()), self._keys.design(), DESIGN_COLUMNS, study)
         except (ArtifactError, StoreError):
             return
+        self._planned = _Planned(study, plan, Counter(design.record_size_bytes.tolist()))
 
     def _row(self, task: TaskRun, elapsed_s: float) -> Row:
-        mapped = 0 <= task.map_index < len(self._record_sizes)
-        size = self._record_sizes[task.map_index] if mapped else None
+        sizes = self._planned.study.record_sizes_bytes if self._planned else []
+        size = sizes[task.map_index] if 0 <= task.map_index < len(sizes) else None
         return Row(task.step, size, task.state, self._count(task, size, elapsed_s), task.seconds, task)
 
     def _count(self, task: TaskRun, record_size_bytes: int | None, elapsed_s: float) -> int | None:
@@ -117,13 +146,13 @@ class CampaignProgress:
         self._found_counts.setdefault(prefix, count)
         return count
 
-    def _time_left_s(self, repetitions: int, elapsed_s: float) -> float | None:
+    def _time_left_s(self, repetitions: int, planned: int | None, elapsed_s: float) -> float | None:
         measured = repetitions - sum(self._found_counts.values())
         if measured <= 0:
             self._loading_since_s = elapsed_s
-        if self._planned is None or measured < _PACE_REPETITIONS:
+        if planned is None or measured < _PACE_REPETITIONS:
             return None
-        return max(self._planned - repetitions, 0) * (elapsed_s - self._loading_since_s) / measured
+        return max(planned - repetitions, 0) * (elapsed_s - self._loading_since_s) / measured
 
 
 def _in_order(task: TaskRun) -> tuple[int, int]:

@@ -10,14 +10,35 @@ import ctypes
 import os
 import runpy
 import signal
+import sys
 
 _PR_SET_PDEATHSIG = 1
 
 
+class ForkTie:
+    """Has every process that is forked from now on end with the one that forked it."""
+
+    def __init__(self) -> None:
+        self._prctl = ctypes.CDLL(None, use_errno=True).prctl
+        self._forking_pid = os.getpid()
+        os.register_at_fork(before=self._before, after_in_child=self._after_in_child)
+
+    def _before(self) -> None:
+        self._forking_pid = os.getpid()
+
+    def _after_in_child(self) -> None:
+        if self._prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
+            reason = os.strerror(ctypes.get_errno())
+            print(f"error: a worker cannot be tied to its scheduler: prctl: {reason}", file=sys.stderr, flush=True)
+            os._exit(os.EX_OSERR)
+        # A parent that was killed before the call sends no signal any more.
+        if os.getppid() != self._forking_pid:
+            os._exit(os.EX_UNAVAILABLE)
+
+
 def main() -> None:
     """Runs `airflow` with the arguments of this process."""
-    prctl = ctypes.CDLL(None).prctl
-    os.register_at_fork(after_in_child=lambda: prctl(_PR_SET_PDEATHSIG, signal.SIGKILL))
+    ForkTie()
     runpy.run_module("airflow", run_name="__main__", alter_sys=True)
 
 

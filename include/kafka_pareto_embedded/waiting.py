@@ -12,12 +12,13 @@ _POLL_S = 0.2
 
 
 def wait_until(
-    what: str, condition: Callable[[], bool], timeout_s: float, remedy: str, poll_s: float = _POLL_S
+    what: str, condition: Callable[[], bool], timeout_s: float, remedy: str = "", poll_s: float = _POLL_S
 ) -> None:
     """Asks again and again until the condition holds.
 
     Args:
         what: The condition in words, as in "MinIO answers".
+        remedy: What to do when it does not hold in time.
 
     Raises:
         StackError: If it does not hold in time; whatever the condition raises passes through.
@@ -28,4 +29,4 @@ def wait_until(
     try:
         ask()
     except RetryError as error:
-        raise StackError(f"not within {timeout_s:.0f} s: {what}; {remedy}") from error
+        raise StackError("; ".join(filter(None, (f"not within {timeout_s:.0f} s: {what}", remedy)))) from error

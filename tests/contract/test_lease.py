@@ -97,7 +97,7 @@ class TestLeaseContract:
     def test_a_lease_that_somebody_else_took_over_is_held_no_longer_and_left_to_them(self, store: Store) -> None:
         with lease_on(store) as lease:
             store.put(KEY, b'{"holder": "somebody else", "nonce": "theirs"}')
-            wait_until("the lease is held no longer", lambda: not lease.is_held(), TERM_S * 3, "")
+            wait_until("the lease is held no longer", lambda: not lease.is_held(), TERM_S * 3)
         assert store.get(KEY) == b'{"holder": "somebody else", "nonce": "theirs"}'
 
 
@@ -140,9 +140,9 @@ class TestLostAnswers:
         store = FaultyStore(tmp_path)
         with lease_on(store) as lease:
             store.faults = [fault]
-            wait_until("the fault has struck", lambda: not store.faults, TERM_S, "")
+            wait_until("the fault has struck", lambda: not store.faults, TERM_S)
             seen = store.tag(KEY)
-            wait_until("it is renewed again", lambda: store.tag(KEY) != seen, TERM_S * 2, "")
+            wait_until("it is renewed again", lambda: store.tag(KEY) != seen, TERM_S * 2)
             assert lease.is_held()
         assert store.keys("leases/") == []
 
@@ -151,7 +151,7 @@ class TestLostAnswers:
         with lease_on(store) as lease:
             store.is_away = True
             assert lease.is_held()
-            wait_until("the lease is held no longer", lambda: not lease.is_held(), TERM_S * 2, "")
+            wait_until("the lease is held no longer", lambda: not lease.is_held(), TERM_S * 2)
 
     def test_a_store_that_is_away_at_the_end_does_not_hide_how_the_work_ended(self, tmp_path: Path) -> None:
         store = FaultyStore(tmp_path)

@@ -121,7 +121,7 @@ class TestStoreContract:
             assert writer.stdout is not None
             writer.stdout.readline()
             before = set(_large_files(disk))
-            wait_until("a part of the object is on the disk", lambda: set(_large_files(disk)) - before != set(), 20, "")
+            wait_until("a part of the object is on the disk", lambda: set(_large_files(disk)) - before != set(), 20)
             writer.kill()
             assert writer.wait() == -signal.SIGKILL, "it had ended already"
 

@@ -11,8 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kafka_pareto.artifacts import Plan
+from kafka_pareto.artifacts import DESIGN_COLUMNS, encode_table
+from kafka_pareto.design import design_table
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.planning import plan_campaign
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study_file import dump_study
 from kafka_pareto_embedded.airflow_runs import AirflowRuns
@@ -40,6 +42,8 @@ if step == "design":
         sys.exit(print("error: it starts only with your consent", file=sys.stderr) or 65)
     write("study.yaml", (store.parent / "study.yaml").read_text())
     write("plan.json", (store.parent / "plan.json").read_text())
+    (store / "round=00").mkdir(exist_ok=True)
+    (store / "round=00/01_design.parquet").write_bytes((store.parent / "design.parquet").read_bytes())
 size = sys.argv[3].removeprefix("--record-size=") if len(sys.argv) > 3 else ""
 if step == "measure":
     for number in range(3):
@@ -65,10 +69,10 @@ print(json.dumps({"step": step, "record_sizes_bytes": [1024, 65636]}))
 def store_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("store")
     study = paper_study().model_copy(update={"record_sizes_bytes": [1024, 65636]})
-    plan = Plan(repetitions=8, duration_s=60, sent_gib=1, peak_disk_gib=1)
     (folder / "paper").mkdir()
     (folder / "paper" / "study.yaml").write_text(dump_study(study))
-    (folder / "paper" / "plan.json").write_text(plan.model_dump_json())
+    (folder / "paper" / "plan.json").write_text(plan_campaign(study).model_dump_json())
+    (folder / "paper" / "design.parquet").write_bytes(encode_table(design_table(study), DESIGN_COLUMNS, study))
     return folder
 
 

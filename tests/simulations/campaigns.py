@@ -92,7 +92,7 @@ class EqualArms:
             return None
         factor = 1 + 2 * noise.minimum_detectable_effect_fraction
         pick = improved(self.pick, objective, factor)
-        return compare(objective, self.baseline, pick, STUDY.protocol.variability, rng)
+        return compare(objective, self.baseline, pick, STUDY.protocol, rng)
 
 
 def improved(repetitions: Sequence[Repetition], objective: Objective, factor: float) -> list[Repetition]:

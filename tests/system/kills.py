@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 import psutil
 
-from kafka_pareto.artifacts import CampaignKeys
+from kafka_pareto.artifacts import CampaignKeys, Repetition, decode_record
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import Cluster
-from kafka_pareto.errors import ClusterError, StoreError
+from kafka_pareto.errors import ClusterError, MissingArtifactError, StoreError
 from kafka_pareto.store import open_store
 from kafka_pareto.testbed import topic_name
 from kafka_pareto_embedded.waiting import wait_until
@@ -30,11 +31,15 @@ class Kill:
     """One `kill -9`: how many records arrived between two looks just before, and when the campaign went on.
 
     Attributes:
-        goes_on_after_s: From the kill until a repetition that was begun after it is in the store.
+        killed_at: As a repetition's `started_at`.
+        next_key: Of a repetition that was begun after the kill.
+        goes_on_after_s: From the kill until that repetition was in the store.
     """
 
     victim: str
     records_between_looks: int
+    killed_at: str
+    next_key: str
     goes_on_after_s: float
 
 
@@ -70,19 +75,20 @@ class Killer:
         return kills
 
     def _kill(self, victim: str, cluster: Cluster) -> Kill:
-        victims_process, stored = self._process(victim), self._stored()
+        victims_process = self._process(victim)
         arrived = self._records_arriving(cluster)
-        if not victims_process.is_running():
-            return self._kill(victim, cluster)  # a step that has just come to its end
-        victims_process.kill()
-        killed_at, pid = time.monotonic(), victims_process.pid
+        stored, pid = set(self._repetition_keys()), victims_process.pid
+        try:
+            victims_process.kill()
+        except psutil.NoSuchProcess:  # a step that has just come to its end
+            return self._kill(victim, cluster)
+        killed_at, killed = datetime.now(UTC).isoformat(), time.monotonic()
         if victim == STEP:
-            wait_until("the load has ended with its step", lambda: not self.load(), _LOAD_ENDS_WITHIN_S, "")
+            wait_until("the load has ended with its step", lambda: not self.load(), _LOAD_ENDS_WITHIN_S)
         else:
-            wait_until(f"another {victim} runs", lambda: self._stack.pids().get(victim, pid) != pid, 60, "")
-        # One may have been finished while the records were looked at.
-        wait_until("the campaign goes on", lambda: self._stored() >= stored + 2, _GOES_ON_WITHIN_S, f"after {victim}")
-        return Kill(victim, arrived, time.monotonic() - killed_at)
+            wait_until(f"another {victim} runs", lambda: self._stack.pids().get(victim, pid) != pid, 60)
+        next_key = self._begun_after(killed_at, stored, f"the campaign goes on after the kill of {victim}")
+        return Kill(victim, arrived, killed_at, next_key, time.monotonic() - killed)
 
     def load(self) -> list[psutil.Process]:
         """The load tools that send to a topic of the campaign."""
@@ -96,8 +102,14 @@ class Killer:
     def _process(self, victim: str) -> psutil.Process:
         if victim != STEP:
             return psutil.Process(self._stack.pids()[victim])
-        wait_until("a step loads the cluster", lambda: bool(self.load() and self.steps()), _GOES_ON_WITHIN_S, "")
-        return max(self.steps(), key=lambda step: step.create_time())
+        found: list[psutil.Process] = []
+
+        def look() -> bool:
+            found[:] = self.steps() if self.load() else []
+            return bool(found)
+
+        wait_until("a step loads the cluster", look, _GOES_ON_WITHIN_S)
+        return max(found, key=lambda step: step.create_time())
 
     def _records_arriving(self, cluster: Cluster) -> int:
         """How many records arrived in a topic between two looks, as soon as some do."""
@@ -112,7 +124,7 @@ class Killer:
                     seen[topic] = offset
             return bool(arrived) and arrived[-1] > 0
 
-        wait_until("records arrive", look, _GOES_ON_WITHIN_S, "", poll_s=0.02)
+        wait_until("records arrive", look, _GOES_ON_WITHIN_S, poll_s=0.02)
         return arrived[-1]
 
     def _loaded_topics(self) -> set[str]:
@@ -120,17 +132,35 @@ class Killer:
         return {word for process in self.load() for word in process.info["cmdline"] if word in topics}
 
     def _wait_for_repetitions(self, count: int) -> None:
-        enough = self._stored() + count
-        wait_until(f"{count} more repetitions are stored", lambda: self._stored() >= enough, _GOES_ON_WITHIN_S, "")
+        enough = len(self._repetition_keys()) + count
+        wait_until(
+            f"{count} more repetitions are stored", lambda: len(self._repetition_keys()) >= enough, _GOES_ON_WITHIN_S
+        )
 
-    def _stored(self) -> int:
-        """Repetitions in the store; -1 while it is away."""
+    def _begun_after(self, moment: str, known: set[str], what: str) -> str:
+        """The key of a repetition that began after the moment, as soon as one is stored; `known` are too old."""
+        found: list[str] = []
+
+        def look() -> bool:
+            with suppress(StoreError, MissingArtifactError):  # away, or a block that is being set aside
+                new = sorted(set(self._repetition_keys()) - known)
+                found[:] = [key for key in new if self._started_at(key) > moment]
+            return bool(found)
+
+        wait_until(what, look, _GOES_ON_WITHIN_S)
+        return found[0]
+
+    def _started_at(self, key: str) -> str:
+        return decode_record(self._store.get(key), key, Repetition).started_at
+
+    def _repetition_keys(self) -> list[str]:
+        """Of all repetitions in the store; none while it is away."""
         prefixes = [self._keys.measurements(size) for size in self._sizes]
         prefixes += [self._keys.confirmation(size, "repetitions/") for size in self._sizes]
         try:
-            return sum(len(self._store.keys(prefix)) for prefix in prefixes)
+            return [key for prefix in prefixes for key in self._store.keys(prefix)]
         except StoreError:
-            return -1
+            return []
 
 
 def _processes(wanted: Callable[[list[str]], bool]) -> list[psutil.Process]:

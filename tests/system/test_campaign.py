@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.artifacts import TRIAL_COLUMNS
+from kafka_pareto.campaign import Campaign
 from kafka_pareto.decision import Decision
 from kafka_pareto.producer_properties import parse_properties
 from kafka_pareto.study import OBJECTIVES
@@ -131,9 +132,25 @@ def test_mlflow_shows_the_r2_of_four_models(stack: EmbeddedStack) -> None:
 
 def test_going_on_with_a_finished_campaign_measures_nothing_again(finished: Finished, stack: EmbeddedStack) -> None:
     campaign = finished.campaign
-    before = {key: campaign.store.tag(key) for key in campaign.store.keys(campaign.keys.measurements(SIZES[0]))}
+    before = _tags_of_repetitions(campaign)
     code, said = stack.command("run", "--study", "paper_small", "--campaign", campaign.keys.campaign, timeout_s=400)
 
     assert code == 0, said
-    after = {key: campaign.store.tag(key) for key in campaign.store.keys(campaign.keys.measurements(SIZES[0]))}
-    assert after == before
+    assert _tags_of_repetitions(campaign) == before
+
+
+def _tags_of_repetitions(campaign: Campaign) -> dict[str, str | None]:
+    """Of every repetition of every phase, those too that were set aside."""
+    keys, store = campaign.keys, campaign.store
+    prefixes = [
+        prefix
+        for size in SIZES
+        for prefix in (
+            keys.noise_repetitions(size),
+            keys.measurements(size),
+            keys.set_aside(size),
+            keys.confirmation(size, "repetitions/"),
+            keys.confirmation(size, "set_aside/"),
+        )
+    ]
+    return {key: store.tag(key) for prefix in prefixes for key in store.keys(prefix)}

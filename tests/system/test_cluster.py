@@ -53,7 +53,7 @@ def test_created_topic_is_complete_and_has_the_settings_it_was_given(wide_cluste
     health = wide_cluster.topic_health("whole")
     assert health.is_healthy
     assert [partition.in_sync_replicas for partition in health.partitions] == [3, 3, 3]
-    assert wide_cluster.topic_configs("whole")["min.insync.replicas"] == "1"
+    assert wide_cluster.topic_health("whole").min_insync_replicas == 1
 
 
 def test_creating_a_topic_again_is_content_with_an_equal_one_and_refuses_another_shape(cluster: Cluster) -> None:

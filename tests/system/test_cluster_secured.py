@@ -12,13 +12,12 @@ import psutil
 import pytest
 
 from kafka_pareto.artifacts import DESIGN_COLUMNS, Sizing
-from kafka_pareto.blocks import plan_blocks
+from kafka_pareto.blocks import candidates_of, plan_blocks
 from kafka_pareto.cluster import Cluster
 from kafka_pareto.errors import BadInputError, ClusterError, SafetyStop
 from kafka_pareto.lease import ClusterLease
 from kafka_pareto.measurement import Measurer
 from kafka_pareto.perf_test import ProducerPerformance
-from kafka_pareto.steps.measure import candidates_of
 from kafka_pareto.testbed import Testbed, topic_name
 from kafka_pareto_embedded.brokers import BrokerProgram
 from tests.system.broker_fixtures import RunningBrokers, running_brokers
@@ -173,7 +172,7 @@ def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(
         admin.create_topic(topic, study.workload.topic_partitions, 1)
     client_config = write_client_config(secured.folder, "reader", secured.passwords["reader"])
     may_look(secured, "reader")
-    candidates = candidates_of(campaign, campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS))
+    candidates = candidates_of(campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS), campaign.study)
     planned = plan_blocks(candidates, 1, order="blocks", phase="design", record_size_bytes=size, seed=1)
 
     with secured.as_user("reader") as cluster, ClusterLease(campaign.store, "secured", wait_s=1.0) as lease:

@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_pareto.artifacts import CANDIDATE_COLUMNS, DESIGN_COLUMNS, Phase
-from kafka_pareto.blocks import Candidate, plan_blocks
+from kafka_pareto.artifacts import CANDIDATE_COLUMNS, DESIGN_COLUMNS, Phase, Repetition
+from kafka_pareto.blocks import Candidate, candidates_of, plan_blocks
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import Cluster
 from kafka_pareto.decision import Decision
-from kafka_pareto.steps.measure import baseline_candidate, candidates_of
+from kafka_pareto.steps.measure import baseline_candidate
 from kafka_pareto_embedded.readiness import answers_everywhere
 from kafka_pareto_embedded.waiting import wait_until
 from tests.system.embedded_stack import EmbeddedStack
-from tests.system.kills import VICTIMS, Finished
+from tests.system.kills import STEP, VICTIMS, Finished
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 
+# Airflow tries a step again that was killed, or whose scheduler was.
+ENDS_A_STEP = {STEP, "airflow-scheduler"}
 
-def test_everything_was_killed_once_while_records_arrived_and_the_campaign_went_on(finished: Finished) -> None:
+
+def test_everything_was_killed_once_and_the_campaign_measured_on_with_what_it_began_after_each_kill(
+    finished: Finished,
+) -> None:
     assert sorted(kill.victim for kill in finished.kills) == sorted(VICTIMS)
-    assert all(kill.records_between_looks > 0 for kill in finished.kills)
+    for kill in finished.kills:
+        begun_after = finished.campaign.read_record(kill.next_key, Repetition)
+        assert begun_after.started_at > kill.killed_at, kill
+        assert begun_after.outcome == "valid", kill
+
+
+def test_a_campaign_goes_on_within_a_minute_and_within_two_where_its_step_was_ended(finished: Finished) -> None:
+    for kill in finished.kills:
+        assert kill.goes_on_after_s < (120 if kill.victim in ENDS_A_STEP else 60), kill
 
 
 def test_every_planned_repetition_is_there_exactly_once(finished: Finished) -> None:
@@ -48,7 +61,7 @@ def test_no_load_no_step_and_nothing_of_a_killed_scheduler_is_left(finished: Fin
 
 @pytest.mark.usefixtures("finished")
 def test_the_stack_is_whole_again(stack: EmbeddedStack) -> None:
-    wait_until("every server answers", lambda: answers_everywhere(stack.stack), 60, "")
+    wait_until("every server answers", lambda: answers_everywhere(stack.stack), 60)
     assert all(process.is_running for process in stack.supervisor.processes())
     with Cluster(stack.stack.bootstrap_servers, None, stack.stack.settings()) as cluster:
         assert len(cluster.describe().brokers) == 3
@@ -60,14 +73,14 @@ def _ids(campaign: Campaign, prefix: str) -> list[str]:
 
 def _planned_design(campaign: Campaign, size: int) -> list[str]:
     design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
-    candidates = candidates_of(campaign, design[design.record_size_bytes == size])
+    candidates = candidates_of(design[design.record_size_bytes == size], campaign.study)
     return sorted(_planned(campaign, candidates, campaign.study.protocol.repetitions, "design", size))
 
 
 def _planned_confirmation(campaign: Campaign, size: int) -> list[str]:
     keys, confirmation = campaign.keys, campaign.study.confirmation
     selected = candidates_of(
-        campaign, campaign.read_table(keys.confirmation(size, "candidates.parquet"), CANDIDATE_COLUMNS)
+        campaign.read_table(keys.confirmation(size, "candidates.parquet"), CANDIDATE_COLUMNS), campaign.study
     )
     baseline = baseline_candidate(campaign)
     planned = _planned(campaign, [baseline, *selected], confirmation.choice_blocks, "choice", size)

@@ -180,8 +180,8 @@ def test_a_killed_broker_is_started_again_and_rejoins(stack: EmbeddedStack) -> N
     killed = stack.pids()["kafka-2"]
     with Cluster(stack.stack.bootstrap_servers, None, stack.stack.settings()) as cluster:
         psutil.Process(killed).kill()
-        wait_until("another kafka-2 runs", lambda: stack.pids().get("kafka-2", killed) != killed, 60, "")
-        wait_until("three brokers are members", lambda: len(cluster.describe().brokers) == 3, 90, "")
+        wait_until("another kafka-2 runs", lambda: stack.pids().get("kafka-2", killed) != killed, 60)
+        wait_until("three brokers are members", lambda: len(cluster.describe().brokers) == 3, 90)
 
 
 def test_an_up_that_is_interrupted_leaves_nothing() -> None:

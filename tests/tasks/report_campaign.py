@@ -10,6 +10,7 @@ import pandas as pd
 from kafka_pareto.artifacts import (
     CANDIDATE_COLUMNS,
     FRONT_COLUMNS,
+    REJECTED_COLUMNS,
     SCORE_COLUMNS,
     TRIAL_COLUMNS,
     CampaignKeys,
@@ -30,9 +31,17 @@ from kafka_pareto.store import FolderStore
 from kafka_pareto.study import OBJECTIVES, Study
 from kafka_pareto.study_file import dump_study
 from kafka_pareto.trials import summarise_trials
-from tests.recorded import recorded_repetitions
+from kafka_pareto.validation import rejected_table
+from tests.recorded import paper_study, recorded_repetitions
 
 CAMPAIGN = "20261121-recorded"
+
+
+def small_study(**changes: object) -> Study:
+    """`paper` at two of its record sizes, with these changes."""
+    study = paper_study()
+    confirmation = study.confirmation.model_copy(update={"points": 6})
+    return study.model_copy(update={"record_sizes_bytes": [1024, 65636], "confirmation": confirmation, **changes})
 
 
 def write_confirmed_campaign(folder: Path, study: Study, blocks: int = 10) -> Campaign:
@@ -48,6 +57,8 @@ def write_confirmed_campaign(folder: Path, study: Study, blocks: int = 10) -> Ca
     recorded = [with_client_metrics(repetition) for repetition in drawn]
     trials = summarise_trials(recorded, study)
     campaign.write_table(campaign.keys.trials(), trials, TRIAL_COLUMNS)
+    rejected = rejected_table([], {}, study)
+    campaign.write_table(campaign.keys.validation("rejected.parquet"), rejected, REJECTED_COLUMNS)
     campaign.write_table(campaign.keys.surrogates("scores.parquet"), _scores(study), SCORE_COLUMNS, factors=False)
     campaign.write_record(
         campaign.keys.plan(), Plan(repetitions=len(recorded), duration_s=1800.0, sent_gib=21.5, peak_disk_gib=3.1)
@@ -61,6 +72,11 @@ def write_confirmed_campaign(folder: Path, study: Study, blocks: int = 10) -> Ca
         _measure(campaign, size, here)
         _confirm(campaign, size, here, front, of_size, rng)
     return campaign
+
+
+def read(campaign: Campaign, name: str) -> str:
+    """A text of the report."""
+    return campaign.store.get(campaign.keys.report(name)).decode()
 
 
 def with_client_metrics(repetition: Repetition) -> Repetition:

@@ -182,7 +182,8 @@ CASES: dict[tuple[str, str | None], Corruption] = {
             name: getattr(row, name) / 9 for name in ("throughput_records_s", "throughput_mib_s", "printed_mib_s")
         }
     ),
-    ("throughput_units", None): changed(lambda row: {"throughput_mib_s": row.throughput_mib_s * 1.048576}),
+    ("throughput_of_records", None): changed(lambda row: {"throughput_mib_s": row.throughput_mib_s * 1.0001}),
+    ("throughput_units", None): changed(lambda row: {"printed_mib_s": row.printed_mib_s * 1.048576}),
     ("p999_within_p9999", None): changed(lambda row: {"latency_p9999_ms": row.latency_p999_ms - 1}),
     ("p9999_within_max", None): changed(lambda row: {"latency_p9999_ms": row.latency_max_ms + 1}),
     ("from_send_within_from_due", None): changed(lambda row: {"latency_from_send_p95_ms": row.latency_p95_ms + 1}),

@@ -11,11 +11,10 @@ from typing import Any
 import yaml
 
 from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, Phase, Repetition, Sizing
-from kafka_pareto.blocks import PlannedRepetition, plan_blocks
+from kafka_pareto.blocks import PlannedRepetition, candidates_of, plan_blocks
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.design import design_table
 from kafka_pareto.measurement import Measurer
-from kafka_pareto.steps.measure import candidates_of
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study
@@ -68,7 +67,7 @@ class Measuring:
         design = self.campaign.read_table(self.campaign.keys.design(), DESIGN_COLUMNS)
         study = self.campaign.study
         return plan_blocks(
-            candidates_of(self.campaign, design[design.record_size_bytes == SIZE]),
+            candidates_of(design[design.record_size_bytes == SIZE], self.campaign.study),
             study.protocol.repetitions,
             order=study.protocol.order,
             phase=phase,

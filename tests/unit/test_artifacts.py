@@ -150,7 +150,11 @@ def test_a_repetition_comes_back_as_it_was_written(repetition: Repetition) -> No
 @pytest.mark.parametrize(
     ("written", "instead", "said"),
     [
-        (b'"schema_version":2', b'"schema_version":3', "schema_version: 3: Input should be 2"),
+        (
+            b'"schema_version":2',
+            b'"schema_version":3',
+            "schema_version 3: this release reads version 2; start a new campaign",
+        ),
         (b'"outcome":"valid"', b'"outcome":"fine"', "outcome: 'fine'"),
         (b'"attempts":1', b'"attempts":"once"', "attempts: 'once'"),
         (b'"attempts":1', b'"attempts":1,"surplus":1', "surplus: 1: Extra inputs are not permitted"),
@@ -166,6 +170,14 @@ def test_a_record_that_breaks_its_schema_is_refused_with_key_field_and_value(
         decode_record(content.replace(written, instead), "paper/c1/r.json", Repetition)
     assert str(refusal.value).startswith("paper/c1/r.json: ")
     assert said in str(refusal.value)
+
+
+def test_a_damaged_record_is_quoted_in_short_with_what_it_is() -> None:
+    content = recorded_repetitions(configurations=0, blocks=1)[0].model_dump_json().encode()
+    with pytest.raises(ArtifactError) as refusal:
+        decode_record(content * 50 + b"{", "paper/c1/r.json", Repetition)
+    assert str(refusal.value).startswith("paper/c1/r.json: is no readable JSON: ")
+    assert len(str(refusal.value)) < 400
 
 
 def test_a_manifest_is_one_line() -> None:

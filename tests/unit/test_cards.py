@@ -40,7 +40,12 @@ def recorded_decision(study: Study, acks: str, record_size_bytes: int = SIZE, bl
     )
 
 
-def context_of(decision: Decision, design: list[Repetition] | None = None, **changes: object) -> CardContext:
+def context_of(
+    decision: Decision,
+    design: list[Repetition] | None = None,
+    noise: list[Repetition] | None = None,
+    **changes: object,
+) -> CardContext:
     recorded = recorded_repetitions((decision.record_size_bytes,), phase="gain")
     context = card_context(
         paper_study(),
@@ -50,6 +55,7 @@ def context_of(decision: Decision, design: list[Repetition] | None = None, **cha
         set_aside=[],
         sizing=None,
         noise=None,
+        noise_repetitions=noise or [],
     )
     return context.model_copy(update=changes)
 
@@ -73,16 +79,54 @@ def test_a_card_states_both_values_the_change_and_its_interval_for_every_objecti
     decision = recorded_decision(study, "all")
     lines = text_of(decision).splitlines()
     assert len(decision.gains) == 4
-    for gain, label in zip(
-        decision.gains, ("p95 latency", "throughput", "CV of p95 latency", "CV of throughput"), strict=True
-    ):
+    for gain, label in zip(decision.gains, ("p95 latency", "throughput", "latency CV", "throughput CV"), strict=True):
         (line,) = [line for line in lines if line.startswith(f"  {label}  ")]
         assert gain.baseline_value is not None
         assert gain.change_fraction is not None
-        decimals = 3 if label.startswith("CV") else 1
+        decimals = 3 if label.endswith("CV") else 1
         assert f"{gain.baseline_value:.{decimals}f}" in line
         assert " to " in line
-        assert gain.resolution in line
+        assert gain.resolution.removesuffix(" shown") in line
+
+
+def test_the_widest_values_of_every_column_keep_the_card_within_its_columns(study: Study):
+    decision = recorded_decision(study, "all")
+    widest = {
+        "baseline_value": 99_999.0,
+        "candidate_value": 99_999.0,
+        "change_fraction": 9_999.0,
+        "change_low_fraction": -0.999,
+        "change_high_fraction": 9_999.0,
+        "p_value_holm": 1e-9,
+        "resolution": "no difference shown",
+    }
+    gains = [gain.model_copy(update=widest) for gain in decision.gains]
+    text = text_of(decision.model_copy(update={"gains": gains, "verdict": "recommended"}))
+    assert "99,999 MiB/s" in text
+    assert "-99.9 to >9,900 %" in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_a_recommendation_warns_of_the_objective_that_it_leaves_unresolved(study: Study):
+    decision = recorded_decision(study, "all")
+    p95, throughput, *others = decision.gains
+    p95 = p95.model_copy(
+        update={"resolution": "not resolved", "change_low_fraction": -0.1, "change_high_fraction": 0.8}
+    )
+    gains = [p95, throughput.model_copy(update={"resolution": "better"}), *others]
+    unresolved = decision.model_copy(update={"gains": gains, "verdict": "recommended"})
+    warning = "p95 latency is not resolved: its change may lie anywhere from -10.0 to +80.0 %"
+    assert warning in flat(text_of(unresolved))
+    assert warning in properties_text(unresolved, "paper", "c", "2026-11-21")
+    assert warning not in flat(text_of(unresolved.model_copy(update={"verdict": "keep_baseline_no_gain"})))
+
+
+def test_the_sentinel_is_tested_from_the_noise_repetitions_on(study: Study):
+    decision = recorded_decision(study, "all")
+    noise = [at_time(r, day=0) for r in recorded_repetitions((SIZE,), phase="noise") if r.is_baseline]
+    report = context_of(decision, noise=noise).sentinel
+    assert report.repetition_ids[0] == noise[0].repetition_id
+    assert len(report.repetition_ids) == len(context_of(decision).sentinel.repetition_ids) + len(noise)
 
 
 def test_a_weaker_durability_is_warned_of_loudly(study: Study):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections import Counter
 
 import numpy as np
@@ -76,6 +78,43 @@ def test_a_constraint_between_two_factors_holds_and_keeps_the_marginals_of_range
     assert len({configuration_id(configuration) for configuration in drawn}) == 40
     above_the_middle = sum(configuration["buffer.memory"] > 11863283 for configuration in drawn)
     assert 18 <= above_the_middle <= 22
+
+
+def test_swaps_alone_meet_a_constraint_between_two_factors_where_they_can(caplog: pytest.LogCaptureFixture):
+    """A third of the rows break it as drawn; exchanged values meet it, and no value of the Latin hypercube is lost."""
+    factors = {
+        "batch.size": {"type": "integer", "low": 16384, "high": 1048576, "scale": "log"},
+        "max.request.size": {"type": "integer", "low": 65536, "high": 4194304, "scale": "log"},
+        "linger.ms": {"type": "integer", "low": 0, "high": 100},
+    }
+    changes = {"factors": factors, "design": {"configurations": 40, "feasible": True}}
+    constrained = altered("steady", constraints=["batch.size <= max.request.size"], **changes)
+    free = altered("steady", constraints=[], **changes)
+    with caplog.at_level(logging.INFO):
+        drawn = latin_hypercube(constrained, 40, 1024, np.random.default_rng(7))
+    as_drawn = latin_hypercube(free, 40, 1024, np.random.default_rng(7))
+
+    assert all(row["batch.size"] <= row["max.request.size"] for row in drawn)
+    assert any(row["batch.size"] > row["max.request.size"] for row in as_drawn)
+    for name in factors:
+        assert sorted(row[name] for row in drawn) == sorted(row[name] for row in as_drawn)
+    assert "drawn anew" not in caplog.text
+
+
+def test_rows_that_no_swap_can_mend_are_drawn_anew_and_counted(caplog: pytest.LogCaptureFixture):
+    factors = {
+        "batch.size": {"type": "integer", "low": 16384, "high": 524288, "scale": "log"},
+        "max.request.size": {"type": "integer", "low": 16384, "high": 524288, "scale": "log"},
+    }
+    constraints = ["batch.size <= max.request.size"]
+    study = altered("steady", factors=factors, constraints=constraints, design={"configurations": 40, "feasible": True})
+    with caplog.at_level(logging.INFO):
+        drawn = latin_hypercube(study, 40, 1024, np.random.default_rng(7))
+
+    assert all(row["batch.size"] <= row["max.request.size"] for row in drawn)
+    redrawn = re.search(r"(\d+) of 40 configurations at 1024 B were drawn anew", caplog.text)
+    assert redrawn is not None
+    assert int(redrawn[1]) < 12
 
 
 def test_categorical_constraints_and_cut_ranges_hold_in_the_design():

@@ -9,7 +9,8 @@ import pytest
 from kafka_pareto.errors import GateError, LoadToolError
 from kafka_pareto.failures import failure_table
 from kafka_pareto.load import LoadRequest
-from tests.unit.measuring import PLANNED, SIZE, measuring, quick
+from kafka_pareto.steps import measure
+from tests.unit.measuring import IN_A_BLOCK, PLANNED, SIZE, measuring, quick
 
 pytestmark = pytest.mark.fast
 
@@ -48,6 +49,25 @@ def test_failures_of_an_earlier_try_count_so_that_a_stopped_campaign_stays_stopp
         with pytest.raises(GateError, match="1 of 12"):
             m.measure()
         assert len(m.tool.requests) == loads
+
+
+def test_adaptive_trials_that_have_stopped_are_planned_no_more_so_that_a_doomed_campaign_stops(tmp_path: Path):
+    """One failure of 60 repetitions would be tolerated; of as many as the trials come to when they stop, it is not."""
+    adaptive = {"repetitions": 10, "adaptive": {"minimum_repetitions": 2, "interval_fraction": 0.5}}
+    study = quick(record_sizes_bytes=[SIZE], protocol=adaptive, validation={"tolerated_rejected_fraction": 0.03})
+    with measuring(tmp_path, study) as m:
+
+        def fail_the_first(_: LoadRequest) -> None:
+            if not m.stored():
+                raise LoadToolError("the machine hiccuped")
+
+        m.tool.before_run = fail_the_first
+        with pytest.raises(GateError, match=r"^1 of (\d+) planned") as stop:
+            measure.run(m.campaign, SIZE, m.testbed)
+        planned = int(str(stop.value).split()[2])
+
+        assert len(m.stored()) <= planned
+        assert 0.03 * planned < 1 <= 0.03 * IN_A_BLOCK * 10
 
 
 def test_the_table_names_twenty_failures_and_counts_the_others(tmp_path: Path):

@@ -9,11 +9,14 @@ from scipy import stats
 from kafka_pareto.artifacts import Repetition
 from kafka_pareto.gains import Gain, compare, resolve
 from kafka_pareto.objectives import is_mean, per_repetition_value
-from tests.recorded import recorded_repetitions
+from kafka_pareto.protocol import Protocol
+from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
 SIZE = 8192
+PROTOCOL = paper_study().protocol
+WITHIN_RUN = PROTOCOL.model_copy(update={"variability": "within_run", "load_tool": "load_generator"})
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +56,7 @@ def gain_of(low: float | None, high: float | None, change: float = 0.0, objectiv
 
 
 def test_a_mean_is_compared_with_rank_test_and_effect_sizes_beside(sides: tuple[list[Repetition], list[Repetition]]):
-    gain = compare("throughput_mib_s", *sides, "across_repetitions", np.random.default_rng(1))
+    gain = compare("throughput_mib_s", *sides, PROTOCOL, np.random.default_rng(1))
     baseline, candidate = ([r.throughput_mib_s for r in side] for side in sides)
     assert gain.mann_whitney_p_value == pytest.approx(stats.mannwhitneyu(candidate, baseline).pvalue)
     above = sum((c > b) - (c < b) for c in candidate for b in baseline)
@@ -64,7 +67,7 @@ def test_a_mean_is_compared_with_rank_test_and_effect_sizes_beside(sides: tuple[
 
 
 def test_a_cv_across_repetitions_has_no_sample_to_rank(sides: tuple[list[Repetition], list[Repetition]]):
-    gain = compare("latency_cv", *sides, "across_repetitions", np.random.default_rng(1))
+    gain = compare("latency_cv", *sides, PROTOCOL, np.random.default_rng(1))
     assert gain.p_value is not None
     beside = (gain.welch_p_value, gain.mann_whitney_p_value, gain.hedges_g, gain.cliffs_delta)
     assert beside == (None, None, None, None)
@@ -72,7 +75,7 @@ def test_a_cv_across_repetitions_has_no_sample_to_rank(sides: tuple[list[Repetit
 
 def test_a_cv_within_runs_is_compared_like_a_mean(sides: tuple[list[Repetition], list[Repetition]]):
     baseline, candidate = with_cvs(sides[0], 0.4, seed=1), with_cvs(sides[1], 0.3, seed=2)
-    gain = compare("latency_cv", baseline, candidate, "within_run", np.random.default_rng(1))
+    gain = compare("latency_cv", baseline, candidate, WITHIN_RUN, np.random.default_rng(1))
     assert gain.baseline_value == pytest.approx(0.4, abs=0.02)
     assert gain.change_fraction == pytest.approx(-0.25, abs=0.05)
     assert gain.p_value < 0.001
@@ -84,17 +87,29 @@ def test_a_block_without_the_value_on_one_side_is_left_out_and_not_cited(
 ):
     baseline, candidate = with_cvs(sides[0], 0.4, seed=1), with_cvs(sides[1], 0.3, seed=2)
     candidate[3] = candidate[3].model_copy(update={"throughput_cv_in_run": None})
-    gain = compare("throughput_cv", baseline, candidate, "within_run", np.random.default_rng(1))
+    gain = compare("throughput_cv", baseline, candidate, WITHIN_RUN, np.random.default_rng(1))
     assert len(gain.baseline_repetition_ids) == len(gain.candidate_repetition_ids) == 9
     assert candidate[3].repetition_id not in gain.candidate_repetition_ids
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("variability", ["across_repetitions", "within_run"])
-def test_nothing_to_compare_gives_no_numbers_and_no_warning(variability: str):
+@pytest.mark.parametrize("protocol", [PROTOCOL, WITHIN_RUN])
+def test_nothing_to_compare_gives_no_numbers_and_no_warning(protocol: Protocol):
     for objective in ("p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"):
-        gain = compare(objective, [], [], variability, np.random.default_rng(1))
+        gain = compare(objective, [], [], protocol, np.random.default_rng(1))
         assert (gain.change_fraction, gain.p_value, gain.hedges_g) == (None, None, None)
+
+
+@pytest.mark.parametrize(("protocol", "baseline_ms"), [(PROTOCOL, 0.5), (WITHIN_RUN, 0.0005)])
+def test_a_latency_of_zero_counts_as_half_of_what_the_load_tool_tells_apart(
+    sides: tuple[list[Repetition], list[Repetition]], protocol: Protocol, baseline_ms: float
+):
+    baseline = [r.model_copy(update={"latency_p95_ms": 0.0}) for r in sides[0]]
+    candidate = [r.model_copy(update={"latency_p95_ms": 5.0}) for r in sides[1]]
+    gain = compare("p95_latency_ms", baseline, candidate, protocol, np.random.default_rng(1))
+    assert gain.baseline_value == pytest.approx(baseline_ms)
+    assert gain.change_fraction == pytest.approx(5.0 / baseline_ms - 1)
+    assert gain.p_value == pytest.approx(2 * 0.5**10)
 
 
 def test_a_repetition_has_no_share_in_a_cv_across_repetitions(sides: tuple[list[Repetition], list[Repetition]]):

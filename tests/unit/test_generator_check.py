@@ -54,6 +54,7 @@ def result(
         client_cpu_s=7.0,
         errors="",
         unthrottled_s=2.5,
+        unthrottled_sent_records_s=throughput_records_s,
         sending_cpu_s=0.83,
         unthrottled_wait_s=1.5,
     )
@@ -63,7 +64,8 @@ def result(
 def of_kafkas_tool(
     records: int, throughput_records_s: float, buffer_wait_s: float | None = 0.0, **changes: Any
 ) -> LoadResult:
-    unknown = {"unthrottled_s": None, "sending_cpu_s": None, "unthrottled_wait_s": None}
+    names = ("unthrottled_s", "unthrottled_sent_records_s", "sending_cpu_s", "unthrottled_wait_s")
+    unknown = dict.fromkeys(names)
     return result(
         throughput_records_s,
         held_records_s=None,
@@ -146,6 +148,13 @@ def test_a_load_that_reaches_its_limit_is_bound_by_that():
     slow = request(throughput_records_s=17_000.0)
 
     assert generator_bound(slow, result(17_000.0, unthrottled_wait_s=0.0), cores=2) == ""
+
+
+def test_a_slow_end_does_not_hide_that_the_limit_was_reached_while_sending():
+    late = result(14_000.0, unthrottled_sent_records_s=17_000.0, unthrottled_wait_s=0.1)
+
+    assert generator_bound(request(throughput_records_s=17_000.0), late, cores=2) == ""
+    assert "sending thread" in generator_bound(request(throughput_records_s=20_000.0), late, cores=2)
 
 
 def test_kafkas_tool_at_a_fixed_rate_that_kafka_just_misses_is_not_blamed():

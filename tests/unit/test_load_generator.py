@@ -43,6 +43,13 @@ def changed(**values: Any) -> str:
     return json.dumps(content)
 
 
+def with_metrics(unthrottled: dict[str, float], paced: dict[str, float]) -> str:
+    content = json.loads(BOTH_PARTS)
+    for part, metrics in zip(content["parts"], (unthrottled, paced), strict=True):
+        part["client_metrics"] |= metrics
+    return json.dumps(content)
+
+
 def request(timed: TimedLoad | None, **others: Any) -> LoadRequest:
     return LoadRequest("load", 1024, {}, timeout_s=10, timed=timed, **others)
 
@@ -83,6 +90,23 @@ def test_with_one_part_only_all_figures_come_from_it(at: int):
     assert (figures.paced_rate_records_s is None) == (at == 0)
 
 
+def test_a_quota_a_retry_and_an_exhausted_buffer_are_seen_in_either_part():
+    totals = {"record-retry-total": 3.0, "buffer-exhausted-total": 1.0, "bufferpool-wait-time-ns-total": 2e9}
+    throttled = {"produce-throttle-time-max": 40.0}
+    client = result_of(with_metrics(totals | throttled, dict.fromkeys(totals, 1.0))).client
+
+    assert client.produce_throttle_max_ms == 40.0
+    assert (client.record_retries, client.buffer_exhausted_records) == (4.0, 2.0)
+    assert client.buffer_wait_s == 1e-9  # of the part that the latencies are of
+
+
+def test_records_that_were_due_and_never_sent_are_counted():
+    paced = json.loads(BOTH_PARTS)["parts"][1]
+
+    assert result_of(BOTH_PARTS).paced_records_unsent == 0
+    assert result_of(changed(planned=paced["attempted"] + 300)).paced_records_unsent == 300
+
+
 def test_a_load_that_broke_off_measured_nothing_and_says_why():
     result = result_of(SOME_FAILED)
 
@@ -105,6 +129,7 @@ def test_a_load_without_failures_passes_on_the_complaint_of_its_process():
         (changed(elapsed_s=math.nan), "elapsed_s"),
         (changed(attempted=1.5), "attempted"),
         (changed(part="unthrottled"), "both in this order"),
+        (changed(planned=1), "no more records may be attempted"),
         (changed(acknowledged=0), "as many as were attempted"),
         (changed(window_records=[1]), "windows"),
         (changed(latency_us=None), "latencies"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 
 from kafka_pareto.adaptive import planned_candidates
 from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, NoiseReport
+from kafka_pareto.blocks import candidates_of
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.design import design_table
 from kafka_pareto.load import LoadRequest
@@ -32,6 +34,7 @@ ADAPTIVE = BURST | {"adaptive": {"minimum_repetitions": 2, "interval_fraction": 
 def started(folder: Path, protocol: dict[str, Any]) -> Campaign:
     content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
     content |= {"record_sizes_bytes": [SIZE], "protocol": protocol, "design": {"configurations": CONFIGURATIONS}}
+    content["confirmation"] |= {"gain_blocks": 10}
     study = parse_study(yaml.safe_dump(content), "phases")
     campaign = Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))
     campaign.write_table(campaign.keys.design(), design_table(study), DESIGN_COLUMNS)
@@ -66,6 +69,7 @@ def test_the_noise_report_is_kept_and_said(tmp_path: Path, caplog: pytest.LogCap
 
     assert report.repetitions == 6
     assert report.comparisons == 4 * 1
+    assert all(noise.value and noise.noise_floor_fraction for noise in report.objectives)
     assert noise_lines(report)
     assert all(line in caplog.text for line in noise_lines(report))
 
@@ -94,6 +98,18 @@ def test_adaptive_repetitions_end_for_some_between_the_minimum_and_the_maximum(t
     assert len(found) < (CONFIGURATIONS + 1) * 4
 
 
+def test_the_log_counts_adaptive_repetitions_through_all_blocks_towards_the_most_that_there_may_be(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    campaign = started(tmp_path, ADAPTIVE)
+    with caplog.at_level(logging.INFO), fake_testbed(campaign, SIZE) as testbed:
+        measure.run(campaign, SIZE, testbed)
+    measured = len(measured_ids(campaign))
+    said = re.findall(r"\[(\d+) of at most (\d+), at most \d+ s left\]", caplog.text)
+
+    assert said == [(str(number), str((CONFIGURATIONS + 1) * 4)) for number in range(1, measured + 1)]
+
+
 def test_a_killed_task_goes_on_with_the_same_trials_as_one_that_was_not(tmp_path: Path):
     undisturbed, killed = started(tmp_path / "a", ADAPTIVE), started(tmp_path / "b", ADAPTIVE)
     with fake_testbed(undisturbed, SIZE) as testbed:
@@ -107,7 +123,7 @@ def test_a_killed_task_goes_on_with_the_same_trials_as_one_that_was_not(tmp_path
     with fake_testbed(killed, SIZE) as testbed:
         measure.run(killed, SIZE, testbed)
 
-    candidates = measure.candidates_of(killed, killed.read_table(killed.keys.design(), DESIGN_COLUMNS))
+    candidates = candidates_of(killed.read_table(killed.keys.design(), DESIGN_COLUMNS), killed.study)
     stored = killed.read_repetitions(killed.keys.measurements(SIZE))
     planned = planned_candidates(candidates, stored, killed.study)
     assert len(stored) == sum(len(block) for block in planned)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto import attempt, measurement
 from kafka_pareto.artifacts import Fingerprint
 from kafka_pareto.attempt import outlier_reason
-from kafka_pareto.errors import BadInputError, LeaseHeldError, LoadToolError, PlanError
+from kafka_pareto.errors import BadInputError, DisturbedError, LeaseHeldError, LoadToolError, PlanError
 from kafka_pareto.load import LoadRequest, LoadResult
 from kafka_pareto.protocol import OutlierRule
 from kafka_pareto.testbed import keep_fingerprint
@@ -137,7 +138,7 @@ def test_a_leader_that_moved_spoils_the_repetition_which_is_measured_again(tmp_p
     assert {r.outcome for r in m.stored()} == {"valid"}
 
 
-def test_a_repetition_beside_foreign_processes_is_measured_again(tmp_path: Path):
+def test_a_repetition_beside_foreign_processes_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with measuring(tmp_path, quick(protocol={"outliers": {"other_cpu_fraction": 0.0}})) as m:
 
         def another_process_works_once(result: LoadResult) -> LoadResult:
@@ -148,11 +149,44 @@ def test_a_repetition_beside_foreign_processes_is_measured_again(tmp_path: Path)
                 pass
             return replace(result, client_cpu_s=0.0)
 
+        monkeypatch.setattr(attempt, "_UNDISTURBED_DEADLINE_S", 0.0)
+        monkeypatch.setattr(attempt, "_LOOK_S", 0.01)
         m.tool.after_run = another_process_works_once
         m.measure()
 
     assert [r.attempts for r in m.stored() if r.repetition_id == m.planned()[0].repetition_id] == [2]
     assert {r.outcome for r in m.stored()} == {"valid"}
+
+
+@pytest.mark.parametrize("disturbed", [5, 100], ids=["for a while", "for good"])
+def test_a_machine_that_stays_disturbed_is_no_configurations_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disturbed: int
+):
+    with measuring(tmp_path) as m:
+        reason = "the hypervisor took 23.4% of the machine's CPU"
+        is_disturbed = range(2, disturbed + 1)
+        monkeypatch.setattr(
+            attempt, "outlier_reason", lambda *_: reason if len(m.tool.requests) in is_disturbed else ""
+        )
+        monkeypatch.setattr(measurement, "wait_until_undisturbed", lambda _: None)
+        if disturbed == 100:
+            with pytest.raises(DisturbedError, match=r"block 0 was begun 3 times .* disturbed again and again"):
+                m.measure()
+        else:
+            m.measure()
+
+    assert "failed" in {r.outcome for r in m.aside()}
+    assert {r.outcome for r in m.stored()} <= {"valid"}
+    assert len(m.stored()) == (0 if disturbed == 100 else PLANNED)
+
+
+def test_the_wait_for_a_quiet_machine_ends_with_the_disturbance(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(attempt, "_LOOK_S", 0.01)
+    looks = iter(["disturbed", "disturbed", ""])
+    monkeypatch.setattr(attempt, "outlier_reason", lambda *_: next(looks))
+
+    attempt.wait_until_undisturbed(OutlierRule())
+    assert list(looks) == []
 
 
 def test_the_reason_of_an_outlier_says_what_was_found_and_what_the_study_allows():
@@ -200,7 +234,13 @@ def test_a_campaign_does_not_go_on_on_another_cluster(tmp_path: Path):
         keep_fingerprint(m.campaign, SIZE, known.model_copy(update={"cluster_id": "another"}))
 
 
-def test_records_are_deleted_as_blocks_end(tmp_path: Path):
-    with measuring(tmp_path) as m:
+def test_records_are_deleted_at_the_end_and_as_blocks_end_that_filled_a_segment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with measuring(tmp_path / "small") as m:
+        m.measure()
+        assert len(m.cluster.deletions) == 1
+    monkeypatch.setattr("kafka_pareto.measurement.SEGMENT_BYTES", IN_A_BLOCK * 1000 * SIZE)
+    with measuring(tmp_path / "large") as m:
         m.measure()
         assert len(m.cluster.deletions) == PLANNED / IN_A_BLOCK

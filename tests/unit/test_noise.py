@@ -85,7 +85,7 @@ def test_a_cv_takes_hundreds_of_blocks_for_a_small_change_and_the_report_says_so
 ):
     report = noise_report(study, SIZE, repetitions, COMPARISONS)
     assert of(report, "throughput_cv").blocks_for_wanted_effect > 500
-    (line,) = [line for line in noise_lines(report) if line.startswith("CV of throughput")]
+    (line,) = [line for line in noise_lines(report) if line.startswith("throughput CV")]
     assert line.endswith("blocks, as small changes of a CV do.")
     assert "-fold and more are found" in line
 

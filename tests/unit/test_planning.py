@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kafka_pareto.planning import describe_plan, plan_campaign
+from kafka_pareto.errors import PlanError
+from kafka_pareto.planning import check_plan, describe_plan, plan_campaign
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import load_named_study, parse_study
 from tests.recorded import STUDIES
@@ -61,6 +62,22 @@ def test_a_cool_down_lengthens_every_repetition():
     without, with_it = plan_campaign(altered("quick", {})), plan_campaign(altered("quick", {"cool_down_s": 2.0}))
 
     assert with_it.duration_s - without.duration_s == pytest.approx(2.0 * without.repetitions)
+
+
+def test_a_limited_rate_stretches_every_burst():
+    limited = plan_campaign(altered("paper", {"throughput_limit_mib_s": 1.0}))
+    without = plan_campaign(altered("paper", {}))
+
+    bursts_s = sum((61 * 10 + 330) * 1000 * size / (1 << 20) for size in (1024, 8192, 10240, 16383, 65636))
+    assert limited.duration_s - without.duration_s == pytest.approx(bursts_s)
+    assert limited.repetitions == without.repetitions
+
+
+def test_bursts_that_take_longer_than_the_timeout_are_refused_with_both_numbers():
+    study = altered("paper", {"throughput_limit_mib_s": 0.5})
+
+    with pytest.raises(PlanError, match=r"0\.5 MiB/s a burst takes 125 s, and protocol\.timeout_s is 120 s"):
+        check_plan(plan_campaign(study), study, ())
 
 
 def test_a_paced_repetition_is_planned_to_send_its_fraction_of_the_limit():

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from kafka_pareto.artifacts import CampaignKeys, Plan
+from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, encode_table
+from kafka_pareto.design import design_table
+from kafka_pareto.planning import plan_campaign
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study_file import dump_study
 from kafka_pareto_embedded.airflow_runs import TaskRun
@@ -20,7 +22,8 @@ from tests.recorded import paper_study
 pytestmark = pytest.mark.fast
 
 KEYS = CampaignKeys("paper", "c")
-PLANNED = 20
+IN_DESIGN = 3 * 4
+PLANNED = 2 * (IN_DESIGN + 2 * 1 + 2 * 2)
 
 
 def task(step: str, state: str = "running", map_index: int = -1, try_number: int = 1) -> TaskRun:
@@ -31,10 +34,18 @@ def task(step: str, state: str = "running", map_index: int = -1, try_number: int
 @pytest.fixture
 def store(tmp_path: Path) -> FolderStore:
     store = FolderStore(tmp_path)
-    study = paper_study().model_copy(update={"record_sizes_bytes": [1024, 8192]})
-    plan = Plan(repetitions=PLANNED, duration_s=60, sent_gib=1, peak_disk_gib=1)
+    paper = paper_study()
+    protocol = {"order": "blocks", "repetitions": 4, "minimum_valid_repetitions": 2}
+    changes = {
+        "record_sizes_bytes": [1024, 8192],
+        "design": paper.design.model_copy(update={"configurations": 2}),
+        "protocol": paper.protocol.model_copy(update=protocol),
+        "confirmation": paper.confirmation.model_copy(update={"points": 1, "choice_blocks": 1, "gain_blocks": 2}),
+    }
+    study = paper.model_copy(update=changes)
     store.put(KEYS.frozen_study(), dump_study(study).encode())
-    store.put(KEYS.plan(), plan.model_dump_json().encode())
+    store.put(KEYS.plan(), plan_campaign(study).model_dump_json().encode())
+    store.put(KEYS.design(), encode_table(design_table(study), DESIGN_COLUMNS, study))
     return store
 
 
@@ -66,6 +77,28 @@ def test_the_time_left_follows_from_this_runs_pace_alone(store: FolderStore) -> 
     assert campaign.at("running", tasks, 100.0).time_left_s is None
     measured(store, 1024, range(8, 12))
     assert campaign.at("running", tasks, 108.0).time_left_s == pytest.approx((PLANNED - 12) * 8.0 / 4)
+
+
+def test_what_ended_tasks_left_out_is_planned_no_more(store: FolderStore) -> None:
+    """Adaptive trials that stopped early, and a confirmation that needed no gain blocks."""
+    campaign = CampaignProgress(store, KEYS)
+    measured(store, 1024, range(IN_DESIGN - 5))
+    running = [task("measure", map_index=0), task("measure", "scheduled", map_index=1)]
+    assert campaign.at("running", running, 1.0).repetitions_planned == PLANNED
+
+    running = [task("measure", "success", map_index=0), task("measure", map_index=1)]
+    assert campaign.at("running", running, 2.0).repetitions_planned == PLANNED - 5
+
+    measured(store, 8192, range(IN_DESIGN))
+    for size in (1024, 8192):
+        store.put(KEYS.confirmation(size, "repetitions/b000.json"), b"{}")
+    done = [task(step, "success", map_index=at) for step in ("measure", "confirm") for at in (0, 1)]
+    progress = campaign.at("success", done, 3.0)
+    assert progress.repetitions == progress.repetitions_planned == 2 * IN_DESIGN - 5 + 2
+    output = io.StringIO()
+    with LiveDisplay(Console(file=output, force_terminal=True, width=100)) as display:
+        display.show(progress)
+    assert f"{progress.repetitions} repetitions, 3 s so far" in output.getvalue()
 
 
 class CountedStore(FolderStore):
@@ -112,8 +145,8 @@ def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_a
             display.show(campaign.at("running", [task("measure", state, map_index=0, try_number=2)], float(second)))
     lines = output.getvalue().splitlines()
     assert lines[0] == "[     0 s] measure (1024 B): running, try 2"
-    assert lines[1].startswith("[    10 s] 5 of 20 repetitions, about ")
-    assert lines[2].startswith("[    20 s] 10 of 20 repetitions, about ")
+    assert lines[1].startswith("[    10 s] 5 of at most 36 repetitions, up to ")
+    assert lines[2].startswith("[    20 s] 10 of at most 36 repetitions, up to ")
     assert lines[3] == "[    24 s] measure (1024 B): done"
     assert len(lines) == 4
     assert "\x1b" not in output.getvalue()
@@ -127,7 +160,15 @@ def test_a_terminal_shows_steps_record_sizes_repetitions_and_times(store: Folder
     tasks = [task("design", "success"), task("measure", map_index=1), task("validate", "waiting")]
     with display:
         display.show(CampaignProgress(store, KEYS).at("running", tasks, 80.0))
-    for text in ("design", "done", "8192 B", "running", "7 of 20 repetitions", "1 min 15 s", "1 min 20 s so far"):
+    for text in (
+        "design",
+        "done",
+        "8192 B",
+        "running",
+        "7 of at most 36 repetitions",
+        "1 min 15 s",
+        "1 min 20 s so far",
+    ):
         assert text in output.getvalue()
 
 

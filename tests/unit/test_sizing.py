@@ -14,6 +14,7 @@ from kafka_pareto.artifacts import CampaignKeys, RampStep, Sizing
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import ClusterError, PlanError
 from kafka_pareto.load import ClientMetrics, Figures, LoadRequest, LoadResult
+from kafka_pareto.shelf import sent_bytes
 from kafka_pareto.sizing import capacity_of, ramp_steps, sizing_of
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study_file import parse_study
@@ -144,11 +145,28 @@ def test_on_a_foreign_cluster_no_load_exceeds_the_ceiling_and_the_estimate_is_th
     assert sizing.records >= limit * 4.0 + sizing.timed.paced_rate_records_s * 3.5
 
 
+def test_the_first_guess_of_kafkas_tool_takes_no_longer_than_the_limit_lets_it(tmp_path: Path):
+    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 1.0, "ceiling_gib": 9.0, "consent": True}
+    _, requests = sized(campaign_of(tmp_path, {"kind": "steady", "seconds": 4.0}, cluster=cluster))
+
+    assert requests[0].records == (1 << 20) / SIZE  # one second's worth
+    assert max(request.records * SIZE / (1 << 20) for request in requests) <= 4.0
+
+
 def test_pilots_count_against_the_ceiling_of_a_foreign_cluster(tmp_path: Path):
     cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 20.0, "ceiling_gib": 0.1, "consent": True}
 
     with pytest.raises(PlanError, match=r"as much as it may, 0\.1 GiB"):
         sized(campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster))
+
+
+def test_what_the_pilots_sent_is_kept_and_counts_for_every_later_step(tmp_path: Path):
+    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 20.0, "ceiling_gib": 9.0, "consent": True}
+    campaign = campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster)
+    sizing, requests = sized(campaign)
+
+    assert sizing.pilot_bytes == sum(request.records for request in requests) * SIZE > 0
+    assert sent_bytes(campaign) == sizing.pilot_bytes
 
 
 def test_a_baseline_that_sends_nothing_is_one_clear_error(tmp_path: Path):

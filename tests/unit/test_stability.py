@@ -33,7 +33,7 @@ def steady(number: int = 30, seed: int = 2) -> np.ndarray:
 
 
 def report_of(repetitions: list[Repetition]) -> SentinelReport:
-    return sentinel_report(repetitions, np.random.default_rng(1))
+    return sentinel_report(repetitions, 0.5, np.random.default_rng(1))
 
 
 def test_a_step_is_found_where_it_is_with_its_size():
@@ -47,6 +47,7 @@ def test_a_step_is_found_where_it_is_with_its_size():
     assert latency.change_fraction == pytest.approx(0.4, abs=0.08)
     assert not throughput.moved
     assert any("p95 latency of the settings in use changed by +" in sentence for sentence in report.sentences)
+    assert report.moves == [sentence for sentence in report.sentences if "throughput" not in sentence]
 
 
 def test_slow_drift_is_found():
@@ -99,6 +100,12 @@ def test_a_series_without_any_spread_has_not_moved():
     report = report_of(series(np.full(15, 7.0), np.full(15, 20.0)))
     assert not report.moved
     assert SentinelReport.model_validate_json(report.model_dump_json()) == report
+
+
+def test_a_repetition_without_throughput_is_left_out_rather_than_guessed():
+    found = series(steady())
+    without = found[3].model_copy(update={"throughput_mib_s": None})
+    assert report_of([*found[:3], without, *found[4:]]) == report_of([*found[:3], *found[4:]])
 
 
 def test_latencies_below_the_tools_resolution_are_no_error():

@@ -120,6 +120,16 @@ def test_a_single_block_or_none_gives_no_interval(blocks: int):
 
 
 @pytest.mark.filterwarnings("error")
+def test_a_change_without_any_spread_is_tested_by_its_sign_in_each_block():
+    whole_ms = np.array([1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0])
+    doubled = mean_change(whole_ms, 2 * whole_ms)
+    assert doubled.change_fraction == pytest.approx(1.0)
+    assert doubled.p_value == pytest.approx(2 * 0.5**10)
+    assert np.isnan([doubled.low_fraction, doubled.high_fraction]).all()
+    assert np.isnan(mean_change(whole_ms, whole_ms).p_value)
+
+
+@pytest.mark.filterwarnings("error")
 def test_too_few_blocks_or_values_without_spread_compare_no_cvs():
     rng = np.random.default_rng(1)
     few = cv_change(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]), rng)

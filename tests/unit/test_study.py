@@ -108,9 +108,12 @@ def test_overrides_are_checked_like_a_file():
 def test_fewer_repetitions_than_adaptive_ones_need_are_what_every_trial_gets():
     steady = load_named_study(STUDIES, "steady")
 
-    assert with_overrides(steady, repetitions=3).protocol.adaptive == steady.protocol.adaptive
-    two = with_overrides(steady, repetitions=2).protocol
-    assert (two.repetitions, two.minimum_valid_repetitions, two.adaptive) == (2, 2, None)
+    assert with_overrides(steady, repetitions=4).protocol.adaptive == steady.protocol.adaptive
+    for few in (2, 3):
+        protocol = with_overrides(steady, repetitions=few).protocol
+        assert (protocol.repetitions, protocol.minimum_valid_repetitions, protocol.adaptive) == (few, few, None)
+    with pytest.raises(StudyError, match="must not exceed repetitions 1; no trial would ever have a CV"):
+        with_overrides(steady, repetitions=1)
 
 
 def test_a_text_to_cut_records_from_may_hold_16_mib(tmp_path: Path):

@@ -32,8 +32,8 @@ def in_trouble_after(m: Measuring, wanted: Callable[[int], bool]) -> Callable[[L
         if wanted(len(m.tool.requests)):
             m.cluster.in_sync = 2
 
-            def look(topic: str) -> guard.TopicHealth:
-                seen = real(topic)
+            def look(*asked: object) -> guard.TopicHealth:
+                seen = real(*asked)
                 m.cluster.in_sync = 3
                 return seen
 
@@ -187,7 +187,7 @@ def test_a_refused_load_stops_the_campaign_at_once(tmp_path: Path, says_so: str)
 def test_a_user_who_may_not_look_is_not_waited_for(tmp_path: Path):
     with measuring(tmp_path) as m:
 
-        def refuse(_: str) -> None:
+        def refuse(*_: object) -> None:
             raise ClusterError("topic_health: ask for Describe", "TopicAuthorizationException")
 
         m.cluster.topic_health = refuse
@@ -212,16 +212,97 @@ def test_on_a_foreign_cluster_a_shrinking_isr_stops_the_campaign_at_once(tmp_pat
 def test_on_a_foreign_cluster_trouble_seen_after_the_load_stops_the_campaign_too(tmp_path: Path):
     with measuring(tmp_path, foreign()) as m:
         m.tool.after_run = in_trouble_after(m, lambda _: True)
-        with pytest.raises(SafetyStop, match="after a load the campaign stops: the cluster is in trouble"):
+        with pytest.raises(SafetyStop, match="its load may be the cause: the cluster is in trouble"):
             m.measure()
         assert len(m.tool.requests) == 1
+
+
+def test_a_tool_that_gave_up_excuses_no_look_at_the_cluster(tmp_path: Path):
+    with measuring(tmp_path) as m:
+
+        def hang_on_a_sick_cluster(_: LoadRequest) -> None:
+            if len(m.tool.requests) == 2:
+                in_trouble_after(m, lambda _: True)(LoadResult(0, 0, None, ClientMetrics(), 0.0, 0.0, ""))
+                raise LoadToolError("the load tool did not end within 120 s")
+
+        m.tool.before_run = hang_on_a_sick_cluster
+        m.measure()
+
+    assert len(m.aside()) == 2
+    assert "replica out of sync" in m.aside()[-1].reason
+    assert [r.outcome for r in m.stored()] == ["valid"] * PLANNED
+
+
+def test_on_a_foreign_cluster_a_tool_that_gave_up_on_it_stops_the_campaign(tmp_path: Path):
+    with measuring(tmp_path, foreign()) as m:
+
+        def hang_on_a_sick_cluster(_: LoadRequest) -> None:
+            m.cluster.in_sync = 2
+            raise LoadToolError("the load tool did not end within 120 s")
+
+        m.tool.before_run = hang_on_a_sick_cluster
+        with pytest.raises(SafetyStop, match="its load may be the cause"):
+            m.measure()
+    assert len(m.tool.requests) == 1
+
+
+@pytest.mark.parametrize("question", ["topic_health", "wait_for_end_offset_growth"])
+def test_a_foreign_cluster_that_stops_answering_under_a_load_is_left_alone(tmp_path: Path, question: str):
+    with measuring(tmp_path, foreign()) as m:
+
+        def silence(*_: object) -> None:
+            raise ClusterError("no answer within 5 s", "TimeoutException")
+
+        m.tool.before_run = lambda _: setattr(m.cluster, question, silence)
+        with pytest.raises(SafetyStop, match="its load may be the cause: no answer within 5 s"):
+            m.measure()
+    assert len(m.tool.requests) == 1
+
+
+def test_a_right_that_is_found_missing_after_the_load_stops_the_campaign(tmp_path: Path):
+    with measuring(tmp_path) as m:
+
+        def refuse(*_: object) -> None:
+            raise ClusterError("end_offsets: ask for Describe", "TopicAuthorizationException")
+
+        m.tool.before_run = lambda _: setattr(m.cluster, "wait_for_end_offset_growth", refuse)
+        with pytest.raises(SafetyStop, match="ask for Describe"):
+            m.measure()
+    assert len(m.tool.requests) == 1
+
+
+@pytest.mark.parametrize("killed_at", ["copying", "deleting"])
+def test_a_block_whose_setting_aside_was_killed_is_measured_again_as_a_whole(tmp_path: Path, killed_at: str):
+    with measuring(tmp_path) as m:
+        spoiled = IN_A_BLOCK + 4
+        m.tool.after_run = in_trouble_after(m, lambda number: number == spoiled)
+        store, calls = m.campaign.store, []
+        operation = "put" if killed_at == "copying" else "delete"
+        real = getattr(store, operation)
+
+        def die_at_the_second(key: str, *content: bytes) -> None:
+            calls.extend([key] if operation == "delete" or ("set_aside" in key and m.aside()) else [])
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+            real(key, *content)
+
+        setattr(store, operation, die_at_the_second)
+        with pytest.raises(KeyboardInterrupt):
+            m.measure()
+    with measuring(tmp_path) as m:
+        m.measure()
+
+    again = {r.repetition_id: r.started_at for r in m.stored()}
+    assert len(again) == PLANNED
+    assert [r.repetition_id for r in m.aside()] == [p.repetition_id for p in m.planned()[IN_A_BLOCK:spoiled]]
+    assert all(again[r.repetition_id] > r.started_at for r in m.aside())
 
 
 def test_between_two_repetitions_without_a_pause_the_cluster_is_asked_once(tmp_path: Path):
     with measuring(tmp_path) as m:
         looks: list[str] = []
         real = m.cluster.topic_health
-        m.cluster.topic_health = lambda topic: looks.append(topic) or real(topic)
+        m.cluster.topic_health = lambda topic, *_: looks.append(topic) or real(topic)
         m.measure()
 
     assert len(looks) == PLANNED + 1

@@ -109,6 +109,7 @@ def test_the_recording_keeps_every_derived_relation() -> None:
     assert (table.latency_avg_ms >= table.latency_avg_least_ms).all()
     assert (table.elapsed_at_throughput_ms <= table.wall_ms).all()
     assert table.throughput_unit_error_mib_s.max() <= 0.0051
+    assert (table.throughput_over_records - 1).abs().max() < 1e-9
     assert with_nonsense_failed(rows, study) == rows
 
 
@@ -138,6 +139,7 @@ def test_a_steady_throughput_too_low_for_the_life_of_the_process_fails_the_check
         ({"latency_p95_ms": None}, "latency_p95_ms is missing, though the repetition counts as valid"),
         ({"throughput_mib_s": float("nan")}, "throughput_mib_s is missing, though the repetition counts as valid"),
         ({"throughput_mib_s": 1e4}, "is not what the tool printed as MB/sec"),
+        ({"throughput_mib_s": 9.0, "printed_mib_s": None}, "is not what its records per second come to"),
         ({"end_offset_growth": 999}, "the topic's end offsets did not grow by the records asked for"),
     ],
 )

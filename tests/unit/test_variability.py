@@ -11,11 +11,16 @@ from kafka_pareto.variability import latency_cv_in_run, throughput_cv_in_run
 pytestmark = pytest.mark.fast
 
 
+def within_run(windows: list[int]) -> float | None:
+    """Of windows whose last one is cut short by the end of sending."""
+    return throughput_cv_in_run(windows, window_ms=100, sending_s=len(windows) / 10 - 0.01)
+
+
 def test_both_are_the_usual_cv_where_values_are_normal() -> None:
     values = np.random.default_rng(5).normal(100, 12, 20_000)
     percentiles = {"p50": float(np.percentile(values, 50)), "p90": float(np.percentile(values, 90))}
     assert latency_cv_in_run(percentiles) == pytest.approx(0.12, rel=0.03)
-    assert throughput_cv_in_run([round(value) for value in values], window_ms=100) == pytest.approx(0.12, rel=0.03)
+    assert within_run([round(value) for value in values]) == pytest.approx(0.12, rel=0.03)
 
 
 def test_the_latency_cv_has_no_unit_and_is_none_without_a_median() -> None:
@@ -26,12 +31,19 @@ def test_the_latency_cv_has_no_unit_and_is_none_without_a_median() -> None:
 
 
 def test_an_even_flow_has_no_throughput_cv_whatever_the_first_and_the_last_window_hold() -> None:
-    assert throughput_cv_in_run([3, *[57] * 28, 11], window_ms=100) == 0.0
+    assert within_run([3, *[57] * 28, 11]) == 0.0
+
+
+@pytest.mark.parametrize("latency_ms", [0, 50, 150, 250, 350, 1_500])
+def test_a_latency_that_every_record_has_alike_leaves_an_even_flow_even(latency_ms: int) -> None:
+    due_ms = np.arange(3_000) + 0.5
+    windows = np.bincount(((due_ms + latency_ms) // 100).astype(int)).tolist()
+    assert throughput_cv_in_run(windows, window_ms=100, sending_s=3.0) == 0.0
 
 
 def test_a_bursty_flow_has_more_than_an_even_one() -> None:
-    bursty = throughput_cv_in_run([0, *[114, 0] * 14, 0], window_ms=100)
-    even = throughput_cv_in_run([0, *[57, 58] * 14, 0], window_ms=100)
+    bursty = within_run([0, *[114, 0] * 14, 0])
+    even = within_run([0, *[57, 58] * 14, 0])
     assert bursty is not None
     assert even is not None
     assert bursty > 0.9
@@ -39,10 +51,11 @@ def test_a_bursty_flow_has_more_than_an_even_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("windows", "window_ms"), [([], 100), ([57] * 6, 100), ([0] * 30, 100), ([57] * 30, 50), ([57] * 30, 1000)]
+    ("windows", "window_ms"),
+    [([], 100), ([57] * 5, 100), ([0] * 30, 100), ([0] * 25 + [57] * 5, 100), ([57] * 30, 50), ([57] * 30, 1000)],
 )
 def test_too_few_windows_empty_ones_and_those_of_another_length_have_none(windows: list[int], window_ms: int) -> None:
-    assert throughput_cv_in_run(windows, window_ms) is None
+    assert throughput_cv_in_run(windows, window_ms, sending_s=len(windows) / 10) is None
 
 
 @pytest.mark.parametrize("of_repetition", [benchmark.latency_cv, benchmark.throughput_cv])
@@ -51,6 +64,7 @@ def test_three_recorded_repetitions_tell_configurations_by_their_variability(of_
     cut = benchmark.halves(benchmark.steady_values(of_repetition), benchmark.of_means)
     assert cut.repetitions == 3
     assert cut.reliability() >= 0.8
+    assert cut.reliability(5) >= 0.9
     assert cut.interval(np.random.default_rng(1))[0] >= 0.8
 
 

@@ -13,14 +13,14 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto.artifacts import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS, Manifest, Repetition
-from kafka_pareto.blocks import Candidate, plan_blocks
+from kafka_pareto.blocks import Candidate, candidates_of, plan_blocks
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.decision import choose, decide
-from kafka_pareto.errors import ArtifactError
+from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement import Measurer
 from kafka_pareto.selection import select_candidates
 from kafka_pareto.sizing import sizing_of
-from kafka_pareto.steps.measure import baseline_candidate, candidates_of
+from kafka_pareto.steps.measure import baseline_candidate
 from kafka_pareto.testbed import Testbed
 from kafka_pareto.trials import summarise_trials
 from kafka_pareto.validation import with_nonsense_failed
@@ -32,7 +32,7 @@ def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifes
     """Measures the candidates, chooses one, measures it afresh beside the baseline, and decides."""
     study, keys = campaign.study, campaign.keys
     candidates = _candidates(campaign, record_size_bytes)
-    in_play = [baseline_candidate(campaign), *candidates_of(campaign, candidates)]
+    in_play = [baseline_candidate(campaign), *candidates_of(candidates, study)]
     measurer = Measurer(campaign, testbed, sizing_of(campaign, record_size_bytes, testbed))
     prefix = keys.confirmation(record_size_bytes, "repetitions/")
 
@@ -93,7 +93,7 @@ def _candidates(campaign: Campaign, record_size_bytes: int) -> pd.DataFrame:
     key = campaign.keys.confirmation(record_size_bytes, "candidates.parquet")
     try:
         return campaign.read_table(key, CANDIDATE_COLUMNS)
-    except ArtifactError:
+    except MissingArtifactError:
         front = campaign.read_table(campaign.keys.front(record_size_bytes), FRONT_COLUMNS)
         trials = campaign.read_table(campaign.keys.trials(), TRIAL_COLUMNS)
         candidates = select_candidates(

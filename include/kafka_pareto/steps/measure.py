@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-import pandas as pd
-
 from kafka_pareto.artifacts import DESIGN_COLUMNS, Manifest
-from kafka_pareto.blocks import Candidate, plan_blocks
+from kafka_pareto.blocks import Candidate, candidates_of, plan_blocks
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.factors import configuration_id
 from kafka_pareto.measurement import Measurer
+from kafka_pareto.phase_progress import PhaseProgress
 from kafka_pareto.sizing import sizing_of
 from kafka_pareto.testbed import Testbed
 
@@ -21,30 +20,19 @@ log = logging.getLogger(__name__)
 def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifest:
     """Measures what the study plans for this record size and the store does not hold yet."""
     design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
-    candidates = candidates_of(campaign, design[design.record_size_bytes == record_size_bytes])
+    candidates = candidates_of(design[design.record_size_bytes == record_size_bytes], campaign.study)
     measurer = Measurer(campaign, testbed, sizing_of(campaign, record_size_bytes, testbed))
     noise_keys = _measure_noise(campaign, record_size_bytes, measurer)
     _measure_design(campaign, record_size_bytes, measurer, candidates)
 
     prefix = campaign.keys.measurements(record_size_bytes)
     repetitions = campaign.read_repetitions(prefix)
-    counts = {"repetitions": len(repetitions), "noise_repetitions": campaign.study.protocol.noise_repetitions}
+    noise_repetitions = campaign.store.keys(campaign.keys.noise_repetitions(record_size_bytes))
+    counts = {"repetitions": len(repetitions), "noise_repetitions": len(noise_repetitions)}
     counts |= {f"repetitions_{name}": 0 for name in ("valid", "records_lost", "records_duplicated", "failed")}
     for repetition in repetitions:
         counts[f"repetitions_{repetition.outcome}"] += 1
     return campaign.manifest("measure", [*noise_keys, prefix], counts, [record_size_bytes])
-
-
-def candidates_of(campaign: Campaign, configurations: pd.DataFrame) -> list[Candidate]:
-    """The rows of a table with factor columns as candidates, in the table's order."""
-    return [
-        Candidate(
-            configuration_id=row["configuration_id"],
-            is_baseline=row["is_baseline"],
-            configuration={name: row[name] for name in campaign.study.factors},
-        )
-        for row in configurations.to_dict("records")
-    ]
 
 
 def baseline_candidate(campaign: Campaign) -> Candidate:
@@ -59,6 +47,7 @@ def _measure_noise(campaign: Campaign, record_size_bytes: int, measurer: Measure
     if not study.protocol.noise_repetitions:
         return []
     from kafka_pareto.noise import noise_lines, noise_report  # noqa: PLC0415 (SciPy is half of the step's start)
+    from kafka_pareto.validation import with_nonsense_failed  # noqa: PLC0415 (as above)
 
     prefix = keys.noise_repetitions(record_size_bytes)
     planned = plan_blocks(
@@ -72,7 +61,8 @@ def _measure_noise(campaign: Campaign, record_size_bytes: int, measurer: Measure
     measurer.measure(planned, prefix)
     # One comparison for each objective at each record size: what the decision is corrected for.
     comparisons = len(study.objectives) * len(study.record_sizes_bytes)
-    report = noise_report(study, record_size_bytes, campaign.read_repetitions(prefix), comparisons)
+    usable = with_nonsense_failed(campaign.read_repetitions(prefix), study)
+    report = noise_report(study, record_size_bytes, usable, comparisons)
     for line in noise_lines(report):
         log.info("%s", line)
     return [prefix, campaign.write_record(keys.noise(record_size_bytes), report)]
@@ -95,6 +85,7 @@ def _measure_design(
         return
     from kafka_pareto.adaptive import active_candidates  # noqa: PLC0415 (as above)
 
+    progress = PhaseProgress(planned, may_end_early=True)
     for block in range(study.protocol.repetitions):
         # Of the blocks before this one alone, so that a task which was killed in its midst decides the same again.
         before = [found for found in campaign.read_repetitions(prefix) if found.block < block]
@@ -103,6 +94,5 @@ def _measure_design(
         log.info("block %d: %d of %d configurations go on", block, others, len(candidates) - 1)
         if not others:
             return
-        measurer.measure(
-            [each for each in planned if each.block == block and each.candidate.configuration_id in active], prefix
-        )
+        going_on = [each for each in planned if each.block == block and each.candidate.configuration_id in active]
+        measurer.measure(going_on, prefix, progress)

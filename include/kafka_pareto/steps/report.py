@@ -10,6 +10,7 @@ from kafka_pareto import tracking
 from kafka_pareto.artifacts import (
     CANDIDATE_COLUMNS,
     FRONT_COLUMNS,
+    REJECTED_COLUMNS,
     SCORE_COLUMNS,
     TRIAL_COLUMNS,
     AnyRecord,
@@ -73,7 +74,10 @@ def _read(campaign: Campaign) -> Evidence:
     stored = [campaign.read_record(keys.confirmation(size, "decision.json"), Decision) for size in sizes]
     decisions = adjust_across_record_sizes(stored)
     repetitions = {decision.record_size_bytes: _repetitions(campaign, decision) for decision in decisions}
-    design = {size: with_nonsense_failed(campaign.read_repetitions(keys.measurements(size)), study) for size in sizes}
+    design = _design(campaign)
+    noise = {
+        size: with_nonsense_failed(campaign.read_repetitions(keys.noise_repetitions(size)), study) for size in sizes
+    }
     set_aside = {size: _set_aside(campaign, size) for size in sizes}
     contexts = [
         card_context(
@@ -84,6 +88,7 @@ def _read(campaign: Campaign) -> Evidence:
             set_aside=set_aside[size],
             sizing=_if_written(campaign, keys.sizing(size), Sizing),
             noise=_if_written(campaign, keys.noise(size), NoiseReport),
+            noise_repetitions=noise[size],
         )
         for size, decision in zip(sizes, decisions, strict=True)
     ]
@@ -103,12 +108,29 @@ def _read(campaign: Campaign) -> Evidence:
         ),
         repetitions=repetitions,
         design=design,
-        noise={size: campaign.read_repetitions(keys.noise_repetitions(size)) for size in sizes},
+        noise=noise,
         set_aside=set_aside,
         cards=Cards(study=keys.study, campaign=keys.campaign, cards=decisions, contexts=contexts),
         fingerprints={size: campaign.read_record(keys.fingerprint(size), Fingerprint) for size in sizes},
         plan=campaign.read_record(keys.plan(), Plan),
     )
+
+
+def _design(campaign: Campaign) -> dict[int, list[Repetition]]:
+    """The design's repetitions by record size; those that the gate rejected count as failed, with its reason."""
+    keys = campaign.keys
+    rejected = campaign.read_table(keys.validation("rejected.parquet"), REJECTED_COLUMNS)
+    reasons = dict(zip(rejected["repetition_id"], rejected["rejected_because"], strict=True))
+
+    def judged(repetition: Repetition) -> Repetition:
+        reason = reasons.get(repetition.repetition_id)
+        rejection = {"outcome": "failed", "reason": f"rejected by the gate: {reason}"}
+        return repetition if reason is None else repetition.model_copy(update=rejection)
+
+    return {
+        size: [judged(repetition) for repetition in campaign.read_repetitions(keys.measurements(size))]
+        for size in campaign.study.record_sizes_bytes
+    }
 
 
 def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:

@@ -24,6 +24,7 @@ import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.AbstractOptions;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.CreateTopicsOptions;
 import org.apache.kafka.clients.admin.DeleteRecordsOptions;
 import org.apache.kafka.clients.admin.DeleteTopicsOptions;
@@ -57,6 +58,9 @@ import org.apache.kafka.server.common.MetadataVersion;
 public final class ClusterAdmin implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String METADATA_VERSION = "metadata.version";
+
+    /** Their partitions never change: topics are created by this program, and whoever changes one breaks the campaign. */
+    private final Map<String, List<TopicPartition>> partitions = new HashMap<>();
 
     private Admin admin;
 
@@ -95,7 +99,6 @@ public final class ClusterAdmin implements AutoCloseable {
             case "create_topic" -> createTopic(request);
             case "delete_topic" -> deleteTopic(request);
             case "topic_health" -> topicHealth(request);
-            case "topic_configs" -> topicConfigs(request);
             case "end_offsets" -> endOffsets(request);
             case "delete_records" -> deleteRecords(request);
             case "log_dirs" -> logDirs(request);
@@ -168,6 +171,7 @@ public final class ClusterAdmin implements AutoCloseable {
     }
 
     private Object deleteTopic(JsonNode request) throws Exception {
+        partitions.remove(topicOf(request));
         try {
             admin.deleteTopics(List.of(topicOf(request)), within(new DeleteTopicsOptions(), request)).all().get();
             return "deleted";
@@ -180,21 +184,18 @@ public final class ClusterAdmin implements AutoCloseable {
     }
 
     private Object topicHealth(JsonNode request) throws Exception {
-        ArrayNode partitions = JSON.createArrayNode();
+        KafkaFuture<Config> configs = askForConfigs(request); // both questions at once: this one is asked often
+        ArrayNode found = JSON.createArrayNode();
         for (TopicPartitionInfo partition : describeTopic(request).partitions()) {
             boolean leaderless = partition.leader() == null || partition.leader().isEmpty();
-            partitions.addObject().put("partition", partition.partition())
+            found.addObject().put("partition", partition.partition())
                     .put("leader_id", leaderless ? null : partition.leader().id())
                     .put("replicas", partition.replicas().size())
                     .put("in_sync_replicas", partition.isr().size());
         }
-        ObjectNode found = JSON.createObjectNode().put("topic", topicOf(request));
-        found.set("partitions", partitions);
-        return found.put("min_insync_replicas", Integer.parseInt(configsOf(request).get("min.insync.replicas")));
-    }
-
-    private Object topicConfigs(JsonNode request) throws Exception {
-        return configsOf(request);
+        ObjectNode health = JSON.createObjectNode().put("topic", topicOf(request));
+        health.set("partitions", found);
+        return health.put("min_insync_replicas", Integer.parseInt(configs.get().get("min.insync.replicas").value()));
     }
 
     private Object endOffsets(JsonNode request) throws Exception {
@@ -203,16 +204,10 @@ public final class ClusterAdmin implements AutoCloseable {
         return offsets.values().stream().mapToLong(found -> found.offset()).sum();
     }
 
-    /** Deletes up to the high watermark; answers how many offsets lie before what remains, over all partitions. */
     private Object deleteRecords(JsonNode request) throws Exception {
         var upToHighWatermark = each(partitionsOf(request), RecordsToDelete.beforeOffset(-1));
-        var deleted = admin.deleteRecords(upToHighWatermark, within(new DeleteRecordsOptions(), request));
-        deleted.all().get();
-        long lowWatermarks = 0;
-        for (var partition : deleted.lowWatermarks().values()) {
-            lowWatermarks += partition.get().lowWatermark();
-        }
-        return lowWatermarks;
+        admin.deleteRecords(upToHighWatermark, within(new DeleteRecordsOptions(), request)).all().get();
+        return Map.of();
     }
 
     private Object logDirs(JsonNode request) throws Exception {
@@ -242,15 +237,19 @@ public final class ClusterAdmin implements AutoCloseable {
     }
 
     private List<TopicPartition> partitionsOf(JsonNode request) throws Exception {
-        return describeTopic(request).partitions().stream()
-                .map(partition -> new TopicPartition(topicOf(request), partition.partition())).toList();
+        String topic = topicOf(request);
+        List<TopicPartition> known = partitions.get(topic);
+        if (known == null) {
+            known = describeTopic(request).partitions().stream()
+                    .map(partition -> new TopicPartition(topic, partition.partition())).toList();
+            partitions.put(topic, known);
+        }
+        return known;
     }
 
-    private Map<String, String> configsOf(JsonNode request) throws Exception {
+    private KafkaFuture<Config> askForConfigs(JsonNode request) {
         ConfigResource topic = new ConfigResource(ConfigResource.Type.TOPIC, topicOf(request));
-        var configs = admin.describeConfigs(List.of(topic), within(new DescribeConfigsOptions(), request)).all().get();
-        return configs.get(topic).entries().stream().filter(entry -> entry.value() != null)
-                .collect(Collectors.toMap(entry -> entry.name(), entry -> entry.value()));
+        return admin.describeConfigs(List.of(topic), within(new DescribeConfigsOptions(), request)).values().get(topic);
     }
 
     private static <V> Map<TopicPartition, V> each(List<TopicPartition> partitions, V value) {

@@ -116,15 +116,18 @@ public final class LoadGenerator {
             part.put("warmup_attempted", send(producer, outcomes, pace, warmupSeconds));
             producer.flush();
             part.put("warmup_acknowledged", outcomes.acknowledged());
+            ObjectNode warmupMetrics = clientMetrics(producer);
             long cpuBeforeNs = THREADS.getCurrentThreadCpuTime();
             long startedNs = System.nanoTime();
             outcomes.startAfresh(startedNs);
-            part.put("attempted", send(producer, outcomes, pace, seconds));
+            long attempted = send(producer, outcomes, pace, seconds);
+            part.put("attempted", attempted);
+            part.put("planned", pace.fixed() ? pace.records(seconds) : attempted);
             part.put("sending_s", (System.nanoTime() - startedNs) / 1e9);
             part.put("sending_cpu_s", (THREADS.getCurrentThreadCpuTime() - cpuBeforeNs) / 1e9);
             producer.flush();
             outcomes.describe(part);
-            part.set("client_metrics", clientMetrics(producer));
+            part.set("client_metrics", withTotalsSince(warmupMetrics, clientMetrics(producer)));
             return part;
         } finally {
             // Everything is flushed or has failed, so there is nothing left to wait for.
@@ -172,6 +175,16 @@ public final class LoadGenerator {
             }
         }
         return found;
+    }
+
+    /** Kafka counts totals from the producer's first record on; those of the warm-up are no part of what is measured. */
+    private static ObjectNode withTotalsSince(ObjectNode before, ObjectNode now) {
+        for (String name : CLIENT_METRICS) {
+            if (name.endsWith("-total") && now.has(name)) {
+                now.put(name, now.get(name).asDouble() - before.path(name).asDouble());
+            }
+        }
+        return now;
     }
 
     private static ArgumentParser parser() {

@@ -12,6 +12,8 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 final class Payloads {
     /** More than a batch holds, so that no codec finds the same value twice in one. */
     private static final int RANDOM_BYTES = 8 << 20;
+    /** Tiny records would cost the heap far more as objects than as bytes. */
+    private static final int MAX_VALUES = 100_000;
 
     private final byte[][] values;
     private final byte[][] keys;
@@ -47,7 +49,8 @@ final class Payloads {
 
     private static byte[][] randomLetters(int recordSize) {
         SplittableRandom random = new SplittableRandom(0);
-        byte[][] values = new byte[Math.max(RANDOM_BYTES / recordSize, 1)][recordSize];
+        int count = Math.min(Math.max(RANDOM_BYTES / recordSize, 1), MAX_VALUES);
+        byte[][] values = new byte[count][recordSize];
         for (byte[] value : values) {
             for (int at = 0; at < recordSize; at++) {
                 value[at] = (byte) ('A' + random.nextInt(26));

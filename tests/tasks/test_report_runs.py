@@ -1,0 +1,99 @@
+"""The report step as a whole: run by its command line, over campaigns that differ, without its tracking server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.artifacts import Manifest
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.errors import TrackingError
+from kafka_pareto.producer_properties import parse_properties
+from kafka_pareto.steps import report
+from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign
+
+pytestmark = pytest.mark.servers  # each draws all figures anew, which takes seconds
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def unreported(tmp_path: Path) -> Campaign:
+    """A confirmed campaign without a report."""
+    return write_confirmed_campaign(tmp_path, small_study())
+
+
+@pytest.mark.usefixtures("unreported")
+def test_the_step_prints_its_cards_and_then_its_manifest(tmp_path: Path):
+    ran = subprocess.run(
+        [sys.executable, "-m", "tasks.report", "--study", "paper", "--campaign", CAMPAIGN],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": "include:.", "KAFKA_PARETO_STORE_FOLDER": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    *shown, last = ran.stdout.splitlines()
+    manifest = Manifest.model_validate_json(last)
+    assert manifest.counts["cards"] == 2
+    assert all((tmp_path / key).is_file() for key in manifest.artifacts)
+    cards = (tmp_path / "paper" / CAMPAIGN / "07_report" / "cards.txt").read_text(encoding="utf-8")
+    assert cards.strip() in "\n".join(shown)
+
+
+def test_a_campaign_that_was_not_confirmed_is_named_in_one_clear_line(unreported: Campaign, tmp_path: Path):
+    unreported.store.delete(unreported.keys.confirmation(1024, "decision.json"))
+    ran = subprocess.run(
+        [sys.executable, "-m", "tasks.report", "--study", "paper", "--campaign", CAMPAIGN],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": "include:.", "KAFKA_PARETO_STORE_FOLDER": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 65
+    assert "06_confirmation/1024/decision.json: is not in the store" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_an_outage_of_mlflow_does_not_hide_the_cards(
+    unreported: Campaign, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def refuse(*_: object) -> None:
+        raise TrackingError("MLflow cannot be reached")
+
+    monkeypatch.setattr(report.tracking, "log_report", refuse)
+    with caplog.at_level("INFO"), pytest.raises(TrackingError):
+        report.run(unreported)
+    assert read(unreported, "cards.txt") in caplog.text
+
+
+def test_weaker_fronts_are_shown_apart_and_not_recommended(tmp_path: Path):
+    campaign = write_confirmed_campaign(tmp_path, small_study(durability=None))
+    report.run(campaign)
+    assert "Weaker durability than the study accepts" in read(campaign, "report.html")
+    for size in campaign.study.record_sizes_bytes:
+        assert parse_properties(read(campaign, f"{size}/producer.properties"))["acks"] == "all"
+
+
+def test_two_blocks_report_not_enough_evidence_and_keep_the_baseline(tmp_path: Path):
+    study = small_study()
+    protocol = study.protocol.model_copy(update={"minimum_valid_repetitions": 2, "repetitions": 2})
+    confirmation = study.confirmation.model_copy(update={"choice_blocks": 2, "gain_blocks": 2})
+    short = study.model_copy(update={"protocol": protocol, "confirmation": confirmation})
+    campaign = write_confirmed_campaign(tmp_path, short, blocks=2)
+    manifest = report.run(campaign)
+    assert manifest.counts["recommended"] == 0
+    verdicts = {card["verdict"] for card in json.loads(read(campaign, "cards.json"))["cards"]}
+    assert "keep_baseline_not_enough_evidence" in verdicts
+    assert "the evidence is not enough to decide" in read(campaign, "report.html")
+    for size in campaign.study.record_sizes_bytes:
+        assert parse_properties(read(campaign, f"{size}/producer.properties"))["batch.size"] == "16384"

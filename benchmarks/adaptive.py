@@ -23,11 +23,11 @@ import typer
 from scipy import stats
 
 from kafka_pareto.adaptive import active_candidates, remaining_candidates
-from kafka_pareto.artifacts import Repetition
 from kafka_pareto.blocks import Candidate
 from kafka_pareto.objectives import smallest_latency_ms
 from kafka_pareto.producer_properties import Durability
 from kafka_pareto.protocol import Adaptive
+from kafka_pareto.records import Repetition
 from kafka_pareto.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 

@@ -20,7 +20,7 @@ from typing import Annotated
 import typer
 import yaml
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, Sizing
+from kafka_pareto.artifacts import DESIGN_COLUMNS
 from kafka_pareto.attempt import request_for
 from kafka_pareto.blocks import plan_blocks
 from kafka_pareto.campaign import Campaign
@@ -28,6 +28,7 @@ from kafka_pareto.cluster import Cluster
 from kafka_pareto.load import LoadRequest
 from kafka_pareto.load_process import java_argv
 from kafka_pareto.perf_test import MAIN_CLASS, perf_test_options
+from kafka_pareto.records import Sizing
 from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.steps.measure import candidates_of

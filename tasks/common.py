@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from kafka_pareto.artifacts import Manifest
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import BadInputError, KafkaParetoError
+from kafka_pareto.records import Manifest
 from kafka_pareto.settings import load_settings
 from kafka_pareto.store import open_store
 

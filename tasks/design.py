@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from kafka_pareto.artifacts import Manifest
 from kafka_pareto.cluster import Cluster
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.records import Manifest
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.store import open_store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from kafka_pareto.artifacts import Manifest
+from kafka_pareto.records import Manifest
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import measure
 from kafka_pareto.testbed import open_testbed

@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from kafka_pareto.artifacts import Phase, Repetition
 from kafka_pareto.factors import configuration_id
+from kafka_pareto.records import Phase, Repetition
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import load_study
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kafka_pareto.artifacts import TRIAL_COLUMNS, CampaignKeys, Repetition
+from kafka_pareto.artifacts import TRIAL_COLUMNS, CampaignKeys
 from kafka_pareto.campaign import Campaign
+from kafka_pareto.records import Repetition
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import Study, Surrogate
 from kafka_pareto.study_file import dump_study

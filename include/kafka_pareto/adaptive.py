@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from kafka_pareto.artifacts import Repetition
 from kafka_pareto.blocks import Candidate
 from kafka_pareto.factors import satisfies
 from kafka_pareto.objectives import smallest_latency_ms
+from kafka_pareto.records import Repetition
 from kafka_pareto.study import Study
 
 Values = npt.NDArray[np.float64]

@@ -11,7 +11,6 @@ from pathlib import Path
 import psutil
 from tenacity import retry, retry_if_result, stop_after_delay
 
-from kafka_pareto.artifacts import Outcome, Sizing
 from kafka_pareto.blocks import PlannedRepetition
 from kafka_pareto.cluster import TopicHealth
 from kafka_pareto.end_offsets import EndOffsets
@@ -19,6 +18,7 @@ from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
 from kafka_pareto.guard import ClusterGuard
 from kafka_pareto.load import Figures, LoadRequest, LoadResult
 from kafka_pareto.protocol import OutlierRule
+from kafka_pareto.records import Outcome, Sizing
 from kafka_pareto.study import Study
 from kafka_pareto.testbed import Testbed
 

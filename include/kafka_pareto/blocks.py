@@ -9,8 +9,8 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.artifacts import Phase
 from kafka_pareto.factors import FactorValue
+from kafka_pareto.records import Phase
 from kafka_pareto.study import Study
 
 

@@ -9,17 +9,9 @@ from dataclasses import dataclass
 import pandas as pd
 import pyarrow as pa
 
-from kafka_pareto.artifacts import (
-    AnyRecord,
-    CampaignKeys,
-    Manifest,
-    Record,
-    Repetition,
-    decode_record,
-    decode_table,
-    encode_table,
-)
+from kafka_pareto.artifacts import CampaignKeys, decode_table, encode_table
 from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.records import AnyRecord, Manifest, Record, Repetition, decode_record
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from kafka_pareto.artifacts import NoiseReport, Repetition, Sizing
 from kafka_pareto.breakdown import Breakdown, latency_breakdown
 from kafka_pareto.decision import Decision
 from kafka_pareto.noise import noise_lines
 from kafka_pareto.objectives import Variability, smallest_latency_ms
+from kafka_pareto.records import NoiseReport, Repetition, Sizing
 from kafka_pareto.stability import SentinelReport, sentinel_report
 from kafka_pareto.study import Study
 

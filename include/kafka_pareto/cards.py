@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafka_pareto.artifacts import Record
 from kafka_pareto.breakdown import Row, breakdown_rows, explanation
 from kafka_pareto.card_context import CardContext, context_lines, warnings_of_context
 from kafka_pareto.decision import Criterion, Decision, Verdict
 from kafka_pareto.gains import LABELS, Gain
 from kafka_pareto.producer_properties import DEFAULTS, Durability, PropertyValue
+from kafka_pareto.records import Record
 from kafka_pareto.study import Objective
 
 WIDTH = 100

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto import statistics
-from kafka_pareto.artifacts import Outcome, Record, Repetition
 from kafka_pareto.factors import FactorValue, satisfies
 from kafka_pareto.gains import LABELS, Gain, compare, resolve
 from kafka_pareto.objectives import smallest_latency_ms
 from kafka_pareto.producer_properties import PropertyValue
+from kafka_pareto.records import Outcome, Record, Repetition
 from kafka_pareto.study import OBJECTIVES, Objective, Study
 from kafka_pareto.trials import summarise_trials, throughput_per_cv
 

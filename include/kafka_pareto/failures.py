@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, Repetition
+from kafka_pareto.artifacts import DESIGN_COLUMNS
 from kafka_pareto.blocks import candidates_of
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import GateError
+from kafka_pareto.records import Repetition
 
 _ROWS = 20
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from kafka_pareto.artifacts import TimedLoad
 from kafka_pareto.producer_properties import PropertyValue
+from kafka_pareto.records import TimedLoad
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
-from kafka_pareto.artifacts import TimedLoad
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.load import ClientMetrics, Execution, Figures, LoadRequest, LoadResult, client_metrics
 from kafka_pareto.load_process import LoadProcess
+from kafka_pareto.records import TimedLoad
 from kafka_pareto.settings import Settings
 from kafka_pareto.variability import latency_cv_in_run, throughput_cv_in_run
 

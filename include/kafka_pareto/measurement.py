@@ -16,7 +16,6 @@ from itertools import groupby
 
 import psutil
 
-from kafka_pareto.artifacts import Repetition, Sizing
 from kafka_pareto.attempt import (
     Attempt,
     attempt_repetition,
@@ -34,6 +33,7 @@ from kafka_pareto.generator_check import generator_bound
 from kafka_pareto.guard import ClusterGuard
 from kafka_pareto.load import ClientMetrics, Figures
 from kafka_pareto.phase_progress import PhaseProgress
+from kafka_pareto.records import Repetition, Sizing
 from kafka_pareto.shelf import Shelf, sent_bytes
 from kafka_pareto.testbed import SEGMENT_BYTES, Testbed
 

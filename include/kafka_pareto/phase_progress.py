@@ -6,8 +6,8 @@ import logging
 import time
 from collections.abc import Sequence
 
-from kafka_pareto.artifacts import Repetition
 from kafka_pareto.blocks import PlannedRepetition
+from kafka_pareto.records import Repetition
 from kafka_pareto.shelf import Shelf
 
 log = logging.getLogger(__name__)

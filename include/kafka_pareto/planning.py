@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kafka_pareto.artifacts import Plan
 from kafka_pareto.cluster import LogDir
 from kafka_pareto.design import design_table
 from kafka_pareto.errors import PlanError
 from kafka_pareto.measurement import DELETE_RECORDS_AFTER_BYTES
+from kafka_pareto.records import Plan
 from kafka_pareto.sizing import sizing_loads_s, throughput_limit_mib_s
 from kafka_pareto.study import Study
 

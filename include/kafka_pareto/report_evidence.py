@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kafka_pareto.artifacts import CampaignKeys, Fingerprint, Phase, Plan, Repetition
+from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.card_context import CardContext
 from kafka_pareto.cards import Cards
 from kafka_pareto.decision import Decision
+from kafka_pareto.records import Fingerprint, Phase, Plan, Repetition
 from kafka_pareto.study import OBJECTIVES, Study
 from kafka_pareto.trials import throughput_per_cv
 

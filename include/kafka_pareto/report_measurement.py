@@ -6,10 +6,10 @@ from collections import Counter
 from typing import Any
 
 from kafka_pareto import cards
-from kafka_pareto.artifacts import Outcome, Repetition
 from kafka_pareto.card_context import paced_rate_records_s
 from kafka_pareto.gains import LABELS
 from kafka_pareto.noise import change_text
+from kafka_pareto.records import Outcome, Repetition
 from kafka_pareto.report_evidence import Evidence
 
 _UNCOUNTED_SHOWN = 40

@@ -9,10 +9,10 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from kafka_pareto.artifacts import Phase, Repetition
 from kafka_pareto.breakdown import ClientFigures
 from kafka_pareto.gains import SIGNIFICANCE
 from kafka_pareto.objectives import per_repetition_value
+from kafka_pareto.records import Phase, Repetition
 from kafka_pareto.report_evidence import Evidence
 from kafka_pareto.report_figures import STYLE, panels, png, say, shared_legend
 from kafka_pareto.stability import SentinelReport

@@ -8,10 +8,11 @@ from typing import ParamSpec, TypeVar
 
 from tenacity import before_sleep_log, retry, retry_if_exception_type, stop_after_delay, wait_exponential
 
-from kafka_pareto.artifacts import CampaignKeys, Phase, Repetition, Sizing
+from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.blocks import PlannedRepetition
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import MissingArtifactError, StoreError
+from kafka_pareto.records import Phase, Repetition, Sizing
 
 log = logging.getLogger(__name__)
 

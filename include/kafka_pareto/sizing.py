@@ -10,12 +10,12 @@ import logging
 import math
 from collections.abc import Sequence
 
-from kafka_pareto.artifacts import RampStep, Sizing, TimedLoad
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactError
 from kafka_pareto.guard import ClusterGuard
 from kafka_pareto.load import Figures, LoadRequest
 from kafka_pareto.protocol import Protocol
+from kafka_pareto.records import RampStep, Sizing, TimedLoad
 from kafka_pareto.shelf import sent_bytes
 from kafka_pareto.study import Study
 from kafka_pareto.testbed import Testbed

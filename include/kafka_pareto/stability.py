@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from scipy import stats
 
 from kafka_pareto import statistics
-from kafka_pareto.artifacts import Repetition
 from kafka_pareto.gains import LABELS, SIGNIFICANCE
+from kafka_pareto.records import Repetition
 from kafka_pareto.statistics import Values
 from kafka_pareto.study import Objective
 

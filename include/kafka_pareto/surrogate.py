@@ -13,9 +13,9 @@ from sklearn.model_selection import GroupShuffleSplit
 from xgboost import XGBRegressor
 from xgboost.core import XGBoostError
 
-from kafka_pareto.artifacts import Record
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.factors import CategoricalFactor
+from kafka_pareto.records import Record
 from kafka_pareto.study import OBJECTIVES, Objective, Study
 
 RECORD_SIZE_FEATURE = "record_size_bytes"

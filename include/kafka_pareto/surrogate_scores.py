@@ -10,8 +10,9 @@ import pandas as pd
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold
 
-from kafka_pareto.artifacts import SCORE_COLUMNS, Repetition
+from kafka_pareto.artifacts import SCORE_COLUMNS
 from kafka_pareto.objectives import is_mean, per_repetition_value, spread_of
+from kafka_pareto.records import Repetition
 from kafka_pareto.study import Objective, Study
 from kafka_pareto.surrogate import FeatureEncoding, Surrogate, fit_surrogate, split_by_configuration
 from kafka_pareto.trials import coefficient_of_variation

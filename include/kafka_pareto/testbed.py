@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from kafka_pareto.artifacts import CampaignKeys, Fingerprint
+from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.client_config import read_client_config
 from kafka_pareto.cluster import Cluster, ClusterDescription
@@ -25,6 +25,7 @@ from kafka_pareto.payload import payload_lines
 from kafka_pareto.perf_test import ProducerPerformance
 from kafka_pareto.producer_properties import DEFAULTS, parse_properties
 from kafka_pareto.protocol import PayloadFile, Workload
+from kafka_pareto.records import Fingerprint
 from kafka_pareto.settings import Settings
 from kafka_pareto.study import Study
 

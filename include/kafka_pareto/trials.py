@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.artifacts import TRIAL_COLUMNS, Repetition, table_schema
+from kafka_pareto.artifacts import TRIAL_COLUMNS, table_schema
 from kafka_pareto.factors import satisfies
 from kafka_pareto.objectives import is_mean, per_repetition_value, spread_of
+from kafka_pareto.records import Repetition
 from kafka_pareto.study import OBJECTIVES, Objective, Study
 
 

@@ -11,20 +11,13 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto.adaptive import planned_candidates
-from kafka_pareto.artifacts import (
-    REPETITION_COLUMNS,
-    ExpectationResult,
-    Repetition,
-    ValidationSummary,
-    repetition_row,
-    repetitions_frame,
-    table_schema,
-)
+from kafka_pareto.artifacts import REPETITION_COLUMNS, repetition_row, repetitions_frame, table_schema
 from kafka_pareto.blocks import Candidate, PlannedRepetition, candidates_of
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.expectations import ROW_ID, Examination, Finding, load_suites
 from kafka_pareto.factors import configuration_id
 from kafka_pareto.objectives import latency_resolution_ms
+from kafka_pareto.records import ExpectationResult, Repetition, ValidationSummary
 from kafka_pareto.study import Study
 
 _PRINTED_TOLERANCE = 1e-3

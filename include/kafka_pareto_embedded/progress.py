@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, Plan, decode_record, decode_table
+from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, decode_table
 from kafka_pareto.errors import ArtifactError, StoreError
+from kafka_pareto.records import Plan, decode_record
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study

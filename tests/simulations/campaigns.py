@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.artifacts import Repetition
 from kafka_pareto.decision import Decision, adjust_across_record_sizes, decide
 from kafka_pareto.gains import Gain, compare
 from kafka_pareto.noise import noise_report
+from kafka_pareto.records import Repetition
 from kafka_pareto.study import MAXIMISED, OBJECTIVES, Objective, Study
 from tests.recorded import paper_study, recorded_repetitions
 

@@ -11,13 +11,14 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, Sizing
+from kafka_pareto.artifacts import DESIGN_COLUMNS
 from kafka_pareto.blocks import candidates_of, plan_blocks
 from kafka_pareto.cluster import Cluster
 from kafka_pareto.errors import BadInputError, ClusterError, SafetyStop
 from kafka_pareto.lease import ClusterLease
 from kafka_pareto.measurement import Measurer
 from kafka_pareto.perf_test import ProducerPerformance
+from kafka_pareto.records import Sizing
 from kafka_pareto.testbed import Testbed, topic_name
 from kafka_pareto_embedded.brokers import BrokerProgram
 from tests.system.broker_fixtures import RunningBrokers, running_brokers

@@ -14,18 +14,13 @@ from kafka_pareto.artifacts import (
     SCORE_COLUMNS,
     TRIAL_COLUMNS,
     CampaignKeys,
-    Fingerprint,
-    Phase,
-    Plan,
-    RampStep,
-    Repetition,
-    Sizing,
     table_schema,
 )
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.decision import choose, decide
 from kafka_pareto.noise import noise_report
 from kafka_pareto.producer_properties import Durability
+from kafka_pareto.records import Fingerprint, Phase, Plan, RampStep, Repetition, Sizing
 from kafka_pareto.selection import losses_of, non_dominated, select_candidates
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import OBJECTIVES, Study

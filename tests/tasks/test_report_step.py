@@ -12,9 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kafka_pareto.artifacts import REJECTED_COLUMNS, SCORE_COLUMNS, decode_record
+from kafka_pareto.artifacts import REJECTED_COLUMNS, SCORE_COLUMNS
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cards import Cards
+from kafka_pareto.records import decode_record
 from kafka_pareto.report_page import render_page
 from kafka_pareto.steps import report
 from kafka_pareto.store import FolderStore

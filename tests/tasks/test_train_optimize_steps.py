@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS, Manifest
+from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS
 from kafka_pareto.campaign import Campaign
+from kafka_pareto.records import Manifest
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import OBJECTIVES, Surrogate
 from kafka_pareto.surrogate import SurrogateIndex

@@ -13,21 +13,13 @@ from typing import Any, Literal, get_args
 import pandas as pd
 import pytest
 
-from kafka_pareto.artifacts import (
-    DESIGN_COLUMNS,
-    REJECTED_COLUMNS,
-    TRIAL_COLUMNS,
-    CampaignKeys,
-    Manifest,
-    Repetition,
-    ValidationSummary,
-    table_schema,
-)
+from kafka_pareto.artifacts import DESIGN_COLUMNS, REJECTED_COLUMNS, TRIAL_COLUMNS, CampaignKeys, table_schema
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import ArtifactError, GateError
 from kafka_pareto.expectations import load_suites
 from kafka_pareto.factors import configuration_id
 from kafka_pareto.protocol import Paced
+from kafka_pareto.records import Manifest, Repetition, ValidationSummary
 from kafka_pareto.steps import validate
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import Study, Validation

@@ -10,11 +10,12 @@ from typing import Any
 
 import yaml
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, Phase, Repetition, Sizing
+from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys
 from kafka_pareto.blocks import PlannedRepetition, candidates_of, plan_blocks
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.design import design_table
 from kafka_pareto.measurement import Measurer
+from kafka_pareto.records import Phase, Repetition, Sizing
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study

@@ -10,10 +10,10 @@ import pytest
 
 from benchmarks import adaptive as benchmark
 from kafka_pareto.adaptive import active_candidates, planned_candidates, remaining_candidates
-from kafka_pareto.artifacts import Repetition
 from kafka_pareto.blocks import Candidate
 from kafka_pareto.producer_properties import Durability
 from kafka_pareto.protocol import Adaptive
+from kafka_pareto.records import Repetition
 from kafka_pareto.study import Study
 from tests.recorded import recorded_repetitions
 

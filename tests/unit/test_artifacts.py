@@ -14,15 +14,13 @@ from kafka_pareto.artifacts import (
     REPETITION_COLUMNS,
     SCORE_COLUMNS,
     CampaignKeys,
-    Manifest,
-    Repetition,
-    decode_record,
     decode_table,
     encode_table,
     repetitions_frame,
     table_schema,
 )
 from kafka_pareto.errors import ArtifactError
+from kafka_pareto.records import Manifest, Repetition, decode_record
 from kafka_pareto.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 

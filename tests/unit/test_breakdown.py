@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kafka_pareto.artifacts import Repetition
 from kafka_pareto.breakdown import Breakdown, breakdown_rows, explanation, latency_breakdown
 from kafka_pareto.decision import Decision, decide
+from kafka_pareto.records import Repetition
 from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kafka_pareto.artifacts import RampStep, Repetition, Sizing
 from kafka_pareto.card_context import CardContext, card_context
 from kafka_pareto.cards import WIDTH, Cards, cards_text, properties_text
 from kafka_pareto.decision import Decision, decide
 from kafka_pareto.factors import configuration_id
 from kafka_pareto.producer_properties import parse_properties
+from kafka_pareto.records import RampStep, Repetition, Sizing
 from kafka_pareto.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 from tests.tasks.report_campaign import at_time, with_client_metrics

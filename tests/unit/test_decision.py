@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kafka_pareto.artifacts import Phase, Repetition, decode_record
 from kafka_pareto.decision import Decision, adjust_across_record_sizes, choose, decide
 from kafka_pareto.factors import configuration_id
 from kafka_pareto.gains import Gain
+from kafka_pareto.records import Phase, Repetition, decode_record
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study
 from tests.recorded import STUDIES, recorded_repetitions

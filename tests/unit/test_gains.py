@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kafka_pareto.artifacts import Repetition
 from kafka_pareto.gains import Gain, compare, resolve
 from kafka_pareto.objectives import is_mean, per_repetition_value
 from kafka_pareto.protocol import Protocol
+from kafka_pareto.records import Repetition
 from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from kafka_pareto.artifacts import TimedLoad
 from kafka_pareto.generator_check import generator_bound
 from kafka_pareto.load import ClientMetrics, Figures, LoadRequest, LoadResult
+from kafka_pareto.records import TimedLoad
 from tests.recorded import recorded_rows
 
 pytestmark = pytest.mark.fast

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kafka_pareto.artifacts import TimedLoad
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.load import Execution, LoadRequest, LoadResult
 from kafka_pareto.load_generator import (
@@ -21,6 +20,7 @@ from kafka_pareto.load_generator import (
     parse_generator_output,
     timed_within_limit,
 )
+from kafka_pareto.records import TimedLoad
 from kafka_pareto.settings import Settings
 from tests.damage import damaged
 from tests.recorded import FIXTURES

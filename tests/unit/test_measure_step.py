@@ -11,12 +11,13 @@ import pytest
 import yaml
 
 from kafka_pareto.adaptive import planned_candidates
-from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, NoiseReport
+from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys
 from kafka_pareto.blocks import candidates_of
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.design import design_table
 from kafka_pareto.load import LoadRequest
 from kafka_pareto.noise import noise_lines
+from kafka_pareto.records import NoiseReport
 from kafka_pareto.steps import measure
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study_file import parse_study

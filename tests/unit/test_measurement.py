@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto import attempt, measurement
-from kafka_pareto.artifacts import Fingerprint
 from kafka_pareto.attempt import outlier_reason
 from kafka_pareto.errors import BadInputError, DisturbedError, LeaseHeldError, LoadToolError, PlanError
 from kafka_pareto.load import LoadRequest, LoadResult
 from kafka_pareto.protocol import OutlierRule
+from kafka_pareto.records import Fingerprint
 from kafka_pareto.testbed import keep_fingerprint
 from tests.unit.measuring import IN_A_BLOCK, PLANNED, SIZE, foreign, measuring, quick
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kafka_pareto.artifacts import NoiseOfObjective, NoiseReport, Repetition, decode_record
 from kafka_pareto.noise import (
     blocks_needed,
     minimum_detectable_effect_fraction,
@@ -12,6 +11,7 @@ from kafka_pareto.noise import (
     spread_of_cv,
     spread_of_mean,
 )
+from kafka_pareto.records import NoiseOfObjective, NoiseReport, Repetition, decode_record
 from kafka_pareto.statistics import cv_change, mean_change
 from kafka_pareto.study import Objective, Study
 from tests.recorded import paper_study, recorded_repetitions

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from kafka_pareto.artifacts import CampaignKeys, RampStep, Sizing
+from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import ClusterError, PlanError
 from kafka_pareto.load import ClientMetrics, Figures, LoadRequest, LoadResult
+from kafka_pareto.records import RampStep, Sizing
 from kafka_pareto.shelf import sent_bytes
 from kafka_pareto.sizing import capacity_of, ramp_steps, sizing_of
 from kafka_pareto.store import FolderStore

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kafka_pareto.artifacts import Repetition
+from kafka_pareto.records import Repetition
 from kafka_pareto.stability import MINIMUM_REPETITIONS, SentinelReport, change_point, sentinel_report
 from tests.recorded import recorded_repetitions
 

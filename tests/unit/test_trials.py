@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kafka_pareto.artifacts import TRIAL_COLUMNS, Repetition, decode_table, encode_table, table_schema
+from kafka_pareto.artifacts import TRIAL_COLUMNS, decode_table, encode_table, table_schema
+from kafka_pareto.records import Repetition
 from kafka_pareto.study import Study
 from kafka_pareto.trials import coefficient_of_variation, summarise_trials
 from tests.recorded import paper_study, recorded_repetitions

@@ -12,12 +12,13 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.artifacts import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS, Manifest, Repetition
+from kafka_pareto.artifacts import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.blocks import Candidate, candidates_of, plan_blocks
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.decision import choose, decide
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement import Measurer
+from kafka_pareto.records import Manifest, Repetition
 from kafka_pareto.selection import select_candidates
 from kafka_pareto.sizing import sizing_of
 from kafka_pareto.steps.measure import baseline_candidate

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, Manifest
+from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import Cluster
 from kafka_pareto.design import design_table
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.planning import check_plan, describe_plan, plan_campaign
+from kafka_pareto.records import Manifest
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import dump_study, parse_study

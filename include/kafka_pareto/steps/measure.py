@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, Manifest
+from kafka_pareto.artifacts import DESIGN_COLUMNS
 from kafka_pareto.blocks import Candidate, candidates_of, plan_blocks
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.factors import configuration_id
 from kafka_pareto.measurement import Measurer
 from kafka_pareto.phase_progress import PhaseProgress
+from kafka_pareto.records import Manifest
 from kafka_pareto.sizing import sizing_of
 from kafka_pareto.testbed import Testbed
 

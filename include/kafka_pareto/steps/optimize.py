@@ -7,10 +7,11 @@ import logging
 import pandas as pd
 
 from kafka_pareto import tracking
-from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, TRIAL_COLUMNS, Manifest
+from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.optimization import SearchResult, search, weaker_durability_is_possible
+from kafka_pareto.records import Manifest
 from kafka_pareto.study import OBJECTIVES, Objective
 from kafka_pareto.surrogate import Surrogate, SurrogateIndex, load_surrogate
 

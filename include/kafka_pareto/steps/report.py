@@ -7,25 +7,13 @@ import logging
 import pandas as pd
 
 from kafka_pareto import tracking
-from kafka_pareto.artifacts import (
-    CANDIDATE_COLUMNS,
-    FRONT_COLUMNS,
-    REJECTED_COLUMNS,
-    SCORE_COLUMNS,
-    TRIAL_COLUMNS,
-    AnyRecord,
-    Fingerprint,
-    Manifest,
-    NoiseReport,
-    Plan,
-    Repetition,
-    Sizing,
-)
+from kafka_pareto.artifacts import CANDIDATE_COLUMNS, FRONT_COLUMNS, REJECTED_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.card_context import card_context
 from kafka_pareto.cards import Cards, cards_text, properties_text
 from kafka_pareto.decision import Decision, adjust_across_record_sizes
 from kafka_pareto.errors import MissingArtifactError
+from kafka_pareto.records import AnyRecord, Fingerprint, Manifest, NoiseReport, Plan, Repetition, Sizing
 from kafka_pareto.report_evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report_figures import draw_figures
 from kafka_pareto.report_measurement_figures import draw_measurement_figures

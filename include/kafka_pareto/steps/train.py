@@ -7,9 +7,10 @@ import logging
 import pandas as pd
 
 from kafka_pareto import surrogate_figures, tracking
-from kafka_pareto.artifacts import SCORE_COLUMNS, TRIAL_COLUMNS, Manifest, Repetition
+from kafka_pareto.artifacts import SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.records import Manifest, Repetition
 from kafka_pareto.study import OBJECTIVES
 from kafka_pareto.surrogate import SurrogateIndex, feature_encoding, importance, measured_objectives
 from kafka_pareto.surrogate_scores import JudgedSurrogate, describe_scores, judge_objective

@@ -7,10 +7,11 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, REJECTED_COLUMNS, TRIAL_COLUMNS, Manifest
+from kafka_pareto.artifacts import DESIGN_COLUMNS, REJECTED_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import GateError
 from kafka_pareto.expectations import Examination
+from kafka_pareto.records import Manifest
 from kafka_pareto.trials import summarise_trials
 from kafka_pareto.validation import Verdict, examine, rejected_table
 

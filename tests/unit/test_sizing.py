@@ -35,6 +35,7 @@ class KnownCluster:
 
     def __init__(self) -> None:
         self.requests: list[LoadRequest] = []
+        self.warm_after = 0
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
         self.requests.append(request)
@@ -45,7 +46,8 @@ class KnownCluster:
             asked = request.timed.paced_rate_records_s
             paced = min(asked, CAPACITY_RECORDS_S)
         # As fast as it goes, a full buffer makes the fullest batches.
-        throughput = CAPACITY_RECORDS_S * 1.1 if asked is None else min(asked, CAPACITY_RECORDS_S)
+        warmth = min(len(self.requests) / self.warm_after, 1.0) if self.warm_after else 1.0
+        throughput = warmth * CAPACITY_RECORDS_S * 1.1 if asked is None else min(asked, CAPACITY_RECORDS_S)
         latency_ms = 500.0 if asked is None else 5.0 + max(asked - CAPACITY_RECORDS_S, 0.0) * 0.2
         return LoadResult(
             records_attempted=request.records,
@@ -80,8 +82,9 @@ def campaign_of(folder: Path, protocol: dict[str, Any], **changes: Any) -> Campa
     return Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))
 
 
-def sized(campaign: Campaign) -> tuple[Sizing, list[LoadRequest]]:
+def sized(campaign: Campaign, warm_after: int = 0) -> tuple[Sizing, list[LoadRequest]]:
     tool = KnownCluster()
+    tool.warm_after = warm_after
     with fake_testbed(campaign, SIZE) as testbed:
         sizing = sizing_of(campaign, SIZE, replace(testbed, load_tool=tool))
     return sizing, tool.requests
@@ -98,7 +101,7 @@ def test_kafkas_tool_is_told_as_many_records_as_the_baseline_sends_in_the_time(t
     sizing, requests = sized(campaign_of(tmp_path, {"kind": "steady", "seconds": 4.0, "warmup_seconds": 2.0}))
 
     assert (sizing.records, sizing.warmup_records) == (26_400, 8_800)
-    assert [request.throughput_records_s for request in requests] == [None, None]
+    assert [request.throughput_records_s for request in requests] == [None, None, None]
     assert all(request.warmup_records == request.records // 4 for request in requests)
 
 
@@ -109,7 +112,7 @@ def test_kafkas_tool_sends_all_of_a_paced_repetition_at_the_fraction_of_the_capa
     assert sizing.capacity_records_s == pytest.approx(3740)
     assert sizing.throughput_limit_records_s == pytest.approx(1870)
     assert sizing.records == pytest.approx(6 * 1870, abs=1)
-    assert len(requests) == 2 + 5
+    assert len(requests) == 3 + 5
 
 
 def test_the_ramp_finds_the_highest_rate_that_the_baseline_holds_and_keeps_its_steps(tmp_path: Path):
@@ -124,6 +127,14 @@ def test_the_ramp_finds_the_highest_rate_that_the_baseline_holds_and_keeps_its_s
     assert (sizing.timed.warmup_s, sizing.timed.seconds) == (1.0, 3.0)
     assert (sizing.timed.paced_warmup_s, sizing.timed.paced_seconds) == (0.5, 3.0)
     assert all(request.timed for request in requests)
+
+
+@pytest.mark.parametrize("protocol", [GENERATOR | {"paced": PACED}, {"kind": "steady", "seconds": 4.0}])
+def test_the_pace_is_that_of_a_cluster_that_has_warmed_up(tmp_path: Path, protocol: dict[str, Any]):
+    warm, _ = sized(campaign_of(tmp_path / "warm", protocol))
+    started_cold, _ = sized(campaign_of(tmp_path / "cold", protocol), warm_after=6)
+
+    assert started_cold.records == warm.records
 
 
 def test_a_retry_reads_what_was_found_instead_of_loading_the_cluster_again(tmp_path: Path):

@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run up down status clean test test-fast lint setup lock preflight preflight-start
+.PHONY: help run up down status clean test test-fast benchmarks lint setup lock preflight preflight-start
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -62,6 +62,11 @@ test: setup lint ## set-up, linters, type checks, then every test: the fast ones
 
 test-fast: setup ## the tests that need no server, under two minutes
 	$(PYTHON) -m pytest -m fast
+
+benchmarks: setup ## the figures of benchmarks/, about 15 minutes; nothing else should run meanwhile
+	$(PYTHON) -m benchmarks.overhead
+	$(PYTHON) -m benchmarks.variability
+	$(PYTHON) -m benchmarks.adaptive
 
 lint: setup ## ruff and mypy
 	$(PYTHON) -m ruff check .

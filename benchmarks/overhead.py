@@ -22,7 +22,7 @@ import yaml
 
 from kafka_pareto.artifacts import DESIGN_COLUMNS
 from kafka_pareto.attempt import request_for
-from kafka_pareto.blocks import plan_blocks
+from kafka_pareto.blocks import candidates_of, plan_blocks
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import Cluster
 from kafka_pareto.load import LoadRequest
@@ -31,7 +31,6 @@ from kafka_pareto.perf_test import MAIN_CLASS, perf_test_options
 from kafka_pareto.records import Sizing
 from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.steps import design
-from kafka_pareto.steps.measure import candidates_of
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study_file import parse_study
 from kafka_pareto.testbed import topic_configs, topic_name
@@ -89,7 +88,7 @@ def planned_requests(campaign: Campaign, record_size_bytes: int, cluster: Cluste
     study = campaign.study
     table = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     planned = plan_blocks(
-        candidates_of(campaign, table),
+        candidates_of(table, study),
         study.protocol.repetitions,
         order=study.protocol.order,
         phase="design",

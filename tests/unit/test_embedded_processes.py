@@ -42,7 +42,8 @@ print("outlived its parent", flush=True)
 @pytest.mark.parametrize("moment", ["killed before the tie", "killed after the tie"])
 def test_a_forked_process_ends_with_its_parent_whenever_that_is_killed(moment: str) -> None:
     argv = [sys.executable, "-c", DIES_WITH_ITS_PARENT, moment]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=30, check=False)
 
     # The pipes are closed: whatever held them, the forked process too, has ended.
     assert done.returncode == -signal.SIGKILL

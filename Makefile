@@ -63,7 +63,7 @@ test: setup lint ## set-up, linters, type checks, then every test: the fast ones
 test-fast: setup ## the tests that need no server, under two minutes
 	$(PYTHON) -m pytest -m fast
 
-benchmarks: setup ## the figures of benchmarks/, about 15 minutes; nothing else should run meanwhile
+benchmarks: setup ## the figures of benchmarks/, about 8 minutes; nothing else should run meanwhile
 	$(PYTHON) -m benchmarks.overhead
 	$(PYTHON) -m benchmarks.variability
 	$(PYTHON) -m benchmarks.adaptive

@@ -88,7 +88,7 @@ class Recording:
         self._copies: dict[tuple[str, int, int], Repetition] = {}
 
     def _values_of(self, name: str) -> tuple[Values, Values]:
-        rows = [self._rows[name, block] for block in ALL_BLOCKS]
+        rows = [self._rows[name, block] for block in range(BLOCKS)]
         least_ms = smallest_latency_ms(self.study.protocol)
         latency_ms = np.array([max(row.latency_p95_ms or 0.0, least_ms) for row in rows])
         return np.array([row.throughput_mib_s for row in rows]), latency_ms

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def recorded_repetitions(
     return [_repetition(row, phase) for row in rows[wanted].sort_values("started_at_s").to_dict("records")]
 
 
-def _repetition(row: dict[str, Any], phase: Phase) -> Repetition:
+def _repetition(row: dict[Hashable, Any], phase: Phase) -> Repetition:
     configuration = {
         "batch.size": row["batch_size_bytes"],
         "linger.ms": row["linger_ms"],

@@ -96,6 +96,17 @@ def planned_candidates(
     return planned
 
 
+def most_repetitions(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> int:
+    """How many repetitions the candidates can come to at most: those of a block that is incomplete go on to the end."""
+    most = 0
+    for block in range(study.protocol.repetitions):
+        active = active_candidates(candidates, [r for r in repetitions if r.block < block], study)
+        if sum(r.block == block for r in repetitions) < len(active):
+            return most + len(active) * (study.protocol.repetitions - block)
+        most += len(active)
+    return most
+
+
 def _log_values(
     candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study
 ) -> tuple[Values, Values]:

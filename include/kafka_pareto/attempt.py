@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
-from tenacity import retry, retry_if_result, stop_after_delay
 
 from kafka_pareto.blocks import PlannedRepetition
 from kafka_pareto.cluster import TopicHealth
@@ -17,14 +15,13 @@ from kafka_pareto.end_offsets import EndOffsets
 from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
 from kafka_pareto.guard import ClusterGuard
 from kafka_pareto.load import Figures, LoadRequest, LoadResult
+from kafka_pareto.machine import cpu_fractions, outlier_reason
 from kafka_pareto.protocol import OutlierRule
 from kafka_pareto.records import Outcome, Sizing
 from kafka_pareto.study import Study
 from kafka_pareto.testbed import Testbed
 
 _MIB = 1 << 20
-_LOOK_S = 1.0
-_UNDISTURBED_DEADLINE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -74,7 +71,7 @@ def attempt_repetition(
             reason = reason or disturbance
     except (ClusterError, SafetyStop) as error:
         trouble, reason = error, str(error)
-    steal, other = _cpu_fractions(cpu_before, psutil.cpu_times(), result.client_cpu_s if result else 0.0)
+    steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), result.client_cpu_s if result else 0.0)
     if reason or result is None or growth is None:
         outcome: Outcome = "failed"
     else:
@@ -137,42 +134,3 @@ def duplicates_reason(surplus: int) -> str:
 def mib_s(figures: Figures, record_size_bytes: int) -> float:
     """Throughput from records/s, which the tool prints to six decimals; its MB/sec have two, 5 % of a slow run."""
     return figures.throughput_records_s * record_size_bytes / _MIB
-
-
-def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fraction: float) -> str:
-    """Which bound of the study's outlier rule was exceeded, with both numbers; empty if none was."""
-    shares = {
-        "cpu_steal_fraction": ("the hypervisor took", cpu_steal_fraction, rule.cpu_steal_fraction),
-        "other_cpu_fraction": ("other processes took", other_cpu_fraction, rule.other_cpu_fraction),
-    }
-    for name, (words, found, bound) in shares.items():
-        if bound is not None and found > bound:
-            return f"{words} {found:.1%} of the machine's CPU, above protocol.outliers.{name} of {bound:.1%}"
-    return ""
-
-
-def wait_until_undisturbed(rule: OutlierRule) -> None:
-    """Waits for the rest of the machine to keep within the rule while no load runs, a minute at most."""
-
-    def disturbance() -> str:
-        before = psutil.cpu_times()
-        time.sleep(_LOOK_S)  # a share of the CPU is one over a time
-        return outlier_reason(rule, *_cpu_fractions(before, psutil.cpu_times(), 0.0))
-
-    retry(
-        retry=retry_if_result(bool),
-        stop=stop_after_delay(_UNDISTURBED_DEADLINE_S),
-        retry_error_callback=lambda _: None,
-    )(disturbance)()
-
-
-def _cpu_fractions(before: object, after: object, client_cpu_s: float) -> tuple[float, float]:
-    """Shares of the machine's CPU time since `before`: stolen by the hypervisor, and used by all but the client."""
-    spent = {name: getattr(after, name) - getattr(before, name) for name in ("user", "nice", "system", "idle")}
-    spent |= {name: getattr(after, name, 0.0) - getattr(before, name, 0.0) for name in ("iowait", "irq", "softirq")}
-    steal = getattr(after, "steal", 0.0) - getattr(before, "steal", 0.0)
-    total = sum(spent.values()) + steal
-    if total <= 0:
-        return 0.0, 0.0
-    busy = total - spent["idle"] - spent["iowait"] - steal
-    return steal / total, max(busy - client_cpu_s, 0.0) / total

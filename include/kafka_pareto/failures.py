@@ -53,19 +53,16 @@ class FailureLimit:
         repetitions = self._study.protocol.repetitions
         if self._study.protocol.adaptive is None:
             return len(self._design) * repetitions
-        from kafka_pareto.adaptive import active_candidates  # noqa: PLC0415 (SciPy takes as long as a repetition)
+        from kafka_pareto.adaptive import most_repetitions  # noqa: PLC0415 (SciPy takes as long as a repetition)
 
-        most = 0
-        for size in self._study.record_sizes_bytes:
-            candidates = candidates_of(self._design[self._design.record_size_bytes == size], self._study)
-            stored = [r for r in self._stored.values() if r.record_size_bytes == size]
-            for block in range(repetitions):
-                active = active_candidates(candidates, [r for r in stored if r.block < block], self._study)
-                if sum(r.block == block for r in stored) < len(active):
-                    most += len(active) * (repetitions - block)
-                    break
-                most += len(active)
-        return most
+        stored = list(self._stored.values())
+        of_sizes = self._design.groupby("record_size_bytes", sort=False)
+        return sum(
+            most_repetitions(
+                candidates_of(rows, self._study), [r for r in stored if r.record_size_bytes == size], self._study
+            )
+            for size, rows in of_sizes
+        )
 
 
 def failure_table(failed: list[Repetition]) -> str:

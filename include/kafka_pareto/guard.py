@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
 
 from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
@@ -31,8 +30,6 @@ _WATCH_TIMEOUT_S = 5.0
 _GIB = 1 << 30
 _MIB = 1 << 20
 _REFUSAL = re.compile(r"(Authorization|Authentication)Exception")
-
-Answer = TypeVar("Answer")
 
 
 class ClusterGuard:
@@ -103,7 +100,8 @@ class ClusterGuard:
         if self._seen_healthy and time.monotonic() - self._seen_healthy[0] < _FRESH_S:
             return self._seen_healthy[1]
         self._seen_healthy = None
-        health = _asked(lambda: self._testbed.cluster.topic_health(self._testbed.topic))
+        with _refusals_stop():
+            health = self._testbed.cluster.topic_health(self._testbed.topic)
         if not health.is_healthy:
             raise ClusterError(f"the cluster is in trouble: {health.reason}")
         self._seen_healthy = time.monotonic(), health
@@ -119,7 +117,9 @@ class ClusterGuard:
             SafetyStop: If this user may not look.
         """
         needed_bytes = bytes_to_write * self._replication_factor
-        for found in _asked(lambda: self._testbed.cluster.log_dirs(self._testbed.topic)):
+        with _refusals_stop():
+            log_dirs = self._testbed.cluster.log_dirs(self._testbed.topic)
+        for found in log_dirs:
             place = f"log directory {found.path} of broker {found.broker_id}"
             if found.error:
                 raise ClusterError(f"the cluster is in trouble: {place} is offline: {found.error}")
@@ -149,14 +149,13 @@ class ClusterGuard:
         Raises:
             SafetyStop: In place of a ClusterError, where the load may be the cause or a right is missing.
         """
-        try:
-            yield
-        except ClusterError as error:
-            if self._foreign is not None:
+        with _refusals_stop():
+            try:
+                yield
+            except ClusterError as error:
+                if self._foreign is None:
+                    raise
                 raise SafetyStop(f"the campaign stops, since its load may be the cause: {error}") from error
-            if _REFUSAL.search(error.kafka_error):
-                raise SafetyStop(f"the campaign stops: {error}") from error
-            raise
 
     def disturbance(self, before: TopicHealth) -> str:
         """What happened to the topic during a load and has passed already; empty if nothing did.
@@ -195,9 +194,11 @@ class ClusterGuard:
             )
 
 
-def _asked(question: Callable[[], Answer]) -> Answer:
+@contextmanager
+def _refusals_stop() -> Iterator[None]:
+    """Within, what this user may not do ends the campaign: asking again would be refused again."""
     try:
-        return question()
+        yield
     except ClusterError as error:
         if _REFUSAL.search(error.kafka_error):
             raise SafetyStop(f"the campaign stops: {error}") from error

@@ -53,13 +53,19 @@ class LoadProcess:
         client = read_client_config(self._client_config) if self._client_config else ""
         secrets = secrets_in(client)
         try:
-            result = read(self._execute(main_class, options, request, watch, client))
+            result = read(self._execute(main_class, options, request, watch, client, secrets))
         except LoadToolError as error:
             raise LoadToolError(hidden(str(error), secrets)) from None  # its cause says the same aloud
         return replace(result, errors=hidden(result.errors, secrets))
 
     def _execute(
-        self, main_class: str, options: list[str], request: LoadRequest, watch: Callable[[], None] | None, client: str
+        self,
+        main_class: str,
+        options: list[str],
+        request: LoadRequest,
+        watch: Callable[[], None] | None,
+        client: str,
+        secrets: list[str],
     ) -> Execution:
         with tempfile.TemporaryDirectory(prefix="kafka-pareto-load-") as folder:
             properties_file = Path(folder) / "producer.properties"
@@ -74,7 +80,7 @@ class LoadProcess:
                 _wait(process, request.timeout_s, watch)
             wall_s, cpu_s = time.monotonic() - started, _children_cpu_s() - cpu_before
             said = errors_file.read_text(encoding="utf-8", errors="replace")
-            complaint = _first_complaint(hidden(said, secrets_in(client)))
+            complaint = _first_complaint(hidden(said, secrets))  # hidden before it is cut short
             if process.returncode != 0:
                 raise LoadToolError(f"the load tool ended with exit code {process.returncode}: {complaint}")
             return Execution(output_file.read_text(encoding="utf-8", errors="replace"), complaint, wall_s, cpu_s)

@@ -16,14 +16,7 @@ from itertools import groupby
 
 import psutil
 
-from kafka_pareto.attempt import (
-    Attempt,
-    attempt_repetition,
-    duplicates_reason,
-    mib_s,
-    request_for,
-    wait_until_undisturbed,
-)
+from kafka_pareto.attempt import Attempt, attempt_repetition, duplicates_reason, mib_s, request_for
 from kafka_pareto.blocks import PlannedRepetition
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.end_offsets import EndOffsets
@@ -32,6 +25,7 @@ from kafka_pareto.failures import FailureLimit
 from kafka_pareto.generator_check import generator_bound
 from kafka_pareto.guard import ClusterGuard
 from kafka_pareto.load import ClientMetrics, Figures
+from kafka_pareto.machine import wait_until_undisturbed
 from kafka_pareto.phase_progress import PhaseProgress
 from kafka_pareto.records import Repetition, Sizing
 from kafka_pareto.shelf import Shelf, sent_bytes

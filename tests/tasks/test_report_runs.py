@@ -28,17 +28,21 @@ def unreported(tmp_path: Path) -> Campaign:
     return write_confirmed_campaign(tmp_path, small_study())
 
 
-@pytest.mark.usefixtures("unreported")
-def test_the_step_prints_its_cards_and_then_its_manifest(tmp_path: Path):
-    ran = subprocess.run(
+def report_by_command_line(store_folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, "-m", "tasks.report", "--study", "paper", "--campaign", CAMPAIGN],
         cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": "include:.", "KAFKA_PARETO_STORE_FOLDER": str(tmp_path)},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": "include:.", "KAFKA_PARETO_STORE_FOLDER": str(store_folder)},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
+
+
+@pytest.mark.usefixtures("unreported")
+def test_the_step_prints_its_cards_and_then_its_manifest(tmp_path: Path):
+    ran = report_by_command_line(tmp_path)
     assert ran.returncode == 0, ran.stderr
     *shown, last = ran.stdout.splitlines()
     manifest = Manifest.model_validate_json(last)
@@ -50,15 +54,7 @@ def test_the_step_prints_its_cards_and_then_its_manifest(tmp_path: Path):
 
 def test_a_campaign_that_was_not_confirmed_is_named_in_one_clear_line(unreported: Campaign, tmp_path: Path):
     unreported.store.delete(unreported.keys.confirmation(1024, "decision.json"))
-    ran = subprocess.run(
-        [sys.executable, "-m", "tasks.report", "--study", "paper", "--campaign", CAMPAIGN],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": "include:.", "KAFKA_PARETO_STORE_FOLDER": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    ran = report_by_command_line(tmp_path)
     assert ran.returncode == 65
     assert "06_confirmation/1024/decision.json: is not in the store" in ran.stderr
     assert "Traceback" not in ran.stderr

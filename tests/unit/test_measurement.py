@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto import attempt, measurement
-from kafka_pareto.attempt import outlier_reason
+from kafka_pareto import attempt, machine, measurement
 from kafka_pareto.errors import BadInputError, DisturbedError, LeaseHeldError, LoadToolError, PlanError
 from kafka_pareto.load import LoadRequest, LoadResult
+from kafka_pareto.machine import outlier_reason
 from kafka_pareto.protocol import OutlierRule
 from kafka_pareto.records import Fingerprint
 from kafka_pareto.testbed import keep_fingerprint
@@ -149,8 +149,8 @@ def test_a_repetition_beside_foreign_processes_is_measured_again(tmp_path: Path,
                 pass
             return replace(result, client_cpu_s=0.0)
 
-        monkeypatch.setattr(attempt, "_UNDISTURBED_DEADLINE_S", 0.0)
-        monkeypatch.setattr(attempt, "_LOOK_S", 0.01)
+        monkeypatch.setattr(machine, "_UNDISTURBED_DEADLINE_S", 0.0)
+        monkeypatch.setattr(machine, "_LOOK_S", 0.01)
         m.tool.after_run = another_process_works_once
         m.measure()
 
@@ -181,11 +181,11 @@ def test_a_machine_that_stays_disturbed_is_no_configurations_failure(
 
 
 def test_the_wait_for_a_quiet_machine_ends_with_the_disturbance(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(attempt, "_LOOK_S", 0.01)
+    monkeypatch.setattr(machine, "_LOOK_S", 0.01)
     looks = iter(["disturbed", "disturbed", ""])
-    monkeypatch.setattr(attempt, "outlier_reason", lambda *_: next(looks))
+    monkeypatch.setattr(machine, "outlier_reason", lambda *_: next(looks))
 
-    attempt.wait_until_undisturbed(OutlierRule())
+    machine.wait_until_undisturbed(OutlierRule())
     assert list(looks) == []
 
 

@@ -129,10 +129,10 @@ def _log_values(
 def _may_be_recommended(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> Mask:
     """The baseline always may: it is what stays when nothing else is recommended."""
     lost = {r.configuration_id for r in repetitions if r.outcome in ("records_lost", "records_duplicated")}
-    constraints, weakest = study.parsed_constraints(), study.weakest_durability()
+    rules, weakest = study.rules(), study.weakest_durability()
     kept_promises = [
         each.configuration_id not in lost
-        and satisfies(constraints, each.configuration, repetitions[0].record_size_bytes)
+        and satisfies(rules, each.configuration, repetitions[0].record_size_bytes)
         and study.durability_of(each.configuration) >= weakest
         for each in candidates
     ]

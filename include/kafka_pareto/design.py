@@ -31,7 +31,7 @@ def design_table(study: Study) -> pd.DataFrame:
     Raises:
         StudyError: If the feasible space of a record size holds fewer configurations than the design wants.
     """
-    constraints = study.parsed_constraints()
+    rules = study.rules()
     rows: list[dict[str, object]] = []
     for size in study.record_sizes_bytes:
         rng = np.random.default_rng([study.seed, size])
@@ -47,7 +47,7 @@ def design_table(study: Study) -> pd.DataFrame:
                     "record_size_bytes": size,
                     "configuration_id": identity,
                     "is_baseline": identity == study.baseline_id(),
-                    "feasible": satisfies(constraints, configuration, size),
+                    "feasible": satisfies(rules, configuration, size),
                     "durability": study.durability_of(configuration).name,
                     **configuration,
                 }
@@ -60,13 +60,13 @@ def one_at_a_time(study: Study, record_size_bytes: int) -> list[Configuration]:
 
     With `design.feasible`, what breaks a constraint at this record size is left out.
     """
-    baseline, constraints = study.baseline_configuration(), study.parsed_constraints()
+    baseline, rules = study.baseline_configuration(), study.rules()
     found: dict[str, Configuration] = {}
     for name, factor in study.factors.items():
         count = study.design.levels_per_range if factor.levels is None else len(factor.levels)
         for position in (np.arange(count) + 0.5) / count:
             changed = {**baseline, name: factor.at(float(position))}
-            if not study.design.feasible or satisfies(constraints, changed, record_size_bytes):
+            if not study.design.feasible or satisfies(rules, changed, record_size_bytes):
                 found[configuration_id(changed)] = changed
     found.pop(study.baseline_id(), None)
     return list(found.values())
@@ -109,12 +109,12 @@ class _Rows:
         self._study = study
         self._record_size_bytes = record_size_bytes
         self._baseline = study.baseline_configuration()
-        self._constraints = study.parsed_constraints() if study.design.feasible else []
+        self._rules = study.rules() if study.design.feasible else []
 
     def is_sound(self, at: int) -> bool:
         row = self.rows[at]
         return (
-            satisfies(self._constraints, row, self._record_size_bytes)
+            satisfies(self._rules, row, self._record_size_bytes)
             and row != self._baseline
             and self.rows.count(row) == 1
         )

@@ -9,13 +9,16 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Literal, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 FactorValue: TypeAlias = str | int | float
 Configuration: TypeAlias = Mapping[str, FactorValue]
+Column: TypeAlias = npt.NDArray[Any]
+Positions: TypeAlias = npt.NDArray[np.float64]
 
 RECORD_SIZE = "record.size"
 
@@ -37,7 +40,11 @@ class CategoricalFactor(_Factor):
 
     def at(self, position: float) -> str:
         """The value at `position` in [0, 1): each level owns an equal share."""
-        return self.levels[_level_index(position, len(self.levels))]
+        return str(self.column(np.array([position]))[0])
+
+    def column(self, positions: Positions) -> Column:
+        """The values at many positions, as `at` has them."""
+        return np.array(self.levels, dtype=object)[_level_indices(positions, len(self.levels))]
 
     def extremes(self) -> list[str]:
         """All levels: no order says which are the outermost."""
@@ -74,16 +81,21 @@ class NumericFactor(_Factor):
 
     def at(self, position: float) -> int | float:
         """The value at `position` in [0, 1): equal shares of the levels, or of the range on its scale."""
+        value: int | float = self.column(np.array([position])).item()
+        return value
+
+    def column(self, positions: Positions) -> Column:
+        """The values at many positions, as `at` has them."""
         if self.levels is not None:
-            return self.levels[_level_index(position, len(self.levels))]
+            return np.array(self.levels)[_level_indices(positions, len(self.levels))]
         low, high = self._range()
         if self.type == "integer" and self.scale == "linear":
-            return int(low) + _level_index(position, int(high) - int(low) + 1)
+            return int(low) + _level_indices(positions, int(high) - int(low) + 1)
         if self.scale == "log":
-            value = math.exp(math.log(low) + position * (math.log(high) - math.log(low)))
+            values = np.exp(math.log(low) + positions * (math.log(high) - math.log(low)))
         else:
-            value = low + position * (high - low)
-        return round(value) if self.type == "integer" else value
+            values = low + positions * (high - low)
+        return np.rint(values).astype(np.int64) if self.type == "integer" else values
 
     def extremes(self) -> list[int | float]:
         """Every level, or both ends of the range: a constraint that none of them satisfies leaves nothing."""
@@ -98,7 +110,7 @@ class NumericFactor(_Factor):
         if self.levels is not None:
             return self.model_copy(update={"levels": _kept(self.levels, allowed)})
         low, high = self._range()
-        grid = np.unique([self.at(position) for position in np.linspace(0, 1 - 1e-12, _RANGE_RESOLUTION)])
+        grid = np.unique(self.column(np.linspace(0, 1 - 1e-12, _RANGE_RESOLUTION)))
         kept = _kept([int(v) if self.type == "integer" else float(v) for v in grid], allowed)
         ends = {"low": low if allowed(low) else kept[0], "high": high if allowed(high) else kept[-1]}
         return self.model_copy(update=ends)
@@ -164,6 +176,60 @@ class Constraint(BaseModel):
             return bool(_OPERATORS[self.operator](float(left), float(right)))
         return bool(_OPERATORS[self.operator](str(left), str(right)))
 
+    def holds_for(self, columns: Mapping[str, Column], record_size_bytes: int) -> npt.NDArray[np.bool_]:
+        """Which configurations satisfy it, given as one column for each factor; as `holds` has it.
+
+        A categorical factor has few levels and never stands beside another factor, so each level is asked once.
+        """
+        known = {**columns, RECORD_SIZE: np.array(record_size_bytes)}
+        name = self.left if self.left in columns else self.right
+        if columns[name].dtype == object:
+            levels = columns[name].tolist()
+            answer = {level: self.holds({name: level}, record_size_bytes) for level in set(levels)}
+            return np.array([answer[level] for level in levels], dtype=bool)
+        left, right = (known[side] if side in known else np.array(float(side)) for side in (self.left, self.right))
+        held: npt.NDArray[np.bool_] = _OPERATORS[self.operator](left, right)
+        return held
+
+
+class ForbiddenRegion(BaseModel):
+    """Constraints joined by `and`; no candidate may satisfy them all at once."""
+
+    model_config = ConfigDict(frozen=True)
+
+    constraints: tuple[Constraint, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> ForbiddenRegion:
+        """Reads one region.
+
+        Raises:
+            ValueError: If a part is no constraint.
+        """
+        return cls(constraints=tuple(Constraint.parse(part) for part in re.split(r"\s+and\s+", text)))
+
+    def check(self, factors: Mapping[str, Factor]) -> None:
+        """Refuses a region that means nothing for these factors.
+
+        Raises:
+            ValueError: As of each of its constraints.
+        """
+        for constraint in self.constraints:
+            constraint.check(factors)
+
+    def holds(self, configuration: Configuration, record_size_bytes: int) -> bool:
+        """Whether the configuration lies outside."""
+        return not all(constraint.holds(configuration, record_size_bytes) for constraint in self.constraints)
+
+    def holds_for(self, columns: Mapping[str, Column], record_size_bytes: int) -> npt.NDArray[np.bool_]:
+        """Which configurations lie outside, given as one column for each factor."""
+        inside = [constraint.holds_for(columns, record_size_bytes) for constraint in self.constraints]
+        outside: npt.NDArray[np.bool_] = ~np.logical_and.reduce(inside)
+        return outside
+
+
+Rule: TypeAlias = Constraint | ForbiddenRegion
+
 
 _OPERATORS = {
     "<=": operator.le,
@@ -200,9 +266,9 @@ def configuration_id(configuration: Configuration) -> str:
     return "c" + hashlib.sha256(canonical.encode()).hexdigest()[:10]
 
 
-def satisfies(constraints: list[Constraint], configuration: Configuration, record_size_bytes: int) -> bool:
-    """Whether the configuration satisfies every constraint at this record size."""
-    return all(constraint.holds(configuration, record_size_bytes) for constraint in constraints)
+def satisfies(rules: Sequence[Rule], configuration: Configuration, record_size_bytes: int) -> bool:
+    """Whether the configuration keeps every rule at this record size."""
+    return all(rule.holds(configuration, record_size_bytes) for rule in rules)
 
 
 _RANGE_RESOLUTION = 4096
@@ -216,8 +282,8 @@ def _kept(levels: list[_Level], allowed: Callable[[FactorValue], bool]) -> list[
     return kept
 
 
-def _level_index(position: float, count: int) -> int:
-    return min(max(int(position * count), 0), count - 1)
+def _level_indices(positions: Positions, count: int) -> npt.NDArray[np.int64]:
+    return np.clip((positions * count).astype(np.int64), 0, count - 1)
 
 
 def _require_unique(levels: Sequence[FactorValue]) -> None:

@@ -13,10 +13,16 @@ from kafka_pareto.factors import (
     Configuration,
     Constraint,
     Factor,
+    ForbiddenRegion,
+    Rule,
     configuration_id,
     narrowed,
     satisfies,
 )
+from kafka_pareto.goals import MAXIMISED as MAXIMISED
+from kafka_pareto.goals import OBJECTIVES as OBJECTIVES
+from kafka_pareto.goals import ChooseBy, Limit
+from kafka_pareto.goals import Objective as Objective
 from kafka_pareto.producer_properties import (
     CHOICES,
     DEFAULTS,
@@ -32,9 +38,8 @@ from kafka_pareto.protocol import Count, Fraction, Protocol, Section, Workload
 
 STUDY_NAME = "[a-z0-9][a-z0-9_-]{0,62}"
 
-Objective = Literal["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"]
-OBJECTIVES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv")
-MAXIMISED: frozenset[Objective] = frozenset({"throughput_mib_s"})
+MOST_ROUNDS = 4
+"""After round 0; the DAG unrolls as many."""
 
 
 class Design(Section):
@@ -54,6 +59,18 @@ class Design(Section):
         if (self.method == "latin_hypercube") != (self.configurations is not None):
             raise ValueError("latin_hypercube needs configurations; one_at_a_time takes none, the levels make them")
         return self
+
+
+class Rounds(Section):
+    """What `strategy: rounds` measures after the design of round 0.
+
+    Up to `maximum` rounds, each of `configurations` more at every record size, proposed by the surrogates. A record
+    size is done with once its measured hypervolume rose by less than `least_rise_fraction` in a round.
+    """
+
+    maximum: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = MOST_ROUNDS
+    configurations: Count = 8
+    least_rise_fraction: Fraction = 0.01
 
 
 class Validation(Section):
@@ -94,8 +111,8 @@ class Confirmation(Section):
     """How many points of each front are measured again: some blocks to choose by, then fresh ones to state gains from.
 
     `minimum_blocks` is the evidence below which the baseline stays, whatever the few numbers say. `choose_by` picks
-    among the measured points: `balanced_gain` by the product of the gains in throughput and p95 latency, `r1` (the
-    paper's) by the ratio of throughput to its CV. `wanted_effect_fraction` is the smallest change that matters to the
+    among the measured points that keep the study's limits: `balanced_gain` by the product of the gains in throughput
+    and p95 latency, `r1` (the paper's) by the ratio of throughput to its CV, or an order or weights of objectives. `wanted_effect_fraction` is the smallest change that matters to the
     user: the noise report says how many blocks it takes to find one.
     """
 
@@ -103,7 +120,7 @@ class Confirmation(Section):
     choice_blocks: Count
     gain_blocks: Annotated[int, Field(ge=2)]
     minimum_blocks: Annotated[int, Field(ge=2)] = 10
-    choose_by: Literal["balanced_gain", "r1"] = "balanced_gain"
+    choose_by: ChooseBy = "balanced_gain"
     wanted_effect_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.10
 
     def most_repetitions(self) -> int:
@@ -125,6 +142,9 @@ class Study(Section):
     """A study. See `include/studies/` for three that are ready to use.
 
     `objectives`, where given, must name all four: each is modelled, searched and reported in every study.
+    `constraints` and `forbidden` regions bind the configurations, `limits` what they measure; the baseline is exempt.
+    `strategy: one_shot` measures the design alone before the search, as in the paper; `rounds` goes on where the
+    surrogates promise most.
     """
 
     schema_version: Literal[1]
@@ -134,10 +154,14 @@ class Study(Section):
     record_sizes_bytes: Annotated[list[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1)]
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
     constraints: list[str] = Field(default_factory=list)
+    forbidden: list[str] = Field(default_factory=list)
+    limits: list[str] = Field(default_factory=list)
     baseline: dict[str, PropertyValue] = Field(default_factory=dict)
     durability: Durability | None = None
     objectives: list[Objective] = Field(default_factory=lambda: list(OBJECTIVES))
     design: Design
+    strategy: Literal["one_shot", "rounds"] = "one_shot"
+    rounds: Rounds = Rounds()
     workload: Workload = Workload()
     protocol: Protocol
     validation: Validation = Validation()
@@ -197,11 +221,27 @@ class Study(Section):
             raise ValueError("workload.keys needs protocol.load_tool load_generator; Kafka's own sends no keys")
         return self
 
+    @field_validator("limits")
+    @classmethod
+    def _limits_are_readable(cls, limits: list[str]) -> list[str]:
+        bounded = [Limit.parse(text).objective for text in limits]
+        if len(set(bounded)) != len(bounded):
+            raise ValueError("bounds an objective twice")
+        return limits
+
+    @model_validator(mode="after")
+    def _rounds_belong_to_their_strategy(self) -> Self:
+        if self.strategy != "rounds" and "rounds" in self.model_fields_set and self.rounds != Rounds():
+            raise ValueError("rounds needs strategy: rounds; one_shot has none after its design")
+        return self
+
     @model_validator(mode="after")
     def _constraints_leave_something(self) -> Self:
         constraints = self.parsed_constraints()
         for constraint in constraints:
             constraint.check(self.factors)
+        for text in self.forbidden:
+            ForbiddenRegion.parse(text).check(self.factors)
         for size in self.record_sizes_bytes:
             if not _is_feasible(self.factors, constraints, size):
                 rules = ", ".join(self.constraints)
@@ -211,6 +251,14 @@ class Study(Section):
     def parsed_constraints(self) -> list[Constraint]:
         """The constraints, ready to be asked."""
         return [Constraint.parse(text) for text in self.constraints]
+
+    def rules(self) -> list[Rule]:
+        """Every rule that a configuration must keep to be a candidate: the constraints, then the forbidden regions."""
+        return [*self.parsed_constraints(), *(ForbiddenRegion.parse(text) for text in self.forbidden)]
+
+    def parsed_limits(self) -> list[Limit]:
+        """The limits, ready to be asked."""
+        return [Limit.parse(text) for text in self.limits]
 
     def baseline_configuration(self) -> Configuration:
         """The baseline's value for each factor (Kafka's default where the study's baseline is silent)."""

@@ -16,7 +16,12 @@ from kafka_pareto.producer_properties import DEFAULTS, PropertyValue, parse_prop
 from kafka_pareto.protocol import PayloadFile
 from kafka_pareto.study import STUDY_NAME, ForeignCluster, Study
 
-_UNION_TAGS = ("categorical", "integer", "payload_random", "payload_file", "payload_compressible", "float", "int")
+_WHOLE_OR_NOT = "int"
+_UNION_TAGS = (
+    *("categorical", "integer", "float", _WHOLE_OR_NOT),
+    *("payload_random", "payload_file", "payload_compressible"),
+    *("choose_by_name", "choose_by_order", "choose_by_weights"),
+)
 _LARGEST_FILE_BYTES = 16 << 20
 _LARGEST_NUMBER = 1 << 63
 # PyYAML's constructors raise these where an explicit tag or a date does not fit its value.
@@ -195,7 +200,7 @@ def _problem(detail: Any) -> str:
     if detail["type"] == "extra_forbidden":
         near = difflib.get_close_matches(str(detail["loc"][-1]), _known_keys(detail["loc"]), n=1)
         rule = "is not a key of a study" + (f"; did you mean {near[0]}?" if near else "")
-    if detail["type"] == "int_type" and _UNION_TAGS[-1] in detail["loc"]:
+    if detail["type"] == "int_type" and _WHOLE_OR_NOT in detail["loc"]:
         rule = "Input should be a number"
     value = _brief.repr(detail["input"])
     shown = "" if isinstance(detail["input"], (dict, list)) and len(value) > 60 else f" {value}:"

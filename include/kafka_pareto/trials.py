@@ -56,7 +56,7 @@ def _trial(group: list[Repetition], study: Study) -> dict[str, Any]:
         "record_size_bytes": first.record_size_bytes,
         "configuration_id": first.configuration_id,
         "is_baseline": first.is_baseline,
-        "feasible": satisfies(study.parsed_constraints(), first.configuration, first.record_size_bytes),
+        "feasible": satisfies(study.rules(), first.configuration, first.record_size_bytes),
         "durability": study.durability_of(first.configuration).name,
         "repetitions_valid": len(valid),
         "repetitions_lost_records": sum(r.outcome in ("records_lost", "records_duplicated") for r in group),

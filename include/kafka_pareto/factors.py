@@ -9,6 +9,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -134,6 +135,7 @@ class Constraint(BaseModel):
     right: str
 
     @classmethod
+    @cache
     def parse(cls, text: str) -> Constraint:
         """Reads one constraint.
 
@@ -200,6 +202,7 @@ class ForbiddenRegion(BaseModel):
     constraints: tuple[Constraint, ...]
 
     @classmethod
+    @cache
     def parse(cls, text: str) -> ForbiddenRegion:
         """Reads one region.
 

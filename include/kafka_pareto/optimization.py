@@ -2,291 +2,205 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import itertools
 import logging
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pymoo.algorithms.moo.nsga3 import NSGA3
-from pymoo.core.population import Population
-from pymoo.core.problem import Problem
 from pymoo.indicators.hv import HV
-from pymoo.operators.crossover.sbx import SBX
-from pymoo.operators.mutation.pm import PM
-from pymoo.operators.selection.tournament import TournamentSelection
-from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
-from pymoo.util.ref_dirs import get_reference_directions
+from pymoo.util.nds.non_dominated_sorting import find_non_dominated
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.factors import Configuration, Factor, FactorValue, configuration_id
-from kafka_pareto.study import MAXIMISED, OBJECTIVES, Objective, Study
-from kafka_pareto.surrogate import RECORD_SIZE_FEATURE, Surrogate
+from kafka_pareto.factors import Configuration, configuration_id
+from kafka_pareto.producer_properties import Durability
+from kafka_pareto.search_algorithm import first_population, new_algorithm, prints_logged
+from kafka_pareto.search_problem import SurrogateProblem
+from kafka_pareto.search_space import accepted_durabilities, durability_column, reachable_durabilities
+from kafka_pareto.selection import losses_of
+from kafka_pareto.study import OBJECTIVES, Objective, Study
+from kafka_pareto.surrogate import Estimator
 
 logger = logging.getLogger(__name__)
 
 HYPERVOLUME_REFERENCE = 1.1
-_FILLING_ATTEMPTS = 200
-_DURABILITY_PROPERTIES = ("acks", "enable.idempotence", "max.in.flight.requests.per.connection", "retries")
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found: `front` as FRONT_COLUMNS and the factors, `hypervolume` as HYPERVOLUME_COLUMNS."""
+    """What a search found.
+
+    Attributes:
+        front: The non-dominated configurations, as FRONT_COLUMNS and the factors.
+        archive: Every configuration that was evaluated and keeps the rules, once; the front's columns.
+        hypervolume: HYPERVOLUME_COLUMNS.
+        evaluations: How many points were evaluated; several may be one configuration.
+        algorithm: pymoo's algorithm as it ended.
+    """
 
     front: pd.DataFrame
+    archive: pd.DataFrame
     hypervolume: pd.DataFrame
     evaluations: int
     algorithm: NSGA3
 
 
-class ConfigurationSpace:
-    """The factors as a unit cube: a point's coordinates are the positions that `Factor.at` reads."""
-
-    def __init__(self, factors: Mapping[str, Factor]) -> None:
-        self._factors = factors
-
-    def decode(self, points: np.ndarray) -> list[Configuration]:
-        """The configurations at points of shape (n, factors)."""
-        return [
-            {name: factor.at(float(x)) for (name, factor), x in zip(self._factors.items(), point, strict=True)}
-            for point in points
-        ]
-
-    def encode(self, configuration: Mapping[Any, FactorValue]) -> np.ndarray | None:
-        """A point that decodes to this configuration, or None when it lies outside of the space."""
-        point = np.array([_position(factor, configuration[name]) for name, factor in self._factors.items()])
-        if np.isnan(point).any() or dict(self.decode(point[None])[0]) != dict(configuration):
-            return None
-        return point
-
-
-class SurrogateProblem(Problem):  # type: ignore[misc]
-    """All estimated objectives, minimised, under the study's constraints and a rule on durability.
-
-    It keeps the non-dominated among all feasible configurations ever asked for; `seen_to_hold` says which rules any
-    of them has satisfied.
-    """
-
-    def __init__(
-        self,
-        study: Study,
-        record_size_bytes: int,
-        surrogates: Mapping[Objective, Surrogate],
-        *,
-        weaker_durability: bool,
-    ) -> None:
-        self.space = ConfigurationSpace(study.factors)
-        self.objectives = [objective for objective in OBJECTIVES if objective in surrogates]
-        self.front: pd.DataFrame | None = None
-        self._study = study
-        self._record_size_bytes = record_size_bytes
-        self._surrogates = surrogates
-        self._weaker_durability = weaker_durability
-        self._constraints = study.parsed_constraints()
-        self.seen_to_hold = np.zeros(len(self._constraints) + 1, dtype=bool)
-        super().__init__(
-            n_var=len(study.factors),
-            n_obj=len(self.objectives),
-            n_ieq_constr=len(self._constraints) + 1,
-            xl=0.0,
-            xu=1.0,
-        )
-
-    def to_minimise(self, frame: pd.DataFrame) -> np.ndarray:
-        """The objectives' columns with the maximised ones negated, shape (rows, objectives)."""
-        signs = [-1.0 if objective in MAXIMISED else 1.0 for objective in self.objectives]
-        return frame[self.objectives].to_numpy(dtype=float) * signs
-
-    def broken_rules(self) -> list[str]:
-        """The rules that no configuration so far has satisfied; all of them when only their union is too much."""
-        named = [*self._study.constraints, f"durability >= {self._study.weakest_durability().name}"]
-        never = [text for text, held in zip(named, self.seen_to_hold, strict=True) if not held]
-        return never or named
-
-    def _evaluate(self, x: np.ndarray, out: dict[str, np.ndarray], *_: object, **__: object) -> None:
-        configurations = self.space.decode(x)
-        rows = pd.DataFrame(configurations)
-        rows[RECORD_SIZE_FEATURE] = self._record_size_bytes
-        for objective in self.objectives:
-            rows[objective] = self._surrogates[objective].predict(rows)
-        broken = np.array([self._broken(configuration) for configuration in configurations], dtype=float)
-        out["F"] = self.to_minimise(rows)
-        out["G"] = broken
-        self.seen_to_hold |= (broken == 0).any(axis=0)
-        self._keep_non_dominated(rows[(broken == 0).all(axis=1)])
-
-    def _broken(self, configuration: Configuration) -> list[bool]:
-        accepted = self._study.durability_of(configuration) >= self._study.weakest_durability()
-        broken = [not constraint.holds(configuration, self._record_size_bytes) for constraint in self._constraints]
-        return [*broken, accepted if self._weaker_durability else not accepted]
-
-    def _keep_non_dominated(self, rows: pd.DataFrame) -> None:
-        if rows.empty:
-            return
-        if self.front is not None:
-            rows = pd.concat([self.front, rows]).drop_duplicates(list(self._study.factors))
-        best = NonDominatedSorting().do(self.to_minimise(rows), only_non_dominated_front=True)
-        self.front = rows.iloc[np.sort(best)]
-
-
 def search(
     study: Study,
     record_size_bytes: int,
-    surrogates: Mapping[Objective, Surrogate],
+    surrogates: Mapping[Objective, Estimator],
     trials: pd.DataFrame,
     *,
-    weaker_durability: bool = False,
+    durability: Durability | None = None,
 ) -> SearchResult:
     """Searches one record size; equal arguments give equal results, bit for bit.
+
+    Where no configuration tried keeps the study's limits by estimate, the front is that of all the others, with
+    `limits_met_estimated` False: the configuration that misses them least is on it, and what to measure next is left
+    to choose from.
 
     Args:
         study: The study; its seed drives every draw.
         record_size_bytes: The record size.
-        surrogates: The models; an objective without one is left out and estimated as NaN.
+        surrogates: The models; an objective without one is left out, a limit on it ignored, its estimate NaN.
         trials: This record size's measured trials: they fill the first population and scale the hypervolume.
-        weaker_durability: Search only below the accepted durability, to show those fronts apart.
+        durability: Search this class alone; by default all that the study accepts, for their joint front.
 
     Returns:
         Every non-dominated configuration among all that were evaluated (not the last population alone), and the
         hypervolume of that set after each generation, with 0 and 1 at the best and worst measured value of each
-        objective and the reference at 1.1.
+        objective and the reference at 1.1; it is 0 while nothing keeps the limits.
 
     Raises:
-        BadInputError: If no configuration satisfies the constraints, or no objective has a model.
+        BadInputError: If no configuration keeps the rules, or no objective has a model.
     """
     if not surrogates:
         raise BadInputError(f"record size {record_size_bytes} B: no objective was measured, so there is no search")
-    problem = SurrogateProblem(study, record_size_bytes, surrogates, weaker_durability=weaker_durability)
-    generator = np.random.default_rng([study.seed, record_size_bytes, weaker_durability])
+    wanted = accepted_durabilities(study) if durability is None else [durability]
+    problem = SurrogateProblem(study, record_size_bytes, surrogates, wanted)
+    generator = np.random.default_rng([study.seed, record_size_bytes, 0 if durability is None else 1 + durability])
     algorithm = new_algorithm(study, problem, first_population(study, problem.space, trials, generator))
-    indicator = _hypervolume_indicator(problem, trials)
-    algorithm.setup(problem, termination=("n_gen", study.search.generations), seed=study.seed, verbose=False)
-    rows: list[tuple[int, int, int, float]] = []
-    with _prints_logged():
-        while algorithm.has_next():
-            algorithm.next()
-            volume = float(indicator(problem.to_minimise(problem.front))) if problem.front is not None else 0.0
-            rows.append((record_size_bytes, len(rows) + 1, algorithm.evaluator.n_eval, volume))
-    evaluations = algorithm.evaluator.n_eval
-    if problem.front is None:
+    hypervolume = _evolve(study, algorithm, problem, record_size_bytes, trials)
+    feasible, evaluations = problem.feasible(), algorithm.evaluator.n_eval
+    if feasible.empty:
         raise BadInputError(
             f"record size {record_size_bytes} B: none of the {evaluations:,} configurations tried satisfies "
             f"{' and '.join(problem.broken_rules())}; widen the factors or drop the record size"
         )
-    hypervolume = pd.DataFrame(rows, columns=["record_size_bytes", "generation", "evaluations", "hypervolume"])
-    front = _front_table(study, problem.front, accepted=not weaker_durability)
-    return SearchResult(front, hypervolume, evaluations, algorithm)
+    if not feasible["limits_met_estimated"].any():
+        logger.warning(
+            "%d B: none of the %s configurations tried keeps %s by estimate; the front is that of all of them",
+            record_size_bytes, f"{len(feasible):,}", " and ".join(str(limit) for limit in problem.limits),
+        )  # fmt: skip
+    archive = _table(study, record_size_bytes, feasible)
+    on_front = non_dominated_estimates(archive)
+    archive["on_joint_front"] = on_front & (durability is None)
+    front = archive[on_front].sort_values(["estimated_p95_latency_ms", "configuration_id"], ignore_index=True)
+    return SearchResult(front, archive, hypervolume, evaluations, algorithm)
 
 
-def new_algorithm(study: Study, problem: SurrogateProblem, first: np.ndarray) -> NSGA3:
-    """The study's NSGA-III: Das-Dennis directions, SBX, polynomial mutation.
+def with_class_fronts(
+    study: Study,
+    record_size_bytes: int,
+    surrogates: Mapping[Objective, Estimator],
+    trials: pd.DataFrame,
+    joint: SearchResult,
+) -> pd.DataFrame:
+    """The joint front, and below it the front of each durability class that the factors can reach.
 
-    Points of the cube are never asked for twice, but two points may be one configuration: where levels are few, no
-    population of all different configurations could be bred, and the study's number of evaluations not be kept.
-    """
-    parameters = study.search
-    directions = get_reference_directions("das-dennis", problem.n_obj, n_partitions=parameters.reference_partitions)
-    with _prints_logged():
-        return NSGA3(
-            ref_dirs=directions,
-            pop_size=parameters.population,
-            sampling=first,
-            selection=TournamentSelection(func_comp=_less_violation_wins),
-            crossover=SBX(prob=parameters.crossover_probability, eta=parameters.crossover_eta),
-            mutation=PM(prob=parameters.mutation_probability, eta=parameters.mutation_eta),
-        )
+    Each class is searched by itself; what the joint search has found of it counts too. Where the study accepts one
+    class alone, the joint front is that class's own.
 
-
-def first_population(
-    study: Study, space: ConfigurationSpace, trials: pd.DataFrame, generator: np.random.Generator
-) -> np.ndarray:
-    """The first population's points: with `init: design` the measured configurations, then random ones, none twice.
+    Args:
+        study: The study.
+        record_size_bytes: The record size.
+        surrogates: As for `search`.
+        trials: As for `search`.
+        joint: What `search` found over all accepted durabilities.
 
     Returns:
-        Points of shape (population, factors); fewer when the space holds fewer configurations.
+        FRONT_COLUMNS and the factors, no configuration twice.
     """
-    measured = trials[~trials["is_baseline"]] if study.search.init == "design" else trials.iloc[:0]
-    wanted = [space.encode(row) for row in measured[list(study.factors)].to_dict("records")]
-    candidates = itertools.chain(
-        (point for point in wanted if point is not None),
-        (generator.random(len(study.factors)) for _ in range(_FILLING_ATTEMPTS * study.search.population)),
-    )
-    population: dict[str, np.ndarray] = {}
-    for point in candidates:
-        population.setdefault(configuration_id(space.decode(point[None])[0]), point)
-        if len(population) == study.search.population:
-            break
-    return np.array(list(population.values()))
+    accepted = accepted_durabilities(study)
+    fronts = [joint.front]
+    for durability in reachable_durabilities(study):
+        if [durability] == accepted:
+            continue
+        try:
+            own = search(study, record_size_bytes, surrogates, trials, durability=durability).archive
+        except BadInputError as error:
+            logger.info("no front of durability %s: %s", durability.name, error)
+            continue
+        known = joint.archive[joint.archive["durability"] == durability.name]
+        both = pd.concat([known, own]).drop_duplicates("configuration_id", ignore_index=True)
+        best = both[non_dominated_estimates(both) & ~both["configuration_id"].isin(joint.front["configuration_id"])]
+        fronts.append(best.sort_values(["estimated_p95_latency_ms", "configuration_id"]))
+    return pd.concat(fronts, ignore_index=True)
 
 
-def weaker_durability_is_possible(study: Study) -> bool:
-    """Whether the factors can take a configuration below the durability that the study accepts."""
-    names = [name for name in study.factors if name in _DURABILITY_PROPERTIES]
-    extremes = [
-        study.factors[name].levels or [study.factors[name].at(0.0), study.factors[name].at(1.0)] for name in names
-    ]
-    choices = (dict(zip(names, values, strict=True)) for values in itertools.product(*extremes))
-    return min(study.durability_of(choice) for choice in choices) < study.weakest_durability()
+def non_dominated_estimates(table: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Which rows of an archive no other dominates by estimate; where any keeps the limits, among those that do."""
+    eligible = table["limits_met_estimated"].to_numpy(dtype=bool)
+    eligible = eligible if eligible.any() else ~eligible
+    places = np.flatnonzero(eligible)
+    losses = losses_of(table[eligible], "estimated_")
+    on_front = np.zeros(len(table), dtype=bool)
+    on_front[places[find_non_dominated(losses)]] = True
+    return on_front
 
 
-def _front_table(study: Study, front: pd.DataFrame, *, accepted: bool) -> pd.DataFrame:
-    names = list(study.factors)
-    configurations: list[Configuration] = front[names].to_dict("records")  # type: ignore[assignment]
-    table = front[[RECORD_SIZE_FEATURE, *names]].reset_index(drop=True)
-    table["configuration_id"] = [configuration_id(configuration) for configuration in configurations]
-    table["is_baseline"] = table["configuration_id"] == study.baseline_id()
-    table["feasible"] = True
-    table["durability"] = [study.durability_of(configuration).name for configuration in configurations]
-    table["durability_accepted"] = accepted
-    for objective in OBJECTIVES:
-        table[f"estimated_{objective}"] = front[objective].to_numpy() if objective in front else np.nan
-    return table.sort_values(["estimated_p95_latency_ms", "configuration_id"], ignore_index=True)
+def hypervolume_indicator(measured: npt.NDArray[np.float64]) -> HV:
+    """The hypervolume of losses, scaled by those measured: 0 at the best and 1 at the worst of each objective.
 
+    Args:
+        measured: Losses, shape (trials, objectives). An objective in which all agree is scaled by its unit.
 
-def _hypervolume_indicator(problem: SurrogateProblem, trials: pd.DataFrame) -> HV:
-    measured = problem.to_minimise(trials.dropna(subset=problem.objectives))
+    Returns:
+        pymoo's indicator, its reference point at `HYPERVOLUME_REFERENCE` in each objective.
+    """
     if not len(measured):
-        measured = np.zeros((1, problem.n_obj))
+        measured = np.zeros((1, measured.shape[1]))
     ideal, worst = measured.min(axis=0), measured.max(axis=0)
     nadir = np.where(worst > ideal, worst, ideal + 1.0)
-    reference = np.full(problem.n_obj, HYPERVOLUME_REFERENCE)
+    reference = np.full(measured.shape[1], HYPERVOLUME_REFERENCE)
     return HV(ref_point=reference, ideal=ideal, nadir=nadir, norm_ref_point=False, zero_to_one=True)
 
 
-def _less_violation_wins(
-    population: Population, pairs: np.ndarray, random_state: np.random.Generator, **_: object
-) -> np.ndarray:
-    """NSGA-III's tournament, seeded: pymoo's own draws between two equally infeasible points from a fresh generator."""
-    violations = population.get("CV").reshape(-1)[pairs]
-    drawn = random_state.integers(2, size=len(pairs))
-    winners = np.where(violations[:, 0] == violations[:, 1], drawn, violations.argmin(axis=1))
-    return pairs[np.arange(len(pairs)), winners][:, None]
+def _evolve(
+    study: Study, algorithm: NSGA3, problem: SurrogateProblem, record_size_bytes: int, trials: pd.DataFrame
+) -> pd.DataFrame:
+    """Runs all generations; the hypervolume after each, as HYPERVOLUME_COLUMNS."""
+    indicator = hypervolume_indicator(problem.losses_of(trials.dropna(subset=problem.objectives)))
+    algorithm.setup(problem, termination=("n_gen", study.search.generations), seed=study.seed, verbose=False)
+    rows: list[tuple[int, int, int, float]] = []
+    front, volume = problem.front_losses, 0.0
+    with prints_logged():
+        while algorithm.has_next():
+            algorithm.next()
+            if problem.front_losses is not front:
+                front = problem.front_losses
+                volume = float(indicator(front))
+            rows.append((record_size_bytes, len(rows) + 1, algorithm.evaluator.n_eval, volume))
+    return pd.DataFrame(rows, columns=["record_size_bytes", "generation", "evaluations", "hypervolume"])
 
 
-def _position(factor: Factor, value: FactorValue) -> float:
-    """Where `Factor.at` answers with this value; NaN where a level is not listed."""
-    if factor.levels is not None:
-        levels: list[FactorValue] = list(factor.levels)
-        return (levels.index(value) + 0.5) / len(levels) if value in levels else math.nan
-    low, high, number = float(factor.low or 0), float(factor.high or 0), float(value)
-    if factor.scale == "log":
-        return math.log(number / low) / math.log(high / low) if number > 0 else math.nan
-    if factor.type == "integer":
-        return (number - low + 0.5) / (high - low + 1)
-    return (number - low) / (high - low)
-
-
-@contextlib.contextmanager
-def _prints_logged() -> Iterator[None]:
-    """pymoo prints its warnings; here they become one log line."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        yield
-    if text := " ".join(printed.getvalue().split()):
-        logger.warning("pymoo: %s", text)
+def _table(study: Study, record_size_bytes: int, feasible: pd.DataFrame) -> pd.DataFrame:
+    """What the problem knows of configurations, as FRONT_COLUMNS (none on the joint front yet) and the factors."""
+    names = list(study.factors)
+    configurations: list[Configuration] = feasible[names].to_dict("records")  # type: ignore[assignment]
+    durabilities = durability_column(study, {name: feasible[name].to_numpy() for name in names})
+    identities = [configuration_id(configuration) for configuration in configurations]
+    weakest = study.weakest_durability()
+    estimates = [f"estimated_{objective}" for objective in OBJECTIVES]
+    return feasible.assign(
+        **{name: np.nan for name in estimates if name not in feasible},
+        record_size_bytes=record_size_bytes,
+        configuration_id=identities,
+        is_baseline=[identity == study.baseline_id() for identity in identities],
+        feasible=True,
+        durability=[durability.name for durability in durabilities],
+        durability_accepted=[durability >= weakest for durability in durabilities],
+        on_joint_front=False,
+    )

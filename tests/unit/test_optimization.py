@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import logging
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,19 +16,13 @@ from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, encode_table
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.factors import configuration_id
-from kafka_pareto.optimization import (
-    ConfigurationSpace,
-    SearchResult,
-    first_population,
-    search,
-    weaker_durability_is_possible,
-)
-from kafka_pareto.producer_properties import Durability
+from kafka_pareto.optimization import SearchResult, hypervolume_indicator, search
+from kafka_pareto.search_algorithm import first_population
+from kafka_pareto.search_space import ConfigurationSpace
 from kafka_pareto.study import MAXIMISED, OBJECTIVES, Objective, Search, Study
-from kafka_pareto.study_file import load_study
 from kafka_pareto.surrogate import Surrogate, feature_encoding, fit_surrogate
 from kafka_pareto.trials import summarise_trials
-from tests.recorded import STUDIES, paper_study, recorded_repetitions
+from tests.recorded import paper_study, recorded_repetitions
 from tests.trained_campaign import small_study
 
 pytestmark = pytest.mark.fast
@@ -131,6 +124,20 @@ def test_hypervolume_never_shrinks() -> None:
     assert (paper_result().hypervolume["hypervolume"].diff().dropna() >= 0).all()
 
 
+def test_two_boxes_of_known_area_in_two_objectives() -> None:
+    indicator = hypervolume_indicator(np.array([[0.0, 100.0], [10.0, 300.0]]))
+    # In measured ranges the points lie at (0.2, 0.5) and (0.5, 0.2): boxes of 0.9 x 0.6 and 0.6 x 0.9 share 0.6 x 0.6.
+    assert indicator(np.array([[2.0, 200.0], [5.0, 140.0]])) == pytest.approx(0.54 + 0.54 - 0.36)
+    assert indicator(np.array([[2.0, 200.0], [5.0, 140.0], [5.0, 250.0]])) == pytest.approx(0.72)
+    assert indicator(np.array([[12.0, 100.0]])) == 0.0
+
+
+def test_two_boxes_of_known_volume_in_three_objectives() -> None:
+    indicator = hypervolume_indicator(np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]))
+    # 1 x 1 x 0.5 and 0.5 x 0.5 x 1 share 0.5 x 0.5 x 0.5.
+    assert indicator(np.array([[0.1, 0.1, 0.6], [0.6, 0.6, 0.1]])) == pytest.approx(0.5 + 0.25 - 0.125)
+
+
 def test_hypervolume_of_a_single_configuration_is_the_box_below_the_reference() -> None:
     study = short_study(population=4, generations=2)
     only = {"batch.size": [32768], "linger.ms": [5], "acks": ["all"], "compression.type": ["lz4"]}
@@ -167,39 +174,6 @@ def test_a_random_first_population_takes_nothing_from_the_design() -> None:
     without = first_population(study, space, trials.iloc[:0], np.random.default_rng(0))
     assert with_trials.tolist() == without.tolist()
     assert len(with_trials) == 92
-
-
-@pytest.mark.parametrize("name", ["paper", "quick", "steady"])
-def test_encoding_a_configuration_finds_a_point_that_decodes_to_it(name: str) -> None:
-    space = ConfigurationSpace(load_study(STUDIES / f"{name}.yaml").factors)
-    points = np.random.default_rng(1).random((200, len(load_study(Path(STUDIES / f"{name}.yaml")).factors)))
-    for configuration in space.decode(points):
-        encoded = space.encode(configuration)
-        assert encoded is not None
-        assert space.decode(encoded[None]) == [configuration]
-
-
-def test_a_configuration_outside_of_the_space_has_no_point() -> None:
-    space = ConfigurationSpace(paper_study().factors)
-    inside = {"batch.size": 16384, "linger.ms": 5, "acks": "all", "compression.type": "none"}
-    assert space.encode(inside) is not None
-    assert space.encode({**inside, "linger.ms": 7}) is None
-
-
-def test_a_search_keeps_to_the_durability_that_the_study_accepts() -> None:
-    study = short_study().model_copy(update={"durability": Durability.acks_all_idempotent})
-    accepted = search(study, SIZE, surrogates(), recorded_trials()).front
-    weaker = search(study, SIZE, surrogates(), recorded_trials(), weaker_durability=True).front
-    assert set(accepted["acks"]) == {"all"}
-    assert accepted["durability_accepted"].all()
-    assert set(weaker["acks"]) <= {"0", "1"}
-    assert not weaker["durability_accepted"].any()
-
-
-def test_weaker_durability_is_possible_only_below_what_the_study_accepts() -> None:
-    study = paper_study()
-    assert not weaker_durability_is_possible(study)
-    assert weaker_durability_is_possible(study.model_copy(update={"durability": Durability.acks_1}))
 
 
 def test_no_feasible_configuration_names_the_constraint_and_the_record_size() -> None:

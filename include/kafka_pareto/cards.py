@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from kafka_pareto.breakdown import Row, breakdown_rows, explanation
 from kafka_pareto.card_context import CardContext, context_lines, warnings_of_context
-from kafka_pareto.decision import Criterion, Decision, Verdict
+from kafka_pareto.choice import objectives_named
 from kafka_pareto.gains import LABELS, Gain
+from kafka_pareto.noise import MOST_BLOCKS
 from kafka_pareto.producer_properties import DEFAULTS, Durability, PropertyValue
 from kafka_pareto.records import Record
-from kafka_pareto.study import Objective
+from kafka_pareto.verdict import Decision, Verdict
+from kafka_pareto.wording import criterion_text, interval_text, joined, p_text, percent, value_text
 
 WIDTH = 100
-_LARGEST_CHANGE_SHOWN = 99.0
 
 HEADLINES: dict[Verdict, str] = {
     "recommended": "CHANGE RECOMMENDED",
@@ -21,11 +22,7 @@ HEADLINES: dict[Verdict, str] = {
     "keep_baseline_not_enough_evidence": "KEEP YOUR SETTINGS: not enough evidence",
     "keep_baseline_lost_records": "KEEP YOUR SETTINGS: the pick lost records",
     "keep_baseline_failed_more": "KEEP YOUR SETTINGS: the pick failed more often",
-}
-
-CRITERIA: dict[Criterion, str] = {
-    "balanced_gain": "the balanced gain (throughput and p95 latency)",
-    "r1": "R1 (throughput over its CV)",
+    "keep_baseline_limits_missed": "KEEP YOUR SETTINGS: a limit is not kept",
 }
 
 PROMISES: dict[str, str] = {
@@ -33,13 +30,6 @@ PROMISES: dict[str, str] = {
     Durability.acks_1.name: "leader only: acks=1, a record dies with its leader",
     Durability.acks_all.name: "in-sync replicas: acks=all, duplicates possible",
     Durability.acks_all_idempotent.name: "in-sync replicas, no duplicates: acks=all, idempotent",
-}
-
-_UNITS: dict[Objective, str] = {
-    "p95_latency_ms": " ms",
-    "throughput_mib_s": " MiB/s",
-    "latency_cv": "",
-    "throughput_cv": "",
 }
 
 
@@ -70,6 +60,7 @@ def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
     if decision.gains:
         lines += [*_table(gain_rows(decision)), ""]
     lines += [line for sentence in price_of(decision) for line in _wrapped(price_label(decision), sentence)]
+    lines += _labelled("Unresolved", unresolved_of(decision))
     if context.breakdown is not None:
         lines += ["", *_table(breakdown_rows(context.breakdown, standing(decision))), ""]
         lines += _labelled("Explanation", explanation(context.breakdown))
@@ -156,18 +147,33 @@ def price_of(decision: Decision) -> list[str]:
 def notes_of(decision: Decision) -> list[str]:
     """What explains the choice and the comparison without changing them."""
     notes = []
-    if decision.chosen_by != decision.choice_asked_by:
+    criterion, asked = criterion_text(decision.chosen_by), criterion_text(decision.choice_asked_by)
+    if criterion != asked:
         notes.append(
-            f"the choice went by {CRITERIA[decision.chosen_by]}, not by {CRITERIA[decision.choice_asked_by]} as the "
-            "study asks: the CVs that takes are missing."
+            f"the choice went by {criterion}, not by {asked} as the study asks: the CVs that takes are missing."
         )
     elif decision.tentative_configuration_id is not None:
-        notes.append(f"the choice went by {CRITERIA[decision.chosen_by]}.")
-    return notes + [
-        f"the settings in use break the study's constraint {constraint} at this record size; constraints bind "
-        "candidates only, so they are measured and compared all the same."
-        for constraint in decision.baseline_constraints_broken
+        notes.append(f"the choice went by {criterion}.")
+    if unsteady := _cvs_not_borne_out(decision):
+        notes.append(f"fresh blocks do not bear out a better {joined(unsteady)}, which the choice went by as well.")
+    exempt = [
+        *(f"break the study's constraint {text} at this record size" for text in decision.baseline_constraints_broken),
+        *(f"lie in the study's forbidden region {text}" for text in decision.baseline_in_forbidden),
+        *(f"do not keep the study's limit {text}" for text in decision.baseline_limits_missed),
     ]
+    return notes + [
+        f"the settings in use {text}; that binds candidates only, so they are measured and compared all the same."
+        for text in exempt
+    ]
+
+
+def unresolved_of(decision: Decision) -> list[str]:
+    """What the gain blocks could not tell, and how many would; nothing where they are too few for any claim."""
+    unresolved = [gain for gain in decision.gains if gain.resolution == "not resolved"]
+    if decision.blocks_used < decision.minimum_blocks or not unresolved:
+        return []
+    told = ", ".join(f"{LABELS[gain.objective]} {_blocks_to_tell(gain)}" for gain in unresolved)
+    return [f"{decision.blocks_used} blocks cannot tell. Were the changes what they seem to be, it takes: {told}."]
 
 
 def evidence_of(decision: Decision, campaign: str) -> str:
@@ -205,37 +211,27 @@ def shown(name: str, properties: dict[str, PropertyValue]) -> str:
     return f"{value:,}" if isinstance(value, (int, float)) and not isinstance(value, bool) else _property(value)
 
 
-def value_text(value: float | None, objective: Objective) -> str:
-    """An objective's value with its unit; no decimals from 1,000 on."""
-    if value is None:
-        return "-"
-    if objective.endswith("_cv"):
-        return f"{value:.3f}"
-    return f"{value:,.{0 if value >= 1000 else 1}f}{_UNITS[objective]}"
-
-
-def percent(fraction: float | None) -> str:
-    """A change in percent, always with its sign; no decimals from 100 % on."""
-    return "-" if fraction is None else f"{_signed(fraction)} %"
-
-
-def interval_text(gain: Gain) -> str:
-    """The 95 % interval of a change."""
-    if gain.change_low_fraction is None or gain.change_high_fraction is None:
-        return "-"
-    return f"{_signed(gain.change_low_fraction)} to {_signed(gain.change_high_fraction)} %"
-
-
-def p_text(p_value: float | None) -> str:
-    """A p-value, no finer than it is worth."""
-    if p_value is None:
-        return "-"
-    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
-
-
 def standing(decision: Decision) -> str:
     """What to call the pick: until the evidence carries it, it is tentative."""
     return "recommended" if decision.recommended else "tentative"
+
+
+def _cvs_not_borne_out(decision: Decision) -> list[str]:
+    went_by = ["throughput_cv"] if decision.chosen_by == "r1" else objectives_named(decision.chosen_by)
+    return [
+        LABELS[gain.objective]
+        for gain in decision.gains
+        if gain.objective in went_by and gain.objective.endswith("_cv") and gain.resolution != "better"
+    ]
+
+
+def _blocks_to_tell(gain: Gain) -> str:
+    if gain.change_low_fraction is None:
+        return "an unknown number"
+    if gain.blocks_to_tell is None:
+        return f"more than {MOST_BLOCKS:,}"
+    # Two digits: the noise of a few blocks is not known any better.
+    return f"about {float(f'{gain.blocks_to_tell:.2g}'):,.0f}"
 
 
 def _gain_row(gain: Gain) -> Row:
@@ -248,12 +244,6 @@ def _gain_row(gain: Gain) -> Row:
         gain.resolution.removesuffix(" shown"),
         p_text(gain.p_value_holm),
     )
-
-
-def _signed(fraction: float) -> str:
-    if fraction >= _LARGEST_CHANGE_SHOWN:
-        return f">{_LARGEST_CHANGE_SHOWN * 100:,.0f}"
-    return f"{fraction * 100:+,.{0 if abs(fraction) >= 1 else 1}f}"
 
 
 def _property(value: PropertyValue) -> str:

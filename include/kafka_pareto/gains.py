@@ -45,6 +45,9 @@ class Gain(BaseModel):
         hedges_g: Hedges' g: the difference in standard deviations.
         cliffs_delta: Cliff's delta: from -1 (the candidate's values are all lower) to 1 (all higher).
         resolution: See `resolve`.
+        blocks_to_tell: Where it is not resolved, once the report has seen all record sizes: the blocks that would,
+            were the change what it seems to be. None beyond 100,000, without an interval, and of too few blocks for any
+            claim.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -65,6 +68,7 @@ class Gain(BaseModel):
     resolution: Resolution
     baseline_repetition_ids: list[str]
     candidate_repetition_ids: list[str]
+    blocks_to_tell: int | None = None
 
 
 def compare(

@@ -7,13 +7,13 @@ sides are equal, so that every difference between them is noise.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
-from kafka_pareto.gains import LABELS, SIGNIFICANCE
+from kafka_pareto.gains import LABELS, SIGNIFICANCE, Gain
 from kafka_pareto.objectives import is_mean, per_repetition_value, spread_of
 from kafka_pareto.protocol import MINIMUM_NOISE_REPETITIONS
 from kafka_pareto.records import NoiseOfObjective, NoiseReport, Repetition
@@ -22,7 +22,7 @@ from kafka_pareto.study import OBJECTIVES, Objective, Study
 from kafka_pareto.trials import coefficient_of_variation
 
 _POWER = 0.8
-_MOST_BLOCKS = 100_000
+MOST_BLOCKS = 100_000
 _LARGEST_EFFECT_FRACTION = 1000.0
 
 
@@ -117,15 +117,47 @@ def minimum_detectable_effect_fraction(spread: Spread, blocks: int, comparisons:
 
 def blocks_needed(spread: Spread, effect_fraction: float, comparisons: int, minimum: int) -> int | None:
     """The blocks that find this change with the same power and level; None beyond 100,000."""
-    from statsmodels.stats.power import TTestPower  # noqa: PLC0415
-
     level = SIGNIFICANCE / comparisons / 2
+    return _fewest_blocks(lambda blocks: _power(spread, float(np.log1p(effect_fraction)), blocks, level), minimum)
+
+
+def blocks_to_tell(gain: Gain, wanted_effect_fraction: float, comparisons: int) -> int | None:
+    """The blocks with which `resolve` would have an answer with 80 % power, were the change what it seems to be.
+
+    The answer is that there is a change, at 5 % over the number of comparisons, or that its 95 % interval lies within
+    the wanted effect. The noise is that of the gain's own blocks: its interval is taken for Student's on the log of
+    the change, which that of a mean is.
+
+    Returns:
+        None beyond 100,000, and where there is no interval.
+    """
+    blocks = len(gain.candidate_repetition_ids)
+    change, low, high = gain.change_fraction, gain.change_low_fraction, gain.change_high_fraction
+    if change is None or low is None or high is None:
+        return None
+    with np.errstate(divide="ignore"):
+        seen, half_interval = float(np.log1p(change)), (np.log1p(high) - np.log1p(low)) / 2
+    spread = Spread(float(half_interval * np.sqrt(blocks) / stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1)))
+    to_spare = [float(np.log1p(wanted_effect_fraction)) - seen, seen - float(np.log1p(-wanted_effect_fraction))]
 
     def power(blocks: int) -> float:
-        deviations = np.log1p(effect_fraction) / spread.over(blocks)
-        return float(TTestPower().power(deviations, blocks, level, alternative="larger"))
+        changed = _power(spread, abs(seen), blocks, SIGNIFICANCE / comparisons / 2)
+        within = sum(_power(spread, distance, blocks, SIGNIFICANCE / 2) for distance in to_spare) - 1
+        return changed + max(within, 0)
 
-    numbers = range(minimum, _MOST_BLOCKS + 1)
+    return _fewest_blocks(power, blocks + 1)
+
+
+def _power(spread: Spread, log_change: float, blocks: int, level: float) -> float:
+    """Of a one-sided t test on that many blocks."""
+    from statsmodels.stats.power import TTestPower  # noqa: PLC0415
+
+    return float(TTestPower().power(log_change / spread.over(blocks), blocks, level, alternative="larger"))
+
+
+def _fewest_blocks(power: Callable[[int], float], minimum: int) -> int | None:
+    """From the minimum on, the fewest that have the power; it must not fall with their number."""
+    numbers = range(minimum, MOST_BLOCKS + 1)
     at = bisect_left(numbers, _POWER, key=power)
     return numbers[at] if at < len(numbers) else None
 
@@ -165,7 +197,7 @@ def _line(noise: NoiseOfObjective, report: NoiseReport) -> str:
         return f"{label}: not known from {report.repetitions} valid repetitions and {report.blocks} blocks."
     found = "no change would be found" if effect is None else f"changes of {change_text(effect)} and more are found"
     needed = noise.blocks_for_wanted_effect
-    blocks = f"more than {_MOST_BLOCKS:,}" if needed is None else f"{needed:,}"
+    blocks = f"more than {MOST_BLOCKS:,}" if needed is None else f"{needed:,}"
     many = needed is None or needed >= 10 * report.blocks
     remark = ", as small changes of a CV do" if many and noise.objective.endswith("_cv") else ""
     return (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from kafka_pareto.decision import Decision
+from kafka_pareto.gains import LABELS
+from kafka_pareto.verdict import Decision
+from kafka_pareto.wording import joined
 
 
 def summary_sentences(decisions: Sequence[Decision]) -> list[str]:
@@ -17,9 +18,9 @@ def summary_sentences(decisions: Sequence[Decision]) -> list[str]:
 def _what(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
     if not changed:
         return "Keep the producer settings in use: this campaign recommends no change at any record size."
-    sizes = _listed(f"{decision.record_size_bytes:,} B" for decision in changed)
+    sizes = joined(f"{decision.record_size_bytes:,} B" for decision in changed)
     rest = [f"{decision.record_size_bytes:,} B" for decision in decisions if not decision.recommended]
-    kept = f" Keep the settings in use at {_listed(rest)}." if rest else ""
+    kept = f" Keep the settings in use at {joined(rest)}." if rest else ""
     count = f"{len(changed)} of {len(decisions)} record sizes" if rest else "every record size"
     return f"Change the producer settings for {count}: {sizes}.{kept}"
 
@@ -33,9 +34,11 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
                 f"the study asks for {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}; "
                 "the picks shown there are tentative."
             )
+        if limited := sum(decision.verdict == "keep_baseline_limits_missed" for decision in decisions):
+            return f"At {_sizes(limited)} no configuration that could be recommended keeps the study's limits."
         return "No pick stood the test of fresh measurements beside the settings in use."
     parts = []
-    for objective, noun in (("throughput_mib_s", "throughput"), ("p95_latency_ms", "p95 latency")):
+    for objective in ("throughput_mib_s", "p95_latency_ms", "latency_cv", "throughput_cv"):
         better = [
             gain.change_fraction
             for decision in changed
@@ -43,9 +46,9 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
             if gain.objective == objective and gain.resolution == "better" and gain.change_fraction is not None
         ]
         if better:
-            parts.append(f"{noun} {_span(better)} (at {_sizes(len(better))})")
+            parts.append(f"{LABELS[objective]} {_span(better)} (at {_sizes(len(better))})")
     blocks = min(decision.blocks_used for decision in changed)
-    return f"Measured beside the settings in use in {blocks} or more fresh blocks: {' and '.join(parts)}."
+    return f"Measured beside the settings in use in {blocks} or more fresh blocks: {joined(parts)}."
 
 
 def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
@@ -53,7 +56,7 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
     unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
     cost = f"steadiness is given up at {_sizes(unsteady)}" if unsteady else "nothing was shown to get worse"
     if weaker:
-        sizes = _listed(f"{decision.record_size_bytes:,} B" for decision in weaker)
+        sizes = joined(f"{decision.record_size_bytes:,} B" for decision in weaker)
         return f"Warning: at {sizes} the recommended settings promise less durability than those in use; {cost}."
     if changed:
         return f"The promise of durability is kept everywhere, and {cost}."
@@ -76,8 +79,3 @@ def _span(changes: Sequence[float]) -> str:
 
 def _sizes(count: int) -> str:
     return "1 record size" if count == 1 else f"{count} record sizes"
-
-
-def _listed(words: Any) -> str:
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else str(last)

@@ -6,11 +6,15 @@ import pytest
 
 from kafka_pareto.card_context import CardContext, card_context
 from kafka_pareto.cards import WIDTH, Cards, cards_text, properties_text
-from kafka_pareto.decision import Decision, decide
+from kafka_pareto.choice import Choice
+from kafka_pareto.decision import decide
 from kafka_pareto.factors import configuration_id
+from kafka_pareto.goals import ChooseBy, Lexicographic, Weighted
 from kafka_pareto.producer_properties import parse_properties
 from kafka_pareto.records import RampStep, Repetition, Sizing
+from kafka_pareto.report_summary import summary_sentences
 from kafka_pareto.study import Study
+from kafka_pareto.verdict import Decision
 from tests.recorded import paper_study, recorded_repetitions
 from tests.tasks.report_campaign import at_time, with_client_metrics
 
@@ -32,7 +36,7 @@ def recorded_decision(study: Study, acks: str, record_size_bytes: int = SIZE, bl
     return decide(
         study,
         record_size_bytes,
-        pick.configuration_id,
+        Choice(configuration_id=pick.configuration_id, chosen_by="r1"),
         pd.DataFrame([{**row, **pick.configuration}]),
         choice_repetitions=[],
         gain_repetitions=recorded,
@@ -194,7 +198,7 @@ def test_without_a_pick_the_card_shows_only_the_settings_in_use(study: Study):
     decision = decide(
         study,
         1024,
-        study.baseline_id(),
+        Choice(configuration_id=study.baseline_id(), chosen_by="r1"),
         pd.DataFrame(columns=["configuration_id", "durability_accepted", "feasible"]),
         choice_repetitions=[],
         gain_repetitions=[],
@@ -281,3 +285,67 @@ def test_a_card_says_of_what_its_cvs_are(study: Study):
     within = context_of(decision, variability="within_run")
     assert "CVs are of the repetitions among each other" in flat(text_of(decision))
     assert "CVs are within each run" in flat(text_of(decision, contexts=[within]))
+
+
+def test_what_is_not_resolved_stands_with_the_number_of_blocks_that_would_tell(study: Study):
+    decision = recorded_decision(study, "all")
+    p95, throughput, latency_cv, throughput_cv = (
+        gain.model_copy(update={"resolution": "not resolved"}) for gain in decision.gains
+    )
+    gains = [
+        p95.model_copy(update={"resolution": "better", "blocks_to_tell": None}),
+        throughput.model_copy(update={"blocks_to_tell": 1234}),
+        latency_cv.model_copy(update={"blocks_to_tell": None}),
+        throughput_cv.model_copy(update={"change_low_fraction": None}),
+    ]
+    text = flat(text_of(decision.model_copy(update={"gains": gains})))
+    assert (
+        "Unresolved 10 blocks cannot tell. Were the changes what they seem to be, it takes: throughput about 1,200, "
+        "latency CV more than 100,000, throughput CV an unknown number."
+    ) in text
+    assert "p95 latency about" not in text
+    assert "Unresolved" not in text_of(recorded_decision(study, "all", blocks=2))
+
+
+def test_a_card_says_how_the_choice_was_made(study: Study):
+    def said(criterion: ChooseBy) -> str:
+        decision = recorded_decision(study, "all")
+        return flat(text_of(decision.model_copy(update={"chosen_by": criterion, "choice_asked_by": criterion})))
+
+    order = Lexicographic(lexicographic=["p95_latency_ms", "throughput_mib_s"], within_fraction=0.05)
+    assert "the choice went by p95 latency first, then throughput among those within 5% of the best." in said(order)
+    assert "the choice went by p95 latency alone." in said(Lexicographic(lexicographic=["p95_latency_ms"]))
+    weighted = Weighted(weights={"p95_latency_ms": 2, "throughput_mib_s": 1.5})
+    assert "the choice went by the weighted gains (2 x p95 latency and 1.5 x throughput)." in said(weighted)
+
+
+def test_a_steadiness_that_was_chosen_by_and_that_fresh_blocks_do_not_show_is_said(study: Study):
+    decision = recorded_decision(study, "all")
+    *others, throughput_cv = decision.gains
+    assert "do not bear out a better throughput CV" in flat(text_of(decision))
+    steadier = decision.model_copy(
+        update={"gains": [*others, throughput_cv.model_copy(update={"resolution": "better"})]}
+    )
+    assert "bear out" not in flat(text_of(steadier))
+
+
+def test_the_exemption_from_limits_and_forbidden_regions_is_said(study: Study):
+    broken = {
+        "baseline_limits_missed": ["p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)"],
+        "baseline_in_forbidden": ["linger.ms < 50 and acks == all"],
+    }
+    text = flat(text_of(recorded_decision(study, "all").model_copy(update=broken)))
+    assert "in use do not keep the study's limit p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)" in text
+    assert "in use lie in the study's forbidden region linger.ms < 50 and acks == all" in text
+
+
+def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_steadiness_that_was_gained(study: Study):
+    decision = recorded_decision(study, "all")
+    missed = decision.model_copy(update={"verdict": "keep_baseline_limits_missed"})
+    assert "At 1 record size no configuration that could be recommended keeps the study's limits." in " ".join(
+        summary_sentences([missed])
+    )
+    better = {"resolution": "better", "change_fraction": -0.5}
+    gains = [*decision.gains[:3], decision.gains[3].model_copy(update=better)]
+    steadier = decision.model_copy(update={"gains": gains, "verdict": "recommended"})
+    assert "throughput CV falls by 50% (at 1 record size)." in " ".join(summary_sentences([steadier]))

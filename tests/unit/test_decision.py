@@ -1,152 +1,34 @@
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
-import pandas as pd
 import pytest
 
-from kafka_pareto.decision import Decision, adjust_across_record_sizes, choose, decide
+from kafka_pareto.choice import Choice, choose
+from kafka_pareto.decision import adjust_across_record_sizes, decide, with_blocks_to_tell
 from kafka_pareto.factors import configuration_id
 from kafka_pareto.gains import Gain
-from kafka_pareto.records import Phase, Repetition, decode_record
+from kafka_pareto.goals import Lexicographic
+from kafka_pareto.records import Repetition, decode_record
 from kafka_pareto.study import Study
-from kafka_pareto.study_file import parse_study
-from tests.recorded import STUDIES, recorded_repetitions
+from kafka_pareto.verdict import Decision
+from tests.recorded import recorded_repetitions
+from tests.unit.deciding import FAST, SIZE, around, baseline, candidates, repetitions, study_of
 
 pytestmark = pytest.mark.fast
 
-SIZE = 8192
-FAST = {"batch.size": 65536, "linger.ms": 5, "acks": "all", "compression.type": "lz4"}
-OTHER = {"batch.size": 32768, "linger.ms": 0, "acks": "all", "compression.type": "none"}
-WEAK = {"batch.size": 65536, "linger.ms": 5, "acks": "1", "compression.type": "lz4"}
-TEMPLATE = recorded_repetitions((SIZE,), configurations=0, blocks=1)[0]
 
-
-def study_of(**confirmation: object) -> Study:
-    text = (STUDIES / "paper.yaml").read_text(encoding="utf-8").replace("durability: acks_0", "#")
-    study = parse_study(text, "paper.yaml")
-    changed = {"choose_by": "balanced_gain", **confirmation}
-    return study.model_copy(update={"confirmation": study.confirmation.model_copy(update=changed)})
-
-
-def repetitions(
-    configuration: dict,
-    p95_ms: Iterable[float],
-    throughput_mib_s: Iterable[float],
-    phase: Phase = "gain",
-    outcome: str = "valid",
-) -> list[Repetition]:
-    """One made repetition per block; made, because a verdict's rules are asked here, not a measurement."""
-    name = configuration_id(configuration)
-    return [
-        TEMPLATE.model_copy(
-            update={
-                "repetition_id": f"{phase}-r00-{SIZE}-b{block:03d}-{name}",
-                "phase": phase,
-                "configuration": configuration,
-                "configuration_id": name,
-                "is_baseline": configuration == study_of().baseline_configuration(),
-                "block": block,
-                "outcome": outcome,
-                "latency_p95_ms": latency,
-                "throughput_mib_s": throughput,
-            }
-        )
-        for block, (latency, throughput) in enumerate(zip(p95_ms, throughput_mib_s, strict=True))
-    ]
-
-
-def around(mean: float, spread: float = 0.05, blocks: int = 10, seed: int = 1) -> np.ndarray:
-    values = np.random.default_rng(seed).normal(1.0, spread, blocks)
-    return mean * values / values.mean()
-
-
-def candidates(*configurations: dict, accepted: bool = True) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {"configuration_id": configuration_id(c), "durability_accepted": accepted, "feasible": True, **c}
-            for c in configurations
-        ]
-    )
-
-
-def baseline(p95_ms: float = 100, throughput: float = 20, phase: Phase = "gain", blocks: int = 10) -> list[Repetition]:
-    values = around(p95_ms, seed=2, blocks=blocks), around(throughput, seed=3, blocks=blocks)
-    return repetitions(study_of().baseline_configuration(), *values, phase)
-
-
-def decided(study: Study, gain: list[Repetition], choice: list[Repetition] | None = None) -> Decision:
+def decided(
+    study: Study, gain: list[Repetition], chosen_from: list[Repetition] | None = None, choice: Choice | None = None
+) -> Decision:
     return decide(
         study,
         SIZE,
-        configuration_id(FAST),
+        choice or Choice(configuration_id=configuration_id(FAST), chosen_by="balanced_gain"),
         candidates(FAST),
-        choice_repetitions=choice or [],
+        choice_repetitions=chosen_from or [],
         gain_repetitions=gain,
         rng=np.random.default_rng(1),
     )
-
-
-def test_the_largest_product_of_both_gains_is_chosen():
-    study = study_of()
-    choice = [
-        *baseline(phase="choice"),
-        *repetitions(FAST, around(50), around(30), "choice"),
-        *repetitions(OTHER, around(90), around(35), "choice"),
-    ]
-    assert choose(study, candidates(FAST, OTHER), choice) == configuration_id(FAST)
-
-
-def test_the_baseline_is_chosen_when_nothing_beats_it():
-    study = study_of()
-    choice = [*baseline(phase="choice"), *repetitions(FAST, around(200), around(30), "choice")]
-    assert choose(study, candidates(FAST), choice) == study.baseline_id()
-
-
-def test_r1_chooses_the_steadiest_for_its_throughput():
-    study = study_of(choose_by="r1")
-    choice = [
-        *baseline(phase="choice"),
-        *repetitions(FAST, around(50), around(30, spread=0.2), "choice"),
-        *repetitions(OTHER, around(90), around(25, spread=0.01), "choice"),
-    ]
-    assert choose(study, candidates(FAST, OTHER), choice) == configuration_id(OTHER)
-
-
-def test_without_cvs_r1_falls_back_to_the_balanced_gain():
-    study = study_of(choose_by="r1", choice_blocks=1)
-    choice = [
-        *baseline(phase="choice", blocks=1),
-        *repetitions(FAST, [50], [30], "choice"),
-        *repetitions(OTHER, [90], [31], "choice"),
-    ]
-    assert choose(study, candidates(FAST, OTHER), choice) == configuration_id(FAST)
-    decision = decided(study, [], choice)
-    assert (decision.chosen_by, decision.choice_asked_by) == ("balanced_gain", "r1")
-
-
-def test_a_configuration_that_is_valid_in_less_than_four_fifths_of_the_blocks_is_not_chosen():
-    study = study_of()
-    study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"minimum_valid_repetitions": 2})})
-
-    def choice_with(valid: int) -> list[Repetition]:
-        fast = repetitions(FAST, around(50), around(30), "choice")
-        failed = [r.model_copy(update={"outcome": "failed"}) for r in fast[valid:]]
-        return [*baseline(phase="choice"), *fast[:valid], *failed]
-
-    assert choose(study, candidates(FAST), choice_with(8)) == configuration_id(FAST)
-    assert choose(study, candidates(FAST), choice_with(7)) == study.baseline_id()
-
-
-def test_a_configuration_is_scored_on_the_blocks_it_shares_with_the_baseline():
-    study = study_of()
-    study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"minimum_valid_repetitions": 2})})
-    hard = np.array([200.0] * 2 + [50.0] * 8)  # two blocks in which everything was slow, and in which FAST failed
-    beside = repetitions(study.baseline_configuration(), hard, 1000 / hard, "choice")
-    fast = repetitions(FAST, hard * 1.1, 900 / hard, "choice")
-    fast = [*(r.model_copy(update={"outcome": "failed"}) for r in fast[:2]), *fast[2:]]
-    assert choose(study, candidates(FAST), [*beside, *fast]) == study.baseline_id()
 
 
 def test_a_pick_that_failed_more_often_than_the_baseline_is_not_recommended():
@@ -157,38 +39,6 @@ def test_a_pick_that_failed_more_often_than_the_baseline_is_not_recommended():
     assert (decision.repetitions_failed, decision.baseline_repetitions_failed) == (1, 0)
     gain[0] = gain[0].model_copy(update={"outcome": "failed"})
     assert decided(study_of(), gain).verdict == "recommended"
-
-
-def test_a_configuration_that_lost_a_single_record_set_is_never_chosen():
-    study = study_of(choice_blocks=9)
-    lost = repetitions(FAST, [50], [30], "choice", "records_lost")
-    study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"minimum_valid_repetitions": 5})})
-    choice = [*baseline(phase="choice"), *repetitions(FAST, around(50), around(30), "choice")[1:], *lost]
-    assert choose(study, candidates(FAST), choice) == study.baseline_id()
-
-
-def test_a_weaker_durability_than_accepted_is_never_chosen():
-    study = study_of()
-    choice = [*baseline(phase="choice"), *repetitions(WEAK, around(50), around(30), "choice")]
-    assert choose(study, candidates(WEAK, accepted=False), choice) == study.baseline_id()
-
-
-def test_too_few_valid_repetitions_are_not_chosen_from():
-    study = study_of()
-    choice = [*baseline(phase="choice"), *repetitions(FAST, around(50)[:4], around(30)[:4], "choice")]
-    assert choose(study, candidates(FAST), choice) == study.baseline_id()
-
-
-def test_equal_candidates_are_told_apart_by_their_id_whatever_the_order():
-    study = study_of()
-    choice = [
-        *repetitions(OTHER, around(50), around(30), "choice"),
-        *baseline(phase="choice"),
-        *repetitions(FAST, around(50), around(30), "choice"),
-    ]
-    smaller = min(configuration_id(FAST), configuration_id(OTHER))
-    assert choose(study, candidates(FAST, OTHER), choice) == smaller
-    assert choose(study, candidates(OTHER, FAST), choice[::-1]) == smaller
 
 
 def test_a_clear_gain_over_enough_blocks_is_recommended_with_its_size():
@@ -253,19 +103,6 @@ def test_equal_latencies_to_the_millisecond_do_not_stand_against_a_gain():
     assert decided(study_of(), [*still, *repetitions(FAST, [1.0] * 10, around(30))]).verdict == "recommended"
 
 
-def test_latencies_in_microseconds_are_balanced_below_half_a_millisecond():
-    study = study_of()
-    generator = study.protocol.model_copy(update={"load_tool": "load_generator"})
-    choice = [
-        *baseline(p95_ms=0.4, phase="choice"),
-        *repetitions(FAST, around(0.2), around(21), "choice"),
-        *repetitions(OTHER, around(0.4), around(25), "choice"),
-    ]
-    of_generator = study.model_copy(update={"protocol": generator})
-    assert choose(of_generator, candidates(FAST, OTHER), choice) == configuration_id(FAST)
-    assert choose(study, candidates(FAST, OTHER), choice) == configuration_id(OTHER)
-
-
 def test_no_difference_keeps_the_baseline():
     same = repetitions(FAST, around(100, seed=5), around(20, seed=6))
     decision = decided(study_of(), [*baseline(), *same])
@@ -316,7 +153,7 @@ def test_the_exempt_baseline_is_named_where_it_breaks_a_constraint():
     decision = decide(
         study,
         65636,
-        study.baseline_id(),
+        Choice(configuration_id=study.baseline_id(), chosen_by="balanced_gain"),
         candidates(FAST),
         choice_repetitions=[],
         gain_repetitions=[],
@@ -364,3 +201,77 @@ def test_halves_of_the_recorded_baseline_recommend_nothing():
         ]
         verdicts.append(decided(study, [*first, *second]).verdict)
     assert verdicts.count("recommended") <= 2
+
+
+def with_limits(*limits: str) -> Study:
+    return study_of().model_copy(update={"limits": list(limits)})
+
+
+def test_a_pick_that_misses_a_limit_in_fresh_blocks_is_not_recommended_and_the_number_is_said():
+    gain = [*baseline(), *repetitions(FAST, around(50), around(30))]
+    assert decided(with_limits("p95_latency_ms <= 50.1"), gain).verdict == "recommended"
+    decision = decided(with_limits("p95_latency_ms <= 40", "throughput_mib_s >= 25"), gain)
+    assert decision.verdict == "keep_baseline_limits_missed"
+    assert decision.reasons == ["In fresh blocks the pick misses p95_latency_ms <= 40 (50.0 ms, 25.0% beyond)."]
+    assert decision.recommended_properties == decision.baseline_properties
+
+
+def test_where_no_candidate_keeps_the_limits_the_reason_says_by_how_much_the_nearest_misses():
+    study = with_limits("p95_latency_ms <= 40")
+    choice = [*baseline(phase="choice"), *repetitions(FAST, around(50), around(30), "choice")]
+    decision = decided(study, [], choice, choose(study, candidates(FAST), choice))
+    assert decision.verdict == "keep_baseline_limits_missed"
+    nearest = f"{configuration_id(FAST)}, misses p95_latency_ms <= 40 (50.0 ms, 25.0% beyond)"
+    assert decision.reasons == [
+        f"No measured configuration that may be chosen keeps every limit: the nearest, {nearest}."
+    ]
+    assert decision.baseline_limits_missed == ["p95_latency_ms <= 40 (100.0 ms, 150.0% beyond)"]
+
+
+def test_the_exempt_baseline_is_named_where_it_misses_a_limit_or_lies_in_a_forbidden_region():
+    region = "batch.size < 65536 and acks == all"
+    study = with_limits("throughput_mib_s >= 25").model_copy(update={"forbidden": [region]})
+    decision = decided(study, [*baseline(), *repetitions(FAST, around(50), around(30))])
+    assert decision.verdict == "recommended"
+    assert decision.baseline_limits_missed == ["throughput_mib_s >= 25 (20.0 MiB/s, 20.0% beyond)"]
+    assert decision.baseline_in_forbidden == [region]
+    assert decision.baseline_constraints_broken == []
+
+
+def test_steadiness_alone_is_a_gain_only_where_the_study_asks_for_it():
+    unsteady = repetitions(
+        study_of().baseline_configuration(), around(100, blocks=20, seed=2), around(20, spread=0.1, blocks=20, seed=3)
+    )
+    steadier = repetitions(FAST, around(100, blocks=20, seed=5), around(20, spread=0.01, blocks=20, seed=6))
+    asked = study_of(choose_by=Lexicographic(lexicographic=["throughput_cv"]))
+    decision = decided(asked, [*unsteady, *steadier])
+    assert decision.verdict == "recommended"
+    assert decision.reasons[0].startswith("Fresh blocks show better throughput CV")
+    assert decided(study_of(), [*unsteady, *steadier]).verdict == "keep_baseline_no_gain"
+
+
+def test_what_stays_unresolved_says_how_many_blocks_would_tell():
+    noisy = repetitions(FAST, around(90, spread=0.3, seed=5), around(30, seed=6))
+    (decision,) = with_blocks_to_tell([decided(study_of(), [*baseline(), *noisy])])
+    gains = {gain.objective: gain for gain in decision.gains}
+    p95, throughput = gains["p95_latency_ms"], gains["throughput_mib_s"]
+    assert (p95.resolution, throughput.resolution) == ("not resolved", "better")
+    assert p95.blocks_to_tell is not None
+    assert p95.blocks_to_tell > 10
+    assert throughput.blocks_to_tell is None
+
+
+def test_too_few_blocks_for_any_claim_say_nothing_of_how_many_would_tell():
+    noisy = repetitions(FAST, around(90, spread=0.3, seed=5, blocks=9), around(30, seed=6, blocks=9))
+    (decision,) = with_blocks_to_tell([decided(study_of(), [*baseline(blocks=9), *noisy])])
+    assert {gain.blocks_to_tell for gain in decision.gains} == {None}
+
+
+def test_an_order_of_objectives_survives_the_store():
+    order = Lexicographic(lexicographic=["p95_latency_ms", "throughput_mib_s"])
+    choice = Choice(configuration_id=configuration_id(FAST), chosen_by=order)
+    decision = decided(
+        study_of(choose_by=order), [*baseline(), *repetitions(FAST, around(50), around(30))], None, choice
+    )
+    assert decision.chosen_by == order
+    assert decode_record(decision.model_dump_json().encode(), "decision.json", Decision) == decision

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.factors import FactorValue
+from kafka_pareto.factors import Configuration, FactorValue
 from kafka_pareto.records import Phase
 from kafka_pareto.study import Study
 
@@ -48,6 +48,11 @@ def candidates_of(configurations: pd.DataFrame, study: Study) -> list[Candidate]
         Candidate(row["configuration_id"], row["is_baseline"], {name: row[name] for name in study.factors})
         for row in configurations.to_dict("records")
     ]
+
+
+def configurations_of(table: pd.DataFrame, study: Study) -> list[Configuration]:
+    """The configurations of a table with factor columns, in the table's order."""
+    return [{name: row[name] for name in study.factors} for row in table.to_dict("records")]
 
 
 def plan_blocks(

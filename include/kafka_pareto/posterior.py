@@ -1,0 +1,118 @@
+"""What the measurements so far say of every configuration, and how surely: a Gaussian process per objective. Pure.
+
+The campaign's surrogates are gradient-boosted trees: they need no scaling, and reach the noise ceiling on a whole
+design. Where the next measurement is worth most depends on what is not known yet, though, and of that a Gaussian
+process tells more: with 60 to 120 single repetitions it also leaves a quarter less of the variance unexplained.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+from kafka_pareto.factors import CategoricalFactor, Factor
+from kafka_pareto.goals import Objective
+from kafka_pareto.hypervolume import smallest
+from kafka_pareto.study import Study
+from kafka_pareto.surrogate import RECORD_SIZE_FEATURE
+
+Values = npt.NDArray[np.float64]
+
+_MINIMUM_TRIALS = 5
+_JITTER = 1e-8
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A fitted process of one objective's logarithm; `r2_leave_one_out` says how much of it was learned."""
+
+    objective: Objective
+    r2_leave_one_out: float
+    _study: Study
+    _process: GaussianProcessRegressor
+    _centre: float
+    _scale: float
+
+    def samples(self, configurations: pd.DataFrame, members: int, rng: np.random.Generator) -> Values:
+        """Draws the objective's logarithm jointly at all rows, shape (members, rows); without measurement noise.
+
+        Args:
+            configurations: One column per factor and the record size.
+            members: How many draws.
+            rng: Where the draws come from.
+        """
+        mean, covariance = self._process.predict(inputs(self._study, configurations), return_cov=True)
+        values, vectors = np.linalg.eigh(covariance)  # a Cholesky factor would fail where rows are nearly alike
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        drawn: Values = mean + rng.standard_normal((members, len(mean))) @ root.T
+        return drawn * self._scale + self._centre
+
+
+def fit_posterior(study: Study, trials: pd.DataFrame, objective: Objective) -> Posterior | None:
+    """Fits the process to all trials that measured the objective, of every record size.
+
+    Matern 5/2 with a length per input (Rasmussen and Williams 2006, ch. 4 and 5). The noise of a single repetition is
+    found with the lengths, by the marginal likelihood; a trial of n repetitions has an nth of its variance.
+
+    Returns:
+        None when fewer than five trials measured it, or all the same.
+    """
+    rows = trials[trials[objective].notna() & (trials.repetitions_valid > 0)]
+    if len(rows) < _MINIMUM_TRIALS:
+        return None
+    target = np.log(np.maximum(rows[objective].to_numpy(dtype=float), smallest(objective, rows, study)))
+    centre, scale = float(target.mean()), float(target.std())
+    if scale == 0:
+        return None
+    x, y = inputs(study, rows), (target - centre) / scale
+    counts = rows.repetitions_valid.to_numpy(dtype=float)
+    usual = 1.0 / float(np.mean(1.0 / counts))
+    signal = ConstantKernel(1.0, (0.05, 20.0)) * Matern(np.ones(x.shape[1]), (0.1, 20.0), nu=2.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound: the input does not matter
+        learned = GaussianProcessRegressor(signal + WhiteKernel(0.1, (1e-3, 1.0)), alpha=_JITTER).fit(x, y).kernel_
+    noise = learned.k2.noise_level * usual / counts
+    process = GaussianProcessRegressor(learned.k1, alpha=noise + _JITTER, optimizer=None).fit(x, y)
+    r2 = _r2_leave_one_out(process, y, rows.record_size_bytes.to_numpy())
+    return Posterior(objective, r2, study, process, centre, scale)
+
+
+def inputs(study: Study, configurations: pd.DataFrame) -> Values:
+    """The process' inputs, each within [0, 1]: logs of the numbers, a 0 or 1 for each categorical level."""
+    columns: list[Values] = []
+    for name, factor in study.factors.items():
+        if isinstance(factor, CategoricalFactor):
+            columns += [(configurations[name] == level).to_numpy().astype(np.float64) for level in factor.levels]
+        else:
+            columns.append(_on_log_scale(configurations[name].to_numpy(dtype=float), factor))
+    if len(study.record_sizes_bytes) > 1:
+        sizes = np.log(np.array(study.record_sizes_bytes, dtype=float))
+        size = np.log(configurations[RECORD_SIZE_FEATURE].to_numpy(dtype=float))
+        columns.append((size - sizes.min()) / (sizes.max() - sizes.min()))
+    return np.column_stack(columns)
+
+
+def _on_log_scale(values: Values, factor: Factor) -> Values:
+    ends = np.log1p(np.maximum(np.array(factor.extremes(), dtype=float), 0.0))
+    span = ends.max() - ends.min()
+    scaled: Values = (np.log1p(np.maximum(values, 0.0)) - ends.min()) / (span if span > 0 else 1.0)
+    return scaled
+
+
+def _r2_leave_one_out(process: GaussianProcessRegressor, y: Values, sizes: npt.NDArray[np.int64]) -> float:
+    """1 - squared errors at each trial of the process without that trial, over the spread within the record sizes.
+
+    Rasmussen and Williams, eq. 5.12. Over all sizes together the record size alone would explain most of it.
+    """
+    half = np.linalg.inv(process.L_)
+    precision = half.T @ half
+    errors = (precision @ y) / np.diag(precision)
+    spread = sum(float(np.sum((y[sizes == size] - y[sizes == size].mean()) ** 2)) for size in np.unique(sizes))
+    return 1.0 - float(np.sum(errors**2)) / spread if spread > 0 else 0.0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 import pandas as pd
@@ -19,13 +20,17 @@ from kafka_pareto.records import Record
 from kafka_pareto.study import OBJECTIVES, Objective, Study
 
 RECORD_SIZE_FEATURE = "record_size_bytes"
+RECORDS_PER_BATCH_FEATURE = "records_per_batch"
+
+_BATCH_SIZE = "batch.size"
 
 
 class FeatureEncoding(BaseModel):
     """How factors become a model's columns: numbers as they are, a categorical level as its place in `levels`.
 
     With `codes` the model takes that place for a quantity (the paper's way); with `native` for a category without
-    order. A level that is not listed becomes a missing value.
+    order. A level that is not listed becomes a missing value. The records that fit a batch are no column of the frame:
+    they are counted here from the batch and record size, and a batch always holds one.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -38,12 +43,18 @@ class FeatureEncoding(BaseModel):
         """The model's columns, all float64, from a frame with one column per factor and the record size."""
         columns = {}
         for name in self.features:
-            if name in self.levels:
+            if name == RECORDS_PER_BATCH_FEATURE:
+                columns[name] = (frame[_BATCH_SIZE] // frame[RECORD_SIZE_FEATURE]).clip(lower=1).to_numpy(dtype=float)
+            elif name in self.levels:
                 places = {level: place for place, level in enumerate(self.levels[name])}
-                columns[name] = frame[name].map(places).to_numpy(dtype=float)
+                columns[name] = np.array([places.get(level, np.nan) for level in frame[name].tolist()], dtype=float)
             else:
                 columns[name] = frame[name].to_numpy(dtype=float)
         return pd.DataFrame(columns, index=frame.index)
+
+    def inputs(self) -> list[str]:
+        """The columns that a frame must have to be encoded."""
+        return [name for name in self.features if name != RECORDS_PER_BATCH_FEATURE]
 
     def feature_types(self) -> list[str] | None:
         """XGBoost's `feature_types`: `c` for a native category, `q` for a quantity; None when all are quantities."""
@@ -82,7 +93,11 @@ class Surrogate:
 
         A model of the logarithm is turned back by exp, so it estimates the geometric rather than the arithmetic mean.
         """
-        answer = np.asarray(self.regressor.predict(self.encoding.encode(frame)), dtype=float)
+        return self.predict_encoded(self.encoding.encode(frame).to_numpy())
+
+    def predict_encoded(self, rows: np.ndarray) -> np.ndarray:
+        """The estimates for rows that are encoded already, shape (rows, features)."""
+        answer = np.asarray(self.regressor.predict(rows), dtype=float)
         return np.exp(answer) if self.log_target else answer
 
     def to_bytes(self) -> bytes:
@@ -92,6 +107,28 @@ class Surrogate:
     def file(self) -> SurrogateFile:
         """What the index says of this model."""
         return SurrogateFile(sha256=hashlib.sha256(self.to_bytes()).hexdigest(), log_target=self.log_target)
+
+
+class Estimator(Protocol):
+    """Whatever estimates one objective."""
+
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
+        """The estimates for rows with one column per factor and the record size."""
+
+
+def estimates(models: Mapping[Objective, Estimator], frame: pd.DataFrame) -> dict[Objective, np.ndarray]:
+    """Each model's estimates; rows are encoded once for all surrogates that share an encoding."""
+    encoded: dict[int, np.ndarray] = {}
+    answers = {}
+    for objective, model in models.items():
+        if isinstance(model, Surrogate):
+            rows = encoded.get(id(model.encoding))
+            if rows is None:
+                rows = encoded[id(model.encoding)] = model.encoding.encode(frame).to_numpy()
+            answers[objective] = model.predict_encoded(rows)
+        else:
+            answers[objective] = model.predict(frame)
+    return answers
 
 
 def load_surrogate(content: bytes, key: str, objective: Objective, index: SurrogateIndex) -> Surrogate:
@@ -118,9 +155,10 @@ def feature_encoding(study: Study, trials: pd.DataFrame) -> FeatureEncoding:
     for name, factor in study.factors.items():
         if isinstance(factor, CategoricalFactor):
             levels[name] = [*factor.levels, *sorted(set(trials[name]) - set(factor.levels))]
-    return FeatureEncoding(
-        features=[*study.factors, RECORD_SIZE_FEATURE], levels=levels, categories=study.surrogate.categories
-    )
+    features = [*study.factors, RECORD_SIZE_FEATURE]
+    if study.surrogate.records_per_batch and _BATCH_SIZE in study.factors:
+        features.append(RECORDS_PER_BATCH_FEATURE)
+    return FeatureEncoding(features=features, levels=levels, categories=study.surrogate.categories)
 
 
 def split_by_configuration(trials: pd.DataFrame, study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -136,24 +174,48 @@ def split_by_configuration(trials: pd.DataFrame, study: Study) -> tuple[pd.DataF
     return trials.iloc[train], trials.iloc[held_out]
 
 
-def fit_surrogate(study: Study, encoding: FeatureEncoding, rows: pd.DataFrame, objective: Objective) -> Surrogate:
+def fit_surrogate(
+    study: Study, encoding: FeatureEncoding, rows: pd.DataFrame, objective: Objective, seed: int | None = None
+) -> Surrogate:
     """Fits one objective on rows whose target is measured (no NaN).
 
-    With the study's `log_target` the model learns the target's logarithm. A target of 0 (the CV of repetitions that
-    agree to the millisecond) has none and stands for a value below resolution, so it enters as half of the smallest
-    positive target; if no target is positive, the targets are learned as they are.
+    With the study's `log_target` the model learns the target's `logarithm`; if no target is positive, the targets are
+    learned as they are. `seed` takes the place of the study's.
     """
     target = rows[objective].to_numpy(dtype=float)
-    positive = target[target > 0]
-    log_target = study.surrogate.log_target and len(positive) > 0
-    if log_target:
-        target = np.log(np.maximum(target, positive.min() / 2))
-    regressor = new_regressor(study, encoding)
-    regressor.fit(encoding.encode(rows), target)
+    log_target = study.surrogate.log_target and bool((target > 0).any())
+    regressor = new_regressor(study, encoding, study.seed if seed is None else seed)
+    regressor.fit(
+        encoding.encode(rows),
+        logarithm(target) if log_target else target,
+        sample_weight=trial_weights(study, rows),
+    )
     return Surrogate(objective, encoding, log_target, regressor)
 
 
-def new_regressor(study: Study, encoding: FeatureEncoding) -> XGBRegressor:
+def logarithm(values: np.ndarray) -> np.ndarray:
+    """The natural logarithm.
+
+    A value of 0 (the CV of repetitions that agree to the millisecond) has none and stands for one below resolution, so
+    it enters as half of the smallest positive value; where none is positive, all are equal and enter as 1.
+    """
+    positive = values[values > 0]
+    return np.asarray(np.log(np.maximum(values, positive.min() / 2 if len(positive) else 1.0)))
+
+
+def trial_weights(study: Study, rows: pd.DataFrame) -> np.ndarray:
+    """How much each trial counts, 1 on average: with `repetitions` as many times as it has valid ones.
+
+    That is the inverse of the variance of its mean, so a trial counts by the width of its interval; trials with equally
+    many repetitions all count 1.
+    """
+    if study.surrogate.weights == "equal":
+        return np.ones(len(rows))
+    repetitions = rows["repetitions_valid"].to_numpy(dtype=float)
+    return np.asarray(repetitions / repetitions.mean())
+
+
+def new_regressor(study: Study, encoding: FeatureEncoding, seed: int) -> XGBRegressor:
     """The study's regressor, not yet fitted. One thread: a few hundred rows gain nothing from more."""
     parameters = study.surrogate
     return XGBRegressor(
@@ -164,7 +226,7 @@ def new_regressor(study: Study, encoding: FeatureEncoding) -> XGBRegressor:
         colsample_bytree=parameters.colsample_bytree,
         reg_lambda=parameters.reg_lambda,
         objective=parameters.loss,
-        random_state=study.seed,
+        random_state=seed,
         feature_types=encoding.feature_types(),
         enable_categorical=encoding.categories == "native",
         n_jobs=1,
@@ -180,5 +242,10 @@ def importance(surrogate: Surrogate) -> pd.Series:
 
 
 def measured_objectives(trials: pd.DataFrame) -> list[Objective]:
-    """The objectives that at least one trial has measured."""
-    return [objective for objective in OBJECTIVES if trials[objective].notna().any()]
+    """The objectives that at least one trial has measured; the baseline's alone teach nothing where there are others.
+
+    With one repetition of each configuration, the baseline is the only one that rounds give a CV.
+    """
+    others = trials[~trials["is_baseline"]]
+    learned_from = trials if others.empty else others
+    return [objective for objective in OBJECTIVES if learned_from[objective].notna().any()]

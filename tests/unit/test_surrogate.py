@@ -85,6 +85,44 @@ def test_native_categories_are_split_as_sets_of_levels() -> None:
     assert any(tree["categories"] for tree in trees)
 
 
+def test_a_batch_holds_as_many_records_as_fit_and_at_least_one() -> None:
+    study = with_surrogate(small_study(), records_per_batch=True)
+    rows = (
+        recorded_trials()
+        .head(3)
+        .assign(**{"batch.size": [16384, 16384, 1024], "record_size_bytes": [1024, 10240, 8192]})
+    )
+    encoding = feature_encoding(study, rows)
+    assert encoding.encode(rows)["records_per_batch"].tolist() == [16, 1, 1]
+    assert encoding.inputs() == ["batch.size", "linger.ms", "acks", "compression.type", "record_size_bytes"]
+
+
+def test_a_study_that_does_not_vary_the_batch_size_has_no_records_per_batch() -> None:
+    study = with_surrogate(small_study(), records_per_batch=True)
+    study = study.model_copy(update={"factors": {"linger.ms": study.factors["linger.ms"]}})
+    assert feature_encoding(study, recorded_trials()).features == ["linger.ms", "record_size_bytes"]
+
+
+def test_equal_numbers_of_repetitions_leave_the_model_as_it_is() -> None:
+    trials = recorded_trials()
+    studies = (with_surrogate(small_study(), weights=weights) for weights in ("equal", "repetitions"))
+    equal, by_repetitions = (
+        fit_surrogate(study, feature_encoding(study, trials), trials, "p95_latency_ms").to_bytes() for study in studies
+    )
+    assert by_repetitions == equal
+
+
+def test_a_trial_of_more_repetitions_is_met_more_closely() -> None:
+    study = with_surrogate(small_study(), weights="repetitions", log_target=True)
+    trials = recorded_trials()
+    twice = pd.concat(
+        [trials, trials.assign(p95_latency_ms=trials["p95_latency_ms"] * 2, repetitions_valid=90)], ignore_index=True
+    )
+    estimates = fit_surrogate(study, feature_encoding(study, twice), twice, "p95_latency_ms").predict(trials)
+    above = np.log(estimates / trials["p95_latency_ms"]).mean() / np.log(2)
+    assert above == pytest.approx(0.9, abs=0.05)
+
+
 def test_a_level_that_only_the_baseline_has_comes_after_the_levels_of_the_study() -> None:
     study, trials = paper_study(), recorded_trials().copy()
     levels = {**study.factors}
@@ -170,3 +208,10 @@ def test_importance_is_a_share_for_every_feature() -> None:
 def test_an_objective_that_no_trial_measured_is_not_modelled() -> None:
     trials = recorded_trials().assign(latency_cv=np.nan)
     assert measured_objectives(trials) == [name for name in OBJECTIVES if name != "latency_cv"]
+
+
+def test_an_objective_that_the_baseline_alone_has_measured_is_not_modelled() -> None:
+    trials = recorded_trials()
+    alone = trials.assign(latency_cv=trials["latency_cv"].where(trials["is_baseline"]))
+    assert measured_objectives(alone) == [name for name in OBJECTIVES if name != "latency_cv"]
+    assert measured_objectives(alone[alone["is_baseline"]]) == list(OBJECTIVES)

@@ -7,12 +7,16 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import r2_score
 
 from kafka_pareto.artifacts import SCORE_COLUMNS, decode_table, encode_table
+from kafka_pareto.study import Surrogate
 from kafka_pareto.surrogate import feature_encoding, fit_surrogate, split_by_configuration
 from kafka_pareto.surrogate_scores import (
+    cross_validated,
     describe_scores,
     error_variances,
+    is_learnable,
     judge_objective,
     learning_curve,
     noise_ceiling,
@@ -28,6 +32,7 @@ pytestmark = pytest.mark.fast
 
 SIZES = (1024, 8192)
 STUDY = small_study(SIZES)
+DEFAULT = STUDY.model_copy(update={"surrogate": Surrogate(n_estimators=100)})
 
 
 @cache
@@ -82,11 +87,66 @@ def test_the_error_of_a_cv_is_near_what_fresh_repetitions_show() -> None:
     assert np.mean(estimates) == pytest.approx(np.var(cvs, ddof=1), rel=0.3)
 
 
+def test_the_error_of_a_logarithm_is_relative() -> None:
+    trials, repetitions = recorded()
+    of_value, of_logarithm = (
+        error_variances(trials, repetitions, "throughput_mib_s", STUDY, of_logarithm=scale) for scale in (False, True)
+    )
+    relative = np.array(list(of_value.values())) / trials["throughput_mib_s"].to_numpy() ** 2
+    assert list(of_logarithm.values()) == pytest.approx(relative, rel=0.05)
+
+
+def test_a_model_of_the_logarithm_is_scored_on_the_logarithm() -> None:
+    trials, repetitions = recorded()
+    encoding = feature_encoding(DEFAULT, trials)
+    judged = judge_objective(DEFAULT, encoding, trials, repetitions, "p95_latency_ms")
+    _, held_out = split_by_configuration(trials, DEFAULT)
+    expected = r2_score(np.log(held_out["p95_latency_ms"]), np.log(judged.surrogate.predict(held_out)))
+    assert judged.scores["of_logarithm"].all()
+    assert judged.pooled_r2_held_out() == pytest.approx(expected)
+
+
+def test_the_default_settings_come_near_the_ceiling_within_a_record_size() -> None:
+    trials, repetitions = recorded()
+    encoding = feature_encoding(DEFAULT, trials)
+    judged = judge_objective(DEFAULT, encoding, trials, repetitions, "p95_latency_ms")
+    within = judged.scores.dropna(subset=["record_size_bytes"])
+    assert (within["r2_cross_validated"] > 0.9 * within["r2_noise_ceiling"]).all()
+    assert within["learnable"].all()
+
+
+def test_no_estimate_is_of_a_model_that_saw_the_configuration() -> None:
+    trials, _ = recorded()
+    spoilt = trials.copy()
+    one = spoilt["configuration_id"] == spoilt["configuration_id"].iloc[5]
+    spoilt.loc[one, "p95_latency_ms"] *= 1000
+    encoding = feature_encoding(DEFAULT, trials)
+    honest, unaware = (cross_validated(DEFAULT, encoding, rows, "p95_latency_ms") for rows in (trials, spoilt))
+    assert unaware[one].tolist() == honest[one].tolist()
+    assert unaware[~one].tolist() != honest[~one].tolist()
+
+
+@pytest.mark.parametrize(
+    ("r2", "ceiling", "verdict"),
+    [
+        (0.9, 0.98, True),
+        (0.4, 0.98, False),
+        (0.05, 0.08, False),
+        (-0.1, 0.5, False),
+        (0.3, None, True),
+        (None, 0.9, False),
+    ],
+)
+def test_learnable_is_what_reaches_half_of_a_ceiling_worth_the_name(
+    r2: float | None, ceiling: float | None, verdict: bool
+) -> None:
+    assert is_learnable(r2, ceiling) is verdict
+
+
 def test_the_ceiling_of_a_planted_signal_is_its_share_of_the_variance() -> None:
     generator = np.random.default_rng(3)
     trials = planted_trials(generator.normal(0, 3**0.5, 4000), generator.normal(0, 1, 4000))
-    variances = dict.fromkeys(trial_keys(trials), 1.0)
-    assert noise_ceiling(trials, "p95_latency_ms", variances) == pytest.approx(0.75, abs=0.03)
+    assert noise_ceiling(trials["p95_latency_ms"], [1.0] * len(trials)) == pytest.approx(0.75, abs=0.03)
 
 
 def test_noise_alone_has_a_ceiling_of_nearly_nothing_and_is_not_learnable() -> None:
@@ -106,11 +166,12 @@ def test_noise_alone_has_a_ceiling_of_nearly_nothing_and_is_not_learnable() -> N
 def test_two_repetitions_say_nothing_of_a_cvs_error() -> None:
     repetitions = recorded_repetitions((1024,), configurations=10, blocks=2)
     trials = summarise_trials(repetitions, STUDY)
-    assert noise_ceiling(trials, "latency_cv", error_variances(trials, repetitions, "latency_cv", STUDY)) is None
-    assert (
-        noise_ceiling(trials, "p95_latency_ms", error_variances(trials, repetitions, "p95_latency_ms", STUDY))
-        is not None
+    of_cv, of_mean = (
+        noise_ceiling(trials[name], list(error_variances(trials, repetitions, name, STUDY).values()))
+        for name in ("latency_cv", "p95_latency_ms")
     )
+    assert of_cv is None
+    assert of_mean is not None
 
 
 @pytest.mark.parametrize("configurations", [0, 1, 2])

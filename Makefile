@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run up down status clean test test-fast benchmarks lint setup lock preflight preflight-start
+.PHONY: help run up down status clean test test-fast benchmark benchmarks lint setup lock preflight preflight-start
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -32,7 +32,7 @@ run: export KAFKA_PARETO_RUN_CONSENT = $(CONSENT)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
-	@printf '%s\n' '' 'Options of run: STUDY=quick|steady|paper  CAMPAIGN=<id> goes on with an interrupted one' \
+	@printf '%s\n' '' 'Options of run: STUDY=quick|cold_burst|steady|paper  CAMPAIGN=<id> goes on with an interrupted one' \
 	  '  RECORD_SIZES=1024,8192  SEED=42  REPETITIONS=10' \
 	  '  an existing cluster: KAFKA=host:9092,… KAFKA_CONFIG=client.properties CEILING_MIB_S=… CEILING_GIB=… CONSENT=yes' \
 	  'State: KAFKA_PARETO_STATE=<folder> (default .state)' \
@@ -63,10 +63,15 @@ test: setup lint ## set-up, linters, type checks, then every test: the fast ones
 test-fast: setup ## the tests that need no server, under two minutes
 	$(PYTHON) -m pytest -m fast
 
-benchmarks: setup ## the figures of benchmarks/, about 8 minutes; nothing else should run meanwhile
+benchmark: setup ## which strategy of search finds most: the tables of benchmarks/README.md, from stored runs
+	$(PYTHON) -m benchmarks.search
+
+benchmarks: setup ## the other figures of benchmarks/, about 15 minutes; nothing else should run meanwhile
 	$(PYTHON) -m benchmarks.overhead
 	$(PYTHON) -m benchmarks.variability
 	$(PYTHON) -m benchmarks.adaptive
+	$(PYTHON) -m benchmarks.surrogates
+	$(PYTHON) -m benchmarks.search_speed
 
 lint: setup ## ruff and mypy
 	$(PYTHON) -m ruff check .

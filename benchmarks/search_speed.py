@@ -27,9 +27,10 @@ from pymoo.problems.many.dtlz import DTLZ2
 from pymoo.util.ref_dirs import get_reference_directions
 
 from kafka_pareto.factors import NumericFactor
+from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.optimization import search
 from kafka_pareto.search_space import ConfigurationSpace
-from kafka_pareto.study import OBJECTIVES, Objective, Search, Study
+from kafka_pareto.study import Search, Study
 from kafka_pareto.surrogate import RECORD_SIZE_FEATURE, Surrogate, feature_encoding, fit_surrogate
 from kafka_pareto.trials import summarise_trials
 from tests.recorded import paper_study, recorded_repetitions

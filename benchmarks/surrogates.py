@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from kafka_pareto.study import OBJECTIVES, Objective, Study, Surrogate
+from kafka_pareto.goals import OBJECTIVES, Objective
+from kafka_pareto.study import Study, Surrogate
 from kafka_pareto.surrogate import feature_encoding, logarithm
 from kafka_pareto.surrogate_scores import (
     cross_validated,

@@ -6,9 +6,13 @@ again beside the settings in use, and hands over a decision card with a `produce
 **Inputs**: a study (`include/studies/*.yaml`) and the parameters of the trigger form; an empty field leaves the study
 as it is. Naming the campaign of an earlier run goes on with it: what it has measured is not measured again.
 
+A study with `strategy: rounds` goes on after its design: round by round, what the surrogates expect most of is
+measured too, for as long as the measured hypervolume rises. The graph holds as many rounds as a study may ask for;
+those that are not needed are skipped.
+
 **Outputs**, in the store under `<study>/<campaign>/`: the frozen `study.yaml`, `round=00/01_design.parquet` …
-`05_front/`, `06_confirmation/` and `07_report/` (cards, `producer.properties`, figures, one HTML page); in MLflow one
-run per campaign.
+`05_front/` and the same for each further round, `06_confirmation/` and `07_report/` (cards, `producer.properties`,
+figures, one HTML page); in MLflow one run per campaign.
 
 ## When a task fails
 The last lines of its log say what is wrong and what to do. A task that says `error: …` and is not retried was given
@@ -18,9 +22,10 @@ something that cannot be used; the others have been retried already. After mendi
 | task | what to look at |
 |---|---|
 | design | the study, the parameters, the plan that does not fit, the consent that a cluster of your own needs |
+| propose | the trials and fronts of the round before; a decision that is in the store is kept |
 | measure | brokers and topic; it goes on after the last repetition in the store |
 | validate | the Data Docs under `03_validation/`: which rows were set aside, and why; mend it, start a new campaign |
-| train | the MLflow server; the trials under `03_trials.parquet` |
+| train | the MLflow server; the round's trials, `03_trials.parquet` |
 | optimize | the study's constraints and search; the surrogates |
 | confirm | as measure |
 | report | the store; everything that it needs has been measured |
@@ -31,14 +36,16 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from airflow.sdk import DAG
+from airflow.sdk import DAG, TaskGroup
+from airflow.sdk.definitions.mappedoperator import MappedOperator
 
-from kafka_pareto_airflow.parameters import CAMPAIGN_ARGUMENTS, DESIGN_ARGUMENTS, tune_parameters
+from kafka_pareto_airflow.parameters import CAMPAIGN_ARGUMENTS, DESIGN_ARGUMENTS, round_arguments, tune_parameters
 from kafka_pareto_airflow.step_operator import StepOperator
 
 OWNER = "kafka-pareto"
 CLUSTER_POOL = "kafka_cluster"  # one slot: one load at a time
 RECORD_SIZE_LABEL = "{{ task.record_size_bytes }} B"
+MOST_ROUNDS = 4  # after the design; as the study's schema allows, whose import takes too long for a DAG file
 
 
 def rule(retries: int, after: timedelta, timeout: timedelta) -> dict[str, Any]:
@@ -48,6 +55,8 @@ def rule(retries: int, after: timedelta, timeout: timedelta) -> dict[str, Any]:
 RULES = {
     # The store or a broker may be just starting.
     "design": rule(retries=2, after=timedelta(seconds=10), timeout=timedelta(minutes=10)),
+    # The store may be restarting.
+    "propose": rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
     # A broker may die and come back; a retry measures only what is missing.
     "measure": rule(retries=3, after=timedelta(seconds=20), timeout=timedelta(hours=12)),
     # A gate that is asked again must not answer otherwise.
@@ -60,6 +69,44 @@ RULES = {
     # The MLflow server or the store may be restarting.
     "report": rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
 }
+
+
+def measure_and_learn(designed: StepOperator, arguments: list[str]) -> MappedOperator:
+    """The four steps that follow a design or a proposal; all are skipped where it names no record size."""
+    measure = StepOperator.partial(
+        task_id="measure",
+        step="measure",
+        arguments=arguments,
+        pool=CLUSTER_POOL,
+        map_index_template=RECORD_SIZE_LABEL,
+        doc_md="Measures every configuration on the cluster, repetition by repetition, for one record size.",
+        **RULES["measure"],
+    ).expand(record_size_bytes=designed.output)
+    validate = StepOperator(
+        task_id="validate",
+        step="validate",
+        arguments=arguments,
+        doc_md="Checks the measurements, sets bad rows aside, and stops the campaign when too many are bad.",
+        **RULES["validate"],
+    )
+    train = StepOperator(
+        task_id="train",
+        step="train",
+        arguments=arguments,
+        doc_md="Trains one surrogate model per objective on all trials so far, tracked in MLflow.",
+        **RULES["train"],
+    )
+    optimize = StepOperator.partial(
+        task_id="optimize",
+        step="optimize",
+        arguments=arguments,
+        map_index_template=RECORD_SIZE_LABEL,
+        doc_md="Searches the surrogates for the non-dominated configurations of one record size.",
+        **RULES["optimize"],
+    ).expand(record_size_bytes=train.output)
+    designed >> measure >> validate >> train >> optimize
+    return optimize
+
 
 with DAG(
     dag_id="tune_producer",
@@ -79,46 +126,28 @@ with DAG(
         doc_md="Freezes the study, draws the configurations to measure, and checks that the campaign fits.",
         **RULES["design"],
     )
-    measure = StepOperator.partial(
-        task_id="measure",
-        step="measure",
-        arguments=CAMPAIGN_ARGUMENTS,
-        pool=CLUSTER_POOL,
-        map_index_template=RECORD_SIZE_LABEL,
-        doc_md="Measures every configuration on the cluster, repetition by repetition, for one record size.",
-        **RULES["measure"],
-    ).expand(record_size_bytes=design.output)
-    validate = StepOperator(
-        task_id="validate",
-        step="validate",
-        arguments=CAMPAIGN_ARGUMENTS,
-        doc_md="Checks the measurements, sets bad rows aside, and stops the campaign when too many are bad.",
-        **RULES["validate"],
-    )
-    train = StepOperator(
-        task_id="train",
-        step="train",
-        arguments=CAMPAIGN_ARGUMENTS,
-        doc_md="Trains one surrogate model per objective, tracked in MLflow.",
-        **RULES["train"],
-    )
-    optimize = StepOperator.partial(
-        task_id="optimize",
-        step="optimize",
-        arguments=CAMPAIGN_ARGUMENTS,
-        map_index_template=RECORD_SIZE_LABEL,
-        doc_md="Searches the surrogates for the non-dominated configurations of one record size.",
-        **RULES["optimize"],
-    ).expand(record_size_bytes=train.output)
+    learned = measure_and_learn(design, CAMPAIGN_ARGUMENTS)
+    for number in range(1, MOST_ROUNDS + 1):
+        with TaskGroup(f"round_{number}", tooltip="Measures what the surrogates expect most of; skipped when done"):
+            propose = StepOperator(
+                task_id="propose",
+                step="propose",
+                arguments=round_arguments(number),
+                doc_md="Proposes what to measure next, for each record size whose last round was worth it.",
+                **RULES["propose"],
+            )
+            learned >> propose
+            learned = measure_and_learn(propose, round_arguments(number))
     confirm = StepOperator.partial(
         task_id="confirm",
         step="confirm",
         arguments=CAMPAIGN_ARGUMENTS,
         pool=CLUSTER_POOL,
         map_index_template=RECORD_SIZE_LABEL,
+        trigger_rule="none_failed",  # rounds that are not needed are skipped
         doc_md="Measures points of the front and the baseline again, in blocks, and decides.",
         **RULES["confirm"],
-    ).expand(record_size_bytes=optimize.output)
+    ).expand(record_size_bytes=design.output)
     report = StepOperator(
         task_id="report",
         step="report",
@@ -127,4 +156,4 @@ with DAG(
         **RULES["report"],
     )
 
-    design >> measure >> validate >> train >> optimize >> confirm >> report
+    learned >> confirm >> report

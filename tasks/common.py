@@ -21,6 +21,7 @@ from kafka_pareto.store import open_store
 StudyOption = Annotated[str, typer.Option("--study", help="name of the study, as in include/studies/")]
 CampaignOption = Annotated[str, typer.Option("--campaign", help="id of the campaign")]
 RecordSizeOption = Annotated[int, typer.Option("--record-size", help="record size in bytes")]
+RoundOption = Annotated[int, typer.Option("--round", min=0, help="0: the design; above: what was proposed after it")]
 ManifestOption = Annotated[Path | None, typer.Option("--manifest", help="file that also receives the manifest")]
 
 

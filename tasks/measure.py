@@ -8,18 +8,30 @@ from kafka_pareto.records import Manifest
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import measure
 from kafka_pareto.testbed import open_testbed
-from tasks.common import CampaignOption, ManifestOption, RecordSizeOption, StudyOption, open_campaign, run_step
+from tasks.common import (
+    CampaignOption,
+    ManifestOption,
+    RecordSizeOption,
+    RoundOption,
+    StudyOption,
+    open_campaign,
+    run_step,
+)
 
 
 def main(
-    study: StudyOption, campaign: CampaignOption, record_size: RecordSizeOption, manifest: ManifestOption = None
+    study: StudyOption,
+    campaign: CampaignOption,
+    record_size: RecordSizeOption,
+    round_number: RoundOption = 0,
+    manifest: ManifestOption = None,
 ) -> None:
     """Measures what the store does not hold yet."""
 
     def step() -> Manifest:
         opened = open_campaign(study, campaign)
         with open_testbed(opened, record_size, load_settings()) as testbed:
-            return measure.run(opened, record_size, testbed)
+            return measure.run(opened, record_size, testbed, round_number)
 
     run_step(step, manifest)
 

@@ -5,14 +5,26 @@ from __future__ import annotations
 import typer
 
 from kafka_pareto.steps import optimize
-from tasks.common import CampaignOption, ManifestOption, RecordSizeOption, StudyOption, open_campaign, run_step
+from tasks.common import (
+    CampaignOption,
+    ManifestOption,
+    RecordSizeOption,
+    RoundOption,
+    StudyOption,
+    open_campaign,
+    run_step,
+)
 
 
 def main(
-    study: StudyOption, campaign: CampaignOption, record_size: RecordSizeOption, manifest: ManifestOption = None
+    study: StudyOption,
+    campaign: CampaignOption,
+    record_size: RecordSizeOption,
+    round_number: RoundOption = 0,
+    manifest: ManifestOption = None,
 ) -> None:
     """Searches one record size for the configurations that no other beats on all objectives."""
-    run_step(lambda: optimize.run(open_campaign(study, campaign), record_size), manifest)
+    run_step(lambda: optimize.run(open_campaign(study, campaign), record_size, round_number), manifest)
 
 
 if __name__ == "__main__":

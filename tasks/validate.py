@@ -5,12 +5,14 @@ from __future__ import annotations
 import typer
 
 from kafka_pareto.steps import validate
-from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_step
+from tasks.common import CampaignOption, ManifestOption, RoundOption, StudyOption, open_campaign, run_step
 
 
-def main(study: StudyOption, campaign: CampaignOption, manifest: ManifestOption = None) -> None:
+def main(
+    study: StudyOption, campaign: CampaignOption, round_number: RoundOption = 0, manifest: ManifestOption = None
+) -> None:
     """Checks all repetitions, sets bad ones aside with a reason, and summarises the rest into trials."""
-    run_step(lambda: validate.run(open_campaign(study, campaign)), manifest)
+    run_step(lambda: validate.run(open_campaign(study, campaign), round_number), manifest)
 
 
 if __name__ == "__main__":

@@ -117,8 +117,10 @@ def fake_testbed(
     def place() -> int:
         """How many repetitions are in the store: the noise of the next is the same after a restart."""
         keys = campaign.keys
-        prefixes = [keys.noise_repetitions(record_size_bytes), keys.measurements(record_size_bytes)]
-        prefixes += [keys.set_aside(record_size_bytes), keys.confirmation(record_size_bytes, "repetitions/")]
+        rounds = campaign.study.round_numbers()
+        prefixes = [keys.noise_repetitions(record_size_bytes), keys.set_aside(record_size_bytes)]
+        prefixes += [keys.measurements(record_size_bytes, number) for number in rounds]
+        prefixes.append(keys.confirmation(record_size_bytes, "repetitions/"))
         return sum(len(campaign.store.keys(prefix)) for prefix in prefixes)
 
     with ClusterLease(campaign.store, "fake", wait_s=5.0, term_s=lease_term_s) as lease:

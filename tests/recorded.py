@@ -51,6 +51,13 @@ def recorded_repetitions(
     return [_repetition(row, phase) for row in rows[wanted].sort_values("started_at_s").to_dict("records")]
 
 
+def recorded_grid(path: Path) -> list[Repetition]:
+    """The repetitions of a recording of that form which names its baseline by its settings: Kafka's defaults."""
+    baseline = configuration_id(paper_study().baseline_configuration())
+    found = [_repetition(row, "design") for row in pd.read_csv(path).sort_values("started_at_s").to_dict("records")]
+    return [row.model_copy(update={"is_baseline": row.configuration_id == baseline}) for row in found]
+
+
 def _repetition(row: dict[Hashable, Any], phase: Phase) -> Repetition:
     configuration = {
         "batch.size": row["batch_size_bytes"],

@@ -49,6 +49,10 @@ class CampaignKeys:
     def design(self, round_number: int = 0) -> str:
         return f"{self._round(round_number)}/01_design.parquet"
 
+    def proposal(self, round_number: int) -> str:
+        """Which record sizes go on in this round, and why the others do not (JSON, `Proposal`)."""
+        return f"{self._round(round_number)}/01_proposal.json"
+
     def measurements(self, record_size_bytes: int, round_number: int = 0) -> str:
         """The prefix below which a record size's repetitions lie, one JSON object each."""
         return f"{self._round(round_number)}/02_measurements/{record_size_bytes}/"
@@ -141,8 +145,10 @@ REJECTED_COLUMNS: dict[str, pa.DataType] = {**REPETITION_COLUMNS, "rejected_beca
 SCORE_COLUMNS: dict[str, pa.DataType] = {
     "objective": pa.string(),
     "record_size_bytes": pa.int64(),  # null: pooled over record sizes
+    "of_logarithm": pa.bool_(),  # the scale of every R² and of its ceiling; the errors are in the objective's own unit
     "r2_train": pa.float64(),
     "r2_held_out": pa.float64(),
+    "r2_cross_validated": pa.float64(),
     "mae_held_out": pa.float64(),
     "rmse_held_out": pa.float64(),
     "r2_noise_ceiling": pa.float64(),
@@ -154,6 +160,8 @@ SCORE_COLUMNS: dict[str, pa.DataType] = {
 FRONT_COLUMNS: dict[str, pa.DataType] = {
     **_CONFIGURATION_COLUMNS,
     "durability_accepted": pa.bool_(),
+    "on_joint_front": pa.bool_(),  # of all accepted durabilities together; the other rows are their class's own
+    "limits_met_estimated": pa.bool_(),
     "estimated_p95_latency_ms": pa.float64(),
     "estimated_throughput_mib_s": pa.float64(),
     "estimated_latency_cv": pa.float64(),

@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from kafka_pareto.decision import Decision
 from kafka_pareto.producer_properties import DEFAULTS, PropertyValue
 from kafka_pareto.records import Repetition
+from kafka_pareto.verdict import Decision
 
 Row: TypeAlias = tuple[str, ...]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -68,6 +68,19 @@ class Campaign:
         keys = [key for key in self.store.keys(prefix) if key.endswith(".json")]
         with ThreadPoolExecutor(_PARALLEL_READS) as pool:
             return list(pool.map(lambda key: self.read_record(key, Repetition), keys))
+
+    def read_measurements(self, record_sizes_bytes: Sequence[int], rounds: Iterable[int]) -> list[Repetition]:
+        """What these rounds have measured at these record sizes, round by round."""
+        prefixes = [self.keys.measurements(size, number) for number in rounds for size in record_sizes_bytes]
+        return [repetition for prefix in prefixes for repetition in self.read_repetitions(prefix)]
+
+    def last_round(self) -> int:
+        """The last round whose trials were searched at every record size; 0 where none was yet."""
+        for number in reversed(self.study.round_numbers()):
+            fronts = [self.keys.front(size, number) for size in self.study.record_sizes_bytes]
+            if all(self.store.tag(key) is not None for key in [self.keys.trials(number), *fronts]):
+                return number
+        return 0
 
     def manifest(
         self,

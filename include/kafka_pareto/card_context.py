@@ -8,12 +8,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.breakdown import Breakdown, latency_breakdown
-from kafka_pareto.decision import Decision
 from kafka_pareto.noise import noise_lines
 from kafka_pareto.objectives import Variability, smallest_latency_ms
-from kafka_pareto.records import NoiseReport, Repetition, Sizing
+from kafka_pareto.records import NoiseReport, Repetition, RoundsSoFar, Sizing
 from kafka_pareto.stability import SentinelReport, sentinel_report
 from kafka_pareto.study import Study
+from kafka_pareto.verdict import Decision
 
 _DEFINITIONS: dict[Variability, str] = {
     "across_repetitions": "CVs are of the repetitions among each other: of their p95 latency, and of their throughput.",
@@ -31,6 +31,7 @@ class CardContext(BaseModel):
         sentinel: Whether the settings in use stayed the same from their first repetition to the last gain block.
         breakdown: Where the latency goes; None where the client's metrics were not recorded.
         repetitions_set_aside: Measured, and measured again for a cause that no configuration can have.
+        rounds: What the rounds after the design came to; None where the study has none.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,6 +43,7 @@ class CardContext(BaseModel):
     sentinel: SentinelReport
     breakdown: Breakdown | None
     repetitions_set_aside: int
+    rounds: RoundsSoFar | None = None
 
 
 def card_context(
@@ -54,6 +56,7 @@ def card_context(
     sizing: Sizing | None,
     noise: NoiseReport | None,
     noise_repetitions: Sequence[Repetition],
+    rounds: RoundsSoFar | None = None,
 ) -> CardContext:
     """Puts together what one record size's artifacts tell beside the decision."""
     rng = np.random.default_rng([study.seed, decision.record_size_bytes])
@@ -67,6 +70,7 @@ def card_context(
         ),
         breakdown=latency_breakdown(decision, confirmation),
         repetitions_set_aside=len(set_aside),
+        rounds=rounds,
     )
 
 
@@ -80,6 +84,8 @@ def warnings_of_context(context: CardContext) -> list[str]:
 def context_lines(context: CardContext) -> dict[str, list[str]]:
     """Sentences by label: how was measured, what the noise lets one find, how steady the settings in use were."""
     lines = {"Protocol": _protocol(context)}
+    if context.rounds is not None:
+        lines["Rounds"] = _rounds(context.rounds)
     if context.noise is not None:
         lines["Noise"] = noise_lines(context.noise)
     if not context.sentinel.moved:
@@ -99,6 +105,15 @@ def _protocol(context: CardContext) -> list[str]:
             "cluster or on the machine."
         )
     return sentences
+
+
+def _rounds(rounds: RoundsSoFar) -> list[str]:
+    after_the_design = len(rounds.measured_hypervolume) - 1
+    volumes = ", ".join(f"{volume:.3f}" for volume in rounds.measured_hypervolume)
+    return [
+        f"{after_the_design} after the design; measured hypervolume from the design on: {volumes}.",
+        f"No further one: {rounds.stopped_because or 'the campaign was confirmed before it was done'}.",
+    ]
 
 
 def paced_rate_records_s(sizing: Sizing) -> float | None:

@@ -16,9 +16,10 @@ from kafka_pareto import statistics
 from kafka_pareto.choice import Choice, missed_limits, valid_by_block
 from kafka_pareto.factors import Configuration, FactorValue, Rule
 from kafka_pareto.gains import compare, resolve
+from kafka_pareto.goals import OBJECTIVES
 from kafka_pareto.noise import blocks_to_tell
 from kafka_pareto.records import Outcome, Repetition
-from kafka_pareto.study import OBJECTIVES, Study
+from kafka_pareto.study import Study
 from kafka_pareto.verdict import Decision, concluded
 
 _LOST: tuple[Outcome, ...] = ("records_lost", "records_duplicated")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ from scipy.stats import qmc
 from kafka_pareto.artifacts import DESIGN_COLUMNS, table_schema
 from kafka_pareto.errors import StudyError
 from kafka_pareto.factors import Configuration, Factor, FactorValue, configuration_id, narrowed, satisfies
+from kafka_pareto.producer_properties import DURABILITY_PROPERTIES
 from kafka_pareto.study import Study
 
 log = logging.getLogger(__name__)
@@ -31,16 +34,27 @@ def design_table(study: Study) -> pd.DataFrame:
     Raises:
         StudyError: If the feasible space of a record size holds fewer configurations than the design wants.
     """
-    rules = study.rules()
-    rows: list[dict[str, object]] = []
+    drawn_at: dict[int, list[Configuration]] = {}
     for size in study.record_sizes_bytes:
         rng = np.random.default_rng([study.seed, size])
-        drawn = (
+        drawn_at[size] = (
             one_at_a_time(study, size)
             if study.design.configurations is None
             else latin_hypercube(study, study.design.configurations, size, rng)
         )
-        for configuration in [study.baseline_configuration(), *drawn]:
+    return configurations_table(study, drawn_at)
+
+
+def configurations_table(study: Study, configurations: Mapping[int, Sequence[Configuration]]) -> pd.DataFrame:
+    """Configurations by record size as the rows that a round measures, the baseline first in each.
+
+    Returns:
+        A frame with `DESIGN_COLUMNS` and one column per factor.
+    """
+    rules = study.rules()
+    rows: list[dict[str, object]] = []
+    for size, chosen in configurations.items():
+        for configuration in [study.baseline_configuration(), *chosen]:
             identity = configuration_id(configuration)
             rows.append(
                 {
@@ -80,6 +94,9 @@ def latin_hypercube(study: Study, count: int, record_size_bytes: int, rng: np.ra
     then mended by swapping values within columns, which leaves every marginal as it was drawn. What no swap mends is
     drawn anew, independently of the rest; the log says how many rows were.
 
+    With `strategy: rounds`, what promises less durability than the study accepts is not drawn either: each repetition
+    is to serve the choice. The one shot draws it, to show the weaker fronts apart.
+
     Raises:
         StudyError: If there are not as many different configurations.
     """
@@ -87,6 +104,8 @@ def latin_hypercube(study: Study, count: int, record_size_bytes: int, rng: np.ra
     factors = dict(study.factors)
     if study.design.feasible:
         factors = narrowed(factors, study.parsed_constraints(), record_size_bytes)
+    if study.strategy == "rounds":
+        factors = _of_accepted_durability(factors, study)
     positions = qmc.LatinHypercube(d=len(names), rng=rng).random(count)
     columns = {name: [factors[name].at(u) for u in positions[:, at]] for at, name in enumerate(names)}
     rows = _Rows([{name: columns[name][row] for name in names} for row in range(count)], study, record_size_bytes)
@@ -101,6 +120,18 @@ def latin_hypercube(study: Study, count: int, record_size_bytes: int, rng: np.ra
     return list(rows.rows)
 
 
+def _of_accepted_durability(factors: dict[str, Factor], study: Study) -> dict[str, Factor]:
+    """The factors without the levels that break the promise by themselves, all else being the baseline's."""
+    baseline, weakest = study.baseline_configuration(), study.weakest_durability()
+    remaining = dict(factors)
+    for name in factors.keys() & set(DURABILITY_PROPERTIES):
+        with contextlib.suppress(ValueError):  # no level keeps it alone: two factors together may
+            remaining[name] = factors[name].within(
+                lambda value, name=name: study.durability_of({**baseline, name: value}) >= weakest  # type: ignore[misc]
+            )
+    return remaining
+
+
 class _Rows:
     """Configurations on their way to be sound: different from each other and the baseline, and feasible if wanted."""
 
@@ -109,12 +140,14 @@ class _Rows:
         self._study = study
         self._record_size_bytes = record_size_bytes
         self._baseline = study.baseline_configuration()
+        self._weakest = study.weakest_durability() if study.strategy == "rounds" else None
         self._rules = study.rules() if study.design.feasible else []
 
     def is_sound(self, at: int) -> bool:
         row = self.rows[at]
         return (
             satisfies(self._rules, row, self._record_size_bytes)
+            and (self._weakest is None or self._study.durability_of(row) >= self._weakest)
             and row != self._baseline
             and self.rows.count(row) == 1
         )

@@ -14,14 +14,17 @@ _ROWS = 20
 
 
 class FailureLimit:
-    """Counts the failed repetitions of a campaign's design phase: those in the store, then others as they come."""
+    """Counts the failed repetitions of a campaign's rounds up to this one: those stored, then others as they come.
 
-    def __init__(self, campaign: Campaign) -> None:
-        study, keys = campaign.study, campaign.keys
+    Of all rounds together, as the gate does: in a round of a few repetitions one failure is a large share.
+    """
+
+    def __init__(self, campaign: Campaign, round_number: int = 0) -> None:
+        study, sizes = campaign.study, campaign.study.record_sizes_bytes
         self._study = study
-        self._design = campaign.read_table(keys.design(), DESIGN_COLUMNS)
-        stored = [r for size in study.record_sizes_bytes for r in campaign.read_repetitions(keys.measurements(size))]
-        self._stored = {r.repetition_id: r for r in stored}
+        self._design = campaign.read_table(campaign.keys.design(round_number), DESIGN_COLUMNS)
+        self._before = campaign.read_measurements(sizes, range(round_number))
+        self._stored = {r.repetition_id: r for r in campaign.read_measurements(sizes, [round_number])}
 
     def count(self, measured: Repetition) -> None:
         """Takes note of a repetition."""
@@ -39,7 +42,9 @@ class FailureLimit:
             GateError: With a table of what failed and why.
         """
         tolerated_fraction = self._study.validation.tolerated_rejected_fraction
-        failed = [repetition for repetition in self._stored.values() if repetition.outcome == "failed"]
+        failed = [
+            repetition for repetition in [*self._before, *self._stored.values()] if repetition.outcome == "failed"
+        ]
         if not failed or len(failed) <= tolerated_fraction * (planned := self._planned()):
             return
         raise GateError(
@@ -49,15 +54,15 @@ class FailureLimit:
         )
 
     def _planned(self) -> int:
-        """The most repetitions that the design phase can come to: adaptive trials that have stopped stay stopped."""
+        """The most repetitions that the rounds can come to: adaptive trials that have stopped stay stopped."""
         repetitions = self._study.protocol.repetitions
         if self._study.protocol.adaptive is None:
-            return len(self._design) * repetitions
+            return len(self._before) + len(self._design) * repetitions
         from kafka_pareto.adaptive import most_repetitions  # noqa: PLC0415 (SciPy takes as long as a repetition)
 
         stored = list(self._stored.values())
         of_sizes = self._design.groupby("record_size_bytes", sort=False)
-        return sum(
+        return len(self._before) + sum(
             most_repetitions(
                 candidates_of(rows, self._study), [r for r in stored if r.record_size_bytes == size], self._study
             )

@@ -10,10 +10,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto import statistics
+from kafka_pareto.goals import MAXIMISED, Objective
 from kafka_pareto.objectives import is_mean, per_repetition_value, smallest_latency_ms, spread_of
 from kafka_pareto.protocol import Protocol
 from kafka_pareto.records import Repetition
-from kafka_pareto.study import MAXIMISED, Objective
 from kafka_pareto.trials import coefficient_of_variation
 
 SIGNIFICANCE = 0.05

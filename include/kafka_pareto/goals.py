@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator
 
 from kafka_pareto.protocol import Section
 
 Objective = Literal["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"]
 OBJECTIVES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv")
+Amount = TypeVar("Amount", float, npt.NDArray[np.float64])
 MAXIMISED: frozenset[Objective] = frozenset({"throughput_mib_s"})
 
 
@@ -43,9 +46,9 @@ class Limit(BaseModel):
             raise ValueError(f"{text!r}: a limit on {name} reads '{name} {wanted} <a number above 0>'")
         return cls(objective=name, bound=float(match[3]))
 
-    def excess_fraction(self, value: float) -> float:
+    def excess_fraction(self, value: Amount) -> Amount:
         """By which share of the bound the value misses it; 0 or below where it keeps it, NaN where it is not known."""
-        excess = (value - self.bound) / self.bound
+        excess: Amount = (value - self.bound) / self.bound
         return -excess if self.objective in MAXIMISED else excess
 
     def __str__(self) -> str:

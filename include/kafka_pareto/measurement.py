@@ -67,8 +67,8 @@ class Measurer:
             LeaseHeldError: If the lease was lost.
         """
         shelf, progress = Shelf(self._campaign, prefix), progress or PhaseProgress(planned)
-        if self._failures is None and any(repetition.phase == "design" for repetition in planned):
-            self._failures = FailureLimit(self._campaign)
+        if self._failures is None and planned and planned[0].phase == "design":
+            self._failures = FailureLimit(self._campaign, planned[0].round_number)
             self._failures.check()
         # In order `sequential` neighbours differ in their block, so each is a block of its own.
         for _, block in groupby(planned, key=lambda repetition: repetition.block):

@@ -14,11 +14,12 @@ import numpy as np
 from scipy import stats
 
 from kafka_pareto.gains import LABELS, SIGNIFICANCE, Gain
+from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.objectives import is_mean, per_repetition_value, spread_of
 from kafka_pareto.protocol import MINIMUM_NOISE_REPETITIONS
 from kafka_pareto.records import NoiseOfObjective, NoiseReport, Repetition
 from kafka_pareto.statistics import CONFIDENCE, MINIMUM_BLOCKS, MINIMUM_BLOCKS_FOR_CV, Values
-from kafka_pareto.study import OBJECTIVES, Objective, Study
+from kafka_pareto.study import Study
 from kafka_pareto.trials import coefficient_of_variation
 
 _POWER = 0.8

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kafka_pareto.goals import Objective
 from kafka_pareto.protocol import Protocol
 from kafka_pareto.records import Repetition
-from kafka_pareto.study import Objective
 
 Variability = Literal["across_repetitions", "within_run"]
 

@@ -15,12 +15,13 @@ from pymoo.util.nds.non_dominated_sorting import find_non_dominated
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.factors import Configuration, configuration_id
+from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.producer_properties import Durability
 from kafka_pareto.search_algorithm import first_population, new_algorithm, prints_logged
 from kafka_pareto.search_problem import SurrogateProblem
 from kafka_pareto.search_space import accepted_durabilities, durability_column, reachable_durabilities
 from kafka_pareto.selection import losses_of
-from kafka_pareto.study import OBJECTIVES, Objective, Study
+from kafka_pareto.study import Study
 from kafka_pareto.surrogate import Estimator
 
 logger = logging.getLogger(__name__)

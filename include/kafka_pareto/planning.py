@@ -25,13 +25,17 @@ _ASSUMED_STEADY_MIB_S = 200.0
 def plan_campaign(study: Study) -> Plan:
     """Repetitions, seconds, GiB sent by the client, and GiB that may lie on the brokers' disks at once.
 
-    All are the most that an undisturbed campaign takes; with adaptive repetitions, the fewest are stated beside. The
-    loads that size the repetitions are in the seconds and the bytes.
+    All are the most that an undisturbed campaign takes. The fewest are stated beside, with adaptive repetitions or with
+    rounds: when every trial ends at its minimum, and no record size goes on after the design. The loads that size the
+    repetitions are in the seconds and the bytes.
     """
     protocol = study.protocol
     configurations = Counter(int(size) for size in design_table(study).record_size_bytes)
+    in_rounds = (len(study.round_numbers()) - 1) * (study.rounds.configurations + 1)  # the baseline is in each
     beside_the_design = protocol.noise_repetitions + study.confirmation.most_repetitions()
-    most = {size: count * protocol.repetitions + beside_the_design for size, count in configurations.items()}
+    most = {
+        size: (count + in_rounds) * protocol.repetitions + beside_the_design for size, count in configurations.items()
+    }
     repetitions = sum(most.values())
 
     mib_s = throughput_limit_mib_s(study) or _ASSUMED_STEADY_MIB_S
@@ -48,13 +52,13 @@ def plan_campaign(study: Study) -> Plan:
         sent_gib=sent_bytes / _GIB,
         peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
     )
-    if protocol.adaptive is None:
+    least_each = protocol.adaptive.minimum_repetitions if protocol.adaptive else protocol.repetitions
+    spared = {size: most[size] - configurations[size] * least_each - beside_the_design for size in most}
+    if not any(spared.values()):
         return plan
-    spared = protocol.repetitions - protocol.adaptive.minimum_repetitions
     fewest = {
-        "fewest_repetitions": repetitions - spared * sum(configurations.values()),
-        "fewest_duration_s": plan.duration_s
-        - spared * sum(count * seconds_each[size] for size, count in configurations.items()),
+        "fewest_repetitions": repetitions - sum(spared.values()),
+        "fewest_duration_s": plan.duration_s - sum(spared[size] * seconds_each[size] for size in most),
     }
     return plan.model_copy(update=fewest)
 

@@ -41,6 +41,9 @@ DEFAULTS: dict[str, PropertyValue] = {
     "send.buffer.bytes": 131072,
 }
 
+DURABILITY_PROPERTIES = ("acks", "enable.idempotence", "max.in.flight.requests.per.connection", "retries")
+"""What decides which durability a producer promises."""
+
 CHOICES: dict[str, tuple[str, ...]] = {
     "acks": ("0", "1", "all"),
     "compression.type": ("none", "gzip", "snappy", "lz4", "zstd"),

@@ -99,7 +99,7 @@ def _candidates(
     study: Study, record_size_bytes: int, measured: pd.DataFrame, front: pd.DataFrame, rng: np.random.Generator
 ) -> pd.DataFrame:
     """Unmeasured configurations that may be recommended, one column per factor and the record size."""
-    space = _whole_space(study)
+    space = whole_space(study)
     if space is None:
         space = [
             *configurations_of(front, study),
@@ -115,8 +115,8 @@ def _candidates(
     return pd.DataFrame(found, columns=list(study.factors)).assign(**{RECORD_SIZE_FEATURE: record_size_bytes})
 
 
-def _whole_space(study: Study) -> list[Configuration] | None:
-    """Every combination of levels; None when there are too many, or a factor is a range."""
+def whole_space(study: Study) -> list[Configuration] | None:
+    """Every combination of levels, feasible or not; None when there are too many, or a factor is a range."""
     levels = [factor.levels for factor in study.factors.values()]
     if any(each is None for each in levels) or math.prod(len(each or []) for each in levels) > _WHOLE_SPACE_UP_TO:
         return None

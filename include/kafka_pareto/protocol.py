@@ -160,12 +160,7 @@ class Protocol(Section):
         return self
 
     @model_validator(mode="after")
-    def _enough_repetitions_to_say_anything(self) -> Self:
-        if self.minimum_valid_repetitions > self.repetitions:
-            raise ValueError(
-                f"minimum_valid_repetitions {self.minimum_valid_repetitions} must not exceed repetitions "
-                f"{self.repetitions}; no trial would ever have a CV"
-            )
+    def _enough_noise_to_say_anything(self) -> Self:
         if 0 < self.noise_repetitions < MINIMUM_NOISE_REPETITIONS:
             raise ValueError(
                 f"noise_repetitions {self.noise_repetitions} must be 0 or at least {MINIMUM_NOISE_REPETITIONS}; from "

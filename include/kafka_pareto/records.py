@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.factors import FactorValue
-from kafka_pareto.study import Objective
+from kafka_pareto.goals import Objective
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _LONGEST_QUOTE = 200
 
 Phase = Literal["design", "choice", "gain", "noise"]
@@ -96,10 +96,38 @@ class Repetition(Record):
     produce_throttle_max_ms: float | None
 
 
-class Plan(Record):
-    """What a campaign will cost at most, computed before anything is sent; the fewest where repetitions are adaptive.
+class RoundsSoFar(BaseModel):
+    """What the rounds brought at one record size, and whether another one follows.
 
-    The `noise_repetitions` are among the repetitions.
+    Attributes:
+        measured_hypervolume: After each round that was measured here, the design's first; over one and the same
+            baseline, so that it never falls.
+        stopped_because: Why no further round follows; empty while one does.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    record_size_bytes: int
+    measured_hypervolume: list[float]
+    stopped_because: str = ""
+
+
+class Proposal(Record):
+    """What was decided before a round, for every record size of the study."""
+
+    round: int
+    record_sizes: list[RoundsSoFar]
+
+    def going_on_bytes(self) -> list[int]:
+        """The record sizes that this round measures."""
+        return [each.record_size_bytes for each in self.record_sizes if not each.stopped_because]
+
+
+class Plan(Record):
+    """What a campaign will cost at most, computed before anything is sent.
+
+    The fewest are stated where repetitions are adaptive or rounds may be spared. The `noise_repetitions` are among the
+    repetitions.
     """
 
     repetitions: int
@@ -215,7 +243,10 @@ class ExpectationResult(BaseModel):
 
 
 class ValidationSummary(Record):
-    """What the validation found; `lost_fraction` is of rejected and failed repetitions among all that are stored."""
+    """What the validation found in one round; `lost_fraction` is of rejected and failed repetitions among all stored.
+
+    It alone counts the earlier rounds, too.
+    """
 
     passed: bool
     repetitions_planned: int

@@ -10,10 +10,11 @@ import pandas as pd
 from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.card_context import CardContext
 from kafka_pareto.cards import Cards
-from kafka_pareto.decision import Decision
+from kafka_pareto.goals import OBJECTIVES
 from kafka_pareto.records import Fingerprint, Phase, Plan, Repetition
-from kafka_pareto.study import OBJECTIVES, Study
+from kafka_pareto.study import Study
 from kafka_pareto.trials import throughput_per_cv
+from kafka_pareto.verdict import Decision
 
 
 @dataclass(frozen=True)
@@ -21,14 +22,14 @@ class Evidence:
     """One campaign, read. The mappings are by record size in bytes.
 
     Attributes:
-        trials: `TRIAL_COLUMNS` and factors: the measured design.
-        scores: `SCORE_COLUMNS`.
-        fronts: `FRONT_COLUMNS` and factors: the estimated fronts.
+        trials: `TRIAL_COLUMNS` and factors: what the design and the rounds after it measured.
+        scores: `SCORE_COLUMNS` of the last round's surrogates.
+        fronts: `FRONT_COLUMNS` and factors: the fronts that the last round's search estimated.
         candidates: `CANDIDATE_COLUMNS` and factors: what was confirmed.
         confirmed: `TRIAL_COLUMNS` and factors: the choice blocks' trials, every candidate and the baseline, all with
             equally many repetitions.
         repetitions: The confirmation's repetitions, of both phases.
-        design: The design's repetitions, failed ones and those that the gate rejected among them.
+        design: The repetitions of the design and the rounds, failed ones and those that the gate rejected among them.
         noise: The repetitions of the A/A study of the baseline; none where the study spends none on it.
         set_aside: Repetitions that were measured again for a cause that no configuration can have.
         cards: The decisions, adjusted over all record sizes, and their circumstances.

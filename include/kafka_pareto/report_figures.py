@@ -16,9 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from kafka_pareto.gains import LABELS
+from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.report_evidence import Evidence, estimates_table
 from kafka_pareto.selection import non_dominated
-from kafka_pareto.study import OBJECTIVES, Objective
 
 _AXIS_LABELS: dict[Objective, str] = {
     "p95_latency_ms": "p95 latency [ms]",
@@ -155,7 +155,7 @@ def _throughput_and_latency(evidence: Evidence) -> Figure:
     for size, axes in of_sizes.items():
         measured, confirmed = _of_size(evidence, size)
         front = evidence.fronts[size]
-        front = front[front.durability_accepted]
+        front = front[front.on_joint_front]
         axes.scatter(measured.throughput_mib_s, measured.p95_latency_ms, **_DESIGN)
         axes.scatter(front.estimated_throughput_mib_s, front.estimated_p95_latency_ms, facecolors="none", **_ESTIMATED)
         others = confirmed[~confirmed.is_baseline]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from kafka_pareto import cards
 from kafka_pareto.card_context import paced_rate_records_s
 from kafka_pareto.gains import LABELS
 from kafka_pareto.noise import change_text
 from kafka_pareto.records import Outcome, Repetition
 from kafka_pareto.report_evidence import Evidence
+from kafka_pareto.wording import value_text
 
 _UNCOUNTED_SHOWN = 40
 _OUTCOMES: dict[Outcome, str] = {
@@ -30,7 +30,7 @@ def noise_tables(evidence: Evidence) -> list[dict[str, Any]]:
         rows = [
             {
                 "label": LABELS[one.objective],
-                "value": cards.value_text(one.value, one.objective),
+                "value": value_text(one.value, one.objective),
                 "floor": _change(one.noise_floor_fraction),
                 "effect": _change(one.minimum_detectable_effect_fraction),
                 "blocks": "more than 100,000" if one.blocks_for_wanted_effect is None else one.blocks_for_wanted_effect,

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 
 from kafka_pareto.breakdown import ClientFigures
 from kafka_pareto.gains import SIGNIFICANCE
+from kafka_pareto.goals import Objective
 from kafka_pareto.objectives import per_repetition_value
 from kafka_pareto.records import Phase, Repetition
 from kafka_pareto.report_evidence import Evidence
 from kafka_pareto.report_figures import STYLE, panels, png, say, shared_legend
 from kafka_pareto.stability import SentinelReport
-from kafka_pareto.study import Objective
 
 _SERIES: tuple[Objective, Objective] = ("throughput_mib_s", "p95_latency_ms")
 _PHASES: dict[Phase, tuple[str, str]] = {
@@ -28,11 +28,13 @@ _PHASES: dict[Phase, tuple[str, str]] = {
 
 
 def draw_measurement_figures(evidence: Evidence) -> Mapping[str, bytes]:
-    """File name to PNG; the breakdown only where a client told of itself."""
+    """File name to PNG; the breakdown only where a client told of itself, the rounds only where there were any."""
     with mpl.rc_context(STYLE):
         figures = {"fig9_settings_in_use_over_the_campaign.png": _sentinel(evidence)}
         if any(context.breakdown for context in evidence.cards.contexts):
             figures = {"fig8_where_the_latency_goes.png": _breakdown(evidence)} | figures
+        if any(context.rounds for context in evidence.cards.contexts):
+            figures["fig10_measured_hypervolume_by_round.png"] = _rounds(evidence)
         return figures
 
 
@@ -112,3 +114,17 @@ def _mark_change(axes: Any, series: Sequence[Repetition], objective: Objective, 
         if tested.objective == objective and tested.change_p_value_holm < SIGNIFICANCE:
             at = places[tested.change_repetition_id] - 0.5
             axes.axvline(at, color="black", linestyle="--", linewidth=1.2, label="change point")
+
+
+def _rounds(evidence: Evidence) -> bytes:
+    figure, of_size = panels(evidence)
+    for size, axes in of_size.items():
+        axes.set_title(f"{size:,} B")
+        found = evidence.context(size).rounds
+        volumes = found.measured_hypervolume if found else []
+        axes.plot(range(len(volumes)), volumes, color="#0072B2", marker="o", label="measured hypervolume")
+        axes.set(xlabel="round (0: the design)", ylabel="hypervolume over the settings in use")
+        axes.set_ylim(bottom=0)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    shared_legend(figure)
+    return png(figure)

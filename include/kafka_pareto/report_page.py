@@ -15,11 +15,12 @@ import pandas as pd
 from kafka_pareto import cards, report_measurement
 from kafka_pareto.breakdown import breakdown_rows, explanation
 from kafka_pareto.card_context import context_lines, warnings_of_context
-from kafka_pareto.decision import Decision
 from kafka_pareto.gains import LABELS, SIGNIFICANCE, Gain
+from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.report_evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report_summary import summary_sentences
-from kafka_pareto.study import OBJECTIVES, Objective
+from kafka_pareto.verdict import Decision
+from kafka_pareto.wording import p_text, value_text
 
 _CAPTIONS: dict[str, str] = {
     "fig3_r2_per_objective.png": "Figure 3. How well the surrogates estimate each objective: R² over all record sizes "
@@ -35,6 +36,9 @@ _CAPTIONS: dict[str, str] = {
     "metrics: waiting in the accumulator, and the request until the broker's answer. Medians over the repetitions.",
     "fig9_settings_in_use_over_the_campaign.png": "Figure 9. The sentinel: all repetitions of the settings in use, in "
     "the order of measuring. A dashed line marks where a test found that they changed.",
+    "fig10_measured_hypervolume_by_round.png": "Figure 10. What each round added: the hypervolume of the measured "
+    "configurations in p95 latency and throughput relative to the settings in use (logarithms; the reference point is "
+    "twice their latency and half their throughput).",
 }
 _WEAKER_ROWS_SHOWN = 8
 
@@ -89,6 +93,7 @@ def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
         "tests": [_tests(gain) for gain in decision.gains],
         "price_label": cards.price_label(decision),
         "price": cards.price_of(decision),
+        "unresolved": cards.unresolved_of(decision),
         "warnings": [*cards.warnings_of(decision), *warnings_of_context(context)],
         "notes": cards.notes_of(decision),
         "evidence": cards.evidence_of(decision, evidence.cards.campaign),
@@ -103,10 +108,10 @@ def _tests(gain: Gain) -> dict[str, str]:
     return {
         "label": LABELS[gain.objective],
         "method": gain.method,
-        "p": cards.p_text(gain.p_value),
-        "holm": cards.p_text(gain.p_value_holm),
-        "welch": cards.p_text(gain.welch_p_value),
-        "mann_whitney": cards.p_text(gain.mann_whitney_p_value),
+        "p": p_text(gain.p_value),
+        "holm": p_text(gain.p_value_holm),
+        "welch": p_text(gain.welch_p_value),
+        "mann_whitney": p_text(gain.mann_whitney_p_value),
         "hedges_g": _number(gain.hedges_g),
         "cliffs_delta": _number(gain.cliffs_delta),
     }
@@ -138,7 +143,7 @@ def _scores(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def _learned(score: Mapping[str, Any]) -> str:
-    if pd.isna(score["r2_held_out"]):
+    if pd.isna(score["r2_cross_validated"]):
         return "too few to judge"
     return "learned" if score["learnable"] else "not learnable"
 
@@ -194,7 +199,7 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _objective(value: float, objective: Objective) -> str:
-    return cards.value_text(None if pd.isna(value) else value, objective)
+    return value_text(None if pd.isna(value) else value, objective)
 
 
 def _number(value: Any, decimals: int = 2) -> str:

@@ -11,9 +11,10 @@ from pymoo.core.problem import Problem
 from pymoo.util.nds.non_dominated_sorting import find_non_dominated
 
 from kafka_pareto.factors import Column, Positions
+from kafka_pareto.goals import MAXIMISED, OBJECTIVES, Objective
 from kafka_pareto.producer_properties import Durability
 from kafka_pareto.search_space import ConfigurationSpace, Row, durability_column, rows_of
-from kafka_pareto.study import MAXIMISED, OBJECTIVES, Objective, Study
+from kafka_pareto.study import Study
 from kafka_pareto.surrogate import RECORD_SIZE_FEATURE, Estimator, estimates
 
 Values = npt.NDArray[np.float64]

@@ -10,12 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from kafka_pareto.factors import Column, Configuration, Factor, FactorValue, Positions
-from kafka_pareto.producer_properties import Durability
+from kafka_pareto.producer_properties import DURABILITY_PROPERTIES, Durability
 from kafka_pareto.study import Study
 
 Row: TypeAlias = tuple[FactorValue, ...]
-
-_DURABILITY_PROPERTIES = ("acks", "enable.idempotence", "max.in.flight.requests.per.connection", "retries")
 
 
 class ConfigurationSpace:
@@ -47,7 +45,7 @@ def rows_of(columns: Mapping[str, Column]) -> list[Row]:
 
 def durability_column(study: Study, columns: Mapping[str, Column]) -> list[Durability]:
     """The durability of each configuration, worked out once for each combination of what decides it."""
-    names = [name for name in columns if name in _DURABILITY_PROPERTIES]
+    names = [name for name in columns if name in DURABILITY_PROPERTIES]
     if not names:
         return [study.durability_of({})] * len(next(iter(columns.values())))
     deciding = rows_of({name: columns[name] for name in names})
@@ -57,7 +55,7 @@ def durability_column(study: Study, columns: Mapping[str, Column]) -> list[Durab
 
 def reachable_durabilities(study: Study) -> list[Durability]:
     """Every durability that the factors can lead to, from the weakest to the strongest."""
-    names = [name for name in study.factors if name in _DURABILITY_PROPERTIES]
+    names = [name for name in study.factors if name in DURABILITY_PROPERTIES]
     choices = itertools.product(*(study.factors[name].extremes() for name in names))
     return sorted({study.durability_of(dict(zip(names, values, strict=True))) for values in choices})
 

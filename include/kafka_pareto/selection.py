@@ -7,8 +7,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from kafka_pareto.artifacts import CANDIDATE_COLUMNS, table_schema
+from kafka_pareto.goals import MAXIMISED, OBJECTIVES
 from kafka_pareto.producer_properties import Durability
-from kafka_pareto.study import MAXIMISED, OBJECTIVES, Study
+from kafka_pareto.study import Study
 from kafka_pareto.trials import throughput_per_cv
 
 Losses = npt.NDArray[np.float64]
@@ -25,7 +26,7 @@ def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Study, p
     measured trials that may be recommended, the non-dominated ones first; their estimates are NaN.
 
     Args:
-        front: `FRONT_COLUMNS` and factors; only rows that are feasible and of accepted durability are used.
+        front: `FRONT_COLUMNS` and factors; only feasible rows of the joint front are used.
         trials: `TRIAL_COLUMNS` and factors, the measured trials of the same record size.
         study: The campaign's study.
         points: How many are wanted.
@@ -34,7 +35,7 @@ def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Study, p
         A frame of `CANDIDATE_COLUMNS` and factors, in the order picked; `chosen_as` lists every role of a row. Never
         the baseline, never a configuration twice; fewer rows where there are not enough.
     """
-    may_be_chosen = front.durability_accepted & front.feasible & (front.configuration_id != study.baseline_id())
+    may_be_chosen = front.on_joint_front & front.feasible & (front.configuration_id != study.baseline_id())
     accepted = front[may_be_chosen].drop_duplicates("configuration_id").sort_values("configuration_id")
     roles = _roles(accepted, points)
     picked = accepted.loc[list(roles)].assign(chosen_as=pd.Series(roles))
@@ -129,7 +130,8 @@ def _measured(trials: pd.DataFrame, study: Study, taken: set[str], points: int) 
         return usable.iloc[:0]
     on_front = non_dominated(losses)
     order = np.lexsort((np.linalg.norm(_scaled(losses), axis=1), ~on_front))[:points]
-    filled = usable.iloc[order].assign(durability_accepted=True, **dict.fromkeys(_ESTIMATES, np.nan))
+    of_no_front = {"on_joint_front": False, "limits_met_estimated": False, **dict.fromkeys(_ESTIMATES, np.nan)}
+    filled = usable.iloc[order].assign(durability_accepted=True, **of_no_front)
     roles = [["measured_non_dominated" if on_front[row] else "measured"] for row in order]
     return filled.assign(chosen_as=pd.Series(roles, index=filled.index))
 

@@ -103,18 +103,13 @@ def sent_bytes(campaign: Campaign) -> int:
     """What the campaign has sent so far to a cluster that is not ours, pilots included; 0 for our own: nobody asks."""
     if campaign.study.cluster is None:
         return 0
-    keys = campaign.keys
+    keys, sizes = campaign.keys, campaign.study.record_sizes_bytes
+    rounds = campaign.study.round_numbers()
     prefixes = [
-        prefix
-        for size in campaign.study.record_sizes_bytes
-        for prefix in (
-            keys.measurements(size),
-            keys.noise_repetitions(size),
-            keys.set_aside(size),
-            keys.confirmation(size, "repetitions/"),
-            keys.confirmation(size, "set_aside/"),
-        )
+        each(size, number) for size in sizes for number in rounds for each in (keys.measurements, keys.set_aside)
     ]
+    prefixes += [keys.noise_repetitions(size) for size in sizes]
+    prefixes += [keys.confirmation(size, name) for size in sizes for name in ("repetitions/", "set_aside/")]
     stored = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
     measured = sum(each.attempts * each.records_requested * each.record_size_bytes for each in stored)
     return measured + sum(_pilot_bytes(campaign, size) for size in campaign.study.record_sizes_bytes)

@@ -11,9 +11,9 @@ from scipy import stats
 
 from kafka_pareto import statistics
 from kafka_pareto.gains import LABELS, SIGNIFICANCE
+from kafka_pareto.goals import Objective
 from kafka_pareto.records import Repetition
 from kafka_pareto.statistics import Values
-from kafka_pareto.study import Objective
 
 MINIMUM_REPETITIONS = 12
 _PERMUTATIONS = 9_999

@@ -19,10 +19,7 @@ from kafka_pareto.factors import (
     narrowed,
     satisfies,
 )
-from kafka_pareto.goals import MAXIMISED as MAXIMISED
-from kafka_pareto.goals import OBJECTIVES as OBJECTIVES
-from kafka_pareto.goals import ChooseBy, Limit
-from kafka_pareto.goals import Objective as Objective
+from kafka_pareto.goals import OBJECTIVES, ChooseBy, Limit, Objective
 from kafka_pareto.producer_properties import (
     CHOICES,
     DEFAULTS,
@@ -80,17 +77,23 @@ class Validation(Section):
 
 
 class Surrogate(Section):
-    """The XGBoost regressors, one per objective, and how they are judged."""
+    """The XGBoost regressors, one per objective, and how they are judged.
+
+    `records_per_batch` gives them `batch.size` over the record size as one more input. `weights` says how much a trial
+    counts: as many times as it has `repetitions`, or all `equal`.
+    """
 
     n_estimators: Count = 300
-    max_depth: Count = 6
+    max_depth: Count = 5
     learning_rate: Annotated[float, Field(gt=0)] = 0.05
-    subsample: Annotated[float, Field(gt=0, le=1)] = 0.9
-    colsample_bytree: Annotated[float, Field(gt=0, le=1)] = 0.9
-    reg_lambda: Annotated[float, Field(ge=0)] = 1.0
+    subsample: Annotated[float, Field(gt=0, le=1)] = 0.5
+    colsample_bytree: Annotated[float, Field(gt=0, le=1)] = 1.0
+    reg_lambda: Annotated[float, Field(ge=0)] = 3.0
     loss: Literal["reg:squarederror"] = "reg:squarederror"
     categories: Literal["codes", "native"] = "native"
+    records_per_batch: bool = True
     log_target: bool = True
+    weights: Literal["equal", "repetitions"] = "repetitions"
     held_out_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.25
 
 
@@ -112,8 +115,9 @@ class Confirmation(Section):
 
     `minimum_blocks` is the evidence below which the baseline stays, whatever the few numbers say. `choose_by` picks
     among the measured points that keep the study's limits: `balanced_gain` by the product of the gains in throughput
-    and p95 latency, `r1` (the paper's) by the ratio of throughput to its CV, or an order or weights of objectives. `wanted_effect_fraction` is the smallest change that matters to the
-    user: the noise report says how many blocks it takes to find one.
+    and p95 latency, `r1` (the paper's) by the ratio of throughput to its CV, or an order or weights of objectives.
+    `wanted_effect_fraction` is the smallest change that matters to the user: the noise report says how many blocks it
+    takes to find one.
     """
 
     points: Count
@@ -139,7 +143,7 @@ class ForeignCluster(Section):
 
 
 class Study(Section):
-    """A study. See `include/studies/` for three that are ready to use.
+    """A study. See `include/studies/` for those that are ready to use.
 
     `objectives`, where given, must name all four: each is modelled, searched and reported in every study.
     `constraints` and `forbidden` regions bind the configurations, `limits` what they measure; the baseline is exempt.
@@ -236,6 +240,17 @@ class Study(Section):
         return self
 
     @model_validator(mode="after")
+    def _repetitions_give_cvs(self) -> Self:
+        protocol = self.protocol
+        within_run = protocol.variability == "within_run"
+        if self.strategy == "one_shot" and not within_run and protocol.repetitions < protocol.minimum_valid_repetitions:
+            raise ValueError(
+                f"protocol.minimum_valid_repetitions {protocol.minimum_valid_repetitions} must not exceed repetitions "
+                f"{protocol.repetitions}; no trial would ever have a CV, which only strategy: rounds can do without"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _constraints_leave_something(self) -> Self:
         constraints = self.parsed_constraints()
         for constraint in constraints:
@@ -260,6 +275,10 @@ class Study(Section):
         """The limits, ready to be asked."""
         return [Limit.parse(text) for text in self.limits]
 
+    def round_numbers(self) -> range:
+        """The rounds that a campaign may have: 0, which measures the design, and those after it."""
+        return range(1 + (self.rounds.maximum if self.strategy == "rounds" else 0))
+
     def baseline_configuration(self) -> Configuration:
         """The baseline's value for each factor (Kafka's default where the study's baseline is silent)."""
         merged = resolved(self.baseline)
@@ -283,6 +302,11 @@ class Study(Section):
     def durability_of(self, configuration: Configuration) -> Durability:
         """The durability that a producer with this configuration promises."""
         return durability_of({**self.baseline, **configuration})
+
+    def may_be_recommended(self, configuration: Configuration, record_size_bytes: int) -> bool:
+        """Whether the configuration keeps every rule and promises the durability that the study accepts."""
+        accepted = self.durability_of(configuration) >= self.weakest_durability()
+        return accepted and satisfies(self.rules(), configuration, record_size_bytes)
 
     def weakest_durability(self) -> Durability:
         """The weakest durability that may be recommended: as stated, else the baseline's own."""

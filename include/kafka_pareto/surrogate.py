@@ -16,8 +16,9 @@ from xgboost.core import XGBoostError
 
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.factors import CategoricalFactor
+from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.records import Record
-from kafka_pareto.study import OBJECTIVES, Objective, Study
+from kafka_pareto.study import Study
 
 RECORD_SIZE_FEATURE = "record_size_bytes"
 RECORDS_PER_BATCH_FEATURE = "records_per_batch"

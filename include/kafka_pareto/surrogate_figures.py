@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kafka_pareto.study import Objective
+from kafka_pareto.goals import Objective
 
 OBJECTIVE_LABELS: dict[Objective, str] = {
     "p95_latency_ms": "p95 latency (ms)",

@@ -11,9 +11,10 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold
 
 from kafka_pareto.artifacts import SCORE_COLUMNS
+from kafka_pareto.goals import Objective
 from kafka_pareto.objectives import is_mean, per_repetition_value, spread_of
 from kafka_pareto.records import Repetition
-from kafka_pareto.study import Objective, Study
+from kafka_pareto.study import Study
 from kafka_pareto.surrogate import FeatureEncoding, Surrogate, fit_surrogate, logarithm, split_by_configuration
 from kafka_pareto.trials import coefficient_of_variation
 

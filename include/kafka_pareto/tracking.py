@@ -39,8 +39,8 @@ from mlflow.exceptions import MlflowException, RestException
 from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import TrackingError
+from kafka_pareto.goals import Objective
 from kafka_pareto.settings import load_settings
-from kafka_pareto.study import Objective
 from kafka_pareto.surrogate import FeatureEncoding, Surrogate
 from kafka_pareto.surrogate_scores import JudgedSurrogate, prediction_error
 
@@ -79,9 +79,14 @@ def registered_model_name(keys: CampaignKeys, objective: Objective) -> str:
 
 
 def log_training(
-    campaign: Campaign, judged: list[JudgedSurrogate], figures: Mapping[Objective, Mapping[str, bytes]]
+    campaign: Campaign,
+    judged: list[JudgedSurrogate],
+    figures: Mapping[Objective, Mapping[str, bytes]],
+    round_number: int = 0,
 ) -> None:
     """Records the trained surrogates: a run and a model version per objective, below the campaign's run.
+
+    The version of a later round takes the place of an earlier one's: a campaign has one for each objective.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
@@ -91,13 +96,28 @@ def log_training(
             return
         parent = _campaign_run(client, campaign)
         for one in judged:
-            _log_surrogate(client, campaign, parent, one, figures[one.surrogate.objective])
+            _log_surrogate(client, campaign, parent, one, figures[one.surrogate.objective], round_number)
             if (r2 := one.pooled_r2_held_out()) is not None:
-                client.log_metric(parent.info.run_id, f"r2_held_out_{one.surrogate.objective}", r2)
+                name = f"r2_held_out_{one.surrogate.objective}"
+                client.log_metric(parent.info.run_id, name, r2, step=round_number)
         client.set_terminated(parent.info.run_id)
 
 
-def log_search(campaign: Campaign, record_size_bytes: int, hypervolume: pd.DataFrame) -> None:
+def log_measured_hypervolume(campaign: Campaign, round_number: int, hypervolumes: Mapping[int, float]) -> None:
+    """Records on the campaign's run what each record size has come to, with the round as the step.
+
+    Raises:
+        TrackingError: If MLflow cannot be reached or refuses.
+    """
+    with _connected() as client:
+        if client is None:
+            return
+        run_id, now_ms = _campaign_run(client, campaign).info.run_id, int(time.time() * 1000)
+        names = {f"measured_hypervolume_{size}": value for size, value in hypervolumes.items()}
+        client.log_batch(run_id, [Metric(name, value, now_ms, round_number) for name, value in names.items()])
+
+
+def log_search(campaign: Campaign, record_size_bytes: int, hypervolume: pd.DataFrame, round_number: int = 0) -> None:
     """Records a search: its parameters, and the hypervolume after each generation as a metric with steps.
 
     Raises:
@@ -108,7 +128,8 @@ def log_search(campaign: Campaign, record_size_bytes: int, hypervolume: pd.DataF
             return
         parent = _campaign_run(client, campaign)
         content = hashlib.sha256(hypervolume.to_csv().encode() + campaign.study.search.model_dump_json().encode())
-        run_id = _new_part(client, parent, f"optimize {record_size_bytes}", content.hexdigest())
+        part = _part_name(f"optimize {record_size_bytes}", round_number)
+        run_id = _new_part(client, parent, part, content.hexdigest())
         if run_id is None:
             return
         parameters = {**campaign.study.search.model_dump(), "record_size_bytes": record_size_bytes}
@@ -173,7 +194,7 @@ def _judge(
     champion_error = None
     if champion is not None:
         surrogate = _load(name, champion, objective)
-        if set(surrogate.encoding.features) <= set(points.columns):
+        if set(surrogate.encoding.inputs()) <= set(points.columns):
             champion_error = prediction_error(surrogate, points)
             client.log_metric(version.run_id, "confirmation_error_of_champion", champion_error)
     moved = champion_error is None or error < champion_error
@@ -185,20 +206,30 @@ def _judge(
     return ChampionOutcome(objective, number, error, champion, champion_error, moved)
 
 
+def _part_name(step_and_what: str, round_number: int) -> str:
+    return f"round {round_number} {step_and_what}" if round_number else step_and_what
+
+
 def _log_surrogate(
-    client: MlflowClient, campaign: Campaign, parent: Run, judged: JudgedSurrogate, figures: Mapping[str, bytes]
+    client: MlflowClient,
+    campaign: Campaign,
+    parent: Run,
+    judged: JudgedSurrogate,
+    figures: Mapping[str, bytes],
+    round_number: int,
 ) -> None:
     surrogate, keys = judged.surrogate, campaign.keys
     name = registered_model_name(keys, surrogate.objective)
     content = hashlib.sha256(surrogate.to_bytes() + judged.scores.to_csv().encode()).hexdigest()
-    run_id = _new_part(client, parent, f"train {surrogate.objective}", content)
+    part = _part_name(f"train {surrogate.objective}", round_number)
+    run_id = _new_part(client, parent, part, content)
     if run_id is None:
         return
     stale = _version_of(client, keys, surrogate.objective)
     # A champion stays until a better model is found: only `judge_champions` may replace it.
     if stale is not None and str(stale.version) != _champion_number(client, name):
         client.delete_model_version(name, stale.version)
-    trials_sha256 = hashlib.sha256(campaign.store.get(keys.trials())).hexdigest()
+    trials_sha256 = hashlib.sha256(campaign.store.get(keys.trials(round_number))).hexdigest()
     with mlflow.start_run(run_id=run_id):
         mlflow.log_params({**campaign.study.surrogate.model_dump(), "seed": campaign.study.seed})
         mlflow.log_params({"log_target_used": surrogate.log_target, "trials_sha256": trials_sha256})
@@ -206,10 +237,14 @@ def _log_surrogate(
         for point in judged.curve.to_dict("records"):
             values = {f"learning_curve_{side}": point[side] for side in ("r2_train", "r2_held_out")}
             mlflow.log_metrics(_finite(values), step=int(point["configurations"]))
-        table = judged.rows[[*surrogate.encoding.features, "configuration_id", surrogate.objective]]
+        table = judged.rows[[*surrogate.encoding.inputs(), "configuration_id", surrogate.objective]]
         table = table.astype(dict.fromkeys(table.select_dtypes("integer").columns, float))
         dataset = mlflow.data.from_pandas(
-            table, source=_source(campaign), name="03_trials", targets=surrogate.objective, digest=trials_sha256[:36]
+            table,
+            source=_source(campaign, round_number),
+            name="03_trials",
+            targets=surrogate.objective,
+            digest=trials_sha256[:36],
         )
         mlflow.log_input(dataset, context="training")
         with tempfile.TemporaryDirectory() as folder:
@@ -234,7 +269,14 @@ def _score_metrics(scores: pd.DataFrame) -> dict[str, float]:
     metrics = {}
     for row in scores.to_dict("records"):
         suffix = "" if pd.isna(row["record_size_bytes"]) else f"_{row['record_size_bytes']}"
-        for name in ("r2_train", "r2_held_out", "mae_held_out", "rmse_held_out", "r2_noise_ceiling"):
+        for name in (
+            "r2_train",
+            "r2_held_out",
+            "r2_cross_validated",
+            "mae_held_out",
+            "rmse_held_out",
+            "r2_noise_ceiling",
+        ):
             metrics[f"{name}{suffix}"] = row[name]
     return _finite(metrics)
 
@@ -243,10 +285,10 @@ def _finite(metrics: Mapping[str, float | None]) -> dict[str, float]:
     return {name: float(value) for name, value in metrics.items() if value is not None and not pd.isna(value)}
 
 
-def _source(campaign: Campaign) -> str:
+def _source(campaign: Campaign, round_number: int) -> str:
     settings = load_settings()
     place = settings.store_folder or f"s3://{settings.s3_bucket}"
-    return f"{place}/{campaign.keys.trials()}"
+    return f"{place}/{campaign.keys.trials(round_number)}"
 
 
 def _load(name: str, number: str, objective: Objective) -> Surrogate:

@@ -10,9 +10,10 @@ import pandas as pd
 
 from kafka_pareto.artifacts import TRIAL_COLUMNS, table_schema
 from kafka_pareto.factors import satisfies
+from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.objectives import is_mean, per_repetition_value, spread_of
 from kafka_pareto.records import Repetition
-from kafka_pareto.study import OBJECTIVES, Objective, Study
+from kafka_pareto.study import Study
 
 
 def summarise_trials(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
@@ -20,8 +21,8 @@ def summarise_trials(repetitions: Sequence[Repetition], study: Study) -> pd.Data
 
     Means are over a trial's valid repetitions. CVs are, by the protocol's `variability`, the standard deviation with
     n-1 over the mean, of the repetitions' p95 latency and of their throughput; or the mean of the repetitions' own CVs.
-    A trial with fewer valid repetitions than the study's minimum has none (NaN), and one with no valid repetition has
-    no means either.
+    Across fewer valid repetitions than the study's minimum there is none (NaN); without a valid repetition there are no
+    means either.
 
     Returns:
         A frame with `TRIAL_COLUMNS` and one column per factor.
@@ -70,9 +71,10 @@ def _trial(group: list[Repetition], study: Study) -> dict[str, Any]:
 
 def _value(objective: Objective, valid: list[Repetition], study: Study) -> float:
     protocol = study.protocol
-    if not valid or (objective.endswith("_cv") and len(valid) < protocol.minimum_valid_repetitions):
-        return float("nan")
     of_mean = is_mean(objective, protocol.variability)
+    # A mean of one is noisier than that of many, and still a value; a spread of one or two is none.
+    if len(valid) < (1 if of_mean else protocol.minimum_valid_repetitions):
+        return float("nan")
     measured = objective if of_mean else spread_of(objective)
     values = np.array([per_repetition_value(r, measured, protocol.variability) for r in valid], dtype=float)
     return float(np.mean(values)) if of_mean else coefficient_of_variation(values)

@@ -50,32 +50,49 @@ class Verdict:
     summary: ValidationSummary
 
 
-def examine(repetitions: Sequence[Repetition], design: pd.DataFrame, study: Study, examination: Examination) -> Verdict:
-    """Puts the repetitions of round 0 before the suites and judges them by the study's tolerance.
+@dataclass(frozen=True)
+class Earlier:
+    """The rounds before the one that is examined: what each came to, and the repetitions that were accepted."""
+
+    summaries: Sequence[ValidationSummary]
+    accepted: Sequence[Repetition]
+
+
+def examine(
+    repetitions: Sequence[Repetition],
+    design: pd.DataFrame,
+    study: Study,
+    examination: Examination,
+    earlier: Earlier | None = None,
+) -> Verdict:
+    """Puts the repetitions of one round before the suites and judges them, with the earlier ones, by the tolerance.
 
     A table that does not have the schema is not looked at any further: its rows cannot be judged.
     """
-    suites, parameters = load_suites(), suite_parameters(study)
-    planned = planned_repetitions(design, repetitions, study)
+    earlier = earlier or Earlier([], [])
+    round_number = len(earlier.summaries)
+    suites, parameters = load_suites(), suite_parameters(study, round_number)
+    planned = planned_repetitions(design, repetitions, study, round_number)
     findings = examination.check("schema", suites["schema"], table_as_read(repetitions, study), parameters)
     if not any(finding.is_critical for finding in findings):
         stored = completeness_table(planned, repetitions)
         findings += examination.check("completeness", suites["completeness"], stored, parameters)
-        table = derived_table(repetitions, planned, study)
+        table = derived_table(repetitions, planned, study, round_number)
         for suite, rows in (("repetitions", table), ("valid_repetitions", table[table["outcome"] == "valid"])):
             if len(rows):
                 findings += examination.check(suite, suites[suite], rows, parameters)
-    return _verdict(repetitions, planned, study, findings)
+    return _verdict(repetitions, planned, study, findings, earlier)
 
 
-def suite_parameters(study: Study) -> dict[str, Any]:
-    """What the `$…` of the suites stand for in this study."""
+def suite_parameters(study: Study, round_number: int = 0) -> dict[str, Any]:
+    """What the `$…` of the suites stand for in this study and round."""
     protocol = study.protocol
     by_generator = protocol.load_tool == "load_generator"
     within_run = protocol.variability == "within_run"
     return {
         "columns": table_schema(REPETITION_COLUMNS, study).names,
         "factors": list(study.factors),
+        "rounds": [round_number],
         "types": {name: _TYPES[factor.type] for name, factor in study.factors.items()},
         "windows": ["steady_state" if protocol.warmup_seconds or by_generator else "whole_run"],
         "tool_columns": _GENERATOR_COLUMNS if by_generator else _KAFKA_TOOL_COLUMNS,
@@ -84,14 +101,18 @@ def suite_parameters(study: Study) -> dict[str, Any]:
     }
 
 
-def planned_repetitions(design: pd.DataFrame, repetitions: Sequence[Repetition], study: Study) -> list[str]:
-    """The id of every repetition that the design and the protocol plan; adaptive ones, from what is stored."""
+def planned_repetitions(
+    design: pd.DataFrame, repetitions: Sequence[Repetition], study: Study, round_number: int = 0
+) -> list[str]:
+    """The id of every repetition that the round's design and the protocol plan; adaptive ones, from what is stored."""
     planned = []
     for size in design["record_size_bytes"].unique().tolist():
         candidates = candidates_of(design[design["record_size_bytes"] == size], study)
         stored = {r.repetition_id: r for r in repetitions if r.record_size_bytes == size}
         for block, active in enumerate(planned_candidates(candidates, list(stored.values()), study)):
-            planned += [PlannedRepetition("design", 0, size, each, block, 0).repetition_id for each in active]
+            planned += [
+                PlannedRepetition("design", round_number, size, each, block, 0).repetition_id for each in active
+            ]
     return planned
 
 
@@ -110,7 +131,9 @@ def completeness_table(planned: Sequence[str], repetitions: Sequence[Repetition]
     return pd.DataFrame({ROW_ID: list(planned), "times_stored": [stored[identity] for identity in planned]})
 
 
-def derived_table(repetitions: Sequence[Repetition], planned: Sequence[str], study: Study) -> pd.DataFrame:
+def derived_table(
+    repetitions: Sequence[Repetition], planned: Sequence[str], study: Study, round_number: int = 0
+) -> pd.DataFrame:
     """The repetitions and what follows from their columns, for expectations that compare two columns.
 
     `elapsed_at_throughput_ms` is how long the records of the window take at the throughput that the tool printed, up
@@ -126,7 +149,7 @@ def derived_table(repetitions: Sequence[Repetition], planned: Sequence[str], stu
     table = repetitions_frame(repetitions, study)
     planned_ids = set(planned)
     table["is_planned"] = [identity in planned_ids for identity in table[ROW_ID]]
-    table["repetition_id_by_columns"] = [_id_by_columns(repetition) for repetition in repetitions]
+    table["repetition_id_by_columns"] = [_id_by_columns(repetition, round_number) for repetition in repetitions]
     table["configuration_id_by_values"] = [configuration_id(repetition.configuration) for repetition in repetitions]
     table["is_baseline_by_id"] = table["configuration_id"] == study.baseline_id()
     table["wall_ms"] = table["wall_s"] * 1000
@@ -209,7 +232,11 @@ def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], 
 
 
 def _verdict(
-    repetitions: Sequence[Repetition], planned: Sequence[str], study: Study, findings: list[Finding]
+    repetitions: Sequence[Repetition],
+    planned: Sequence[str],
+    study: Study,
+    findings: list[Finding],
+    earlier: Earlier,
 ) -> Verdict:
     rejected = _rejected(findings)
     kept = [repetition for repetition in repetitions if repetition.repetition_id not in rejected]
@@ -218,17 +245,20 @@ def _verdict(
     failed = [repetition for repetition in kept if repetition.outcome == "failed"]
     missing = [row for finding in findings if finding.suite == "completeness" for row in finding.rows]
     lost = {**rejected, **{r.repetition_id: f"failed: {r.reason}" for r in failed}}
+    # Of all rounds together: in a round of a few repetitions one that failed is a large share.
     lost_rows = len(repetitions) - len(kept) + len(failed)
-    fraction = lost_rows / len(repetitions) if repetitions else 0.0
+    lost_rows += sum(each.repetitions_rejected + each.repetitions_failed for each in earlier.summaries)
+    rows = len(repetitions) + sum(each.repetitions_stored for each in earlier.summaries)
+    fraction = lost_rows / rows if rows else 0.0
     tolerated = study.validation.tolerated_rejected_fraction
     problems = _table_problems(findings)
     if fraction > tolerated:
         problems.append(
-            f"{lost_rows} of {len(repetitions)} repetitions ({fraction:.1%}) were set aside or failed, where the study "
+            f"{lost_rows} of {rows} repetitions ({fraction:.1%}) were set aside or failed, where the study "
             f"tolerates {tolerated:.1%} (validation.tolerated_rejected_fraction):\n{_named(lost)}"
         )
     if not problems:
-        problems += _baseline_problems(accepted, study)
+        problems += _baseline_problems([*earlier.accepted, *accepted], study)
     summary = ValidationSummary(
         passed=not problems,
         repetitions_planned=len(planned),
@@ -287,9 +317,10 @@ def _named(reasons: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _id_by_columns(repetition: Repetition) -> str:
+def _id_by_columns(repetition: Repetition, round_number: int) -> str:
     candidate = Candidate(repetition.configuration_id, repetition.is_baseline, {})
-    return PlannedRepetition("design", 0, repetition.record_size_bytes, candidate, repetition.block, 0).repetition_id
+    size, block = repetition.record_size_bytes, repetition.block
+    return PlannedRepetition("design", round_number, size, candidate, block, 0).repetition_id
 
 
 def _result(finding: Finding) -> ExpectationResult:

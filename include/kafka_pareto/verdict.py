@@ -8,10 +8,9 @@ from pydantic import Field
 
 from kafka_pareto.choice import objectives_named
 from kafka_pareto.gains import LABELS, Gain
-from kafka_pareto.goals import ChooseBy
+from kafka_pareto.goals import ChooseBy, Objective
 from kafka_pareto.producer_properties import PropertyValue
 from kafka_pareto.records import Record
-from kafka_pareto.study import Objective
 from kafka_pareto.wording import joined
 
 _MAIN_OBJECTIVES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s")

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable
 
 from kafka_pareto.gains import LABELS, Gain
-from kafka_pareto.goals import ChooseBy, Lexicographic, Limit, Weighted
-from kafka_pareto.study import Objective
+from kafka_pareto.goals import ChooseBy, Lexicographic, Limit, Objective, Weighted
 
 _LARGEST_CHANGE_SHOWN = 99.0
 

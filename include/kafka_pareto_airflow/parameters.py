@@ -30,6 +30,11 @@ DESIGN_ARGUMENTS = [
 ]
 
 
+def round_arguments(number: int) -> list[str]:
+    """The arguments of a step in a round after the design's."""
+    return [*CAMPAIGN_ARGUMENTS, f"--round={number}"]
+
+
 def study_names() -> list[str]:
     """The studies of the folder that the design step reads, as of now.
 

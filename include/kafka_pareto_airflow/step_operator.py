@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from airflow.providers.standard.hooks.subprocess import SubprocessHook
-from airflow.sdk import BaseOperator, Context
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk import BaseOperator, Context, TriggerRule
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, DownstreamTasksSkipped
 
 from kafka_pareto.errors import EXIT_BAD_INPUT
 
@@ -54,7 +54,8 @@ class StepOperator(BaseOperator):
     """Runs `python -m tasks.<step>` with an argument list, in the project's root, and takes its manifest.
 
     The step's last line is its manifest, pushed as the XCom `manifest`. The operator returns what a later task is
-    mapped over: the manifest's record sizes or, where the step was itself mapped over them, its one record size.
+    mapped over: the manifest's record sizes or, where the step was itself mapped over them, its one record size. A
+    manifest without record sizes leaves the tasks that follow nothing to do: they are skipped.
 
     The step ends with its task: asked to when the task is stopped or times out, and by the kernel's parent-death
     signal when the task's process is killed.
@@ -67,6 +68,7 @@ class StepOperator(BaseOperator):
     Raises:
         AirflowFailException: If the step refuses its input or its arguments; a retry cannot help.
         AirflowException: If it fails in any other way.
+        DownstreamTasksSkipped: If it names no record size.
     """
 
     template_fields: ClassVar[Sequence[str]] = ("arguments",)
@@ -93,7 +95,11 @@ class StepOperator(BaseOperator):
             raise AirflowException(f"step {self.step} ended with exit code {result.exit_code}: {result.output}")
         manifest = self._manifest(result.output)
         context["ti"].xcom_push(key="manifest", value=manifest)
-        return manifest["record_sizes_bytes"] if self.record_size_bytes is None else self.record_size_bytes
+        if self.record_size_bytes is not None:
+            return self.record_size_bytes
+        if not manifest["record_sizes_bytes"]:
+            raise DownstreamTasksSkipped(tasks=self._skipped_with_it())
+        return manifest["record_sizes_bytes"]
 
     def on_kill(self) -> None:
         """Tells the step and its children to end, and kills those that do not."""
@@ -106,6 +112,17 @@ class StepOperator(BaseOperator):
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_KILL_GRACE_S)
             os.killpg(process.pid, signal.SIGKILL)
+
+    def _skipped_with_it(self) -> list[str]:
+        """Every task that Airflow would skip after this one, task by task and a second for each."""
+        skipped: dict[str, None] = {}
+        reached = [self]
+        while reached:
+            for task in reached.pop().downstream_list:
+                if task.trigger_rule == TriggerRule.ALL_SUCCESS and task.task_id not in skipped:
+                    skipped[task.task_id] = None
+                    reached.append(task)
+        return list(skipped)
 
     @cached_property
     def _hook(self) -> SubprocessHook:

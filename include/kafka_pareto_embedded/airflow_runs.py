@@ -25,9 +25,9 @@ class _PassingTroubleError(Exception):
 
 @dataclass(frozen=True)
 class TaskRun:
-    """One task of a run; a mapped one has an index, in the order of the campaign's record sizes."""
+    """One task of a run; a mapped one has an index, in the order of the record sizes that it is mapped over."""
 
-    step: str
+    task_id: str
     map_index: int
     state: str
     try_number: int
@@ -88,7 +88,7 @@ class AirflowRuns:
             total = page["total_entries"] if page["task_instances"] else 0
         return [
             TaskRun(
-                step=task["task_id"],
+                task_id=task["task_id"],
                 map_index=task["map_index"],
                 state=task["state"] or "waiting",
                 try_number=task["try_number"],
@@ -100,7 +100,7 @@ class AirflowRuns:
 
     def log(self, run_id: str, task: TaskRun) -> list[str]:
         """The lines that the task's last try has logged."""
-        path = f"{self._path(run_id)}/taskInstances/{task.step}/logs/{task.try_number}"
+        path = f"{self._path(run_id)}/taskInstances/{task.task_id}/logs/{task.try_number}"
         content = self._get(f"{path}?map_index={task.map_index}&full_content=true")["content"]
         return [line if isinstance(line, str) else str(line["event"]) for line in content]
 

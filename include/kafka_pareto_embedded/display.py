@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from kafka_pareto_embedded.progress import STEPS, Progress, Row
+from kafka_pareto_embedded.progress import Progress, Row
 
 _COUNT_EVERY_S = 10.0
 _STYLES = {"success": "green", "failed": "bold red", "running": "bold cyan", "up_for_retry": "yellow"}
@@ -108,16 +108,14 @@ def _drawn(progress: Progress) -> RenderableType:
         table.add_column(heading)
     for heading in ("repetitions", "time"):
         table.add_column(heading, justify="right")
-    for step in STEPS:
-        for row in progress.rows:
-            if row.step == step:
-                table.add_row(
-                    row.step,
-                    "" if row.record_size_bytes is None else f"{row.record_size_bytes} B",
-                    Text(_state(row), style=_STYLES.get(row.state, "dim")),
-                    "" if row.repetitions is None else str(row.repetitions),
-                    "" if row.seconds is None else duration(row.seconds),
-                )
+    for row in progress.rows:
+        table.add_row(
+            row.step_name,
+            "" if row.record_size_bytes is None else f"{row.record_size_bytes} B",
+            Text(_state(row), style=_STYLES.get(row.state, "dim")),
+            "" if row.repetitions is None else str(row.repetitions),
+            "" if row.seconds is None else duration(row.seconds),
+        )
     bar = ProgressBar(total=progress.repetitions_planned or 1, completed=progress.repetitions, width=48)
     return Group(table, bar, Text(f"{_summary(progress)}, {duration(progress.elapsed_s)} so far"))
 

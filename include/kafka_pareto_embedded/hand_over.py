@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 
 from kafka_pareto.artifacts import CampaignKeys
+from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.store import Store
 from kafka_pareto_embedded.stack import Stack
@@ -24,14 +25,24 @@ def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str) 
     cards = store.get(keys.report("cards.txt")).decode().rstrip()
     folder = stack.reports / keys.study / keys.campaign
     report = _download(store, [keys.report("report.html")], keys.report(""), folder)
-    docs = _download(store, store.keys(keys.validation("data_docs/")), keys.validation(""), folder)
     addresses = {
         "Airflow": run_address,
         "MLflow": _experiment_address(stack, keys),
-        "Data Docs": _address_of(docs, "index.html"),
+        **_data_docs(store, keys, folder),
         "Report": _address_of(report, "report.html"),
     }
     return "\n".join([cards, "", *(f"{name:<9}  {address}" for name, address in addresses.items())])
+
+
+def _data_docs(store: Store, keys: CampaignKeys, folder: Path) -> dict[str, str]:
+    """The pages of every round, the design's first."""
+    addresses = {}
+    for number in range(Campaign.open(store, keys.study, keys.campaign).last_round() + 1):
+        pages = store.keys(keys.validation("data_docs/", number))
+        copies = folder / f"round_{number}" if number else folder
+        docs = _download(store, pages, keys.validation("", number), copies)
+        addresses[f"- round {number}" if number else "Data Docs"] = _address_of(docs, "index.html")
+    return addresses
 
 
 def _download(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> list[Path]:

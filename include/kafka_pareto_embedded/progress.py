@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 
 from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, decode_table
 from kafka_pareto.errors import ArtifactError, StoreError
-from kafka_pareto.records import Plan, decode_record
+from kafka_pareto.records import Plan, Proposal, decode_record
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study
 from kafka_pareto_embedded.airflow_runs import TaskRun
 
-STEPS = ("design", "measure", "validate", "train", "optimize", "confirm", "report")
+_STEPS = ("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report")
+_AFTER_THE_ROUNDS = ("confirm", "report")
+_NOT_BEGUN = ("skipped", "waiting", "upstream_failed")
 
 # A pace from fewer repetitions says nothing.
 _PACE_REPETITIONS = 3
@@ -32,9 +35,10 @@ class _Count:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the display: a step, or a step at one record size."""
+    """One line of the display: a step, or a step at one record size; those after the design's name their round."""
 
     step: str
+    round_number: int
     record_size_bytes: int | None
     state: str
     repetitions: int | None
@@ -43,15 +47,21 @@ class Row:
 
     @property
     def name(self) -> str:
-        return self.step if self.record_size_bytes is None else f"{self.step} ({self.record_size_bytes} B)"
+        size = "" if self.record_size_bytes is None else f" ({self.record_size_bytes} B)"
+        return f"{self.step_name}{size}"
+
+    @property
+    def step_name(self) -> str:
+        return f"round {self.round_number} {self.step}" if self.round_number else self.step
 
 
 @dataclass(frozen=True)
 class Progress:
     """The campaign at one moment.
 
-    `repetitions_planned` is the most that the campaign can come to: adaptive trials may stop early, and what keeps the
-    baseline needs no gain blocks. It falls to what was measured as tasks end; None before the plan is in the store.
+    `repetitions_planned` is the most that the campaign can come to: adaptive trials may stop early, rounds may be
+    spared, and what keeps the baseline needs no gain blocks. It falls to what was measured as tasks end; None before
+    the plan is in the store. Rows of rounds that are skipped, or not begun, are left out.
     """
 
     run_state: str
@@ -70,18 +80,29 @@ class _Planned:
     plan: Plan
     configurations: Counter[int]
 
-    def most_after(self, rows: tuple[Row, ...]) -> int:
-        """The most repetitions that the campaign can still come to, now that some of its tasks are done."""
+    def most_after(self, rows: tuple[Row, ...], spared: int) -> int:
+        """The most repetitions that the campaign can still come to, now that some of its tasks are done.
+
+        Args:
+            rows: The tasks.
+            spared: How often a record size has no part in a round.
+        """
         most = self.plan.repetitions - self.plan.noise_repetitions  # those are no rows of their own, and not counted
+        most -= spared * self._most_in_a_round()
         for row in rows:
             if row.state == "success" and row.record_size_bytes is not None and row.repetitions is not None:
-                most -= self._most_of(row.step, row.record_size_bytes) - row.repetitions
+                most -= self._most_of(row) - row.repetitions
         return most
 
-    def _most_of(self, step: str, record_size_bytes: int) -> int:
-        if step == "measure":
-            return self.configurations[record_size_bytes] * self.study.protocol.repetitions
-        return self.study.confirmation.most_repetitions()
+    def _most_of(self, row: Row) -> int:
+        if row.step == "confirm":
+            return self.study.confirmation.most_repetitions()
+        if row.round_number:
+            return self._most_in_a_round()
+        return self.configurations[row.record_size_bytes or 0] * self.study.protocol.repetitions
+
+    def _most_in_a_round(self) -> int:
+        return (self.study.rounds.configurations + 1) * self.study.protocol.repetitions
 
 
 class CampaignProgress:
@@ -91,6 +112,7 @@ class CampaignProgress:
         self._store = store
         self._keys = keys
         self._planned: _Planned | None = None
+        self._sizes_of_rounds: dict[int, list[int]] = {}
         self._counts: dict[str, _Count] = {}
         self._found_counts: dict[str, int] = {}
         self._loading_since_s = 0.0
@@ -99,9 +121,11 @@ class CampaignProgress:
         """The progress now, `elapsed_s` after the follower began."""
         if self._planned is None:
             self._read_plan()
-        rows = tuple(self._row(task, elapsed_s) for task in sorted(tasks, key=_in_order))
+        self._read_proposals(tasks)
+        begun = (task for task in tasks if _round_of(task) == 0 or task.state not in _NOT_BEGUN)
+        rows = tuple(self._row(task, elapsed_s) for task in sorted(begun, key=_in_order))
         repetitions = sum(row.repetitions or 0 for row in rows)
-        planned = None if self._planned is None else self._planned.most_after(rows)
+        planned = None if self._planned is None else self._planned.most_after(rows, self._spared())
         return Progress(
             run_state=run_state,
             rows=rows,
@@ -121,16 +145,39 @@ class CampaignProgress:
             return
         self._planned = _Planned(study, plan, Counter(design.record_size_bytes.tolist()))
 
+    def _read_proposals(self, tasks: list[TaskRun]) -> None:
+        """Which record sizes the rounds go on with, as far as that is decided."""
+        study = self._planned.study if self._planned else None
+        for task in tasks:
+            number = _round_of(task)
+            if study is None or _step_of(task) != "propose" or number not in study.round_numbers():
+                continue
+            if task.state == "skipped":
+                self._sizes_of_rounds[number] = []
+            elif task.state == "success" and number not in self._sizes_of_rounds:
+                with suppress(ArtifactError, StoreError):
+                    key = self._keys.proposal(number)
+                    proposal = decode_record(self._store.get(key), key, Proposal)
+                    self._sizes_of_rounds[number] = proposal.going_on_bytes()
+
+    def _spared(self) -> int:
+        all_sizes = len(self._planned.study.record_sizes_bytes) if self._planned else 0
+        return sum(all_sizes - len(sizes) for sizes in self._sizes_of_rounds.values())
+
     def _row(self, task: TaskRun, elapsed_s: float) -> Row:
+        step, number = _step_of(task), _round_of(task)
         sizes = self._planned.study.record_sizes_bytes if self._planned else []
+        if step == "measure" and number:
+            sizes = self._sizes_of_rounds.get(number, [])
         size = sizes[task.map_index] if 0 <= task.map_index < len(sizes) else None
-        return Row(task.step, size, task.state, self._count(task, size, elapsed_s), task.seconds, task)
+        return Row(step, number, size, task.state, self._count(task, size, elapsed_s), task.seconds, task)
 
     def _count(self, task: TaskRun, record_size_bytes: int | None, elapsed_s: float) -> int | None:
-        if record_size_bytes is None or task.step not in ("measure", "confirm"):
+        step = _step_of(task)
+        if record_size_bytes is None or step not in ("measure", "confirm"):
             return None
-        if task.step == "measure":
-            prefix = self._keys.measurements(record_size_bytes)
+        if step == "measure":
+            prefix = self._keys.measurements(record_size_bytes, _round_of(task))
         else:
             prefix = self._keys.confirmation(record_size_bytes, "repetitions/")
         last = self._counts.get(prefix)
@@ -156,5 +203,15 @@ class CampaignProgress:
         return max(planned - repetitions, 0) * (elapsed_s - self._loading_since_s) / measured
 
 
-def _in_order(task: TaskRun) -> tuple[int, int]:
-    return STEPS.index(task.step), task.map_index
+def _step_of(task: TaskRun) -> str:
+    return task.task_id.rpartition(".")[2]
+
+
+def _round_of(task: TaskRun) -> int:
+    """The number of the task group that a round is; 0 for what belongs to none."""
+    return int(task.task_id.rpartition(".")[0].removeprefix("round_") or 0)
+
+
+def _in_order(task: TaskRun) -> tuple[bool, int, int, int]:
+    step = _step_of(task)
+    return step in _AFTER_THE_ROUNDS, _round_of(task), _STEPS.index(step), task.map_index

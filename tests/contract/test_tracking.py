@@ -22,9 +22,12 @@ from kafka_pareto import tracking
 from kafka_pareto.artifacts import HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS, CampaignKeys
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import TrackingError
+from kafka_pareto.goals import OBJECTIVES
+from kafka_pareto.hypervolume import measured_hypervolume
 from kafka_pareto.steps import optimize, train
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study import OBJECTIVES
+from kafka_pareto.study import Rounds
+from kafka_pareto.trials import summarise_trials
 from tests.recorded import recorded_repetitions
 from tests.system.broker_fixtures import free_ports
 from tests.trained_campaign import recorded_campaign, small_study
@@ -174,6 +177,40 @@ def test_other_data_replaces_a_campaigns_runs_and_versions(tmp_path: Path, clien
     assert runs_of(client, "replaced")["train latency_cv"].info.run_id != before
     versions = client.search_model_versions("name = 'kafka-pareto.paper.latency_cv'")
     assert [version.tags["kafka_pareto.campaign"] for version in versions].count("replaced") == 1
+
+
+def test_each_round_is_a_part_of_its_own_and_the_last_rounds_model_is_the_campaigns(
+    tmp_path: Path, client: MlflowClient
+) -> None:
+    study = STUDY.model_copy(
+        update={
+            "name": "rounds",
+            "strategy": "rounds",
+            "rounds": Rounds(maximum=1),
+            "search": STUDY.search.model_copy(update={"generations": 2}),
+        }
+    )
+    campaign = recorded_campaign(tmp_path, study, recorded_repetitions((SIZE,), configurations=15), "c1")
+    more = summarise_trials(recorded_repetitions((SIZE,), configurations=25), study)
+    campaign.write_table(campaign.keys.trials(1), more, TRIAL_COLUMNS)
+    for number in (0, 1):
+        train.run(campaign, number)
+        optimize.run(campaign, SIZE, number)
+
+    experiment = client.get_experiment_by_name("kafka-pareto/rounds")
+    assert experiment is not None
+    runs = {run.info.run_name: run for run in client.search_runs([experiment.experiment_id])}
+    parts = [f"optimize {SIZE}", *(f"train {objective}" for objective in OBJECTIVES)]
+    assert set(runs) == {"c1", *parts, *(f"round 1 {part}" for part in parts)}
+    (version,) = client.search_model_versions("name = 'kafka-pareto.rounds.p95_latency_ms'")
+    assert version.run_id == runs["round 1 train p95_latency_ms"].info.run_id
+    volumes = client.get_metric_history(runs["c1"].info.run_id, f"measured_hypervolume_{SIZE}")
+    assert {point.step: point.value for point in volumes} == {
+        number: pytest.approx(
+            measured_hypervolume(campaign.read_table(campaign.keys.trials(number), TRIAL_COLUMNS), study)
+        )
+        for number in (0, 1)
+    }
 
 
 def test_the_champion_moves_only_to_a_smaller_error(tmp_path: Path, client: MlflowClient) -> None:

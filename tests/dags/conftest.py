@@ -41,6 +41,10 @@ class FakeProject:
     def write_step(self, step: str, code: str) -> None:
         (self.root / "tasks" / f"{step}.py").write_text(code, encoding="utf-8")
 
+    def write_noting_step(self, step: str, sizes: str = "[1024, 65636]") -> None:
+        """A step that notes its arguments and names these record sizes, which may be a Python expression."""
+        self.write_step(step, _NOTING_STEP.format(step=step, sizes=sizes))
+
     def calls(self) -> list[list[str]]:
         """The steps that ran, in order, each with its arguments."""
         return [json.loads(line) for line in (self.root / "calls.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -67,7 +71,7 @@ import json, sys
 with open("calls.jsonl", "a") as calls:
     calls.write(json.dumps(["{step}", *sys.argv[1:]]) + "\\n")
 print("a line of the log")
-print(json.dumps({{"step": "{step}", "record_sizes_bytes": [1024, 65636]}}))
+print(json.dumps({{"step": "{step}", "record_sizes_bytes": {sizes}}}))
 """
 
 
@@ -77,7 +81,8 @@ def fake_project(tmp_path: Path) -> FakeProject:
     (tmp_path / "include").symlink_to(PROJECT / "include")
     project = FakeProject(tmp_path)
     for step in ("design", "measure", "validate", "train", "optimize", "confirm", "report"):
-        project.write_step(step, _NOTING_STEP.format(step=step))
+        project.write_noting_step(step)
+    project.write_noting_step("propose", sizes="[]")  # as for a study without rounds
     return project
 
 

@@ -61,7 +61,8 @@ if step == "confirm":
 if step == "report":
     write("07_report/cards.txt", "THE CARDS")
     write("07_report/report.html", "<html>report</html>")
-print(json.dumps({"step": step, "record_sizes_bytes": [1024, 65636]}))
+sizes = [] if step == "propose" else [1024, 65636]  # the paper has no rounds
+print(json.dumps({"step": step, "record_sizes_bytes": sizes}))
 """
 
 
@@ -80,7 +81,7 @@ def store_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def stack(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     project = tmp_path_factory.mktemp("project")
     (project / "tasks").mkdir()
-    for step in ("design", "measure", "validate", "train", "optimize", "confirm", "report"):
+    for step in ("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report"):
         (project / "tasks" / f"{step}.py").write_text(STEP)
     (project / "include").symlink_to(Path(__file__).parent.parent.parent / "include")
     steps_see = {"KAFKA_PARETO_PROJECT_ROOT": str(project), "KAFKA_PARETO_STORE_FOLDER": str(store_folder)}
@@ -107,6 +108,8 @@ def test_follows_a_campaign_to_its_cards_and_addresses(
     said = capsys.readouterr().out
     for line in ("measure (1024 B): done", "measure (65636 B): done", "report: done", "THE CARDS"):
         assert line in said
+    assert "round 1 propose: done" in said
+    assert "round 2" not in said
     assert "\x1b" not in said
     folder = stack.reports / "paper" / "good"
     assert f"Report     file://{folder}/report.html" in said

@@ -17,12 +17,23 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import ParamValidationError
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.study import MOST_ROUNDS
 from kafka_pareto_airflow.parameters import tune_parameters
 from tests.dags.conftest import PROJECT
 
 pytestmark = pytest.mark.fast
 
-RETRIES = {"design": 2, "measure": 3, "validate": 0, "train": 2, "optimize": 2, "confirm": 3, "report": 2}
+RETRIES = {
+    "design": 2,
+    "propose": 2,
+    "measure": 3,
+    "validate": 0,
+    "train": 2,
+    "optimize": 2,
+    "confirm": 3,
+    "report": 2,
+}
+LEARNING = ["measure", "validate", "train", "optimize"]
 
 
 @pytest.fixture(scope="module")
@@ -45,24 +56,38 @@ def test_no_dag_has_a_cycle(dag_bag: DagBag) -> None:
         dag.check_cycle()
 
 
+def step_of(task_id: str) -> str:
+    return task_id.rpartition(".")[2]
+
+
 def test_the_edges_are_exactly_the_pipelines(dag: DAG) -> None:
     edges = {(task.task_id, below) for task in dag.tasks for below in task.downstream_task_ids}
-    steps = ["design", "measure", "validate", "train", "optimize", "confirm", "report"]
-    assert {task.task_id for task in dag.tasks} == set(steps)
-    assert edges == set(itertools.pairwise(steps))
+    rounds = [f"round_{number}.{step}" for number in range(1, MOST_ROUNDS + 1) for step in ("propose", *LEARNING)]
+    steps = ["design", *LEARNING, *rounds, "confirm", "report"]
+    assert [task.task_id for task in dag.topological_sort()] == steps
+    assert edges == {*itertools.pairwise(steps), ("design", "confirm")}  # the latter is what confirm is mapped over
+
+
+def test_only_the_confirmation_goes_on_after_rounds_that_were_skipped(dag: DAG) -> None:
+    lenient = {task.task_id: task.trigger_rule for task in dag.tasks if task.trigger_rule != "all_success"}
+    assert lenient == {"confirm": "none_failed"}
 
 
 def test_measure_optimize_and_confirm_are_mapped_and_labelled_by_record_size(dag: DAG) -> None:
     mapped = {task.task_id: task.map_index_template for task in dag.tasks if task.is_mapped}
-    assert mapped == dict.fromkeys(("measure", "optimize", "confirm"), "{{ task.record_size_bytes }} B")
+    assert {step_of(task_id) for task_id in mapped} == {"measure", "optimize", "confirm"}
+    assert len(mapped) == 2 * (1 + MOST_ROUNDS) + 1
+    assert set(mapped.values()) == {"{{ task.record_size_bytes }} B"}
 
 
 def test_only_what_loads_the_cluster_takes_its_one_slot(dag: DAG) -> None:
-    assert {task.task_id for task in dag.tasks if task.pool == "kafka_cluster"} == {"measure", "confirm"}
+    for task in dag.tasks:
+        assert (task.pool == "kafka_cluster") == (step_of(task.task_id) in ("measure", "confirm")), task.task_id
 
 
 def test_retries_are_as_declared_and_the_gate_has_none(dag: DAG) -> None:
-    assert {task.task_id: task.retries for task in dag.tasks} == RETRIES
+    for task in dag.tasks:
+        assert task.retries == RETRIES[step_of(task.task_id)], task.task_id
 
 
 def test_every_task_has_an_owner_a_timeout_and_a_line_of_documentation(dag_bag: DagBag) -> None:

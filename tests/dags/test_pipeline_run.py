@@ -64,14 +64,15 @@ def test_runs_every_step_in_order_mapped_over_record_sizes_with_each_parameter_a
     which = [study, campaign]
     mapped = [[*which, f"--record-size={size}"] for size in (1024, 65636)]
     assert [step for step, *_ in others] == [
-        *("measure", "measure", "validate", "train"),
-        *("optimize", "optimize", "confirm", "confirm", "report"),
+        *("measure", "measure", "validate", "train", "optimize", "optimize"),
+        *("propose", "confirm", "confirm", "report"),
     ]
     expected = [
         *(["measure", *arguments] for arguments in mapped),
         ["validate", *which],
         ["train", *which],
         *(["optimize", *arguments] for arguments in mapped),
+        ["propose", *which, "--round=1"],
         *(["confirm", *arguments] for arguments in mapped),
         ["report", *which],
     ]
@@ -80,6 +81,31 @@ def test_runs_every_step_in_order_mapped_over_record_sizes_with_each_parameter_a
     labels = {(task, index): label for task, index, _, label in result["tasks"]}
     for step in ("measure", "optimize", "confirm"):
         assert [labels[step, index] for index in (0, 1)] == ["1024 B", "65636 B"]
+
+
+def test_a_round_measures_the_record_sizes_that_go_on_and_the_rounds_after_the_last_are_skipped(
+    fake_project: FakeProject,
+) -> None:
+    fake_project.write_noting_step("propose", sizes="{'--round=1': [65636]}.get(sys.argv[-1], [])")
+
+    result = run_dag(fake_project, {"campaign": "rounds"})
+
+    which = ["--study=quick", "--campaign=rounds"]
+    calls = fake_project.calls()
+    assert result["state"] == "success"
+    begins = calls.index(["propose", *which, "--round=1"])
+    measured, *learned = calls[begins + 1 : begins + 6]
+    assert measured == ["measure", *which, "--round=1", "--record-size=65636"]
+    assert sorted(learned) == [
+        ["optimize", *which, "--round=1", "--record-size=1024"],
+        ["optimize", *which, "--round=1", "--record-size=65636"],
+        ["train", *which, "--round=1"],
+        ["validate", *which, "--round=1"],
+    ]
+    assert [step for step, *_ in calls[begins + 6 :]] == ["propose", "confirm", "confirm", "report"]
+    skipped = {task for task, _, state, _ in result["tasks"] if state == "skipped"}
+    assert {f"round_2.{step}" for step in ("measure", "validate", "train", "optimize")} <= skipped
+    assert {f"round_{number}.propose" for number in (3, 4)} <= skipped
 
 
 def test_a_step_that_refuses_its_input_fails_the_run_at_once_and_nothing_after_it_runs(

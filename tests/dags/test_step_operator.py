@@ -17,7 +17,12 @@ from typing import Any
 import psutil
 import pytest
 from airflow.sdk import DAG
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowTaskTimeout
+from airflow.sdk.exceptions import (
+    AirflowException,
+    AirflowFailException,
+    AirflowTaskTimeout,
+    DownstreamTasksSkipped,
+)
 from airflow.sdk.execution_time.task_runner import _run_execute_callable
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
@@ -50,6 +55,31 @@ def execute(root: Path, code: str, pushed: PushedXComs | None = None, **options:
         operator = StepOperator(task_id="tried", step="tried", **{"arguments": [], **options})
     context: Any = {"ti": PushedXComs() if pushed is None else pushed}
     return _run_execute_callable(context, operator.execute, operator)
+
+
+def test_without_a_record_size_all_that_would_be_skipped_in_turn_is_skipped_at_once(
+    root: Path,
+) -> None:
+    nothing = json.dumps({"record_sizes_bytes": []})
+    (root / "tasks" / "tried.py").write_text(f"print({nothing!r})", encoding="utf-8")
+    with DAG("try", schedule=None):
+        tried, mapped_over, after, lenient, last = (
+            StepOperator(task_id=name, step="tried", arguments=[], **options)
+            for name, options in {
+                "tried": {},
+                "first": {},
+                "second": {},
+                "lenient": {"trigger_rule": "none_failed"},
+                "last": {},
+            }.items()
+        )
+        tried >> mapped_over >> after >> lenient >> last
+    context: Any = {"ti": PushedXComs()}
+    with pytest.raises(DownstreamTasksSkipped) as skipped:
+        _run_execute_callable(context, tried.execute, tried)
+
+    assert skipped.value.tasks == ["first", "second"]
+    assert context["ti"]["manifest"]["record_sizes_bytes"] == []
 
 
 def ends(pid: int) -> bool:

@@ -8,11 +8,14 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.decision import Decision, adjust_across_record_sizes, decide
+from kafka_pareto.choice import Choice
+from kafka_pareto.decision import adjust_across_record_sizes, decide
 from kafka_pareto.gains import Gain, compare
+from kafka_pareto.goals import MAXIMISED, OBJECTIVES, Objective
 from kafka_pareto.noise import noise_report
 from kafka_pareto.records import Repetition
-from kafka_pareto.study import MAXIMISED, OBJECTIVES, Objective, Study
+from kafka_pareto.study import Study
+from kafka_pareto.verdict import Decision
 from tests.recorded import paper_study, recorded_repetitions
 
 NOISE_REPETITIONS = 12
@@ -72,7 +75,7 @@ class EqualArms:
         return decide(
             STUDY,
             self._size,
-            PICK_ID,
+            Choice(configuration_id=PICK_ID, chosen_by="balanced_gain"),
             _CANDIDATES,
             choice_repetitions=[],
             gain_repetitions=[*self.baseline, *self.pick],

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kafka_pareto.decision import Decision
 from kafka_pareto.gains import SIGNIFICANCE
-from kafka_pareto.study import Objective
+from kafka_pareto.goals import Objective
+from kafka_pareto.verdict import Decision
 from tests.simulations.campaigns import EqualArms, resolution_of_planted, simulated_campaign
 
 pytestmark = pytest.mark.simulations

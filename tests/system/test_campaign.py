@@ -16,9 +16,9 @@ import pytest
 from kafka_pareto.artifacts import TRIAL_COLUMNS
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cards import Cards
-from kafka_pareto.decision import Decision
+from kafka_pareto.goals import OBJECTIVES
 from kafka_pareto.producer_properties import parse_properties
-from kafka_pareto.study import OBJECTIVES
+from kafka_pareto.verdict import Decision
 from tests.system.embedded_stack import EmbeddedStack
 from tests.system.kills import Finished
 

@@ -8,9 +8,9 @@ from kafka_pareto.artifacts import CANDIDATE_COLUMNS, DESIGN_COLUMNS
 from kafka_pareto.blocks import Candidate, candidates_of, plan_blocks
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import Cluster
-from kafka_pareto.decision import Decision
 from kafka_pareto.records import Phase, Repetition
 from kafka_pareto.steps.measure import baseline_candidate
+from kafka_pareto.verdict import Decision
 from kafka_pareto_embedded.readiness import answers_everywhere
 from kafka_pareto_embedded.waiting import wait_until
 from tests.system.embedded_stack import EmbeddedStack

@@ -17,13 +17,15 @@ from kafka_pareto.artifacts import (
     table_schema,
 )
 from kafka_pareto.campaign import Campaign
-from kafka_pareto.decision import choose, decide
+from kafka_pareto.choice import choose
+from kafka_pareto.decision import decide
+from kafka_pareto.goals import OBJECTIVES
 from kafka_pareto.noise import noise_report
 from kafka_pareto.producer_properties import Durability
 from kafka_pareto.records import Fingerprint, Phase, Plan, RampStep, Repetition, Sizing
 from kafka_pareto.selection import losses_of, non_dominated, select_candidates
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study import OBJECTIVES, Study
+from kafka_pareto.study import Study
 from kafka_pareto.study_file import dump_study
 from kafka_pareto.trials import summarise_trials
 from kafka_pareto.validation import rejected_table
@@ -169,7 +171,8 @@ def _confirm(
     candidates = select_candidates(front, trials, study, study.confirmation.points)
     choice = _shuffled(recorded, {study.baseline_id(), *candidates.configuration_id}, "choice", rng)
     chosen = choose(study, candidates, choice)
-    gain = _shuffled(recorded, {study.baseline_id(), chosen}, "gain", rng) if chosen != study.baseline_id() else []
+    finalists = {study.baseline_id(), chosen.configuration_id}
+    gain = _shuffled(recorded, finalists, "gain", rng) if len(finalists) > 1 else []
     decision = decide(
         study, size, chosen, candidates, choice_repetitions=choice, gain_repetitions=gain, rng=np.random.default_rng(1)
     )
@@ -199,7 +202,8 @@ def _front(trials: pd.DataFrame, study: Study, rng: np.random.Generator) -> pd.D
         front = part[part.feasible & ~part.is_baseline]
         front = front[non_dominated(losses_of(front))]
         noisy = {f"estimated_{name}": front[name] * rng.lognormal(0, 0.15, len(front)) for name in OBJECTIVES}
-        parts.append(front.assign(durability_accepted=durability_accepted, **noisy))
+        flags = {"on_joint_front": durability_accepted, "limits_met_estimated": True}
+        parts.append(front.assign(durability_accepted=durability_accepted, **flags, **noisy))
     return pd.concat(parts, ignore_index=True)[table_schema(FRONT_COLUMNS, study).names]
 
 
@@ -209,7 +213,7 @@ def _scores(study: Study) -> pd.DataFrame:
     for objective, held_out in learned.items():
         for size in [None, *study.record_sizes_bytes]:
             within = held_out if size is None else held_out - 0.1 - 0.000004 * size
-            rows.append((objective, size, 0.95, within, 3.2, 5.1, 0.9, 45, 15, within > 0))
+            rows.append((objective, size, False, 0.95, within, within, 3.2, 5.1, 0.9, 45, 15, within > 0))
     frame = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
     return frame.astype({"record_size_bytes": "Int64"})
 

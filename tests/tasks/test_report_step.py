@@ -14,7 +14,7 @@ import pytest
 
 from kafka_pareto.artifacts import REJECTED_COLUMNS, SCORE_COLUMNS
 from kafka_pareto.campaign import Campaign
-from kafka_pareto.cards import Cards
+from kafka_pareto.cards import Cards, unresolved_of
 from kafka_pareto.records import decode_record
 from kafka_pareto.report_page import render_page
 from kafka_pareto.steps import report
@@ -119,6 +119,14 @@ def test_every_number_on_a_card_traces_to_repetitions_in_the_store(campaign: Cam
     for card in cards.cards:
         for gain in card.gains:
             assert {*gain.baseline_repetition_ids, *gain.candidate_repetition_ids} <= named
+
+
+def test_the_blocks_that_would_tell_stand_alike_in_page_and_cards(campaign: Campaign):
+    cards = decode_record(read(campaign, "cards.json").encode(), "cards.json", Cards)
+    sentences = [sentence for card in cards.cards for sentence in unresolved_of(card)]
+    assert any("about" in sentence for sentence in sentences)
+    for text in (read(campaign, "report.html"), " ".join(read(campaign, "cards.txt").split())):
+        assert all(sentence in text for sentence in sentences)
 
 
 def test_stated_gains_follow_from_the_repetitions_they_name(campaign: Campaign):
@@ -271,7 +279,7 @@ def test_champions_are_judged_only_by_points_that_the_design_did_not_measure(cam
 def test_an_objective_with_too_few_rows_held_out_is_not_called_not_learnable(unreported: Campaign):
     key = unreported.keys.surrogates("scores.parquet")
     scores = unreported.read_table(key, SCORE_COLUMNS, factors=False)
-    scores = scores.assign(r2_held_out=float("nan"), learnable=False).astype({"record_size_bytes": "Int64"})
+    scores = scores.assign(r2_cross_validated=float("nan"), learnable=False).astype({"record_size_bytes": "Int64"})
     unreported.write_table(key, scores, SCORE_COLUMNS, factors=False)
     page = render_page(report._read(unreported), {}).decode()
     assert page.count("too few to judge</td>") == len(scores)

@@ -11,7 +11,7 @@ from typing import get_args
 
 import pytest
 
-from kafka_pareto.artifacts import TRIAL_COLUMNS
+from kafka_pareto.artifacts import DESIGN_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import ArtifactError, GateError
 from kafka_pareto.factors import configuration_id
@@ -121,6 +121,49 @@ def test_the_gate_lets_pass_what_is_within_the_tolerance(tmp_path: Path) -> None
     campaign = campaign_with(tmp_path, rows, tolerated=1 / 16)
 
     assert validate.run(campaign).counts["failed"] == 1
+
+
+def in_round_one(folder: Path, failed: int) -> Campaign:
+    """A design of which one repetition was rejected, and a round that measured its first configuration and the baseline
+    anew. It tolerates two of all repetitions.
+    """
+    campaign = campaign_with(folder, set_to(latency_p95_ms=1e6)(recorded()), tolerated=2 / 24)
+    validate.run(campaign)
+    keys = campaign.keys
+    design = campaign.read_table(keys.design(), DESIGN_COLUMNS)
+    chosen = design[design.is_baseline | (design.index == design.index[0])]
+    campaign.write_table(keys.design(1), chosen, DESIGN_COLUMNS)
+    again = [row for row in recorded() if row.configuration_id in set(chosen.configuration_id)]
+    for number, row in enumerate(again):
+        identity = {"round": 1, "repetition_id": row.repetition_id.replace("-r00-", "-r01-")}
+        placed = row.model_copy(update=identity | (FAILED if number < failed else {}))
+        campaign.write_record(f"{keys.measurements(SIZE, 1)}{placed.repetition_id}.json", placed)
+    return campaign
+
+
+def test_a_rounds_trials_are_of_what_all_rounds_so_far_had_accepted(tmp_path: Path) -> None:
+    campaign = in_round_one(tmp_path, failed=1)  # an eighth of the round, and two of all 24 with the rejected one
+
+    manifest = validate.run(campaign, 1)
+
+    assert (manifest.counts["repetitions"], manifest.counts["failed"]) == (2 * REPETITIONS, 1)
+    designed = campaign.read_table(campaign.keys.trials(), TRIAL_COLUMNS)
+    trials = campaign.read_table(campaign.keys.trials(1), TRIAL_COLUMNS)
+    assert list(trials.configuration_id) == list(designed.configuration_id)
+    valid = trials.set_index("configuration_id").repetitions_valid.to_dict()
+    again, baseline = recorded()[0].configuration_id, campaign.study.baseline_id()
+    assert (valid.pop(again), valid.pop(baseline)) == (2 * REPETITIONS - 2, 2 * REPETITIONS)
+    assert set(valid.values()) == {REPETITIONS}
+    assert campaign.store.tag(campaign.keys.validation("data_docs/index.html", 1))
+
+
+def test_a_rounds_failures_are_tolerated_as_a_share_of_all_that_was_measured(tmp_path: Path) -> None:
+    campaign = in_round_one(tmp_path, failed=2)
+
+    with pytest.raises(GateError, match=r"3 of 24 repetitions \(12\.5%\)"):
+        validate.run(campaign, 1)
+
+    assert campaign.store.tag(campaign.keys.trials(1)) is None
 
 
 def test_the_gate_names_the_first_twenty_rows_and_counts_the_rest(tmp_path: Path) -> None:

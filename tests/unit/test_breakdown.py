@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.breakdown import Breakdown, breakdown_rows, explanation, latency_breakdown
-from kafka_pareto.decision import Decision, decide
+from kafka_pareto.choice import Choice
+from kafka_pareto.decision import decide
 from kafka_pareto.records import Repetition
+from kafka_pareto.verdict import Decision
 from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast
@@ -59,7 +61,7 @@ def decision_and_blocks() -> tuple[Decision, list[Repetition]]:
     decision = decide(
         study,
         SIZE,
-        pick.configuration_id,
+        Choice(configuration_id=pick.configuration_id, chosen_by="r1"),
         pd.DataFrame([{**row, **pick.configuration}]),
         choice_repetitions=[],
         gain_repetitions=told,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from kafka_pareto.design import design_table
 from kafka_pareto.load import LoadRequest
 from kafka_pareto.noise import noise_lines
 from kafka_pareto.records import NoiseReport
+from kafka_pareto.shelf import sent_bytes
 from kafka_pareto.steps import measure
 from kafka_pareto.store import FolderStore
+from kafka_pareto.study import ForeignCluster
 from kafka_pareto.study_file import parse_study
 from tests.fakes import FakeLoadTool, fake_testbed
 from tests.recorded import STUDIES
@@ -32,11 +35,11 @@ BURST = {"kind": "cold_burst", "records": 1000, "repetitions": 4, "minimum_valid
 ADAPTIVE = BURST | {"adaptive": {"minimum_repetitions": 2, "interval_fraction": 0.05}}
 
 
-def started(folder: Path, protocol: dict[str, Any]) -> Campaign:
+def started(folder: Path, protocol: dict[str, Any], **changes: Any) -> Campaign:
     content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
     content |= {"record_sizes_bytes": [SIZE], "protocol": protocol, "design": {"configurations": CONFIGURATIONS}}
     content["confirmation"] |= {"gain_blocks": 10}
-    study = parse_study(yaml.safe_dump(content), "phases")
+    study = parse_study(yaml.safe_dump(content | changes), "phases")
     campaign = Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))
     campaign.write_table(campaign.keys.design(), design_table(study), DESIGN_COLUMNS)
     return campaign
@@ -129,6 +132,26 @@ def test_a_killed_task_goes_on_with_the_same_trials_as_one_that_was_not(tmp_path
     planned = planned_candidates(candidates, stored, killed.study)
     assert len(stored) == sum(len(block) for block in planned)
     assert measured_ids(killed) == measured_ids(undisturbed)
+
+
+def test_a_round_measures_its_own_design_without_another_noise_study_and_counts_for_the_ceiling(tmp_path: Path):
+    campaign = started(tmp_path, BURST | {"noise_repetitions": 5}, strategy="rounds", rounds={"configurations": 2})
+    design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
+    campaign.write_table(campaign.keys.design(1), design.head(3), DESIGN_COLUMNS)
+    with fake_testbed(campaign, SIZE) as testbed:
+        measure.run(campaign, SIZE, testbed)
+        noise = campaign.store.keys(campaign.keys.noise_repetitions(SIZE))
+        manifest = measure.run(campaign, SIZE, testbed, 1)
+    measured = campaign.read_repetitions(campaign.keys.measurements(SIZE, 1))
+
+    assert {r.repetition_id for r in measured} == {
+        f"design-r01-{SIZE}-b{block:03d}-{name}" for block in range(4) for name in design.configuration_id.head(3)
+    }
+    assert manifest.counts["repetitions"] == len(measured) == 3 * 4
+    assert campaign.store.keys(campaign.keys.noise_repetitions(SIZE)) == noise
+    cluster = ForeignCluster(bootstrap_servers="b:9092", ceiling_mib_s=4.0, ceiling_gib=9.0)
+    theirs = replace(campaign, study=campaign.study.model_copy(update={"cluster": cluster}))
+    assert sent_bytes(theirs) == (5 + (CONFIGURATIONS + 1) * 4 + 3 * 4) * 1000 * SIZE
 
 
 def dies_after(tool: FakeLoadTool, loads: int) -> Any:

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from kafka_pareto.gains import Gain, resolve
+from kafka_pareto.goals import Objective
 from kafka_pareto.noise import (
     blocks_needed,
     blocks_to_tell,
@@ -16,7 +17,7 @@ from kafka_pareto.noise import (
 )
 from kafka_pareto.records import NoiseOfObjective, NoiseReport, Repetition, decode_record
 from kafka_pareto.statistics import Change, cv_change, mean_change
-from kafka_pareto.study import Objective, Study
+from kafka_pareto.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast

@@ -16,10 +16,11 @@ from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, encode_table
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.factors import configuration_id
+from kafka_pareto.goals import MAXIMISED, OBJECTIVES, Objective
 from kafka_pareto.optimization import SearchResult, hypervolume_indicator, search
 from kafka_pareto.search_algorithm import first_population
 from kafka_pareto.search_space import ConfigurationSpace
-from kafka_pareto.study import MAXIMISED, OBJECTIVES, Objective, Search, Study
+from kafka_pareto.study import Search, Study
 from kafka_pareto.surrogate import Surrogate, feature_encoding, fit_surrogate
 from kafka_pareto.trials import summarise_trials
 from tests.recorded import paper_study, recorded_repetitions

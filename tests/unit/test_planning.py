@@ -36,17 +36,27 @@ def test_quick_stays_below_eight_minutes_and_measures_no_noise():
     assert plan.duration_s < 6 * 60  # training, search and report come on top
 
 
-def test_adaptive_repetitions_are_planned_from_the_fewest_to_the_most_with_the_noise_among_both():
+def test_adaptive_repetitions_and_rounds_are_planned_from_the_fewest_to_the_most_with_the_noise_among_both():
     plan = plan_campaign(load_named_study(STUDIES, "steady"))
 
     confirmation = 9 * 10 + 2 * 40
-    assert plan.repetitions == 3 * (41 * 5 + 12 + confirmation)
-    assert plan.fewest_repetitions == 3 * (41 * 3 + 12 + confirmation)
+    assert plan.repetitions == 3 * ((17 + 4 * 7) * 5 + 12 + confirmation)
+    assert plan.fewest_repetitions == 3 * (17 * 3 + 12 + confirmation)
     assert plan.noise_repetitions == 36
     assert describe_plan(plan).startswith(
         f"plan: {plan.fewest_repetitions} to {plan.repetitions} repetitions (36 of them for the noise report), about "
     )
     assert "up to" in describe_plan(plan)
+
+
+def test_rounds_alone_are_planned_from_none_to_all_of_them():
+    plan = plan_campaign(load_named_study(STUDIES, "cold_burst"))
+
+    beside_the_rounds = 17 + 9 * 5 + 2 * 20
+    assert plan.repetitions == 5 * (beside_the_rounds + 4 * 9)
+    assert plan.fewest_repetitions == 5 * beside_the_rounds
+    assert plan.duration_s - (plan.fewest_duration_s or 0.0) == pytest.approx(5 * 4 * 9 * 2.2)
+    assert describe_plan(plan).startswith("plan: 510 to 690 repetitions, about ")
 
 
 def test_the_loads_that_find_the_rate_are_part_of_the_plan():

@@ -12,8 +12,10 @@ from rich.console import Console
 from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, encode_table
 from kafka_pareto.design import design_table
 from kafka_pareto.planning import plan_campaign
+from kafka_pareto.records import Proposal, RoundsSoFar
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study_file import dump_study
+from kafka_pareto.study import Rounds
+from kafka_pareto.study_file import dump_study, parse_study
 from kafka_pareto_embedded.airflow_runs import TaskRun
 from kafka_pareto_embedded.display import LineDisplay, LiveDisplay, duration, open_display
 from kafka_pareto_embedded.progress import CampaignProgress
@@ -99,6 +101,37 @@ def test_what_ended_tasks_left_out_is_planned_no_more(store: FolderStore) -> Non
     with LiveDisplay(Console(file=output, force_terminal=True, width=100)) as display:
         display.show(progress)
     assert f"{progress.repetitions} repetitions, 3 s so far" in output.getvalue()
+
+
+def test_the_rows_of_a_round_are_of_the_record_sizes_that_go_on_and_spared_ones_are_planned_no_more(
+    store: FolderStore,
+) -> None:
+    study = parse_study(store.get(KEYS.frozen_study()).decode(), "study.yaml")
+    rounds = Rounds(maximum=2, configurations=1)
+    study = study.model_copy(update={"strategy": "rounds", "rounds": rounds})
+    store.put(KEYS.frozen_study(), dump_study(study).encode())
+    store.put(KEYS.plan(), plan_campaign(study).model_dump_json().encode())
+    most_of_a_round = (1 + 1) * 4
+    campaign = CampaignProgress(store, KEYS)
+    unbegun = [task(f"round_{number}.{step}", "waiting") for number in (1, 2) for step in ("propose", "measure")]
+    designed = campaign.at("running", [task("design", "success"), *unbegun], 1.0)
+    assert [row.name for row in designed.rows] == ["design"]
+    assert designed.repetitions_planned == PLANNED + 2 * 2 * most_of_a_round
+
+    stopped = RoundsSoFar(record_size_bytes=1024, measured_hypervolume=[0.1], stopped_because="it rose too little")
+    goes_on = RoundsSoFar(record_size_bytes=8192, measured_hypervolume=[0.1])
+    store.put(KEYS.proposal(1), Proposal(round=1, record_sizes=[stopped, goes_on]).model_dump_json().encode())
+    store.put(f"{KEYS.measurements(8192, 1)}b000.json", b"{}")
+    first = [task("round_1.propose", "success"), task("round_1.measure", map_index=0)]
+    measuring = campaign.at("running", [task("confirm", "waiting"), *first, *unbegun[2:]], 2.0)
+    assert [row.name for row in measuring.rows] == ["round 1 propose", "round 1 measure (8192 B)", "confirm"]
+    assert measuring.rows[1].repetitions == 1
+    assert measuring.repetitions_planned == PLANNED + 3 * most_of_a_round
+
+    last = [task("round_1.measure", "success", map_index=0), task("round_2.propose", "skipped")]
+    done = campaign.at("running", [first[0], *last, task("round_2.measure", "skipped")], 3.0)
+    assert [row.name for row in done.rows] == ["round 1 propose", "round 1 measure (8192 B)"]
+    assert done.repetitions_planned == PLANNED + 1
 
 
 class CountedStore(FolderStore):

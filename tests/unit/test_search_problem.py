@@ -12,13 +12,14 @@ import pytest
 from kafka_pareto.artifacts import FRONT_COLUMNS, encode_table
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.factors import Positions, satisfies
+from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.optimization import SearchResult, non_dominated_estimates, search, with_class_fronts
 from kafka_pareto.producer_properties import Durability
 from kafka_pareto.search_algorithm import first_population, new_algorithm
 from kafka_pareto.search_problem import SurrogateProblem
 from kafka_pareto.search_space import accepted_durabilities
 from kafka_pareto.selection import losses_of, non_dominated
-from kafka_pareto.study import OBJECTIVES, Objective, Study
+from kafka_pareto.study import Study
 from kafka_pareto.surrogate import Surrogate, feature_encoding, fit_surrogate
 from kafka_pareto.trials import summarise_trials
 from tests.recorded import paper_study, recorded_repetitions

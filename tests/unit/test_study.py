@@ -112,8 +112,13 @@ def test_fewer_repetitions_than_adaptive_ones_need_are_what_every_trial_gets():
     for few in (2, 3):
         protocol = with_overrides(steady, repetitions=few).protocol
         assert (protocol.repetitions, protocol.minimum_valid_repetitions, protocol.adaptive) == (few, few, None)
+
+
+def test_a_single_repetition_is_refused_only_where_no_trial_would_ever_have_a_cv_and_no_round_follows():
+    assert with_overrides(load_named_study(STUDIES, "steady"), repetitions=1).protocol.repetitions == 1
+    assert load_named_study(STUDIES, "cold_burst").protocol.repetitions == 1
     with pytest.raises(StudyError, match="must not exceed repetitions 1; no trial would ever have a CV"):
-        with_overrides(steady, repetitions=1)
+        with_overrides(load_named_study(STUDIES, "quick"), repetitions=1)
 
 
 def test_a_text_to_cut_records_from_may_hold_16_mib(tmp_path: Path):
@@ -128,7 +133,7 @@ def test_a_text_to_cut_records_from_may_hold_16_mib(tmp_path: Path):
 
 
 def test_a_study_that_is_not_there_names_those_that_are():
-    with pytest.raises(StudyError, match="quik: there is no such study; there are paper, quick, steady"):
+    with pytest.raises(StudyError, match="quik: there is no such study; there are cold_burst, paper, quick, steady"):
         load_named_study(STUDIES, "quik")
     with pytest.raises(StudyError, match="no such study"):
         load_named_study(STUDIES, "../studies/quick")

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.errors import ArtifactError
-from kafka_pareto.study import OBJECTIVES, Study, Surrogate
+from kafka_pareto.goals import OBJECTIVES
+from kafka_pareto.study import Study, Surrogate
 from kafka_pareto.surrogate import (
     SurrogateIndex,
     feature_encoding,

@@ -81,13 +81,24 @@ def test_within_the_run_a_trials_cvs_are_means_of_its_valid_repetitions_own(
     rows[3] = rows[3].model_copy(update=FAILED)
 
     (trial,) = summarise_trials(rows, study).to_dict("records")
-    (too_few,) = summarise_trials(rows[1:], study).to_dict("records")
 
     assert trial["latency_cv"] == pytest.approx(0.1)
     assert trial["throughput_cv"] == pytest.approx(0.02)
-    assert math.isnan(too_few["latency_cv"])
-    assert math.isnan(too_few["throughput_cv"])
-    assert not math.isnan(too_few["p95_latency_ms"])
+
+
+def test_within_the_run_one_valid_repetition_has_both_cvs_and_across_repetitions_it_has_none(
+    repetitions: list[Repetition], study: Study
+) -> None:
+    one = [repetitions[0].model_copy(update={"latency_cv_in_run": 0.3, "throughput_cv_in_run": 0.1})]
+    within_run = study.protocol.model_copy(update={"variability": "within_run"})
+
+    (within,) = summarise_trials(one, study.model_copy(update={"protocol": within_run})).to_dict("records")
+    (across,) = summarise_trials(one, study).to_dict("records")
+
+    assert (within["latency_cv"], within["throughput_cv"]) == (0.3, 0.1)
+    assert math.isnan(across["latency_cv"])
+    assert math.isnan(across["throughput_cv"])
+    assert across["p95_latency_ms"] == one[0].latency_p95_ms
 
 
 def test_a_trial_without_a_valid_repetition_is_kept_without_numbers(

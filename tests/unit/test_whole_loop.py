@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 import yaml
 
-from kafka_pareto.artifacts import CampaignKeys
+from kafka_pareto.artifacts import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS, CampaignKeys
 from kafka_pareto.campaign import Campaign
-from kafka_pareto.decision import Decision
+from kafka_pareto.cards import Cards
 from kafka_pareto.errors import BadInputError, PlanError
-from kafka_pareto.steps import confirm, design, measure, optimize, report, train, validate
+from kafka_pareto.steps import confirm, design, measure, optimize, propose, report, train, validate
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Study
+from kafka_pareto.study import MOST_ROUNDS, Study
 from kafka_pareto.study_file import parse_study
+from kafka_pareto.verdict import Decision
 from tests.fakes import FakeCluster, fake_testbed
 from tests.recorded import STUDIES
 
@@ -53,14 +54,31 @@ def run_all(
     campaign = Campaign.open(store, study.name, campaign_id)
     for size in study.record_sizes_bytes:
         load("measure", campaign, size)
-    validate.run(campaign)
-    train.run(campaign)
-    for size in study.record_sizes_bytes:
-        optimize.run(campaign, size)
+    learn(campaign, 0)
+    run_rounds(campaign)
     for size in study.record_sizes_bytes:
         load("confirm", campaign, size)
     report.run(campaign)
     return campaign
+
+
+def learn(campaign: Campaign, round_number: int) -> None:
+    validate.run(campaign, round_number)
+    train.run(campaign, round_number)
+    for size in campaign.study.record_sizes_bytes:
+        optimize.run(campaign, size, round_number)
+
+
+def run_rounds(campaign: Campaign) -> None:
+    """As the graph does: a round whose proposal names no record size is the last one asked for."""
+    for number in range(1, MOST_ROUNDS + 1):
+        sizes = propose.run(campaign, number).record_sizes_bytes
+        if not sizes:
+            return
+        for size in sizes:
+            with fake_testbed(campaign, size) as testbed:
+                measure.run(campaign, size, testbed, number)
+        learn(campaign, number)
 
 
 class DeadlyStore(FolderStore):
@@ -195,6 +213,57 @@ def test_a_campaign_killed_again_and_again_ends_with_the_same_repetitions_and_de
     for size in SIZES:
         decision = strong.keys.confirmation(size, "decision.json")
         assert survived.store.get(decision) == strong.store.get(decision)
+
+
+@pytest.fixture(scope="module")
+def in_rounds(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """A campaign with one round after its design, and one repetition of each configuration."""
+    study = study_of(
+        record_sizes_bytes=[8192],
+        design={"configurations": 8, "feasible": True},
+        strategy="rounds",
+        rounds={"maximum": 1, "configurations": 3, "least_rise_fraction": 0.0},
+        protocol={"kind": "cold_burst", "records": 1000, "repetitions": 1, "minimum_valid_repetitions": 2},
+        surrogate={"n_estimators": 20},
+        search={"generations": 5},
+        confirmation={"points": 3, "choice_blocks": 3, "gain_blocks": 3},
+    )
+    return run_all(FolderStore(tmp_path_factory.mktemp("rounds")), study, "c1")
+
+
+@pytest.mark.servers
+def test_every_round_adds_its_trials_to_those_before_and_pools_the_baselines(in_rounds: Campaign) -> None:
+    keys = in_rounds.keys
+    designed, trials = (
+        in_rounds.read_table(keys.trials(number), TRIAL_COLUMNS).set_index("configuration_id") for number in range(2)
+    )
+    baseline_id = in_rounds.study.baseline_id()
+
+    assert in_rounds.last_round() == 1
+    assert set(designed.index) < set(trials.index)
+    assert [name.split("-")[1] for name in trials.repetition_ids[baseline_id]] == ["r00", "r01"]
+    assert (trials.repetitions_valid.drop(baseline_id) == 1).all()
+    # The baseline alone has the two repetitions of which there can be a CV, which is nothing to learn from.
+    assert trials.throughput_cv.notna().sum() == 1
+    assert in_rounds.store.tag(keys.surrogates("throughput_cv.ubj", 1)) is None
+
+
+@pytest.mark.servers
+def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_all_rounds(in_rounds: Campaign) -> None:
+    keys = in_rounds.keys
+    candidates = in_rounds.read_table(keys.confirmation(8192, "candidates.parquet"), CANDIDATE_COLUMNS)
+    front = in_rounds.read_table(keys.front(8192, 1), FRONT_COLUMNS)
+    (context,) = in_rounds.read_record(keys.report("cards.json"), Cards).contexts
+
+    of_front = candidates[candidates.estimated_throughput_mib_s.notna()]
+    assert len(of_front)
+    assert set(of_front.configuration_id) <= set(front.configuration_id)
+    assert context.rounds is not None
+    assert len(context.rounds.measured_hypervolume) == 2
+    assert context.rounds.measured_hypervolume == sorted(context.rounds.measured_hypervolume)
+    assert context.rounds.stopped_because == "round 1 is the study's last (rounds.maximum)"
+    assert "1 after the design; measured hypervolume" in in_rounds.store.get(keys.report("cards.txt")).decode()
+    assert in_rounds.store.get(keys.report("figures/fig10_measured_hypervolume_by_round.png")).startswith(b"\x89PNG")
 
 
 @pytest.mark.fast

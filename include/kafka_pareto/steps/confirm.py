@@ -15,7 +15,8 @@ import pandas as pd
 from kafka_pareto.artifacts import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.blocks import Candidate, candidates_of, plan_blocks
 from kafka_pareto.campaign import Campaign
-from kafka_pareto.decision import choose, decide
+from kafka_pareto.choice import choose
+from kafka_pareto.decision import decide
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement import Measurer
 from kafka_pareto.records import Manifest, Repetition
@@ -51,8 +52,9 @@ def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifes
         found = [found for found in campaign.read_repetitions(prefix) if found.repetition_id in wanted]
         return _usable(campaign, found)
 
-    choice = measured("choice", in_play, study.confirmation.choice_blocks)
-    chosen_id = choose(study, candidates, choice)
+    choice_repetitions = measured("choice", in_play, study.confirmation.choice_blocks)
+    choice = choose(study, candidates, choice_repetitions)
+    chosen_id = choice.configuration_id
     log.info("chosen from %d blocks: %s", study.confirmation.choice_blocks, chosen_id)
     gain: list[Repetition] = []
     if chosen_id != study.baseline_id():
@@ -63,9 +65,9 @@ def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifes
     decision = decide(
         study,
         record_size_bytes,
-        chosen_id,
+        choice,
         candidates,
-        choice_repetitions=choice,
+        choice_repetitions=choice_repetitions,
         gain_repetitions=gain,
         rng=np.random.default_rng([study.seed, record_size_bytes]),
     )
@@ -73,11 +75,11 @@ def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifes
     trials_key = keys.confirmation(record_size_bytes, "trials.parquet")
     written = [
         keys.confirmation(record_size_bytes, "candidates.parquet"),
-        campaign.write_table(trials_key, summarise_trials(choice, study), TRIAL_COLUMNS),
+        campaign.write_table(trials_key, summarise_trials(choice_repetitions, study), TRIAL_COLUMNS),
         campaign.write_record(keys.confirmation(record_size_bytes, "decision.json"), decision),
     ]
     testbed.cluster.delete_topic(testbed.topic)
-    counts = {"candidates": len(candidates), "repetitions": len(choice) + len(gain)}
+    counts = {"candidates": len(candidates), "repetitions": len(choice_repetitions) + len(gain)}
     return campaign.manifest("confirm", [prefix, *written], counts, [record_size_bytes])
 
 
@@ -95,8 +97,9 @@ def _candidates(campaign: Campaign, record_size_bytes: int) -> pd.DataFrame:
     try:
         return campaign.read_table(key, CANDIDATE_COLUMNS)
     except MissingArtifactError:
-        front = campaign.read_table(campaign.keys.front(record_size_bytes), FRONT_COLUMNS)
-        trials = campaign.read_table(campaign.keys.trials(), TRIAL_COLUMNS)
+        last_round = campaign.last_round()
+        front = campaign.read_table(campaign.keys.front(record_size_bytes, last_round), FRONT_COLUMNS)
+        trials = campaign.read_table(campaign.keys.trials(last_round), TRIAL_COLUMNS)
         candidates = select_candidates(
             front,
             trials[trials.record_size_bytes == record_size_bytes],

@@ -1,4 +1,4 @@
-"""Step `measure`: the baseline against itself, then every configuration of the design, at one record size."""
+"""Step `measure`: the baseline against itself, then every configuration of a round's design, at one record size."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from kafka_pareto.testbed import Testbed
 log = logging.getLogger(__name__)
 
 
-def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifest:
-    """Measures what the study plans for this record size and the store does not hold yet."""
-    design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
+def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed, round_number: int = 0) -> Manifest:
+    """Measures what the round plans for this record size and the store does not hold yet."""
+    design = campaign.read_table(campaign.keys.design(round_number), DESIGN_COLUMNS)
     candidates = candidates_of(design[design.record_size_bytes == record_size_bytes], campaign.study)
     measurer = Measurer(campaign, testbed, sizing_of(campaign, record_size_bytes, testbed))
-    noise_keys = _measure_noise(campaign, record_size_bytes, measurer)
-    _measure_design(campaign, record_size_bytes, measurer, candidates)
+    noise_keys = _measure_noise(campaign, record_size_bytes, measurer) if round_number == 0 else []
+    _measure_round(campaign, record_size_bytes, measurer, candidates, round_number)
 
-    prefix = campaign.keys.measurements(record_size_bytes)
+    prefix = campaign.keys.measurements(record_size_bytes, round_number)
     repetitions = campaign.read_repetitions(prefix)
     noise_repetitions = campaign.store.keys(campaign.keys.noise_repetitions(record_size_bytes))
     counts = {"repetitions": len(repetitions), "noise_repetitions": len(noise_repetitions)}
@@ -69,10 +69,10 @@ def _measure_noise(campaign: Campaign, record_size_bytes: int, measurer: Measure
     return [prefix, campaign.write_record(keys.noise(record_size_bytes), report)]
 
 
-def _measure_design(
-    campaign: Campaign, record_size_bytes: int, measurer: Measurer, candidates: Sequence[Candidate]
+def _measure_round(
+    campaign: Campaign, record_size_bytes: int, measurer: Measurer, candidates: Sequence[Candidate], round_number: int
 ) -> None:
-    study, prefix = campaign.study, campaign.keys.measurements(record_size_bytes)
+    study, prefix = campaign.study, campaign.keys.measurements(record_size_bytes, round_number)
     planned = plan_blocks(
         candidates,
         study.protocol.repetitions,
@@ -80,6 +80,7 @@ def _measure_design(
         phase="design",
         record_size_bytes=record_size_bytes,
         seed=study.seed,
+        round_number=round_number,
     )
     if study.protocol.adaptive is None:
         measurer.measure(planned, prefix)

@@ -11,14 +11,26 @@ from kafka_pareto.artifacts import CANDIDATE_COLUMNS, FRONT_COLUMNS, REJECTED_CO
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.card_context import card_context
 from kafka_pareto.cards import Cards, cards_text, properties_text
-from kafka_pareto.decision import Decision, adjust_across_record_sizes
+from kafka_pareto.decision import adjust_across_record_sizes, with_blocks_to_tell
 from kafka_pareto.errors import MissingArtifactError
-from kafka_pareto.records import AnyRecord, Fingerprint, Manifest, NoiseReport, Plan, Repetition, Sizing
+from kafka_pareto.records import (
+    AnyRecord,
+    Fingerprint,
+    Manifest,
+    NoiseReport,
+    Plan,
+    Proposal,
+    Repetition,
+    RoundsSoFar,
+    Sizing,
+)
 from kafka_pareto.report_evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report_figures import draw_figures
 from kafka_pareto.report_measurement_figures import draw_measurement_figures
 from kafka_pareto.report_page import render_page
+from kafka_pareto.rounds import rounds_so_far
 from kafka_pareto.validation import with_nonsense_failed
+from kafka_pareto.verdict import Decision
 
 logger = logging.getLogger(__name__)
 
@@ -57,16 +69,17 @@ def run(campaign: Campaign) -> Manifest:
 
 
 def _read(campaign: Campaign) -> Evidence:
-    study, keys = campaign.study, campaign.keys
+    study, keys, last_round = campaign.study, campaign.keys, campaign.last_round()
     sizes = study.record_sizes_bytes
     stored = [campaign.read_record(keys.confirmation(size, "decision.json"), Decision) for size in sizes]
-    decisions = adjust_across_record_sizes(stored)
+    decisions = with_blocks_to_tell(adjust_across_record_sizes(stored))
     repetitions = {decision.record_size_bytes: _repetitions(campaign, decision) for decision in decisions}
-    design = _design(campaign)
+    design = {size: _measured(campaign, size, last_round) for size in sizes}
+    rounds = _rounds(campaign, last_round)
     noise = {
         size: with_nonsense_failed(campaign.read_repetitions(keys.noise_repetitions(size)), study) for size in sizes
     }
-    set_aside = {size: _set_aside(campaign, size) for size in sizes}
+    set_aside = {size: _set_aside(campaign, size, last_round) for size in sizes}
     contexts = [
         card_context(
             study,
@@ -77,15 +90,16 @@ def _read(campaign: Campaign) -> Evidence:
             sizing=_if_written(campaign, keys.sizing(size), Sizing),
             noise=_if_written(campaign, keys.noise(size), NoiseReport),
             noise_repetitions=noise[size],
+            rounds=rounds.get(size),
         )
         for size, decision in zip(sizes, decisions, strict=True)
     ]
     return Evidence(
         study=study,
         keys=keys,
-        trials=campaign.read_table(keys.trials(), TRIAL_COLUMNS),
-        scores=campaign.read_table(keys.surrogates("scores.parquet"), SCORE_COLUMNS, factors=False),
-        fronts={size: campaign.read_table(keys.front(size), FRONT_COLUMNS) for size in sizes},
+        trials=campaign.read_table(keys.trials(last_round), TRIAL_COLUMNS),
+        scores=campaign.read_table(keys.surrogates("scores.parquet", last_round), SCORE_COLUMNS, factors=False),
+        fronts={size: campaign.read_table(keys.front(size, last_round), FRONT_COLUMNS) for size in sizes},
         candidates={
             size: campaign.read_table(keys.confirmation(size, "candidates.parquet"), CANDIDATE_COLUMNS)
             for size in sizes
@@ -104,10 +118,11 @@ def _read(campaign: Campaign) -> Evidence:
     )
 
 
-def _design(campaign: Campaign) -> dict[int, list[Repetition]]:
-    """The design's repetitions by record size; those that the gate rejected count as failed, with its reason."""
-    keys = campaign.keys
-    rejected = campaign.read_table(keys.validation("rejected.parquet"), REJECTED_COLUMNS)
+def _measured(campaign: Campaign, record_size_bytes: int, last_round: int) -> list[Repetition]:
+    """The repetitions of the design and the rounds; those that the gate rejected count as failed, with its reason."""
+    rounds = range(last_round + 1)
+    names = [campaign.keys.validation("rejected.parquet", number) for number in rounds]
+    rejected = pd.concat([campaign.read_table(name, REJECTED_COLUMNS) for name in names])
     reasons = dict(zip(rejected["repetition_id"], rejected["rejected_because"], strict=True))
 
     def judged(repetition: Repetition) -> Repetition:
@@ -115,10 +130,24 @@ def _design(campaign: Campaign) -> dict[int, list[Repetition]]:
         rejection = {"outcome": "failed", "reason": f"rejected by the gate: {reason}"}
         return repetition if reason is None else repetition.model_copy(update=rejection)
 
-    return {
-        size: [judged(repetition) for repetition in campaign.read_repetitions(keys.measurements(size))]
-        for size in campaign.study.record_sizes_bytes
-    }
+    return [judged(repetition) for repetition in campaign.read_measurements([record_size_bytes], rounds)]
+
+
+def _rounds(campaign: Campaign, last_round: int) -> dict[int, RoundsSoFar]:
+    """What the rounds came to, by record size; nothing for a study that has none."""
+    study, keys = campaign.study, campaign.keys
+    if study.strategy != "rounds":
+        return {}
+    trials = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(last_round + 1)]
+    found = {size: rounds_so_far(study, size, trials) for size in study.record_sizes_bytes}
+    # The last decision knows of every record size why it stopped, but for those that went on to the last round.
+    decisions = [_if_written(campaign, keys.proposal(number), Proposal) for number in study.round_numbers()[1:]]
+    for decision in decisions:
+        for decided in decision.record_sizes if decision else []:
+            if decided.stopped_because:
+                stopped = {"stopped_because": decided.stopped_because}
+                found[decided.record_size_bytes] = found[decided.record_size_bytes].model_copy(update=stopped)
+    return found
 
 
 def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
@@ -138,9 +167,10 @@ def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
     return with_nonsense_failed(planned, campaign.study)
 
 
-def _set_aside(campaign: Campaign, record_size_bytes: int) -> list[Repetition]:
+def _set_aside(campaign: Campaign, record_size_bytes: int, last_round: int) -> list[Repetition]:
     keys = campaign.keys
-    prefixes = (keys.set_aside(record_size_bytes), keys.confirmation(record_size_bytes, "set_aside/"))
+    prefixes = [keys.set_aside(record_size_bytes, number) for number in range(last_round + 1)]
+    prefixes.append(keys.confirmation(record_size_bytes, "set_aside/"))
     return [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
 
 

@@ -10,16 +10,17 @@ from kafka_pareto import surrogate_figures, tracking
 from kafka_pareto.artifacts import SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.records import Manifest, Repetition
-from kafka_pareto.study import OBJECTIVES
+from kafka_pareto.goals import OBJECTIVES
+from kafka_pareto.records import Manifest
+from kafka_pareto.rounds import hypervolumes_of
 from kafka_pareto.surrogate import SurrogateIndex, feature_encoding, importance, measured_objectives
 from kafka_pareto.surrogate_scores import JudgedSurrogate, describe_scores, judge_objective
 
 logger = logging.getLogger(__name__)
 
 
-def run(campaign: Campaign) -> Manifest:
-    """Trains, judges and stores the surrogates, then records them in MLflow.
+def run(campaign: Campaign, round_number: int = 0) -> Manifest:
+    """Trains, judges and stores the surrogates on all trials up to this round, then records them in MLflow.
 
     Raises:
         BadInputError: If no trial measured any objective.
@@ -27,36 +28,39 @@ def run(campaign: Campaign) -> Manifest:
         TrackingError: If MLflow is configured and cannot be reached; the artifacts are in the store by then.
     """
     study, keys = campaign.study, campaign.keys
-    trials = campaign.read_table(keys.trials(), TRIAL_COLUMNS)
+    trials = campaign.read_table(keys.trials(round_number), TRIAL_COLUMNS)
     objectives = measured_objectives(trials)
     if not objectives:
-        raise BadInputError(f"{keys.trials()}: no trial has a valid repetition, so there is nothing to learn from")
+        raise BadInputError(
+            f"{keys.trials(round_number)}: no trial has a valid repetition, so there is nothing to learn from"
+        )
     for objective in sorted(set(OBJECTIVES) - set(objectives)):
         logger.info("%s: no trial has enough valid repetitions for it; it gets no surrogate", objective)
 
     encoding = feature_encoding(study, trials)
-    repetitions = _repetitions_of(campaign)
+    repetitions = campaign.read_measurements(study.record_sizes_bytes, range(round_number + 1))
     judged = [judge_objective(study, encoding, trials, repetitions, objective) for objective in objectives]
     scores = pd.concat([one.scores for one in judged], ignore_index=True)
     logger.info("%s", describe_scores(scores))
 
     figures = {one.surrogate.objective: _figures(one) for one in judged}
-    artifacts = [_put(campaign, f"{one.surrogate.objective}.ubj", one.surrogate.to_bytes()) for one in judged]
+    files = {f"{one.surrogate.objective}.ubj": one.surrogate.to_bytes() for one in judged}
     for pictures in figures.values():
-        artifacts += [_put(campaign, f"figures/{name}", content) for name, content in pictures.items()]
-    artifacts.append(campaign.write_table(keys.surrogates("scores.parquet"), scores, SCORE_COLUMNS, factors=False))
+        files |= {f"figures/{name}": content for name, content in pictures.items()}
+    artifacts = [keys.surrogates(name, round_number) for name in files]
+    for key, content in zip(artifacts, files.values(), strict=True):
+        campaign.store.put(key, content)
+    scores_key = keys.surrogates("scores.parquet", round_number)
+    artifacts.append(campaign.write_table(scores_key, scores, SCORE_COLUMNS, factors=False))
     index = SurrogateIndex(encoding=encoding, models={one.surrogate.objective: one.surrogate.file() for one in judged})
-    artifacts.append(campaign.write_record(keys.surrogates("encoding.json"), index))
+    artifacts.append(campaign.write_record(keys.surrogates("encoding.json", round_number), index))
 
-    tracking.log_training(campaign, judged, figures)
+    tracking.log_training(campaign, judged, figures, round_number)
+    if study.strategy == "rounds":
+        tracking.log_measured_hypervolume(campaign, round_number, hypervolumes_of(trials, study))
     pooled = {one.surrogate.objective: one.pooled_r2_held_out() for one in judged}
     r2 = {f"r2_held_out_{objective}": round(value, 4) for objective, value in pooled.items() if value is not None}
     return campaign.manifest("train", artifacts, {"trials": len(trials), "surrogates": len(judged), **r2})
-
-
-def _repetitions_of(campaign: Campaign) -> list[Repetition]:
-    prefixes = [campaign.keys.measurements(size) for size in campaign.study.record_sizes_bytes]
-    return [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
 
 
 def _figures(judged: JudgedSurrogate) -> dict[str, bytes]:
@@ -75,9 +79,3 @@ def _figures(judged: JudgedSurrogate) -> dict[str, bytes]:
     else:
         pictures[f"{objective}_learning_curve.png"] = surrogate_figures.learning_curve(objective, judged.curve)
     return pictures
-
-
-def _put(campaign: Campaign, name: str, content: bytes) -> str:
-    key = campaign.keys.surrogates(name)
-    campaign.store.put(key, content)
-    return key

@@ -11,47 +11,49 @@ from kafka_pareto.artifacts import DESIGN_COLUMNS, REJECTED_COLUMNS, TRIAL_COLUM
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import GateError
 from kafka_pareto.expectations import Examination
-from kafka_pareto.records import Manifest
+from kafka_pareto.records import Manifest, ValidationSummary
 from kafka_pareto.trials import summarise_trials
-from kafka_pareto.validation import Verdict, examine, rejected_table
+from kafka_pareto.validation import Earlier, Verdict, examine, rejected_table
 
 log = logging.getLogger(__name__)
 
 
-def run(campaign: Campaign) -> Manifest:
-    """Checks every repetition of the design and summarises the accepted ones into trials.
+def run(campaign: Campaign, round_number: int = 0) -> Manifest:
+    """Checks every repetition of the round, and summarises the accepted ones of all rounds so far into trials.
 
     The rejected rows, the summary and the Data Docs are written whatever the verdict; the trials only when the gate
-    lets the campaign pass.
+    lets the campaign pass. The baseline's repetitions of all rounds are one trial.
 
     Raises:
         GateError: If repetitions are missing, their table has another schema, more were set aside or failed than the
             study tolerates, or the baseline has no valid repetition at some record size.
-        ArtifactError: If the design is missing, or a repetition cannot be read.
+        ArtifactError: If the design or an earlier round's validation is missing, or a repetition cannot be read.
     """
     study, keys = campaign.study, campaign.keys
-    design = campaign.read_table(keys.design(), DESIGN_COLUMNS)
-    prefixes = [keys.measurements(size) for size in study.record_sizes_bytes]
-    repetitions = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
+    design = campaign.read_table(keys.design(round_number), DESIGN_COLUMNS)
+    earlier = _earlier(campaign, round_number)
+    repetitions = campaign.read_measurements(study.record_sizes_bytes, [round_number])
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-docs-") as folder:
         examination = Examination(Path(folder), keys.campaign)
-        verdict = examine(repetitions, design, study, examination)
+        verdict = examine(repetitions, design, study, examination, earlier)
         examination.build_data_docs()
-        docs = _store_docs(campaign, Path(folder))
+        docs = _store_docs(campaign, Path(folder), round_number)
     _log_verdict(verdict)
     rejected_key = campaign.write_table(
-        keys.validation("rejected.parquet"), rejected_table(repetitions, verdict.rejected, study), REJECTED_COLUMNS
+        keys.validation("rejected.parquet", round_number),
+        rejected_table(repetitions, verdict.rejected, study),
+        REJECTED_COLUMNS,
     )
-    summary_key = campaign.write_record(keys.validation("summary.json"), verdict.summary)
+    summary_key = campaign.write_record(keys.validation("summary.json", round_number), verdict.summary)
     if verdict.problems:
-        campaign.store.delete(keys.trials())  # those of an earlier pass must not be learned from
+        campaign.store.delete(keys.trials(round_number))  # those of an earlier pass must not be learned from
         problems = "\n".join(verdict.problems)
         raise GateError(
             f"the validation gate stops campaign {keys.prefix}: {problems}\n"
             f"nothing measured is lost; see {docs} and {rejected_key} in the store"
         )
-    trials = summarise_trials(verdict.accepted, study)
-    trials_key = campaign.write_table(keys.trials(), trials, TRIAL_COLUMNS)
+    trials = summarise_trials([*earlier.accepted, *verdict.accepted], study)
+    trials_key = campaign.write_table(keys.trials(round_number), trials, TRIAL_COLUMNS)
     counts: dict[str, int | float] = {
         "repetitions": len(repetitions),
         "accepted": verdict.summary.repetitions_accepted,
@@ -64,7 +66,25 @@ def run(campaign: Campaign) -> Manifest:
     return campaign.manifest("validate", [trials_key, rejected_key, summary_key, docs], counts)
 
 
-def _store_docs(campaign: Campaign, folder: Path) -> str:
+def _earlier(campaign: Campaign, round_number: int) -> Earlier:
+    """What the rounds before this one measured and their gates accepted."""
+    study, keys = campaign.study, campaign.keys
+    rounds = range(round_number)
+    rejected = {
+        repetition_id
+        for number in rounds
+        for repetition_id in campaign.read_table(
+            keys.validation("rejected.parquet", number), REJECTED_COLUMNS
+        ).repetition_id
+    }
+    measured = campaign.read_measurements(study.record_sizes_bytes, rounds)
+    return Earlier(
+        [campaign.read_record(keys.validation("summary.json", number), ValidationSummary) for number in rounds],
+        [repetition for repetition in measured if repetition.repetition_id not in rejected],
+    )
+
+
+def _store_docs(campaign: Campaign, folder: Path, round_number: int) -> str:
     """Stores the site and returns its first page's key; pages of an earlier run are taken away.
 
     Great Expectations adds 7 MB of fonts and animations that no page refers to: these stay behind.
@@ -72,14 +92,14 @@ def _store_docs(campaign: Campaign, folder: Path) -> str:
     pages = sorted(folder.rglob("*.html"))
     text = "".join(page.read_text("utf-8") for page in pages)
     referred = [path for path in folder.rglob("*") if path.is_file() and path not in pages and path.name in text]
-    keys = {campaign.keys.validation(f"data_docs/{path.relative_to(folder).as_posix()}"): path for path in pages}
-    keys |= {campaign.keys.validation(f"data_docs/{path.relative_to(folder).as_posix()}"): path for path in referred}
-    for key, path in keys.items():
+    site = campaign.keys.validation("data_docs/", round_number)
+    kept = {f"{site}{path.relative_to(folder).as_posix()}": path for path in [*pages, *referred]}
+    for key, path in kept.items():
         campaign.store.put(key, path.read_bytes())
-    for key in campaign.store.keys(campaign.keys.validation("data_docs/")):
-        if key not in keys:
+    for key in campaign.store.keys(site):
+        if key not in kept:
             campaign.store.delete(key)
-    return campaign.keys.validation("data_docs/index.html")
+    return f"{site}index.html"
 
 
 def _log_verdict(verdict: Verdict) -> None:

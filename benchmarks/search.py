@@ -1,0 +1,183 @@
+"""Which strategy finds most with fewest repetitions: `python -m benchmarks.search`.
+
+Reads what every strategy asked for on the recorded grid (`benchmarks.search_runs`), and makes the table of
+`benchmarks/README.md` and the figure `docs/images/search.png`. All volumes are shares of what the whole table holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+from rich.progress import track
+from scipy import stats
+
+from benchmarks.search_runs import stored
+from benchmarks.strategies import STRATEGIES
+from benchmarks.strategies.table import Answer, recorded_table
+from kafka_pareto.report_figures import STYLE
+
+Values = npt.NDArray[np.float64]
+
+BUDGETS = (20, 30, 40, 60, 80, 100, 120, 160, 200, 240)
+README = Path(__file__).parent / "README.md"
+FIGURE = Path(__file__).parent.parent / "docs" / "images" / "search.png"
+OWN, REFERENCE = "rounds", "one_shot"
+LABELS = {
+    "rounds": "rounds (this project)",
+    "one_shot": "one shot (the paper)",
+    "random": "random search",
+    "latin_hypercube": "Latin hypercube, no model",
+    "optuna_nsga3": "Optuna NSGA-III",
+    "optuna_tpe": "Optuna TPE",
+    "botorch_nehvi": "BoTorch qLogNEHVI",
+}
+_COLOURS = dict(zip(LABELS, ("#000000", "#D55E00", "#9a9a9a", "#E69F00", "#56B4E9", "#0072B2", "#009E73"), strict=True))
+_MARKERS = dict(zip(LABELS, "os.v^Dx", strict=True))
+_RESAMPLES = 9999
+_BEGIN, _END = "<!-- search: begin -->", "<!-- search: end -->"
+
+Runs = Mapping[int, Sequence[Answer]]
+
+
+def main() -> None:
+    """Prints the table, and writes it with the figure."""
+    runs = {name: stored(name) for name in STRATEGIES}
+    found = {name: _volumes(runs[name], name) for name in runs}
+    text = "\n".join(_report(runs, found))
+    print(text)
+    before, after = README.read_text().split(_BEGIN)[0], README.read_text().split(_END)[1]
+    README.write_text(f"{before}{_BEGIN}\n{text}\n{_END}{after}")
+    with mpl.rc_context(STYLE):
+        _draw(runs, found).savefig(FIGURE, dpi=130)
+
+
+def budgets_of(runs: Runs) -> list[int]:
+    """The budgets that these runs reach; of the one shot also those beyond."""
+    longest = len(runs[0])
+    return [*(budget for budget in BUDGETS if budget <= longest), *([longest] if longest > BUDGETS[-1] else [])]
+
+
+def _volumes(runs: Runs, name: str) -> dict[str, Values]:
+    """`measured` and `handed over`, each of shape (seeds, budgets)."""
+    table, budgets = recorded_table(), budgets_of(runs)
+    kinds = {"measured": table.volume_measured, "handed over": table.volume_handed_over}
+    return {
+        kind: np.array([
+            [volume(given[:budget], seed) for budget in budgets]
+            for seed, given in track(runs.items(), f"{name}, {kind}", transient=True)
+        ])
+        for kind, volume in kinds.items()
+    }  # fmt: skip
+
+
+def _report(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]]) -> list[str]:
+    return [
+        "",
+        "Hypervolume of what was truly non-dominated among all that was measured, median (quartiles) over the seeds:",
+        "",
+        *_table(runs, found, "measured"),
+        "",
+        "The same of what the strategy would hand over: what is non-dominated by the answers that it was given:",
+        "",
+        *_table(runs, found, "handed over"),
+        "",
+        "Repetitions until the volume of the one shot's end is reached, each against the one shot of the same seed:",
+        "",
+        *_reached(runs, found),
+        "",
+        f"The project's strategy against each other one at equal budgets: the mean difference over the seeds with its "
+        f"95 % interval (bootstrap of the paired differences, BCa, {_RESAMPLES:,} resamples):",
+        "",
+        *_differences(runs, found),
+    ]
+
+
+def _table(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]], kind: str) -> list[str]:
+    lines = ["| repetitions | " + " | ".join(str(budget) for budget in BUDGETS) + " | at its end |"]
+    lines.append("|" + "---|" * (len(BUDGETS) + 2))
+    for name, label in LABELS.items():
+        budgets, volumes = budgets_of(runs[name]), found[name][kind]
+        cells = [_quartiles(volumes[:, at]) for at, budget in enumerate(budgets) if budget in BUDGETS]
+        cells += ["-"] * (len(BUDGETS) - len(cells))
+        end = f"{_quartiles(volumes[:, -1])} at {budgets[-1]}"
+        lines.append(f"| {label} | " + " | ".join(cells) + f" | {end} |")
+    return lines
+
+
+def _quartiles(values: Values) -> str:
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    return f"{middle:.3f} ({low:.2f} to {high:.2f})"
+
+
+def _reached(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]]) -> list[str]:
+    table = recorded_table()
+    lines = ["| strategy | median | quartiles | seeds that reach it |", "|---|---|---|---|"]
+    for name, label in LABELS.items():
+        if name == REFERENCE:
+            continue
+        needed = []
+        for seed, given in runs[name].items():
+            goal = found[REFERENCE]["measured"][seed, -1]
+            sizes = range(1, len(given) + 1)
+            needed.append(next((n for n in sizes if table.volume_measured(given[:n], seed) >= goal), np.inf))
+        low, middle, high = np.quantile(needed, [0.25, 0.5, 0.75], method="higher")
+        reached = f"{int(np.isfinite(needed).sum())} of {len(needed)} within {len(runs[name][0])}"
+        lines.append(f"| {label} | {_count(middle)} | {_count(low)} to {_count(high)} | {reached} |")
+    return lines
+
+
+def _count(repetitions: float) -> str:
+    return f"{repetitions:.0f}" if np.isfinite(repetitions) else "more"
+
+
+def _differences(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]]) -> list[str]:
+    lines = ["| against | " + " | ".join(str(budget) for budget in BUDGETS) + " |", "|" + "---|" * (len(BUDGETS) + 1)]
+    for name, label in LABELS.items():
+        if name == OWN:
+            continue
+        cells = []
+        for at, budget in enumerate(BUDGETS):
+            if budget not in budgets_of(runs[name]):
+                cells.append("-")
+                continue
+            seeds = len(runs[name])
+            cells.append(_difference(found[OWN]["measured"][:seeds, at] - found[name]["measured"][:, at]))
+        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _difference(paired: Values) -> str:
+    if np.ptp(paired) == 0:
+        return f"{paired.mean():+.3f}"
+    interval = stats.bootstrap(
+        (paired,), np.mean, n_resamples=_RESAMPLES, rng=np.random.default_rng(0)
+    ).confidence_interval
+    return f"{paired.mean():+.3f} ({interval.low:+.3f} to {interval.high:+.3f})"
+
+
+def _draw(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]]) -> Figure:
+    figure = Figure(figsize=(10, 4.4), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    for axes, kind in ((left, "measured"), (right, "handed over")):
+        for name, label in LABELS.items():
+            budgets = budgets_of(runs[name])
+            low, middle, high = np.quantile(found[name][kind], [0.25, 0.5, 0.75], axis=0)
+            style = {"color": _COLOURS[name], "marker": _MARKERS[name], "markersize": 4}
+            axes.plot(budgets, middle, label=label, linewidth=2.2 if name == OWN else 1.2, **style)
+            axes.fill_between(budgets, low, high, color=_COLOURS[name], alpha=0.10, linewidth=0)
+        axes.set(xscale="log", xlabel="repetitions on the broker")
+        axes.set_xticks([20, 40, 80, 160, 320, 640], ["20", "40", "80", "160", "320", "640"])
+        axes.minorticks_off()
+    left.set(ylabel="share of the table's hypervolume", title="truly non-dominated of what was measured")
+    right.set_title("what is handed over as the front")
+    left.legend(loc="lower right", fontsize="small")
+    return figure
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""BoTorch's noisy expected hypervolume improvement as a strategy (Daulton et al., 2021; Ament et al., 2023).
+
+A Gaussian process for each of log p95 latency and log throughput, with an inferred noise, learns from every single
+repetition. After the baseline and a Latin hypercube of 16, batches of four maximise qLogNEHVI over all candidates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
+from botorch.fit import fit_gpytorch_mll
+from botorch.models import SingleTaskGP
+from botorch.optim import optimize_acqf_discrete
+from botorch.sampling.normal import SobolQMCNormalSampler
+from botorch.utils.sampling import manual_seed
+from gpytorch.mlls import ExactMarginalLogLikelihood
+from scipy.spatial.distance import cdist
+from scipy.stats import qmc
+from torch import Tensor
+
+from benchmarks.strategies.answers import log_objectives
+from benchmarks.strategies.table import Asking
+from kafka_pareto.errors import StudyError
+from kafka_pareto.factors import CategoricalFactor, Configuration, Factor, FactorValue
+from kafka_pareto.hypervolume import REFERENCE
+from kafka_pareto.study import Study
+
+INITIAL_CONFIGURATIONS = 16
+BATCH = 4
+MONTE_CARLO_SAMPLES = 128
+
+Matrix = npt.NDArray[np.float64]
+
+
+def botorch_nehvi(study: Study, record_size_bytes: int, seed: int) -> Asking:
+    """qLogNEHVI over every configuration that may be recommended; the baseline is asked for first.
+
+    Raises:
+        StudyError: If a factor is a range.
+    """
+    torch.set_num_threads(1)
+    rng = np.random.default_rng(seed)
+    candidates = all_candidates(study, record_size_bytes)
+    points = torch.from_numpy(encoded(candidates, study))
+    baseline = torch.from_numpy(encoded([study.baseline_configuration()], study))
+    asked: list[Tensor] = []
+    gains: list[tuple[float, float]] = []
+    batch = [study.baseline_configuration(), *_latin_hypercube(candidates, study, rng)]
+    while True:
+        for configuration, repetition in zip(batch, (yield batch), strict=True):
+            objectives = log_objectives(study, repetition)
+            if objectives is not None:
+                asked.append(torch.from_numpy(encoded([configuration], study)))
+                gains.append((-objectives[0], objectives[1]))
+        with manual_seed(int(rng.integers(2**31))):
+            chosen = _most_promising(points, baseline, torch.cat(asked), torch.tensor(gains, dtype=torch.double))
+        batch = [candidates[at] for at in chosen]
+
+
+def all_candidates(study: Study, record_size_bytes: int) -> list[Configuration]:
+    """Every configuration that may be recommended, in the order of the factors' levels.
+
+    Raises:
+        StudyError: If a factor is a range, which has no list of levels.
+    """
+    ranges = [name for name, factor in study.factors.items() if factor.levels is None]
+    if ranges:
+        raise StudyError(study.name, [f"factors: {', '.join(ranges)}: this strategy needs levels, not a range"])
+    combinations = product(*(factor.levels or [] for factor in study.factors.values()))
+    configurations = [dict(zip(study.factors, values, strict=True)) for values in combinations]
+    return [each for each in configurations if study.may_be_recommended(each, record_size_bytes)]
+
+
+def encoded(configurations: Sequence[Configuration], study: Study) -> Matrix:
+    """Configurations in the unit cube, shape (configurations, inputs).
+
+    Categories are one-hot; a number lies on a log scale between its factor's lowest and highest level.
+    """
+    columns = [
+        column
+        for name, factor in study.factors.items()
+        for column in _columns([configuration[name] for configuration in configurations], factor)
+    ]
+    return np.column_stack(columns)
+
+
+def _columns(values: Sequence[FactorValue], factor: Factor) -> list[Matrix]:
+    if isinstance(factor, CategoricalFactor):
+        return [np.array([value == level for value in values], dtype=np.float64) for level in factor.levels]
+    low, high = (math.log1p(end) for end in (min(factor.levels or []), max(factor.levels or [])))
+    return [(np.log1p(np.array(values, dtype=np.float64)) - low) / max(high - low, 1.0)]
+
+
+def _latin_hypercube(
+    candidates: Sequence[Configuration], study: Study, rng: np.random.Generator
+) -> list[Configuration]:
+    """The candidates next to the points of a Latin hypercube over the levels that they have, none twice."""
+    levels = [list(dict.fromkeys(each[name] for each in candidates)) for name in study.factors]
+    positions = qmc.LatinHypercube(d=len(levels), rng=rng).random(min(INITIAL_CONFIGURATIONS, len(candidates)))
+    drawn = [
+        {name: own[int(u * len(own))] for name, own, u in zip(study.factors, levels, row, strict=True)}
+        for row in positions
+    ]
+    taken: list[int] = []
+    for distances in cdist(encoded(drawn, study), encoded(candidates, study)):
+        distances[taken] = np.inf
+        taken.append(int(distances.argmin()))
+    return [candidates[at] for at in taken]
+
+
+def _most_promising(candidates: Tensor, baseline: Tensor, asked: Tensor, gains: Tensor) -> list[int]:
+    """Indices of the batch that qLogNEHVI expects most of, under a model of the gains that were seen.
+
+    The reference point is the benchmark's own: twice the baseline's latency and half of its throughput.
+    """
+    model = SingleTaskGP(asked, gains)
+    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+    with torch.no_grad():
+        reference = model.posterior(baseline).mean[0] - REFERENCE
+    acquisition = qLogNoisyExpectedHypervolumeImprovement(
+        model=model,
+        ref_point=reference,
+        X_baseline=torch.unique(asked, dim=0),
+        sampler=SobolQMCNormalSampler(torch.Size([MONTE_CARLO_SAMPLES]), seed=int(torch.randint(2**31, (1,)))),
+        prune_baseline=True,
+    )
+    chosen, _ = optimize_acqf_discrete(acquisition, q=min(BATCH, len(candidates)), choices=candidates)
+    return [int((candidates == point).all(dim=1).nonzero()[0]) for point in chosen]

@@ -1,0 +1,68 @@
+"""Optuna's NSGA-III and TPE samplers as strategies (Akiba et al., 2019; Deb and Jain, 2014; Ozaki et al., 2022).
+
+One trial is one repetition, through the library's ask-and-tell interface. A categorical factor is categorical, an
+ordered one an integer: the index of its level, or the number itself where the study gives a range. Constraints on one
+factor alone narrow its levels. Whatever else makes a proposal infeasible ends its trial as pruned, with a constraint
+that it broke: NSGA-III takes no parents from such trials, TPE learns to keep away, and none costs a repetition.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
+from optuna.samplers import BaseSampler, NSGAIIISampler, TPESampler
+from optuna.trial import TrialState
+
+from benchmarks.strategies.answers import log_objectives
+from benchmarks.strategies.table import Asking
+from kafka_pareto.factors import CategoricalFactor, Factor, FactorValue, narrowed
+from kafka_pareto.study import Study
+
+
+def optuna_nsga3(study: Study, record_size_bytes: int, seed: int) -> Asking:
+    """Optuna's `NSGAIIISampler`: a population of 50 at random, then its offspring."""
+    return _ask_and_tell(study, record_size_bytes, NSGAIIISampler(seed=seed))
+
+
+def optuna_tpe(study: Study, record_size_bytes: int, seed: int) -> Asking:
+    """Optuna's `TPESampler` for several objectives: ten trials at random, then what the better ones have in common.
+
+    The factors are modelled jointly, which finds more on the recorded grid than the default of one at a time.
+    """
+    return _ask_and_tell(study, record_size_bytes, TPESampler(seed=seed, multivariate=True))
+
+
+def _ask_and_tell(study: Study, record_size_bytes: int, sampler: BaseSampler) -> Asking:
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    factors = narrowed(study.factors, study.parsed_constraints(), record_size_bytes)
+    distributions = {name: _distribution(factor) for name, factor in factors.items()}
+    trials = optuna.create_study(directions=["minimize", "maximize"], sampler=sampler)
+    while True:
+        trial = trials.ask(distributions)
+        configuration = {name: _value(factor, trial.params[name]) for name, factor in factors.items()}
+        if not study.may_be_recommended(configuration, record_size_bytes):
+            trial.set_constraint("may_be_recommended", 1.0)
+            trials.tell(trial, state=TrialState.PRUNED)
+            continue
+        (repetition,) = yield [configuration]
+        objectives = log_objectives(study, repetition)
+        trials.tell(trial, objectives, state=TrialState.COMPLETE if objectives else TrialState.FAIL)
+
+
+def _distribution(factor: Factor) -> BaseDistribution:
+    if isinstance(factor, CategoricalFactor):
+        return CategoricalDistribution(factor.levels)
+    if factor.levels is not None:
+        return IntDistribution(0, len(factor.levels) - 1)
+    low, high = (int(end) for end in factor.extremes())
+    return IntDistribution(low, high, log=factor.scale == "log")
+
+
+def _value(factor: Factor, parameter: Any) -> FactorValue:
+    """The factor's value for what the sampler suggested: levels of a numeric factor are suggested by their index."""
+    if isinstance(factor, CategoricalFactor) or factor.levels is None:
+        value: FactorValue = parameter
+        return value
+    return factor.levels[int(parameter)]

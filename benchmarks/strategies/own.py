@@ -1,0 +1,76 @@
+"""This project's two strategies, by the library's own design, surrogates, search and proposals."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.strategies.plain import DESIGN, at_most
+from benchmarks.strategies.table import Asking
+from kafka_pareto.blocks import configurations_of
+from kafka_pareto.design import latin_hypercube
+from kafka_pareto.factors import Configuration
+from kafka_pareto.hypervolume import MEANS, relative_losses
+from kafka_pareto.optimization import search
+from kafka_pareto.proposal import propose
+from kafka_pareto.records import Repetition
+from kafka_pareto.selection import non_dominated, select_candidates
+from kafka_pareto.study import Study
+from kafka_pareto.surrogate import feature_encoding, fit_surrogate, measured_objectives
+from kafka_pareto.trials import summarise_trials
+
+NO_FRONT = pd.DataFrame()
+"""The table's space is small: each round's candidates are all of it."""
+
+ONE_SHOT_REPETITIONS = 10
+ONE_SHOT_POINTS = 30
+
+
+def rounds(study: Study, record_size_bytes: int, seed: int) -> Asking:
+    """The strategy of `strategy: rounds`, going on for as long as it is asked.
+
+    What is left of a round when nothing more is expected of any new configuration goes to those that are non-dominated
+    so far, those with the fewest repetitions first: the final candidates get more.
+    """
+    study = study.model_copy(update={"seed": seed})
+    rng = np.random.default_rng([seed, record_size_bytes])
+    design = latin_hypercube(study, study.design.configurations or 0, record_size_bytes, rng)
+    repetitions = yield [study.baseline_configuration(), *design]
+    for number in itertools.count(1):
+        trials = summarise_trials(repetitions, study)
+        proposed = propose(study, record_size_bytes, trials, NO_FRONT, number)
+        again = _to_measure_again(study, trials, study.rounds.configurations - len(proposed))
+        repetitions = [*repetitions, *(yield [*proposed, *again])]
+
+
+def one_shot(study: Study, record_size_bytes: int, seed: int) -> Asking:
+    """The paper's: 60 configurations, ten repetitions each; then 30 points of the front, ten repetitions each.
+
+    Asked for more, it measures the design and the points again, one repetition each.
+    """
+    study = study.model_copy(update={"seed": seed})
+    rng = np.random.default_rng([seed, record_size_bytes])
+    design = latin_hypercube(study, at_most(DESIGN, study, record_size_bytes), record_size_bytes, rng)
+    repetitions: list[Repetition] = []
+    for configuration in [study.baseline_configuration(), *design]:
+        repetitions += yield [configuration] * ONE_SHOT_REPETITIONS
+    trials = summarise_trials(repetitions, study)
+    encoding = feature_encoding(study, trials)
+    surrogates = {each: fit_surrogate(study, encoding, trials, each) for each in measured_objectives(trials)}
+    front = search(study, record_size_bytes, surrogates, trials).front
+    points = select_candidates(front, trials, study, ONE_SHOT_POINTS)
+    chosen = configurations_of(points, study)
+    for configuration in chosen:
+        yield [configuration] * ONE_SHOT_REPETITIONS
+    while True:
+        yield [*design, *chosen]
+
+
+def _to_measure_again(study: Study, trials: pd.DataFrame, count: int) -> list[Configuration]:
+    losses = relative_losses(trials, study, MEANS)
+    if losses is None or count <= 0:
+        return []
+    best = trials[non_dominated(losses)].sort_values(["repetitions_valid", "configuration_id"])
+    return list(itertools.islice(itertools.cycle(configurations_of(best, study)), count))

@@ -1,0 +1,51 @@
+"""Strategies without a model: what every other one must beat."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.strategies.table import Asking
+from kafka_pareto.design import latin_hypercube
+from kafka_pareto.factors import Configuration, configuration_id
+from kafka_pareto.proposal import whole_space
+from kafka_pareto.study import Study
+
+DESIGN = 60
+_TRIES = 1000
+
+
+def random_search(study: Study, record_size_bytes: int, seed: int) -> Asking:
+    """Configurations at random, none twice while others are left."""
+    rng = np.random.default_rng([seed, record_size_bytes])
+    seen: set[str] = set()
+    while True:
+        configuration = _unseen(study, record_size_bytes, seen, rng)
+        seen.add(configuration_id(configuration))
+        yield [configuration]
+
+
+def latin_hypercube_alone(study: Study, record_size_bytes: int, seed: int) -> Asking:
+    """One Latin hypercube of 60 configurations after the other, one repetition of each."""
+    rng = np.random.default_rng([seed, record_size_bytes])
+    while True:
+        yield latin_hypercube(study, at_most(DESIGN, study, record_size_bytes), record_size_bytes, rng)
+
+
+def at_most(wanted: int, study: Study, record_size_bytes: int) -> int:
+    """As many configurations as wanted, or as there are beside the baseline where the space holds fewer."""
+    allowed = [each for each in whole_space(study) or [] if study.may_be_recommended(each, record_size_bytes)]
+    return min(wanted, sum(configuration_id(each) != study.baseline_id() for each in allowed) or wanted)
+
+
+def _unseen(study: Study, record_size_bytes: int, seen: set[str], rng: np.random.Generator) -> Configuration:
+    """A candidate that was not seen; after a thousand tries any candidate."""
+    sound: Configuration | None = None
+    for _ in range(_TRIES):
+        drawn = {name: factor.at(rng.random()) for name, factor in study.factors.items()}
+        if study.may_be_recommended(drawn, record_size_bytes):
+            sound = drawn
+            if configuration_id(drawn) not in seen:
+                return drawn
+    if sound is None:
+        raise ValueError(f"no candidate in {_TRIES} draws at {record_size_bytes} B")
+    return sound

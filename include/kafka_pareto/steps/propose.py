@@ -1,0 +1,81 @@
+"""Step `propose`: which record sizes go on with another round, and what it measures there."""
+
+from __future__ import annotations
+
+import logging
+
+from kafka_pareto.artifacts import DESIGN_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.design import configurations_table
+from kafka_pareto.errors import MissingArtifactError
+from kafka_pareto.factors import Configuration
+from kafka_pareto.proposal import propose
+from kafka_pareto.records import Manifest, Proposal
+from kafka_pareto.rounds import rounds_so_far
+
+log = logging.getLogger(__name__)
+
+NOTHING_LEFT = "nothing is left that the surrogates expect more of"
+
+
+def run(campaign: Campaign, round_number: int) -> Manifest:
+    """Writes the round's decision and its design; the manifest names the record sizes that go on.
+
+    A decision that is in the store is kept: what it proposed may have been measured. A record size that has stopped
+    stays stopped.
+
+    Raises:
+        ArtifactError: If the trials or the front of the round before are missing, damaged or of another version.
+    """
+    study, keys = campaign.study, campaign.keys
+    if round_number not in study.round_numbers():
+        log.info("round %d: strategy %s plans no such round", round_number, study.strategy)
+        return campaign.manifest("propose", [], {"configurations": 0}, [])
+    try:
+        proposal = campaign.read_record(keys.proposal(round_number), Proposal)
+    except MissingArtifactError:
+        proposal = _propose(campaign, round_number)
+    for each in proposal.record_sizes:
+        volumes = ", ".join(f"{volume:.4f}" for volume in each.measured_hypervolume)
+        verdict = f"stops: {each.stopped_because}" if each.stopped_because else f"goes on with round {round_number}"
+        log.info("%d B: measured hypervolume %s; %s", each.record_size_bytes, volumes, verdict)
+    sizes = proposal.going_on_bytes()
+    written = [keys.proposal(round_number)]
+    configurations = 0
+    if sizes:
+        design = campaign.read_table(keys.design(round_number), DESIGN_COLUMNS)
+        configurations = int((~design.is_baseline).sum())
+        written.append(keys.design(round_number))
+    return campaign.manifest("propose", written, {"configurations": configurations}, sizes)
+
+
+def _propose(campaign: Campaign, round_number: int) -> Proposal:
+    """Decides, and writes the design before the decision: once that is there, the round is as decided."""
+    study, keys = campaign.study, campaign.keys
+    trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number)]
+    stopped = _stopped_before(campaign, round_number)
+    decided, proposed = [], dict[int, list[Configuration]]()
+    for size in study.record_sizes_bytes:
+        so_far = rounds_so_far(study, size, trials_by_round)
+        reason = stopped.get(size) or so_far.stopped_because
+        if not reason:
+            front = campaign.read_table(keys.front(size, round_number - 1), FRONT_COLUMNS)
+            configurations = propose(study, size, trials_by_round[-1], front, round_number)
+            if configurations:
+                proposed[size] = configurations
+            else:
+                reason = NOTHING_LEFT
+        decided.append(so_far.model_copy(update={"stopped_because": reason}))
+    if proposed:
+        campaign.write_table(keys.design(round_number), configurations_table(study, proposed), DESIGN_COLUMNS)
+    proposal = Proposal(round=round_number, record_sizes=decided)
+    campaign.write_record(keys.proposal(round_number), proposal)
+    return proposal
+
+
+def _stopped_before(campaign: Campaign, round_number: int) -> dict[int, str]:
+    """The reasons by record size of those that have stopped before."""
+    if round_number == 1:
+        return {}
+    before = campaign.read_record(campaign.keys.proposal(round_number - 1), Proposal)
+    return {each.record_size_bytes: each.stopped_because for each in before.record_sizes if each.stopped_because}

@@ -1,0 +1,19 @@
+"""Step `propose`: which record sizes go on with another round, and what it measures there."""
+
+from __future__ import annotations
+
+import typer
+
+from kafka_pareto.steps import propose
+from tasks.common import CampaignOption, ManifestOption, RoundOption, StudyOption, open_campaign, run_step
+
+
+def main(
+    study: StudyOption, campaign: CampaignOption, round_number: RoundOption, manifest: ManifestOption = None
+) -> None:
+    """Proposes what the surrogates expect most of, where the round before was worth it."""
+    run_step(lambda: propose.run(open_campaign(study, campaign), round_number), manifest)
+
+
+if __name__ == "__main__":
+    typer.run(main)

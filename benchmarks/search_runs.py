@@ -33,6 +33,7 @@ _PACKAGES = {
     "optuna_tpe": ("optuna",),
     "botorch_nehvi": ("botorch", "torch"),
 }
+_OF_THE_STUDY = {"factors", "constraints", "forbidden", "limits", "durability", "baseline", "design", "rounds", "search"}
 _OWN_CODE = {
     "rounds": ("proposal.py", "posterior.py", "hypervolume.py", "design.py", "trials.py"),
     "one_shot": (
@@ -77,7 +78,7 @@ def made_with(name: str) -> dict[str, str]:
     return {
         "code": _sha256(*(path.read_bytes() for path in code)),
         "recording": _sha256(GRID.read_bytes()),
-        "study": _sha256(table_study().model_dump_json().encode()),
+        "study": _sha256(table_study().model_dump_json(include=_OF_THE_STUDY).encode()),
     }
 
 

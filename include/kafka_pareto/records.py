@@ -25,7 +25,7 @@ class Record(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
 
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)

@@ -244,7 +244,7 @@ class TestS3Store:
         url = urlsplit(minio_server.url_to_put(settings.s3_bucket, "a"))
         head = f"PUT {url.path}?{url.query} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Length: 2000\r\n\r\n"
         with socket.create_connection((url.hostname, url.port), timeout=5) as client:
-            client.sendall(head.encode() + b'{"schema_version": 2, ')
+            client.sendall(head.encode() + b'{"schema_version": 3, ')
         store.put("b", b"x")
 
         assert store.keys("") == ["b"]

@@ -120,10 +120,10 @@ def test_a_damaged_table_is_named_by_its_key() -> None:
 
 def test_a_table_of_another_schema_version_is_refused_with_both_versions(frame: pd.DataFrame, study: Study) -> None:
     content = encode_table(frame, REPETITION_COLUMNS, study)
-    table = pq.read_table(io.BytesIO(content)).replace_schema_metadata({b"kafka_pareto.schema_version": b"3"})
+    table = pq.read_table(io.BytesIO(content)).replace_schema_metadata({b"kafka_pareto.schema_version": b"4"})
     buffer = io.BytesIO()
     pq.write_table(table, buffer)
-    with pytest.raises(ArtifactError, match=f"{KEY}: schema_version 3: this release reads version 2; start a new"):
+    with pytest.raises(ArtifactError, match=f"{KEY}: schema_version 4: this release reads version 3; start a new"):
         decode_table(buffer.getvalue(), KEY, REPETITION_COLUMNS, study)
 
 
@@ -149,9 +149,9 @@ def test_a_repetition_comes_back_as_it_was_written(repetition: Repetition) -> No
     ("written", "instead", "said"),
     [
         (
-            b'"schema_version":2',
             b'"schema_version":3',
-            "schema_version 3: this release reads version 2; start a new campaign",
+            b'"schema_version":4',
+            "schema_version 4: this release reads version 3; start a new campaign",
         ),
         (b'"outcome":"valid"', b'"outcome":"fine"', "outcome: 'fine'"),
         (b'"attempts":1', b'"attempts":"once"', "attempts: 'once'"),

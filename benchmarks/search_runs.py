@@ -33,7 +33,17 @@ _PACKAGES = {
     "optuna_tpe": ("optuna",),
     "botorch_nehvi": ("botorch", "torch"),
 }
-_OF_THE_STUDY = {"factors", "constraints", "forbidden", "limits", "durability", "baseline", "design", "rounds", "search"}
+_OF_THE_STUDY = {
+    "factors",
+    "constraints",
+    "forbidden",
+    "limits",
+    "durability",
+    "baseline",
+    "design",
+    "rounds",
+    "search",
+}
 _OWN_CODE = {
     "rounds": ("proposal.py", "posterior.py", "hypervolume.py", "design.py", "trials.py"),
     "one_shot": (

@@ -14,7 +14,7 @@ from kafka_pareto.design import latin_hypercube
 from kafka_pareto.factors import Configuration
 from kafka_pareto.hypervolume import MEANS, relative_losses
 from kafka_pareto.optimization import search
-from kafka_pareto.proposal import propose
+from kafka_pareto.proposal import propose, searched_objectives
 from kafka_pareto.records import Repetition
 from kafka_pareto.selection import non_dominated, select_candidates
 from kafka_pareto.study import Study
@@ -40,7 +40,7 @@ def rounds(study: Study, record_size_bytes: int, seed: int) -> Asking:
     repetitions = yield [study.baseline_configuration(), *design]
     for number in itertools.count(1):
         trials = summarise_trials(repetitions, study)
-        proposed = propose(study, record_size_bytes, trials, NO_FRONT, number)
+        proposed = propose(study, record_size_bytes, trials, searched_objectives(study, trials), NO_FRONT, number)
         again = _to_measure_again(study, trials, study.rounds.configurations - len(proposed))
         repetitions = [*repetitions, *(yield [*proposed, *again])]
 

@@ -55,18 +55,23 @@ class _Draws:
 
 
 def propose(
-    study: Study, record_size_bytes: int, trials: pd.DataFrame, front: pd.DataFrame, round_number: int
+    study: Study,
+    record_size_bytes: int,
+    trials: pd.DataFrame,
+    posteriors: Sequence[Posterior],
+    front: pd.DataFrame,
+    round_number: int,
 ) -> list[Configuration]:
     """The next round's configurations for one record size, the most promising first.
 
     Candidates are the whole space where it is small; else the surrogates' front, what differs from the best measured
-    configurations in one factor, and a Latin hypercube of the rest. Searched are p95 latency and throughput, and each
-    CV that the measurements let foretell at all.
+    configurations in one factor, and a Latin hypercube of the rest.
 
     Args:
         study: The campaign's study.
         record_size_bytes: The record size to propose for.
-        trials: `TRIAL_COLUMNS` and factors, all trials so far, of every record size.
+        trials: `TRIAL_COLUMNS` and factors, all trials so far.
+        posteriors: What these say of each objective that is searched for (`searched_objectives`).
         front: `FRONT_COLUMNS` and factors of this record size, as the last round's search found it; may be empty.
         round_number: The round that is to measure them; it seeds the draws.
 
@@ -77,7 +82,6 @@ def propose(
     rng = np.random.default_rng([study.seed, record_size_bytes, round_number])
     own = trials[(trials.record_size_bytes == record_size_bytes) & (trials.repetitions_valid > 0)]
     candidates = _candidates(study, record_size_bytes, own, front, rng)
-    posteriors = _posteriors(study, trials)
     if candidates.empty or len(posteriors) < len(MEANS) or not own.is_baseline.any():
         return []
     draws = _draws(study, own, candidates, posteriors, rng)
@@ -85,7 +89,11 @@ def propose(
     return configurations_of(candidates.iloc[picked], study)
 
 
-def _posteriors(study: Study, trials: pd.DataFrame) -> list[Posterior]:
+def searched_objectives(study: Study, trials: pd.DataFrame) -> list[Posterior]:
+    """Fits each objective to all trials so far, of every record size, and keeps those worth searching for.
+
+    These are p95 latency and throughput, and each CV of which the trials let foretell enough.
+    """
     fitted = [fit_posterior(study, trials, objective) for objective in OBJECTIVES]
     known = [each for each in fitted if each is not None]
     searched = [each for each in known if each.objective in MEANS or each.r2_leave_one_out >= LEAST_R2_LEAVE_ONE_OUT]

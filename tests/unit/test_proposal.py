@@ -7,9 +7,9 @@ from functools import cache
 import pandas as pd
 import pytest
 
-from kafka_pareto.factors import CategoricalFactor, NumericFactor, configuration_id
+from kafka_pareto.factors import CategoricalFactor, Configuration, NumericFactor, configuration_id
 from kafka_pareto.producer_properties import Durability
-from kafka_pareto.proposal import propose
+from kafka_pareto.proposal import propose, searched_objectives
 from kafka_pareto.study import Rounds, Study
 from kafka_pareto.trials import summarise_trials
 from tests.recorded import paper_study, recorded_repetitions
@@ -17,7 +17,6 @@ from tests.recorded import paper_study, recorded_repetitions
 pytestmark = pytest.mark.fast
 
 SIZE = 8192
-NO_FRONT = pd.DataFrame()
 
 
 def in_rounds(**changes: object) -> Study:
@@ -29,9 +28,13 @@ def recorded(configurations: int = 25) -> pd.DataFrame:
     return summarise_trials(recorded_repetitions((SIZE,), configurations=configurations, blocks=1), paper_study())
 
 
+def proposed_for(study: Study, trials: pd.DataFrame, round_number: int = 1) -> list[Configuration]:
+    return propose(study, SIZE, trials, searched_objectives(study, trials), pd.DataFrame(), round_number)
+
+
 def test_proposals_keep_the_rules_and_the_durability_and_none_was_measured() -> None:
     study = in_rounds(durability=Durability.acks_1, forbidden=["compression.type == none and batch.size >= 131072"])
-    proposed = propose(study, SIZE, recorded(), NO_FRONT, 1)
+    proposed = proposed_for(study, recorded(), 1)
 
     assert len(proposed) == 6
     assert all(study.may_be_recommended(each, SIZE) for each in proposed)
@@ -40,27 +43,25 @@ def test_proposals_keep_the_rules_and_the_durability_and_none_was_measured() -> 
     assert not ids & set(recorded().configuration_id)
 
 
-def test_the_same_study_data_and_round_propose_the_same_and_another_seed_or_round_draws_anew() -> None:
+def test_the_same_study_data_and_round_propose_the_same_and_another_seed_draws_anew() -> None:
     study = in_rounds()
-    first = propose(study, SIZE, recorded(), NO_FRONT, 1)
+    first = proposed_for(study, recorded(), 1)
 
-    assert propose(study, SIZE, recorded(), NO_FRONT, 1) == first
-    assert first != propose(study, SIZE, recorded(), NO_FRONT, 2) or first != propose(
-        in_rounds(seed=7), SIZE, recorded(), NO_FRONT, 1
-    )
+    assert proposed_for(study, recorded(), 1) == first
+    assert proposed_for(in_rounds(seed=7), recorded(), 1) != first
 
 
 def test_limits_bind_the_proposals_and_what_cannot_keep_them_is_not_measured() -> None:
     limited = in_rounds(limits=["p95_latency_ms <= 30"])
 
-    assert propose(limited, SIZE, recorded(), NO_FRONT, 1) != propose(in_rounds(), SIZE, recorded(), NO_FRONT, 1)
-    assert propose(in_rounds(limits=["p95_latency_ms <= 0.001"]), SIZE, recorded(), NO_FRONT, 1) == []
+    assert proposed_for(limited, recorded(), 1) != proposed_for(in_rounds(), recorded(), 1)
+    assert proposed_for(in_rounds(limits=["p95_latency_ms <= 0.001"]), recorded(), 1) == []
 
 
 def test_a_space_of_ranges_is_searched_from_the_front_the_best_so_far_and_a_fresh_draw() -> None:
     wide = {**paper_study().factors, "batch.size": NumericFactor(type="integer", low=8192, high=1 << 20, scale="log")}
     study = in_rounds(factors=wide)
-    proposed = propose(study, SIZE, recorded()[recorded().feasible], NO_FRONT, 1)
+    proposed = proposed_for(study, recorded()[recorded().feasible], 1)
 
     assert len(proposed) == 6
     assert all(8192 <= int(each["batch.size"]) <= 1 << 20 for each in proposed)
@@ -77,4 +78,4 @@ def test_where_everything_was_measured_nothing_is_proposed() -> None:
         else NumericFactor(type="integer", levels=[int(one[name])])
         for name in levels
     }
-    assert propose(in_rounds(factors=only), SIZE, trials, NO_FRONT, 1) == []
+    assert proposed_for(in_rounds(factors=only), trials, 1) == []

@@ -9,7 +9,7 @@ from kafka_pareto.campaign import Campaign
 from kafka_pareto.design import configurations_table
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.factors import Configuration
-from kafka_pareto.proposal import propose
+from kafka_pareto.proposal import propose, searched_objectives
 from kafka_pareto.records import Manifest, Proposal
 from kafka_pareto.rounds import rounds_so_far
 
@@ -54,13 +54,14 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
     study, keys = campaign.study, campaign.keys
     trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number)]
     stopped = _stopped_before(campaign, round_number)
+    posteriors = searched_objectives(study, trials_by_round[-1])
     decided, proposed = [], dict[int, list[Configuration]]()
     for size in study.record_sizes_bytes:
         so_far = rounds_so_far(study, size, trials_by_round)
         reason = stopped.get(size) or so_far.stopped_because
         if not reason:
             front = campaign.read_table(keys.front(size, round_number - 1), FRONT_COLUMNS)
-            configurations = propose(study, size, trials_by_round[-1], front, round_number)
+            configurations = propose(study, size, trials_by_round[-1], posteriors, front, round_number)
             if configurations:
                 proposed[size] = configurations
             else:

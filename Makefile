@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run up down status clean test test-fast benchmark benchmarks lint setup lock preflight preflight-start
+.PHONY: help run up down status clean test test-fast benchmark benchmark-runs benchmark-others lint setup lock preflight preflight-start
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -66,7 +66,12 @@ test-fast: setup ## the tests that need no server, under two minutes
 benchmark: setup ## which strategy of search finds most: the tables of benchmarks/README.md, from stored runs
 	$(PYTHON) -m benchmarks.search
 
-benchmarks: setup ## the other figures of benchmarks/, about 15 minutes; nothing else should run meanwhile
+benchmark-runs: setup $(STAMPS)/peers ## what that is made of, anew: every strategy and its peers (4.4 GB), about an hour
+	$(PYTHON) -m benchmarks.search_runs rounds one_shot random latin_hypercube
+	.state/peers/bin/python -m pytest -q tests/contract/test_strategies.py
+	.state/peers/bin/python -m benchmarks.search_runs optuna_nsga3 optuna_tpe botorch_nehvi
+
+benchmark-others: setup ## the other figures of benchmarks/, about 15 minutes; nothing else should run meanwhile
 	$(PYTHON) -m benchmarks.overhead
 	$(PYTHON) -m benchmarks.variability
 	$(PYTHON) -m benchmarks.adaptive
@@ -99,6 +104,16 @@ $(STAMPS)/python: requirements.txt | preflight
 	  { echo 'error: uv could not be downloaded; check the network or the settings of pip, then run make again' >&2; exit 1; }
 	@$(UV) pip sync --quiet --python $(PYTHON) --require-hashes --compile-bytecode requirements.txt || \
 	  { echo 'error: the packages could not be installed; check the network, then run make again' >&2; exit 1; }
+	@touch $@
+
+# torch loads its GPU libraries even on a CPU; its compiled kernels are kept here as well.
+$(STAMPS)/peers: export TORCH_EXTENSIONS_DIR = $(TOOLS)/cache/torch
+$(STAMPS)/peers: benchmarks/requirements.txt $(STAMPS)/python
+	@rm -rf $@ .state/peers
+	@python3 -m venv --without-pip .state/peers
+	@$(UV) pip sync --quiet --python .state/peers/bin/python --require-hashes benchmarks/requirements.txt
+	@.state/peers/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > .state/peers/folder
+	@$(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$$(cat .state/peers/folder)/main.pth"
 	@touch $@
 
 $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src -type f 2>/dev/null) | preflight

@@ -11,14 +11,13 @@ import json
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.progress import track
 
-from benchmarks.strategies import STRATEGIES, strategy
+from benchmarks.strategies import strategy
 from benchmarks.strategies.table import GRID, Answer, recorded_table, table_study
 
 RUNS = Path(__file__).parent / "data" / "search"
@@ -33,31 +32,23 @@ _PACKAGES = {
     "optuna_tpe": ("optuna",),
     "botorch_nehvi": ("botorch", "torch"),
 }
-_OF_THE_STUDY = {
-    "factors",
-    "constraints",
-    "forbidden",
-    "limits",
-    "durability",
-    "baseline",
-    "design",
-    "rounds",
-    "search",
-}
-_OWN_CODE = {
-    "rounds": ("proposal.py", "posterior.py", "hypervolume.py", "design.py", "trials.py"),
+_OF_THE_STUDY = {"factors", "constraints", "forbidden", "limits", "durability", "baseline", "design", "rounds"}
+_LEARNED_FROM = ("blocks.py", "design.py", "hypervolume.py", "selection.py", "trials.py")
+_CODE = {
+    "rounds": ("own.py", "proposal.py", "posterior.py", *_LEARNED_FROM),
     "one_shot": (
-        "optimization.py",
-        "search_algorithm.py",
-        "search_problem.py",
-        "search_space.py",
-        "surrogate.py",
-        "selection.py",
-        "design.py",
-        "trials.py",
+        *("own.py", "plain.py", "surrogate.py", *_LEARNED_FROM),
+        *("optimization.py", "search_algorithm.py", "search_problem.py", "search_space.py"),
     ),
-    "latin_hypercube": ("design.py",),
+    "random": ("plain.py",),
+    "latin_hypercube": ("plain.py", "design.py"),
+    "optuna_nsga3": ("optuna_samplers.py", "answers.py"),
+    "optuna_tpe": ("optuna_samplers.py", "answers.py"),
+    "botorch_nehvi": ("botorch_nehvi.py", "answers.py"),
 }
+
+
+NAMES = tuple(_CODE)
 
 
 def stored(name: str) -> dict[int, list[Answer]]:
@@ -76,20 +67,24 @@ def stored(name: str) -> dict[int, list[Answer]]:
             f"error: {path} was made with another {' and '.join(changed)}; "
             f"make it anew with python -m benchmarks.search_runs {name}"
         )
+    if len(content["runs"]) != SEEDS:
+        raise SystemExit(f"error: {path} holds {len(content['runs'])} seeds, not {SEEDS}; make it anew")
     return {int(seed): [Answer(*pair) for pair in run] for seed, run in content["runs"].items()}
 
 
 def made_with(name: str) -> dict[str, str]:
-    """Hashes of everything that decides what the strategy asks for."""
-    module = find_spec(STRATEGIES[name].split(":")[0])
-    assert module is not None  # noqa: S101 (a name of the registry)
-    own = [_LIBRARY / file for file in _OWN_CODE.get(name, ())]
-    code = [Path(module.origin or ""), Path(__file__).parent / "strategies" / "table.py", *own]
+    """Hashes of the recording, of what the study asks, and of the modules that decide what the strategy asks for."""
+    folders = (Path(__file__).parent / "strategies", _LIBRARY)
+    files = [folder / file for file in ("table.py", *_CODE[name]) for folder in folders]
     return {
-        "code": _sha256(*(path.read_bytes() for path in code)),
+        "code": _sha256(*(path.read_bytes() for path in files if path.exists())),
         "recording": _sha256(GRID.read_bytes()),
-        "study": _sha256(table_study().model_dump_json(include=_OF_THE_STUDY).encode()),
+        "study": _sha256(json.dumps(_asked_by_the_study(), sort_keys=True).encode()),
     }
+
+
+def _asked_by_the_study() -> dict[str, Any]:
+    return table_study().model_dump(mode="json", include=_OF_THE_STUDY)
 
 
 def main(

@@ -8,7 +8,8 @@ as it is. Naming the campaign of an earlier run goes on with it: what it has mea
 
 A study with `strategy: rounds` goes on after its design: round by round, what the surrogates expect most of is
 measured too, for as long as the measured hypervolume rises. The graph holds as many rounds as a study may ask for;
-those that are not needed are skipped.
+those that are not needed are skipped, and a gate that closes in one stops the campaign. To run a skipped round all
+the same, clear its `propose`, not its `measure`.
 
 **Outputs**, in the store under `<study>/<campaign>/`: the frozen `study.yaml`, `round=00/01_design.parquet` …
 `05_front/` and the same for each further round, `06_confirmation/` and `07_report/` (cards, `producer.properties`,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from kafka_pareto.steps import propose
-from tasks.common import CampaignOption, ManifestOption, RoundOption, StudyOption, open_campaign, run_step
+from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_step
+
+RoundOption = Annotated[int, typer.Option("--round", min=1, help="the round to propose for")]
 
 
 def main(

@@ -12,7 +12,8 @@ from benchmarks.strategies.table import Asking
 from kafka_pareto.blocks import configurations_of
 from kafka_pareto.design import latin_hypercube
 from kafka_pareto.factors import Configuration
-from kafka_pareto.hypervolume import MEANS, relative_losses
+from kafka_pareto.goals import MEANS
+from kafka_pareto.hypervolume import relative_losses
 from kafka_pareto.optimization import search
 from kafka_pareto.proposal import propose, searched_objectives
 from kafka_pareto.records import Repetition
@@ -29,10 +30,11 @@ ONE_SHOT_POINTS = 30
 
 
 def rounds(study: Study, record_size_bytes: int, seed: int) -> Asking:
-    """The strategy of `strategy: rounds`, going on for as long as it is asked.
+    """The strategy of `strategy: rounds`, the baseline in each, and going on for as long as it is asked.
 
-    What is left of a round when nothing more is expected of any new configuration goes to those that are non-dominated
-    so far, those with the fewest repetitions first: the final candidates get more.
+    The pipeline ends with its fourth round, or when one has brought too little, and measures the best again in blocks.
+    Here rounds follow without end; what is left of one when nothing more is expected of any new configuration goes to
+    those that are non-dominated so far, those with the fewest repetitions first.
     """
     study = study.model_copy(update={"seed": seed})
     rng = np.random.default_rng([seed, record_size_bytes])
@@ -42,13 +44,13 @@ def rounds(study: Study, record_size_bytes: int, seed: int) -> Asking:
         trials = summarise_trials(repetitions, study)
         proposed = propose(study, record_size_bytes, trials, searched_objectives(study, trials), NO_FRONT, number)
         again = _to_measure_again(study, trials, study.rounds.configurations - len(proposed))
-        repetitions = [*repetitions, *(yield [*proposed, *again])]
+        repetitions = [*repetitions, *(yield [study.baseline_configuration(), *proposed, *again])]
 
 
 def one_shot(study: Study, record_size_bytes: int, seed: int) -> Asking:
     """The paper's: 60 configurations, ten repetitions each; then 30 points of the front, ten repetitions each.
 
-    Asked for more, it measures the design and the points again, one repetition each.
+    As in the paper, it searches all four objectives. Asked for more, it measures the design and the points again.
     """
     study = study.model_copy(update={"seed": seed})
     rng = np.random.default_rng([seed, record_size_bytes])

@@ -66,6 +66,8 @@ class Table:
         asking = strategy(study, RECORD_SIZE_BYTES, seed)
         batch = next(asking)
         while True:
+            if not batch:
+                raise ValueError(f"the strategy asked for nothing after {len(given)} repetitions")
             answers = [
                 Answer(self._places[configuration_id(each)], int(rng.choice(answering)))
                 for each in batch[: budget - len(given)]

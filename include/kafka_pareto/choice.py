@@ -170,7 +170,8 @@ def _best_by(asked: ChooseBy, gains: pd.DataFrame, trials: pd.DataFrame, baselin
     of_candidates = gains.drop(index=baseline_id, errors="ignore")
     if asked == "r1":
         ratios = throughput_per_cv(trials.throughput_mib_s, trials.throughput_cv)
-        if np.isfinite(ratios[baseline_id]) and np.isfinite(ratios[of_candidates.index]).any():
+        competing = baseline_id not in gains.index or np.isfinite(ratios[baseline_id])
+        if competing and np.isfinite(ratios[of_candidates.index]).any():
             return str(ratios[gains.index].fillna(-np.inf).idxmax()), asked
     elif of_candidates[objectives_named(asked)].notna().any().all():
         comparable = gains.fillna(0.0)

@@ -15,6 +15,8 @@ from kafka_pareto.protocol import Section
 Objective = Literal["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"]
 OBJECTIVES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv")
 Amount = TypeVar("Amount", float, npt.NDArray[np.float64])
+MEANS: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s")
+"""What every configuration is judged by first: a repetition measures them well, and the CVs hardly."""
 MAXIMISED: frozenset[Objective] = frozenset({"throughput_mib_s"})
 
 

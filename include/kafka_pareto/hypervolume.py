@@ -9,38 +9,36 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from kafka_pareto.goals import MAXIMISED, Objective
+from kafka_pareto.goals import MAXIMISED, MEANS, Objective
 from kafka_pareto.objectives import smallest_latency_ms
-from kafka_pareto.producer_properties import Durability
 from kafka_pareto.study import Study
+from kafka_pareto.trials import keeps_limits, may_be_recommended
 
 Losses = npt.NDArray[np.float64]
 
 REFERENCE = float(np.log(2.0))
 """A loss of twice the baseline's latency, or half of its throughput: what is worse than that counts for nothing."""
 
-MEANS: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s")
-
 
 def measured_hypervolume(trials: pd.DataFrame, study: Study) -> float:
     """The hypervolume of one record size's trials that may be recommended, in p95 latency and throughput.
 
-    Losses are logarithms relative to the baseline's trial, so that a halved latency counts the same on any cluster, and
-    the volume of a later round or of another campaign can be compared. The reference point is `REFERENCE` in both. The
-    CVs stay out: over a design's few repetitions they are mostly noise, and the largest of many would rise by luck.
+    Losses are logarithms relative to the baseline's trial, so that a halved latency counts the same on any cluster. The
+    reference point is `REFERENCE` in both; the baseline alone comes to its square. The CVs stay out: over a design's
+    few repetitions they are mostly noise.
 
     Args:
         trials: `TRIAL_COLUMNS` of one record size, the baseline's among them.
         study: The campaign's study.
 
     Returns:
-        The volume, 0 when nothing but the baseline may be recommended or the baseline has no valid repetition.
+        The volume; 0 when nothing keeps the limits, the baseline included, or the baseline has no valid repetition.
     """
     measured = trials[trials.repetitions_valid > 0]
     losses = relative_losses(measured, study, MEANS)
     if losses is None:
         return 0.0
-    return volume(losses[may_be_recommended(measured, study)])
+    return volume(losses[may_be_recommended(measured, study) & keeps_limits(measured, study)])
 
 
 def relative_losses(trials: pd.DataFrame, study: Study, objectives: Sequence[Objective]) -> Losses | None:
@@ -67,26 +65,6 @@ def smallest(objective: Objective, trials: pd.DataFrame, study: Study) -> float:
     values = trials[objective].to_numpy(dtype=float)
     positive = values[values > 0]
     return float(positive.min() / 2) if len(positive) else 1.0
-
-
-def may_be_recommended(trials: pd.DataFrame, study: Study) -> npt.NDArray[np.bool_]:
-    """Which trials keep the rules, the accepted durability and the limits, and lost no record; the baseline always may.
-
-    Args:
-        trials: `TRIAL_COLUMNS` of any record sizes.
-        study: The campaign's study.
-
-    Returns:
-        A mask, shape (trials,).
-    """
-    kept = trials.feasible.to_numpy(dtype=bool) & (trials.repetitions_lost_records == 0).to_numpy(dtype=bool)
-    weakest = study.weakest_durability()
-    kept &= np.array([Durability[name] >= weakest for name in trials.durability], dtype=bool)
-    for limit in study.parsed_limits():
-        # A value that is not known breaks nothing yet.
-        kept &= ~np.array([limit.excess_fraction(value) > 0 for value in trials[limit.objective]], dtype=bool)
-    allowed: npt.NDArray[np.bool_] = kept | trials.is_baseline.to_numpy(dtype=bool)
-    return allowed
 
 
 def volume(losses: Losses) -> float:

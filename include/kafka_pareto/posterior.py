@@ -2,7 +2,8 @@
 
 The campaign's surrogates are gradient-boosted trees: they need no scaling, and reach the noise ceiling on a whole
 design. Where the next measurement is worth most depends on what is not known yet, though, and of that a Gaussian
-process tells more: with 60 to 120 single repetitions it also leaves a quarter less of the variance unexplained.
+process tells more: trained on 60 to 120 single repetitions of the recorded grid of `benchmarks/`, it also leaves a
+quarter less of the variance unexplained.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def fit_posterior(study: Study, trials: pd.DataFrame, objective: Objective) -> P
 
 
 def inputs(study: Study, configurations: pd.DataFrame) -> Values:
-    """The process' inputs, each within [0, 1]: logs of the numbers, a 0 or 1 for each categorical level."""
+    """The process' inputs: logs of the numbers, 0 to 1 over the factor, and a 0 or 1 for each categorical level."""
     columns: list[Values] = []
     for name, factor in study.factors.items():
         if isinstance(factor, CategoricalFactor):

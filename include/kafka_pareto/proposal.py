@@ -12,7 +12,7 @@ import heapq
 import itertools
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,19 +22,20 @@ from scipy.stats import qmc
 
 from kafka_pareto.blocks import configurations_of
 from kafka_pareto.factors import Configuration, configuration_id, narrowed
-from kafka_pareto.goals import MAXIMISED, OBJECTIVES
-from kafka_pareto.hypervolume import MEANS, REFERENCE, may_be_recommended, relative_losses, volume
+from kafka_pareto.goals import MAXIMISED, MEANS
+from kafka_pareto.hypervolume import REFERENCE, relative_losses, volume
 from kafka_pareto.posterior import Posterior, fit_posterior
 from kafka_pareto.selection import non_dominated
 from kafka_pareto.study import Study
-from kafka_pareto.surrogate import RECORD_SIZE_FEATURE
+from kafka_pareto.surrogate import RECORD_SIZE_FEATURE, measured_objectives
+from kafka_pareto.trials import keeps_limits, may_be_recommended
 
 log = logging.getLogger(__name__)
 
 Values = npt.NDArray[np.float64]
 
 LEAST_R2_LEAVE_ONE_OUT = 0.5
-"""An objective of which less can be foretold is not searched for: it is judged where it is measured.
+"""A CV of which less can be foretold is not searched for: it is judged where it is measured.
 
 On shuffled targets of 60 trials it comes to 0.3, since the process' lengths were found on the same trials.
 """
@@ -61,6 +62,7 @@ def propose(
     posteriors: Sequence[Posterior],
     front: pd.DataFrame,
     round_number: int,
+    taken: Collection[str] = (),
 ) -> list[Configuration]:
     """The next round's configurations for one record size, the most promising first.
 
@@ -74,6 +76,7 @@ def propose(
         posteriors: What these say of each objective that is searched for (`searched_objectives`).
         front: `FRONT_COLUMNS` and factors of this record size, as the last round's search found it; may be empty.
         round_number: The round that is to measure them; it seeds the draws.
+        taken: Ids that are not proposed again although no trial may show them, since all they did was to fail.
 
     Returns:
         At most `study.rounds.configurations`, none measured before, each within the study's rules and durability;
@@ -81,8 +84,9 @@ def propose(
     """
     rng = np.random.default_rng([study.seed, record_size_bytes, round_number])
     own = trials[(trials.record_size_bytes == record_size_bytes) & (trials.repetitions_valid > 0)]
-    candidates = _candidates(study, record_size_bytes, own, front, rng)
-    if candidates.empty or len(posteriors) < len(MEANS) or not own.is_baseline.any():
+    candidates = _candidates(study, record_size_bytes, own, front, taken, rng)
+    known = {posterior.objective for posterior in posteriors}
+    if candidates.empty or not set(MEANS) <= known or not own.is_baseline.any():
         return []
     draws = _draws(study, own, candidates, posteriors, rng)
     picked = _greedy(draws, study.rounds.configurations)
@@ -94,7 +98,7 @@ def searched_objectives(study: Study, trials: pd.DataFrame) -> list[Posterior]:
 
     These are p95 latency and throughput, and each CV of which the trials let foretell enough.
     """
-    fitted = [fit_posterior(study, trials, objective) for objective in OBJECTIVES]
+    fitted = [fit_posterior(study, trials, objective) for objective in measured_objectives(trials)]
     known = [each for each in fitted if each is not None]
     searched = [each for each in known if each.objective in MEANS or each.r2_leave_one_out >= LEAST_R2_LEAVE_ONE_OUT]
     for each in known:
@@ -104,7 +108,12 @@ def searched_objectives(study: Study, trials: pd.DataFrame) -> list[Posterior]:
 
 
 def _candidates(
-    study: Study, record_size_bytes: int, measured: pd.DataFrame, front: pd.DataFrame, rng: np.random.Generator
+    study: Study,
+    record_size_bytes: int,
+    measured: pd.DataFrame,
+    front: pd.DataFrame,
+    taken: Collection[str],
+    rng: np.random.Generator,
 ) -> pd.DataFrame:
     """Unmeasured configurations that may be recommended, one column per factor and the record size."""
     space = whole_space(study)
@@ -114,11 +123,11 @@ def _candidates(
             *_neighbours(study, measured),
             *_drawn(study, record_size_bytes, rng),
         ]
-    taken, found = set(measured.configuration_id), []
+    seen, found = {*measured.configuration_id, *taken}, []
     for configuration in space:
         identity = configuration_id(configuration)
-        if identity not in taken and study.may_be_recommended(configuration, record_size_bytes):
-            taken.add(identity)
+        if identity not in seen and study.may_be_recommended(configuration, record_size_bytes):
+            seen.add(identity)
             found.append(configuration)
     return pd.DataFrame(found, columns=list(study.factors)).assign(**{RECORD_SIZE_FEATURE: record_size_bytes})
 
@@ -133,12 +142,14 @@ def whole_space(study: Study) -> list[Configuration] | None:
 
 
 def _neighbours(study: Study, measured: pd.DataFrame) -> list[Configuration]:
-    """What differs in one factor from a configuration that is non-dominated: each of its levels, or eight values."""
+    """What differs in one factor from the best that keeps every rule: each of the factor's levels, or eight values."""
     losses = relative_losses(measured, study, MEANS)
     if losses is None:
         return []
+    sound = may_be_recommended(measured, study) & keeps_limits(measured, study)
+    measured, losses = measured[sound], losses[sound]
     found: list[Configuration] = []
-    for row in configurations_of(measured[non_dominated(losses) & may_be_recommended(measured, study)], study):
+    for row in configurations_of(measured[non_dominated(losses)], study):
         for name, factor in study.factors.items():
             count = 8 if factor.levels is None else len(factor.levels)
             found += [{**row, name: factor.at((place + 0.5) / count)} for place in range(count)]

@@ -37,19 +37,13 @@ def rounds_so_far(study: Study, record_size_bytes: int, trials_by_round: Sequenc
     )
 
 
-def hypervolumes_of(trials: pd.DataFrame, study: Study) -> dict[int, float]:
-    """The measured hypervolume of every record size."""
-    return {
-        size: measured_hypervolume(trials[trials.record_size_bytes == size], study)
-        for size in trials.record_size_bytes.unique().tolist()
-    }
-
-
 def _why_it_stops(volumes: Sequence[float], study: Study) -> str:
     if len(volumes) < 2:
         return ""
     before, after = volumes[-2:]
-    rise_fraction = after / before - 1 if before else float("inf") if after else 0.0
+    if not after:  # nothing that keeps the limits was found yet
+        return ""
+    rise_fraction = after / before - 1 if before else float("inf")
     if rise_fraction < study.rounds.least_rise_fraction:
         return (
             f"round {len(volumes) - 1} raised the measured hypervolume by {rise_fraction:.1%}, less than "

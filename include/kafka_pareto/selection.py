@@ -8,9 +8,8 @@ import pandas as pd
 
 from kafka_pareto.artifacts import CANDIDATE_COLUMNS, table_schema
 from kafka_pareto.goals import MAXIMISED, OBJECTIVES
-from kafka_pareto.producer_properties import Durability
 from kafka_pareto.study import Study
-from kafka_pareto.trials import throughput_per_cv
+from kafka_pareto.trials import keeps_limits, may_be_recommended, throughput_per_cv
 
 Losses = npt.NDArray[np.float64]
 
@@ -23,7 +22,9 @@ def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Study, p
     First the roles: the best of every estimated objective, the knee (nearest to the ideal point in objectives scaled
     to [0, 1] over the front), and the paper's R1 (most throughput per throughput CV). Then, one by
     one, the point farthest from all picked ones in the same scaled space. A front too small is filled up with
-    measured trials that may be recommended, the non-dominated ones first; their estimates are NaN.
+    measured trials that may be recommended, the non-dominated ones first; their estimates are NaN. With
+    `strategy: rounds` such trials take half of the points from the start: the rounds went to where most was expected,
+    and have measured it.
 
     Args:
         front: `FRONT_COLUMNS` and factors; only feasible rows of the joint front are used.
@@ -36,12 +37,15 @@ def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Study, p
         the baseline, never a configuration twice; fewer rows where there are not enough.
     """
     may_be_chosen = front.on_joint_front & front.feasible & (front.configuration_id != study.baseline_id())
-    accepted = front[may_be_chosen].drop_duplicates("configuration_id").sort_values("configuration_id")
-    roles = _roles(accepted, points)
+    best = _measured(trials, study, set(), points // 2 if study.strategy == "rounds" else 0)
+    of_front = front[may_be_chosen & ~front.configuration_id.isin(best.configuration_id)]
+    accepted = of_front.drop_duplicates("configuration_id").sort_values("configuration_id")
+    roles = _roles(accepted, points - len(best))
     picked = accepted.loc[list(roles)].assign(chosen_as=pd.Series(roles))
-    filled = _measured(trials, study, set(picked.configuration_id), points - len(picked))
+    taken = {*best.configuration_id, *picked.configuration_id}
+    filled = _measured(trials, study, taken, points - len(taken))
     columns = table_schema(CANDIDATE_COLUMNS, study).names
-    frames = [frame[columns] for frame in (picked, filled) if len(frame)]
+    frames = [frame[columns] for frame in (best, picked, filled) if len(frame)]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
@@ -116,13 +120,11 @@ def _scaled(losses: Losses) -> Losses:
 
 
 def _measured(trials: pd.DataFrame, study: Study, taken: set[str], points: int) -> pd.DataFrame:
-    accepted = _durability_at_least(trials.durability, study.weakest_durability())
     usable = trials[
-        trials.feasible
-        & accepted
+        may_be_recommended(trials, study)
+        & keeps_limits(trials, study)
         & ~trials.is_baseline
         & ~trials.configuration_id.isin(taken)
-        & (trials.repetitions_lost_records == 0)
         & (trials.repetitions_valid > 0)
     ].sort_values("configuration_id")
     losses = losses_of(usable)
@@ -134,7 +136,3 @@ def _measured(trials: pd.DataFrame, study: Study, taken: set[str], points: int) 
     filled = usable.iloc[order].assign(durability_accepted=True, **of_no_front)
     roles = [["measured_non_dominated" if on_front[row] else "measured"] for row in order]
     return filled.assign(chosen_as=pd.Series(roles, index=filled.index))
-
-
-def _durability_at_least(durability: pd.Series, weakest: Durability) -> pd.Series:
-    return durability.map(lambda name: Durability[name] >= weakest).astype(bool)

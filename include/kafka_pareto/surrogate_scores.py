@@ -162,11 +162,12 @@ def noise_ceiling(measured: pd.Series, error_variances: Sequence[float]) -> floa
     Even such a model misses each trial by that trial's own noise. One that learns from trials as noisy stays below.
 
     Returns:
-        A share in [0, 1], or None when fewer than three trials have a known error.
+        A share in [0, 1], or None when fewer than three trials or half of them have a known error: those with several
+        repetitions, where most have one, are not like the others.
     """
     errors, target = np.array(error_variances, dtype=float), measured.to_numpy(dtype=float)
     known = np.isfinite(errors) & np.isfinite(target)
-    if known.sum() < _MINIMUM_ROWS_FOR_R2 or np.ptp(target[known]) == 0:
+    if known.sum() < max(_MINIMUM_ROWS_FOR_R2, len(known) / 2) or np.ptp(target[known]) == 0:
         return None
     return float(np.clip(1 - errors[known].mean() / target[known].var(ddof=1), 0, 1))
 

@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from kafka_pareto.artifacts import TRIAL_COLUMNS, table_schema
 from kafka_pareto.factors import satisfies
 from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.objectives import is_mean, per_repetition_value, spread_of
+from kafka_pareto.producer_properties import Durability
 from kafka_pareto.records import Repetition
 from kafka_pareto.study import Study
+
+Mask = npt.NDArray[np.bool_]
 
 
 def summarise_trials(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
@@ -32,6 +36,23 @@ def summarise_trials(repetitions: Sequence[Repetition], study: Study) -> pd.Data
         groups.setdefault((repetition.record_size_bytes, repetition.configuration_id), []).append(repetition)
     columns = table_schema(TRIAL_COLUMNS, study).names
     return pd.DataFrame([_trial(group, study) for group in groups.values()], columns=columns)
+
+
+def may_be_recommended(trials: pd.DataFrame, study: Study) -> Mask:
+    """Which trials keep the study's rules and its durability, and lost no record; the baseline always may."""
+    weakest = study.weakest_durability()
+    accepted = np.array([Durability[name] >= weakest for name in trials.durability], dtype=bool)
+    kept = accepted & trials.feasible.to_numpy(dtype=bool) & (trials.repetitions_lost_records == 0).to_numpy(dtype=bool)
+    allowed: Mask = kept | trials.is_baseline.to_numpy(dtype=bool)
+    return allowed
+
+
+def keeps_limits(trials: pd.DataFrame, study: Study) -> Mask:
+    """Which trials keep every limit by what they measured; a value that is not known breaks none yet."""
+    missed = np.zeros(len(trials), dtype=bool)
+    for limit in study.parsed_limits():
+        missed |= limit.excess_fraction(trials[limit.objective].to_numpy(dtype=float)) > 0
+    return ~missed
 
 
 def coefficient_of_variation(values: np.ndarray) -> float:

@@ -8,12 +8,10 @@ from pydantic import Field
 
 from kafka_pareto.choice import objectives_named
 from kafka_pareto.gains import LABELS, Gain
-from kafka_pareto.goals import ChooseBy, Objective
+from kafka_pareto.goals import MEANS, ChooseBy
 from kafka_pareto.producer_properties import PropertyValue
 from kafka_pareto.records import Record
 from kafka_pareto.wording import joined
-
-_MAIN_OBJECTIVES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s")
 
 Verdict = Literal[
     "recommended",
@@ -90,12 +88,12 @@ class Decision(Record):
     @property
     def main_gains(self) -> list[Gain]:
         """Of p95 latency and throughput: neither may be shown to be worse."""
-        return [gain for gain in self.gains if gain.objective in _MAIN_OBJECTIVES]
+        return [gain for gain in self.gains if gain.objective in MEANS]
 
     @property
     def wanted_gains(self) -> list[Gain]:
         """Of both, and of what the study's order or weights name: one must be better."""
-        wanted = (*_MAIN_OBJECTIVES, *objectives_named(self.choice_asked_by))
+        wanted = (*MEANS, *objectives_named(self.choice_asked_by))
         return [gain for gain in self.gains if gain.objective in wanted]
 
     @property

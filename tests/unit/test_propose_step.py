@@ -171,12 +171,12 @@ def test_a_record_size_with_nothing_left_to_propose_says_so(tmp_path: Path) -> N
     assert campaign.store.tag(campaign.keys.design(1)) is None
 
 
-def test_the_volume_never_falls_when_a_later_round_measures_a_slower_baseline() -> None:
+def test_the_volume_never_falls_when_a_later_round_measures_a_faster_baseline() -> None:
     study = study_of()
     designed, added = recorded_trials(study, 12, (8192,)), recorded_trials(study, 40, (8192,))
-    slower = added.assign(p95_latency_ms=added.p95_latency_ms.where(~added.is_baseline, added.p95_latency_ms / 1.3))
+    faster = added.assign(p95_latency_ms=added.p95_latency_ms.where(~added.is_baseline, added.p95_latency_ms / 1.3))
 
-    volumes = rounds_so_far(study, 8192, [designed, slower]).measured_hypervolume
+    volumes = rounds_so_far(study, 8192, [designed, faster]).measured_hypervolume
 
     assert volumes[0] <= volumes[1]
 

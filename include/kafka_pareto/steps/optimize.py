@@ -96,5 +96,5 @@ def _learned(
 
 def _is_learnable(scores: pd.DataFrame, record_size_bytes: int) -> bool:
     own = scores[scores["record_size_bytes"] == record_size_bytes]
-    verdicts = own if len(own) else scores[scores["record_size_bytes"].isna()]
+    verdicts = own if own["r2_cross_validated"].notna().any() else scores[scores["record_size_bytes"].isna()]
     return bool(verdicts["learnable"].any())

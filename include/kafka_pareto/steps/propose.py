@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 
+import pandas as pd
+
 from kafka_pareto.artifacts import DESIGN_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.design import configurations_table
@@ -15,7 +17,7 @@ from kafka_pareto.rounds import rounds_so_far
 
 log = logging.getLogger(__name__)
 
-NOTHING_LEFT = "nothing is left that the surrogates expect more of"
+NOTHING_LEFT = "no configuration that was not measured is expected to add anything"
 
 
 def run(campaign: Campaign, round_number: int) -> Manifest:
@@ -53,6 +55,7 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
     """Decides, and writes the design before the decision: once that is there, the round is as decided."""
     study, keys = campaign.study, campaign.keys
     trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number)]
+    taken = _taken(campaign, round_number)
     stopped = _stopped_before(campaign, round_number)
     posteriors = searched_objectives(study, trials_by_round[-1])
     decided, proposed = [], dict[int, list[Configuration]]()
@@ -61,7 +64,8 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
         reason = stopped.get(size) or so_far.stopped_because
         if not reason:
             front = campaign.read_table(keys.front(size, round_number - 1), FRONT_COLUMNS)
-            configurations = propose(study, size, trials_by_round[-1], posteriors, front, round_number)
+            trials = trials_by_round[-1]
+            configurations = propose(study, size, trials, posteriors, front, round_number, taken[size])
             if configurations:
                 proposed[size] = configurations
             else:
@@ -72,6 +76,14 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
     proposal = Proposal(round=round_number, record_sizes=decided)
     campaign.write_record(keys.proposal(round_number), proposal)
     return proposal
+
+
+def _taken(campaign: Campaign, round_number: int) -> dict[int, set[str]]:
+    """The ids of all designs so far by record size, also of what failed or was rejected."""
+    stored = [key for number in range(round_number) if campaign.store.keys(key := campaign.keys.design(number))]
+    designs = pd.concat([campaign.read_table(key, DESIGN_COLUMNS) for key in stored])
+    sizes = campaign.study.record_sizes_bytes
+    return {size: set(designs[designs.record_size_bytes == size].configuration_id) for size in sizes}
 
 
 def _stopped_before(campaign: Campaign, round_number: int) -> dict[int, str]:

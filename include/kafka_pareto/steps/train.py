@@ -12,7 +12,7 @@ from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.goals import OBJECTIVES
 from kafka_pareto.records import Manifest
-from kafka_pareto.rounds import hypervolumes_of
+from kafka_pareto.rounds import rounds_so_far
 from kafka_pareto.surrogate import SurrogateIndex, feature_encoding, importance, measured_objectives
 from kafka_pareto.surrogate_scores import JudgedSurrogate, describe_scores, judge_objective
 
@@ -57,10 +57,19 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
 
     tracking.log_training(campaign, judged, figures, round_number)
     if study.strategy == "rounds":
-        tracking.log_measured_hypervolume(campaign, round_number, hypervolumes_of(trials, study))
+        tracking.log_measured_hypervolume(campaign, round_number, _hypervolumes(campaign, round_number))
     pooled = {one.surrogate.objective: one.pooled_r2_held_out() for one in judged}
     r2 = {f"r2_held_out_{objective}": round(value, 4) for objective, value in pooled.items() if value is not None}
     return campaign.manifest("train", artifacts, {"trials": len(trials), "surrogates": len(judged), **r2})
+
+
+def _hypervolumes(campaign: Campaign, round_number: int) -> dict[int, float]:
+    """What the record sizes that this round measured have come to, as the decision on the next round sees it."""
+    study, keys = campaign.study, campaign.keys
+    trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number + 1)]
+    so_far = [rounds_so_far(study, size, trials_by_round) for size in study.record_sizes_bytes]
+    volumes = {each.record_size_bytes: each.measured_hypervolume for each in so_far}
+    return {size: of_rounds[-1] for size, of_rounds in volumes.items() if len(of_rounds) == round_number + 1}
 
 
 def _figures(judged: JudgedSurrogate) -> dict[str, bytes]:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.fast
 LN2 = float(np.log(2))
 
 
-def asks_for_all(study: Study, record_size_bytes: int, seed: int) -> Asking:
+def asks_for_all(study: Study, _record_size_bytes: int, _seed: int) -> Asking:
     """Every configuration of the grid's first batch size, again and again."""
     levels = {name: factor.extremes() for name, factor in study.factors.items()}
     every = [
@@ -40,7 +40,7 @@ def test_no_answer_comes_from_the_blocks_that_are_the_truth_and_the_budget_is_ke
 
 
 def test_a_strategy_that_asks_for_nothing_is_stopped() -> None:
-    def asks_for_nothing(study: Study, record_size_bytes: int, seed: int) -> Asking:
+    def asks_for_nothing(_study: Study, _record_size_bytes: int, _seed: int) -> Asking:
         while True:
             yield []
 

@@ -64,12 +64,12 @@ def test_a_halved_latency_and_a_doubled_throughput_count_as_logs_relative_to_the
         {"durability": "acks_0"},
         {"repetitions_lost_records": 1},
         {"repetitions_valid": 0},
-        {"p95_latency_ms": 61.0},
+        {"p95_latency_ms": 101.0},
     ],
     ids=lambda change: next(iter(change)),
 )
 def test_what_may_not_be_recommended_adds_nothing(change: dict[str, object]) -> None:
-    study = paper_study().model_copy(update={"limits": ["p95_latency_ms <= 60"], "durability": None})
+    study = paper_study().model_copy(update={"limits": ["p95_latency_ms <= 100"], "durability": None})
     rows = trials(study)
     rows.loc[1, ["p95_latency_ms", "throughput_mib_s"]] = [50.0, 20.0]
     assert measured_hypervolume(rows, study) > LN2**2
@@ -77,6 +77,12 @@ def test_what_may_not_be_recommended_adds_nothing(change: dict[str, object]) -> 
     for name, value in change.items():
         rows.loc[1, name] = value
     assert measured_hypervolume(rows, study) == pytest.approx(LN2**2)
+
+
+def test_where_nothing_keeps_the_limits_there_is_no_volume() -> None:
+    study = paper_study().model_copy(update={"limits": ["p95_latency_ms <= 60"]})
+
+    assert measured_hypervolume(trials(study), study) == 0.0
 
 
 def test_without_a_measured_baseline_there_is_nothing_to_compare_with() -> None:

@@ -47,6 +47,8 @@ def campaign_of(folder: Path, study: Study, *trials_by_round: pd.DataFrame) -> C
     campaign.store.put(campaign.keys.frozen_study(), dump_study(study).encode())
     nothing = pd.DataFrame(columns=table_schema(FRONT_COLUMNS, study).names)
     for number, trials in enumerate(trials_by_round):
+        design = trials[table_schema(DESIGN_COLUMNS, study).names]
+        campaign.write_table(campaign.keys.design(number), design, DESIGN_COLUMNS)
         campaign.write_table(campaign.keys.trials(number), trials, TRIAL_COLUMNS)
         for size in study.record_sizes_bytes:
             campaign.write_table(campaign.keys.front(size, number), nothing, FRONT_COLUMNS)
@@ -169,6 +171,22 @@ def test_a_record_size_with_nothing_left_to_propose_says_so(tmp_path: Path) -> N
     assert propose.run(campaign, 1).record_sizes_bytes == []
     assert decided(campaign, 1)[8192].stopped_because == propose.NOTHING_LEFT
     assert campaign.store.tag(campaign.keys.design(1)) is None
+
+
+def test_what_only_failed_or_was_rejected_is_not_proposed_again(tmp_path: Path) -> None:
+    study = study_of()
+    campaign = campaign_of(tmp_path, study, recorded_trials(study, 12))
+    propose.run(campaign, 1)
+    proposed = campaign.read_table(campaign.keys.design(1), DESIGN_COLUMNS)
+    rejected = proposed[~proposed.is_baseline].configuration_id
+    # As if round 0 had measured these as well, in vain: they are in its design, and no trial shows them.
+    design = pd.concat([campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS), proposed], ignore_index=True)
+    campaign.write_table(campaign.keys.design(), design, DESIGN_COLUMNS)
+    campaign.store.delete(campaign.keys.proposal(1))
+
+    propose.run(campaign, 1)
+
+    assert not set(rejected) & set(campaign.read_table(campaign.keys.design(1), DESIGN_COLUMNS).configuration_id)
 
 
 def test_the_volume_never_falls_when_a_later_round_measures_a_faster_baseline() -> None:

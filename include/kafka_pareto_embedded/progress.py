@@ -122,7 +122,7 @@ class CampaignProgress:
         if self._planned is None:
             self._read_plan()
         self._read_proposals(tasks)
-        begun = (task for task in tasks if _round_of(task) == 0 or task.state not in _NOT_BEGUN)
+        begun = (task for task in tasks if self._belongs(task))
         rows = tuple(self._row(task, elapsed_s) for task in sorted(begun, key=_in_order))
         repetitions = sum(row.repetitions or 0 for row in rows)
         planned = None if self._planned is None else self._planned.most_after(rows, self._spared())
@@ -134,6 +134,13 @@ class CampaignProgress:
             elapsed_s=elapsed_s,
             time_left_s=self._time_left_s(repetitions, planned, elapsed_s),
         )
+
+    def _belongs(self, task: TaskRun) -> bool:
+        """Whether to show the task: those of round 0, and of the study's other rounds what has begun."""
+        number = _round_of(task)
+        if number and self._planned is not None and number not in self._planned.study.round_numbers():
+            return False
+        return number == 0 or task.state not in _NOT_BEGUN
 
     def _read_plan(self) -> None:
         try:

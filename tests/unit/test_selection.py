@@ -110,6 +110,22 @@ def test_a_measured_trial_that_lost_records_fills_nothing(study: Study, trials: 
     assert len(select_candidates(front_from(trials).iloc[:0], lossy, study, 5)) == 0
 
 
+def test_in_rounds_half_of_the_points_are_the_best_that_was_measured(study: Study, trials: pd.DataFrame):
+    in_rounds = study.model_copy(update={"strategy": "rounds", "limits": ["p95_latency_ms <= 200"]})
+    promised = trials[~trials.is_baseline].head(6)
+    picked = select_candidates(front_from(promised), trials, in_rounds, 8)
+    measured = picked[picked.chosen_as.map(lambda roles: roles[0].startswith("measured"))]
+    known = trials.set_index("configuration_id")
+
+    assert len(picked) == 8
+    assert picked.configuration_id.is_unique
+    assert list(measured.index[:4]) == [0, 1, 2, 3]
+    assert (known.loc[measured.configuration_id].p95_latency_ms <= 200).all()
+    of_front = picked[~picked.index.isin(measured.index)]
+    assert set(of_front.configuration_id) <= set(promised.configuration_id)
+    assert len(of_front) > 0
+
+
 def test_objectives_without_a_model_are_left_out_of_the_roles(study: Study, trials: pd.DataFrame):
     front = front_from(trials).assign(estimated_latency_cv=np.nan, estimated_throughput_cv=np.nan)
     roles = {role for chosen_as in select_candidates(front, trials, study, 6).chosen_as for role in chosen_as}

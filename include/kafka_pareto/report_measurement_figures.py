@@ -124,7 +124,7 @@ def _rounds(evidence: Evidence) -> bytes:
         volumes = found.measured_hypervolume if found else []
         axes.plot(range(len(volumes)), volumes, color="#0072B2", marker="o", label="measured hypervolume")
         axes.set(xlabel="round (0: the design)", ylabel="hypervolume over the settings in use")
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.08 * max(volumes, default=0.0) or 1.0)
         axes.xaxis.get_major_locator().set_params(integer=True)
     shared_legend(figure)
     return png(figure)

@@ -146,7 +146,7 @@ def test_a_registered_model_has_a_signature_and_estimates_like_the_one_in_the_st
     info = mlflow.models.get_model_info(uri)
     assert info.signature.inputs.input_names()[-1] == "record_size_bytes"
     trials = trained.read_table(trained.keys.trials(), TRIAL_COLUMNS)
-    surrogate = optimize._surrogates(trained)["throughput_mib_s"]
+    surrogate = optimize._surrogates(trained, 0)["throughput_mib_s"]
     loaded = mlflow.pyfunc.load_model(uri)
     assert loaded.predict(surrogate.encoding.encode(trials)) == pytest.approx(surrogate.predict(trials))
 

@@ -124,7 +124,7 @@ def table_study() -> Study:
         "record_sizes_bytes": [RECORD_SIZE_BYTES],
         "factors": factors,
         "durability": Durability.acks_0,
-        "design": study.design.model_copy(update={"configurations": 16, "feasible": True}),
+        "design": study.design.model_copy(update={"configurations": 12, "feasible": True}),
         "strategy": "rounds",
         "rounds": Rounds(configurations=8),
         "protocol": protocol,

@@ -52,11 +52,11 @@ def test_adaptive_repetitions_and_rounds_are_planned_from_the_fewest_to_the_most
 def test_rounds_alone_are_planned_from_none_to_all_of_them():
     plan = plan_campaign(load_named_study(STUDIES, "cold_burst"))
 
-    beside_the_rounds = 17 + 9 * 5 + 2 * 20
+    beside_the_rounds = 13 + 9 * 5 + 2 * 20
     assert plan.repetitions == 5 * (beside_the_rounds + 4 * 9)
     assert plan.fewest_repetitions == 5 * beside_the_rounds
     assert plan.duration_s - (plan.fewest_duration_s or 0.0) == pytest.approx(5 * 4 * 9 * 2.2)
-    assert describe_plan(plan).startswith("plan: 510 to 690 repetitions, about ")
+    assert describe_plan(plan).startswith("plan: 490 to 670 repetitions, about ")
 
 
 def test_the_loads_that_find_the_rate_are_part_of_the_plan():

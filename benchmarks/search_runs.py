@@ -22,7 +22,7 @@ from benchmarks.strategies.table import GRID, Answer, recorded_table, table_stud
 
 RUNS = Path(__file__).parent / "data" / "search"
 SEEDS = 20
-BUDGETS = {"one_shot": 910}
+BUDGETS = {"one_shot": 910, "botorch_nehvi": 120}
 BUDGET = 240
 _LIBRARY = Path(__file__).parent.parent / "include" / "kafka_pareto"
 _PACKAGES = {

@@ -1,17 +1,25 @@
-"""Campaigns made of recorded repetitions, ready for the steps that learn from them."""
+"""What was learned from recorded repetitions, and campaigns of them, ready for the steps that learn."""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+
+import pandas as pd
 
 from kafka_pareto.artifacts import TRIAL_COLUMNS, CampaignKeys
 from kafka_pareto.campaign import Campaign
+from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.records import Repetition
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Study, Surrogate
+from kafka_pareto.study import Study
+from kafka_pareto.study import Surrogate as SurrogateParameters
 from kafka_pareto.study_file import dump_study
+from kafka_pareto.surrogate import Surrogate, feature_encoding, fit_surrogate
 from kafka_pareto.trials import summarise_trials
-from tests.recorded import paper_study
+from tests.recorded import paper_study, recorded_repetitions
+
+SIZE = 8192
 
 
 def small_study(record_sizes: tuple[int, ...] = (8192,), n_estimators: int = 20) -> Study:
@@ -19,8 +27,22 @@ def small_study(record_sizes: tuple[int, ...] = (8192,), n_estimators: int = 20)
     study = paper_study()
     parameters = {**study.surrogate.model_dump(), "n_estimators": n_estimators}
     return study.model_copy(
-        update={"record_sizes_bytes": list(record_sizes), "surrogate": Surrogate.model_validate(parameters)}
+        update={"record_sizes_bytes": list(record_sizes), "surrogate": SurrogateParameters.model_validate(parameters)}
     )
+
+
+@cache
+def recorded_trials() -> pd.DataFrame:
+    """The recorded trials of one record size."""
+    return summarise_trials(recorded_repetitions((SIZE,)), paper_study())
+
+
+@cache
+def surrogates() -> dict[Objective, Surrogate]:
+    """Models of all four objectives, fitted to them."""
+    study, trials = small_study(), recorded_trials()
+    encoding = feature_encoding(study, trials)
+    return {objective: fit_surrogate(study, encoding, trials, objective) for objective in OBJECTIVES}
 
 
 def recorded_campaign(folder: Path, study: Study, repetitions: list[Repetition], campaign_id: str = "c1") -> Campaign:

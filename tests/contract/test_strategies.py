@@ -77,7 +77,7 @@ def test_finds_the_whole_front_within_sixty_repetitions(name: str, study: Study)
     assert front_of(study) <= asked
 
 
-def test_the_rounds_find_it_before_half_of_the_candidates_are_measured_beyond_the_design(study: Study) -> None:
+def test_the_rounds_find_the_whole_front_with_their_design_and_one_round(study: Study) -> None:
     design_and_one_round = 1 + 8 + 1 + study.rounds.configurations
     asked = {configuration_id(each) for each in ask("rounds", study, seed=1, budget=design_and_one_round)}
     assert len(asked) <= 17

@@ -16,31 +16,15 @@ from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, encode_table
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.factors import configuration_id
-from kafka_pareto.goals import MAXIMISED, OBJECTIVES, Objective
+from kafka_pareto.goals import MAXIMISED, OBJECTIVES
 from kafka_pareto.optimization import SearchResult, hypervolume_indicator, search
 from kafka_pareto.search_algorithm import first_population
 from kafka_pareto.search_space import ConfigurationSpace
 from kafka_pareto.study import Search, Study
-from kafka_pareto.surrogate import Surrogate, feature_encoding, fit_surrogate
-from kafka_pareto.trials import summarise_trials
-from tests.recorded import paper_study, recorded_repetitions
-from tests.trained_campaign import small_study
+from tests.recorded import paper_study
+from tests.trained_campaign import SIZE, recorded_trials, small_study, surrogates
 
 pytestmark = pytest.mark.fast
-
-SIZE = 8192
-
-
-@cache
-def recorded_trials() -> pd.DataFrame:
-    return summarise_trials(recorded_repetitions((SIZE,)), paper_study())
-
-
-@cache
-def surrogates() -> dict[Objective, Surrogate]:
-    study, trials = small_study(), recorded_trials()
-    encoding = feature_encoding(study, trials)
-    return {objective: fit_surrogate(study, encoding, trials, objective) for objective in OBJECTIVES}
 
 
 def with_search(study: Study, **changes: object) -> Study:

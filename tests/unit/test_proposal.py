@@ -1,4 +1,4 @@
-"""What the next round is to measure: feasible, new, promising, spread, and the same twice."""
+"""What the next round is to measure: feasible, new, bound by the limits, and the same twice."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_limits_bind_the_proposals_and_what_cannot_keep_them_is_not_measured() -
     assert proposed_for(in_rounds(limits=["p95_latency_ms <= 0.001"]), recorded(), 1) == []
 
 
-def test_a_space_of_ranges_is_searched_from_the_front_the_best_so_far_and_a_fresh_draw() -> None:
+def test_proposals_of_a_space_of_ranges_lie_within_them_and_differ() -> None:
     wide = {**paper_study().factors, "batch.size": NumericFactor(type="integer", low=8192, high=1 << 20, scale="log")}
     study = in_rounds(factors=wide)
     proposed = proposed_for(study, recorded()[recorded().feasible], 1)

@@ -12,7 +12,6 @@ import pytest
 from kafka_pareto.artifacts import FRONT_COLUMNS, encode_table
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.factors import Positions, satisfies
-from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.optimization import SearchResult, non_dominated_estimates, search, with_class_fronts
 from kafka_pareto.producer_properties import Durability
 from kafka_pareto.search_algorithm import first_population, new_algorithm
@@ -20,28 +19,12 @@ from kafka_pareto.search_problem import SurrogateProblem
 from kafka_pareto.search_space import accepted_durabilities
 from kafka_pareto.selection import losses_of, non_dominated
 from kafka_pareto.study import Study
-from kafka_pareto.surrogate import Surrogate, feature_encoding, fit_surrogate
-from kafka_pareto.trials import summarise_trials
-from tests.recorded import paper_study, recorded_repetitions
-from tests.trained_campaign import small_study
+from kafka_pareto.surrogate import Surrogate
+from tests.trained_campaign import SIZE, recorded_trials, small_study, surrogates
 
 pytestmark = pytest.mark.fast
-
-SIZE = 8192
 FORBIDDEN = ["compression.type == zstd and batch.size <= 32768", "linger.ms == 100"]
 LIMITS = ["p95_latency_ms <= 60", "throughput_mib_s >= 18.5"]
-
-
-@cache
-def recorded_trials() -> pd.DataFrame:
-    return summarise_trials(recorded_repetitions((SIZE,)), paper_study())
-
-
-@cache
-def surrogates() -> dict[Objective, Surrogate]:
-    study, trials = small_study(), recorded_trials()
-    encoding = feature_encoding(study, trials)
-    return {objective: fit_surrogate(study, encoding, trials, objective) for objective in OBJECTIVES}
 
 
 def short_study(**changes: object) -> Study:

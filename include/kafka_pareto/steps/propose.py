@@ -57,15 +57,15 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
     trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number)]
     taken = _taken(campaign, round_number)
     stopped = _stopped_before(campaign, round_number)
-    posteriors = searched_objectives(study, trials_by_round[-1])
+    latest = trials_by_round[-1]
+    posteriors = searched_objectives(study, latest)
     decided, proposed = [], dict[int, list[Configuration]]()
     for size in study.record_sizes_bytes:
         so_far = rounds_so_far(study, size, trials_by_round)
         reason = stopped.get(size) or so_far.stopped_because
         if not reason:
             front = campaign.read_table(keys.front(size, round_number - 1), FRONT_COLUMNS)
-            trials = trials_by_round[-1]
-            configurations = propose(study, size, trials, posteriors, front, round_number, taken[size])
+            configurations = propose(study, size, latest, posteriors, front, round_number, taken[size])
             if configurations:
                 proposed[size] = configurations
             else:
@@ -80,8 +80,8 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
 
 def _taken(campaign: Campaign, round_number: int) -> dict[int, set[str]]:
     """The ids of all designs so far by record size, also of what failed or was rejected."""
-    stored = [key for number in range(round_number) if campaign.store.keys(key := campaign.keys.design(number))]
-    designs = pd.concat([campaign.read_table(key, DESIGN_COLUMNS) for key in stored])
+    tables = [campaign.read_table(campaign.keys.design(number), DESIGN_COLUMNS) for number in range(round_number)]
+    designs = pd.concat(tables)
     sizes = campaign.study.record_sizes_bytes
     return {size: set(designs[designs.record_size_bytes == size].configuration_id) for size in sizes}
 

@@ -17,6 +17,7 @@ from kafka_pareto.errors import BadInputError, KafkaParetoError
 from kafka_pareto.records import Manifest
 from kafka_pareto.settings import load_settings
 from kafka_pareto.store import open_store
+from kafka_pareto.warm_start import CAMPAIGN_ID
 
 StudyOption = Annotated[str, typer.Option("--study", help="name of the study, as in include/studies/")]
 CampaignOption = Annotated[str, typer.Option("--campaign", help="id of the campaign")]
@@ -32,7 +33,7 @@ def open_campaign(study: str, campaign: str) -> Campaign:
 
 def check_campaign_id(campaign: str) -> str:
     """A campaign id becomes part of keys and topic names, so it is held to what both allow."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}", campaign):
+    if not re.fullmatch(CAMPAIGN_ID, campaign):
         raise BadInputError(f"campaign: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
     return campaign
 

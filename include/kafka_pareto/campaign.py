@@ -19,6 +19,13 @@ from kafka_pareto.study_file import parse_study
 _PARALLEL_READS = 8
 
 
+def campaign_ids(store: Store, study_name: str) -> list[str]:
+    """The ids of the study's campaigns, in order: of all whose design step has frozen the study."""
+    keys = set(store.keys(f"{study_name}/"))
+    ids = sorted({key.split("/")[1] for key in keys})
+    return [each for each in ids if CampaignKeys(study_name, each).frozen_study() in keys]
+
+
 @dataclass(frozen=True)
 class Campaign:
     """One passage of the pipeline through one study."""

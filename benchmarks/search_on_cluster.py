@@ -53,7 +53,7 @@ STRATEGIES = ("rounds", "one_shot", "random", "latin_hypercube", "optuna_nsga3",
 
 BATCH_SIZE_LEVELS: list[int | float] = [16384, 32768, 65536, 131072, 262144, 524288]
 WARM_UP_REPETITIONS = 5
-SEED, BUDGET = 0, 60
+SEED, BUDGET = 0, 50
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 SeedOption = Annotated[int, typer.Option(help="seed of all strategies")]

@@ -134,7 +134,7 @@ with DAG(
                 task_id="propose",
                 step="propose",
                 arguments=round_arguments(number),
-                doc_md="Proposes what to measure next, for each record size whose last round was worth it.",
+                doc_md="Proposes what to measure next, for each record size whose search goes on.",
                 **RULES["propose"],
             )
             learned >> propose

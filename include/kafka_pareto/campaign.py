@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,7 +17,19 @@ from kafka_pareto.store import Store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study
 
+CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
 _PARALLEL_READS = 8
+
+
+def check_campaign_id(campaign: str) -> str:
+    """A campaign id becomes part of keys and topic names, so it is held to what both allow.
+
+    Raises:
+        BadInputError: If it is not.
+    """
+    if not re.fullmatch(CAMPAIGN_ID, campaign):
+        raise BadInputError(f"campaign: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
+    return campaign
 
 
 @dataclass(frozen=True)

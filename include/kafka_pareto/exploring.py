@@ -1,0 +1,262 @@
+"""What the explorer shows of one record size: every configuration with what was estimated and measured. Pure.
+
+Every number is an artifact's; what is not known is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel
+from scipy import stats
+
+from kafka_pareto.breakdown import Row
+from kafka_pareto.card_parts import CardParts, card_parts
+from kafka_pareto.factors import CategoricalFactor, FactorValue
+from kafka_pareto.gains import LABELS
+from kafka_pareto.goals import OBJECTIVES, Objective
+from kafka_pareto.noise import change_text, noise_lines
+from kafka_pareto.objectives import is_mean, per_repetition_value
+from kafka_pareto.producer_properties import Durability
+from kafka_pareto.records import Repetition
+from kafka_pareto.seen import Seen, read_repetitions, repetition_key
+from kafka_pareto.selection import losses_of, non_dominated
+from kafka_pareto.statistics import CONFIDENCE
+from kafka_pareto.trials import may_be_recommended
+
+Values = dict[Objective, float | None]
+Intervals = dict[Objective, tuple[float, float]]
+
+
+class Measured(BaseModel):
+    """What was measured of a configuration, in the design and its rounds or in the choice blocks."""
+
+    values: Values
+    repetitions: int
+    repetitions_lost_records: int
+    repetitions_failed: int
+
+
+class Point(BaseModel):
+    """One configuration.
+
+    Attributes:
+        round: The round that drew it; None for what only the search proposed.
+        design: Its trial of the design and the rounds.
+        confirmed: Its trial of the choice blocks.
+        estimated: What the last search's surrogates say of it.
+        chosen_as: Why it was confirmed.
+    """
+
+    configuration_id: str
+    factors: dict[str, FactorValue]
+    durability: str
+    durability_accepted: bool
+    feasible: bool
+    is_baseline: bool
+    round: int | None
+    validated: bool
+    design: Measured | None
+    confirmed: Measured | None
+    estimated: Values | None
+    on_estimated_front: bool
+    on_measured_front: bool
+    chosen_as: list[str]
+
+
+class FactorAxis(BaseModel):
+    """A factor as an axis: its levels in order where it is categorical, else numbers, perhaps on a log scale."""
+
+    name: str
+    levels: list[str]
+    log_scale: bool
+
+
+class SizeView(BaseModel):
+    """One record size of one campaign.
+
+    Attributes:
+        measured_front_of: What the measured front is drawn from: `confirmed`, or `design` before there are any.
+        decision: The card's headline and reasons; None before the confirmation has ended.
+        provisional: Whether the report, which adjusts the decision over all record sizes, is still to come.
+        noise: The A/A study as a table, and in sentences.
+    """
+
+    study: str
+    campaign: str
+    record_size_bytes: int
+    objectives: dict[Objective, str]
+    axes: list[FactorAxis]
+    points: list[Point]
+    measured_front_of: str
+    weakest_durability: str
+    durabilities: list[str]
+    limits: list[str]
+    baseline_id: str
+    tentative_id: str | None
+    recommended_id: str | None
+    provisional: bool
+    reasons: list[str]
+    card: CardParts | None
+    noise_table: list[Row]
+    noise_sentences: list[str]
+    problems: list[str]
+
+
+def size_view(seen: Seen) -> SizeView:
+    """Puts together what the artifacts tell of one record size."""
+    study, decision, keys = seen.study, seen.decision, seen.campaign.keys
+    return SizeView(
+        study=keys.study,
+        campaign=keys.campaign,
+        record_size_bytes=seen.record_size_bytes,
+        objectives={objective: LABELS[objective] for objective in OBJECTIVES},
+        axes=_axes(seen),
+        points=_points(seen),
+        measured_front_of="confirmed" if len(seen.confirmed) else "design",
+        weakest_durability=study.weakest_durability().name,
+        durabilities=[durability.name for durability in Durability],
+        limits=study.limits,
+        baseline_id=study.baseline_id(),
+        tentative_id=decision.tentative_configuration_id if decision else None,
+        recommended_id=decision.recommended_configuration_id if decision else None,
+        provisional=decision is not None and seen.context is None,
+        reasons=decision.reasons if decision else [],
+        card=card_parts(decision, seen.context, keys.campaign) if decision else None,
+        noise_table=_noise_table(seen),
+        noise_sentences=noise_lines(seen.noise) if seen.noise else [],
+        problems=list(seen.problems),
+    )
+
+
+def intervals(seen: Seen) -> dict[str, dict[str, Intervals]]:
+    """95 % intervals of the means, by `design` or `confirmed`, configuration and objective; Student's t.
+
+    Of configurations with two valid repetitions and more. A CV across repetitions has none: there is but one.
+    """
+    return {"design": _intervals(seen, seen.trials), "confirmed": _intervals(seen, seen.confirmed)}
+
+
+def _intervals(seen: Seen, trials: pd.DataFrame) -> dict[str, Intervals]:
+    ids_of = {row.configuration_id: row.repetition_ids for row in trials.itertuples() if len(row.repetition_ids) >= 2}
+    keys = {repetition_key(seen, name): "" for names in ids_of.values() for name in names}
+    written = {key: seen.written[key] for key in keys if key in seen.written}
+    by_id = {repetition.repetition_id: repetition for repetition in read_repetitions(seen.campaign.store, written)}
+    return {
+        name: _of_means([by_id[identity] for identity in ids if identity in by_id], seen)
+        for name, ids in ids_of.items()
+    }
+
+
+def _of_means(repetitions: list[Repetition], seen: Seen) -> Intervals:
+    variability = seen.study.protocol.variability
+    found: Intervals = {}
+    for objective in OBJECTIVES:
+        if not is_mean(objective, variability):
+            continue
+        measured = [per_repetition_value(repetition, objective, variability) for repetition in repetitions]
+        values = np.array([value for value in measured if value is not None])
+        if len(values) >= 2:
+            half = stats.t.isf((1 - CONFIDENCE) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+            found[objective] = (max(float(values.mean() - half), 0.0), float(values.mean() + half))
+    return found
+
+
+def _axes(seen: Seen) -> list[FactorAxis]:
+    return [
+        FactorAxis(
+            name=name,
+            levels=[str(level) for level in factor.levels] if isinstance(factor, CategoricalFactor) else [],
+            log_scale=not isinstance(factor, CategoricalFactor) and factor.scale == "log",
+        )
+        for name, factor in seen.study.factors.items()
+    ]
+
+
+def _points(seen: Seen) -> list[Point]:
+    """Every configuration once: what was measured first, then what was only estimated."""
+    trials, confirmed = _by_id(seen.trials), _by_id(seen.confirmed)
+    # The candidates keep the estimates with which they were chosen; the front may be a later round's.
+    estimated = {**_by_id(seen.front), **_by_id(seen.candidates)}
+    on_front = set(seen.front.configuration_id[seen.front.on_joint_front.astype(bool)])
+    measured_front = measured_front_ids(seen)
+    weakest = seen.study.weakest_durability()
+    points = []
+    for name in {**trials, **confirmed, **estimated}:
+        row = trials.get(name) or confirmed.get(name) or estimated[name]
+        candidate = estimated.get(name)
+        points.append(
+            Point(
+                configuration_id=name,
+                factors={factor: row[factor] for factor in seen.study.factors},
+                durability=row["durability"],
+                durability_accepted=Durability[row["durability"]] >= weakest,
+                feasible=row["feasible"],
+                is_baseline=row["is_baseline"],
+                round=seen.round_of.get(name),
+                validated=name not in seen.unvalidated,
+                design=_measured(trials.get(name)),
+                confirmed=_measured(confirmed.get(name)),
+                estimated=_values(candidate, "estimated_") if candidate else None,
+                on_estimated_front=name in on_front,
+                on_measured_front=name in measured_front,
+                chosen_as=list(candidate["chosen_as"]) if candidate and "chosen_as" in candidate else [],
+            )
+        )
+    return points
+
+
+def measured_front_ids(seen: Seen) -> set[str]:
+    """The non-dominated ones of what was confirmed, or of all that was measured before anything is.
+
+    Of those that may be recommended: single lucky repetitions of the design do not compete with confirmed ones.
+    """
+    measured = seen.confirmed if len(seen.confirmed) else seen.trials
+    usable = measured[(measured.repetitions_valid > 0).astype(bool)]
+    if usable.empty:
+        return set()
+    usable = usable[may_be_recommended(usable, seen.study)]
+    return set(usable.configuration_id[non_dominated(losses_of(usable))]) if len(usable) else set()
+
+
+def _by_id(frame: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    return {row["configuration_id"]: {str(name): value for name, value in row.items()} for row in frame.to_dict("records")}
+
+
+def _measured(row: Mapping[str, Any] | None) -> Measured | None:
+    if row is None:
+        return None
+    return Measured(
+        values=_values(row),
+        repetitions=row["repetitions_valid"],
+        repetitions_lost_records=row["repetitions_lost_records"],
+        repetitions_failed=row["repetitions_failed"],
+    )
+
+
+def _values(row: Mapping[str, Any], prefix: str = "") -> Values:
+    found = {objective: row[f"{prefix}{objective}"] for objective in OBJECTIVES}
+    return {objective: float(value) if np.isfinite(value) else None for objective, value in found.items()}
+
+
+def _noise_table(seen: Seen) -> list[Row]:
+    if seen.noise is None:
+        return []
+    header = ("Objective", "noise floor", "smallest change found", f"blocks for {seen.noise.wanted_effect_fraction:.0%}")
+    rows = [
+        (
+            LABELS[each.objective],
+            _change(each.noise_floor_fraction),
+            _change(each.minimum_detectable_effect_fraction),
+            "-" if each.blocks_for_wanted_effect is None else f"{each.blocks_for_wanted_effect:,}",
+        )
+        for each in seen.noise.objectives
+    ]
+    return [header, *rows]
+
+
+def _change(fraction: float | None) -> str:
+    return "-" if fraction is None else change_text(fraction)

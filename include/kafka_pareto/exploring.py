@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from pydantic import BaseModel
-from scipy import stats
 
 from kafka_pareto.breakdown import Row
 from kafka_pareto.card_parts import CardParts, card_parts
@@ -19,16 +18,12 @@ from kafka_pareto.factors import CategoricalFactor, FactorValue
 from kafka_pareto.gains import LABELS
 from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.noise import change_text, noise_lines
-from kafka_pareto.objectives import is_mean, per_repetition_value
 from kafka_pareto.producer_properties import Durability
-from kafka_pareto.records import Repetition
-from kafka_pareto.seen import Seen, read_repetitions, repetition_key
+from kafka_pareto.seen import Seen
 from kafka_pareto.selection import losses_of, non_dominated
-from kafka_pareto.statistics import CONFIDENCE
 from kafka_pareto.trials import may_be_recommended
 
 Values = dict[Objective, float | None]
-Intervals = dict[Objective, tuple[float, float]]
 
 
 class Measured(BaseModel):
@@ -132,39 +127,6 @@ def size_view(seen: Seen) -> SizeView:
     )
 
 
-def intervals(seen: Seen) -> dict[str, dict[str, Intervals]]:
-    """95 % intervals of the means, by `design` or `confirmed`, configuration and objective; Student's t.
-
-    Of configurations with two valid repetitions and more. A CV across repetitions has none: there is but one.
-    """
-    return {"design": _intervals(seen, seen.trials), "confirmed": _intervals(seen, seen.confirmed)}
-
-
-def _intervals(seen: Seen, trials: pd.DataFrame) -> dict[str, Intervals]:
-    ids_of = {row.configuration_id: row.repetition_ids for row in trials.itertuples() if len(row.repetition_ids) >= 2}
-    keys = {repetition_key(seen, name): "" for names in ids_of.values() for name in names}
-    written = {key: seen.written[key] for key in keys if key in seen.written}
-    by_id = {repetition.repetition_id: repetition for repetition in read_repetitions(seen.campaign.store, written)}
-    return {
-        name: _of_means([by_id[identity] for identity in ids if identity in by_id], seen)
-        for name, ids in ids_of.items()
-    }
-
-
-def _of_means(repetitions: list[Repetition], seen: Seen) -> Intervals:
-    variability = seen.study.protocol.variability
-    found: Intervals = {}
-    for objective in OBJECTIVES:
-        if not is_mean(objective, variability):
-            continue
-        measured = [per_repetition_value(repetition, objective, variability) for repetition in repetitions]
-        values = np.array([value for value in measured if value is not None])
-        if len(values) >= 2:
-            half = stats.t.isf((1 - CONFIDENCE) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
-            found[objective] = (max(float(values.mean() - half), 0.0), float(values.mean() + half))
-    return found
-
-
 def _axes(seen: Seen) -> list[FactorAxis]:
     return [
         FactorAxis(
@@ -223,7 +185,9 @@ def measured_front_ids(seen: Seen) -> set[str]:
 
 
 def _by_id(frame: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    return {row["configuration_id"]: {str(name): value for name, value in row.items()} for row in frame.to_dict("records")}
+    return {
+        row["configuration_id"]: {str(name): value for name, value in row.items()} for row in frame.to_dict("records")
+    }
 
 
 def _measured(row: Mapping[str, Any] | None) -> Measured | None:
@@ -245,7 +209,12 @@ def _values(row: Mapping[str, Any], prefix: str = "") -> Values:
 def _noise_table(seen: Seen) -> list[Row]:
     if seen.noise is None:
         return []
-    header = ("Objective", "noise floor", "smallest change found", f"blocks for {seen.noise.wanted_effect_fraction:.0%}")
+    header = (
+        "Objective",
+        "noise floor",
+        "smallest change found",
+        f"blocks for {seen.noise.wanted_effect_fraction:.0%}",
+    )
     rows = [
         (
             LABELS[each.objective],

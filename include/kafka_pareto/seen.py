@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from typing import cast
 
 import pandas as pd
 import pyarrow as pa
@@ -162,7 +163,8 @@ class _Reader:
 def read_repetitions(store: Store, written: Mapping[str, datetime]) -> list[Repetition]:
     """Repetitions by key and time of writing; one that has not been written anew is read only once."""
     with ThreadPoolExecutor(_PARALLEL_READS) as pool:
-        return list(pool.map(lambda item: _read_once(store, *item), written.items()))
+        # Every store is told from others by its identity, which its protocol does not say.
+        return list(pool.map(lambda item: _read_once(cast("Hashable", store), *item), written.items()))
 
 
 @lru_cache(_REPETITIONS_KEPT)

@@ -1,4 +1,4 @@
-"""A measured configuration as the files that producers read: Java's properties, Spring Boot, librdkafka; and the trials.
+"""A measured configuration as the files that producers read, and the trials as a table.
 
 Names of librdkafka's settings: its CONFIGURATION.md; of Spring Boot's: its application properties, `spring.kafka`.
 """

@@ -76,7 +76,11 @@ def best_remaining(seen: Seen, wishes: Wishes) -> Remaining:
             remaining_ids=remaining,
             reasons=_of_recommendation(seen, decision, wishes, len(remaining)),
         )
-    for table, all_of_it, basis in ((kept, seen.confirmed, "confirmed"), (kept_design, seen.trials, "design")):
+    stages: list[tuple[pd.DataFrame, pd.DataFrame, Basis]] = [
+        (kept, seen.confirmed, "confirmed"),
+        (kept_design, seen.trials, "design"),
+    ]
+    for table, all_of_it, basis in stages:
         best = _best(seen, table, all_of_it, wishes.prefer)
         if best is not None:
             reasons = _reasons(seen, wishes, table, best[0], best[1], basis)
@@ -122,7 +126,9 @@ def _best(
 
 
 def _of_recommendation(seen: Seen, decision: Decision, wishes: Wishes, remaining: int) -> list[str]:
-    kept = f"It keeps {_limits_text(wishes.limits)}, as {remaining} measured configurations do." if wishes.limits else ""
+    kept = (
+        f"It keeps {_limits_text(wishes.limits)}, as {remaining} measured configurations do." if wishes.limits else ""
+    )
     subject = "The campaign recommends it." if decision.recommended else "The campaign keeps the settings in use."
     provisional = "" if seen.context else "The report, which judges all record sizes together, is still to come."
     return [sentence for sentence in (subject, *decision.reasons, kept, provisional) if sentence]
@@ -131,7 +137,7 @@ def _of_recommendation(seen: Seen, decision: Decision, wishes: Wishes, remaining
 def _reasons(
     seen: Seen, wishes: Wishes, remaining: pd.DataFrame, best_id: str, chosen_by: ChooseBy, basis: Basis
 ) -> list[str]:
-    best = remaining.loc[best_id]
+    best: Any = remaining.loc[best_id]
     what = "confirmed configurations" if basis == "confirmed" else "configurations of the design"
     keep = f" keep {_limits_text(wishes.limits)}" if wishes.limits else " promise enough durability"
     reached = joined([value_text(best[objective], objective) for objective in ("throughput_mib_s", "p95_latency_ms")])

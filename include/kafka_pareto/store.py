@@ -219,7 +219,9 @@ class FolderStore:
         below = self._path(prefix.rpartition("/")[0])
         start = prefix.rpartition("/")[2]
         found = below.iterdir() if below.is_dir() else ()
-        named = (path.name for path in found if path.is_dir() and path.name.startswith(start))
+        # What was deleted leaves its folder behind.
+        holding = (path for path in found if any(each.is_file() for each in path.rglob("*")))
+        named = (path.name for path in holding if path.name.startswith(start))
         return sorted(name.removeprefix(start) for name in named)
 
     def delete(self, key: str) -> None:

@@ -67,6 +67,7 @@ CampaignId = Annotated[str, Path(pattern=f"^{CAMPAIGN_ID}$")]
 RecordSize = Annotated[int, Path(gt=0, lt=1 << 31)]
 ConfigurationId = Annotated[str, Path(pattern="^c[0-9a-f]{10}$")]
 ArtifactName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_=][A-Za-z0-9_=.,-]*(/[A-Za-z0-9_=][A-Za-z0-9_=.,-]*)*$")]
+DurabilityName = Annotated[str, Query(pattern=f"^({'|'.join(each.name for each in Durability)})$")]
 Bound = Annotated[float | None, Query(gt=0, allow_inf_nan=False)]
 
 router = APIRouter()
@@ -168,7 +169,7 @@ def choice(
     throughput_mib_s: Bound = None,
     latency_cv: Bound = None,
     throughput_cv: Bound = None,
-    durability: Annotated[str | None, Query(enum=[each.name for each in Durability])] = None,
+    durability: DurabilityName | None = None,
     prefer: Preference = "study",
 ) -> Remaining:
     bounds = dict(zip(OBJECTIVES, (p95_latency_ms, throughput_mib_s, latency_cv, throughput_cv), strict=True))

@@ -73,6 +73,8 @@ class TestStoreContract:
         assert store.folders("folders/") == ["a", "b"]
         assert store.folders("folders/a/") == ["1"]
         assert store.folders("folders/nothing/") == []
+        store.delete("folders/b/x.json")
+        assert store.folders("folders/") == ["a"]
         assert "folders" in store.folders("")
 
     def test_every_object_says_when_it_was_written(self, store: Store) -> None:

@@ -141,7 +141,7 @@ function parallel(view, drawn) {
   const upright = axes.map((_, at) => ({ type: "line", x0: at, x1: at, y0: 0, y1: 1, line: { color: theme.line, width: 1 },
     layer: "below" }));
   const written = axes.flatMap((axis, at) => [
-    { x: at, y: -0.12, text: `<b>${plain(axis.label)}</b>`, showarrow: false, yanchor: "top" },
+    { x: at, y: -0.05, text: plain(axis.label), showarrow: false, yanchor: "top", font: { weight: 600 } },
     ...axis.ticks.map(([y, text]) => ({ x: at, y, text: plain(text), showarrow: false, xanchor: "left", xshift: 6,
       font: { size: 11 }, bgcolor: theme.panel, opacity: 0.85 })),
   ]);

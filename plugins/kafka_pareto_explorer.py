@@ -31,7 +31,7 @@ class KafkaParetoExplorer(AirflowPlugin):
     fastapi_apps = [{"app": explorer, "url_prefix": "/kafka-pareto", "name": "kafka-pareto explorer"}]  # noqa: RUF012
     external_views = [  # noqa: RUF012
         # Without a route of Airflow's own it opens in a tab of its own: Airflow's frames forbid links to elsewhere.
-        {"name": "Pareto explorer", "href": "kafka-pareto/", "destination": "nav", "category": "browse"},
+        {"name": "Pareto explorer", "href": "kafka-pareto/", "destination": "nav", "nav_top_level": True},
         {
             "name": "Pareto explorer",
             "href": "kafka-pareto/",

@@ -43,7 +43,6 @@ def test_without_a_session_the_page_asks_to_log_in(explorer: Explorer, chromium:
 
 def test_it_opens_from_airflows_navigation(explorer: Explorer, visitor: Visitor) -> None:
     visitor.page.goto(explorer.stack.airflow_url)
-    visitor.page.get_by_role("button", name="Browse").first.click()
     with visitor.context.expect_page() as opened:
         visitor.page.get_by_role("link", name="Pareto explorer").first.click()
     opened.value.wait_for_selector("body[data-drawn]")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -131,6 +134,18 @@ def test_plotly_is_the_bundled_one_and_is_kept_by_the_browser(airflow: TestClien
     assert "private" in answer.headers["Cache-Control"]
     assert len(answer.content) > 1_000_000
     assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
+
+
+def test_what_every_process_of_airflow_loads_of_the_plugin_is_light() -> None:
+    program = (
+        "import sys; sys.path.insert(0, 'plugins'); import kafka_pareto_explorer; "
+        "print([name for name in ('fastapi', 'pandas', 'kafka_pareto') if name in sys.modules])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "include")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=PROJECT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_the_page_writes_no_markup_from_data() -> None:

@@ -136,8 +136,9 @@ def _steps(
 
 
 def _measured_step(name: str, part: Part, expected: ExpectedRepetitions | None) -> StepProgress:
-    state: StepState = "done" if part.ended else "under way" if part.repetitions else "waiting"
     most = expected.most_of(part) if expected else None
+    ended = part.ended or part.repetitions == most
+    state: StepState = "done" if ended else "under way" if part.repetitions else "waiting"
     return StepProgress(name=name, state=state, repetitions=part.repetitions, repetitions_most=most)
 
 

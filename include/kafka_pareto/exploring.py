@@ -23,6 +23,8 @@ from kafka_pareto.seen import Seen
 from kafka_pareto.selection import losses_of, non_dominated
 from kafka_pareto.trials import may_be_recommended
 
+_FRONT_POINTS_SHOWN = 120
+
 Values = dict[Objective, float | None]
 
 
@@ -74,6 +76,8 @@ class SizeView(BaseModel):
     """One record size of one campaign.
 
     Attributes:
+        points: What was measured, what is confirmed, and as much of the estimated front as can be looked at.
+        estimated_front_points: How many the whole of that front has.
         measured_front_of: What the measured front is drawn from: `confirmed`, or `design` before there are any.
         decision: The card's headline and reasons; None before the confirmation has ended.
         provisional: Whether the report, which adjusts the decision over all record sizes, is still to come.
@@ -86,6 +90,7 @@ class SizeView(BaseModel):
     objectives: dict[Objective, str]
     axes: list[FactorAxis]
     points: list[Point]
+    estimated_front_points: int
     measured_front_of: str
     weakest_durability: str
     durabilities: list[str]
@@ -111,6 +116,7 @@ def size_view(seen: Seen) -> SizeView:
         objectives={objective: LABELS[objective] for objective in OBJECTIVES},
         axes=_axes(seen),
         points=_points(seen),
+        estimated_front_points=len(_joint_front(seen)),
         measured_front_of="confirmed" if len(seen.confirmed) else "design",
         weakest_durability=study.weakest_durability().name,
         durabilities=[durability.name for durability in Durability],
@@ -141,13 +147,15 @@ def _axes(seen: Seen) -> list[FactorAxis]:
 def _points(seen: Seen) -> list[Point]:
     """Every configuration once: what was measured first, then what was only estimated."""
     trials, confirmed = _by_id(seen.trials), _by_id(seen.confirmed)
+    joint_front = _joint_front(seen)
+    on_front = set(joint_front.configuration_id)
     # The candidates keep the estimates with which they were chosen; the front may be a later round's.
     estimated = {**_by_id(seen.front), **_by_id(seen.candidates)}
-    on_front = set(seen.front.configuration_id[seen.front.on_joint_front.astype(bool)])
+    shown = {**trials, **confirmed, **_by_id(seen.candidates), **_by_id(_thinned(joint_front))}
     measured_front = measured_front_ids(seen)
     weakest = seen.study.weakest_durability()
     points = []
-    for name in {**trials, **confirmed, **estimated}:
+    for name in shown:
         row = trials.get(name) or confirmed.get(name) or estimated[name]
         candidate = estimated.get(name)
         points.append(
@@ -169,6 +177,21 @@ def _points(seen: Seen) -> list[Point]:
             )
         )
     return points
+
+
+def _joint_front(seen: Seen) -> pd.DataFrame:
+    """The front of all accepted durabilities together; those of weaker ones stand in the report."""
+    return seen.front[seen.front.on_joint_front.astype(bool)]
+
+
+def _thinned(front: pd.DataFrame) -> pd.DataFrame:
+    """As many of its points as can be looked at, evenly along the throughput, both ends among them.
+
+    A search over ranges finds thousands that hardly differ.
+    """
+    ordered = front.sort_values(["estimated_throughput_mib_s", "configuration_id"])
+    places = np.unique(np.linspace(0, len(front) - 1, min(len(front), _FRONT_POINTS_SHOWN)).round().astype(int))
+    return ordered.iloc[places]
 
 
 def measured_front_ids(seen: Seen) -> set[str]:

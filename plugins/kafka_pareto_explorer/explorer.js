@@ -89,7 +89,10 @@ async function openSize() {
   const intervals = await ask(`${path}/intervals`);
   if (path !== sizePath()) return;
   state.intervals = intervals;
-  $("interval-note").textContent = "bars: 95 % intervals of means, where measured twice or more";
+  const shown = view.points.filter((point) => point.on_estimated_front).length;
+  const thinned = shown < view.estimated_front_points
+    ? `; ${shown} of ${view.estimated_front_points} points of the estimated front` : "";
+  $("interval-note").textContent = `bars: 95 % intervals of means, where measured twice or more${thinned}`;
   draw();
 }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import time
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from kafka_pareto.artifacts import TRIAL_COLUMNS
@@ -159,6 +161,20 @@ def test_the_measured_front_is_what_no_other_confirmed_configuration_beats(campa
     best = max(confirmed, key=lambda point: point.confirmed.values["throughput_mib_s"] if point.confirmed else 0)
     assert best in on_front
     assert not any(point.on_measured_front for point in view.points if not point.confirmed)
+
+
+def test_of_a_front_of_thousands_a_hundred_are_shown_and_the_number_is_told(campaign: Campaign) -> None:
+    seen = read_seen(campaign, SIZE)
+    one = seen.front[seen.front.on_joint_front.astype(bool)].head(1)
+    many = pd.concat([one] * 3000, ignore_index=True)
+    many["configuration_id"] = [f"c{number:010x}" for number in range(3000)]
+    many["estimated_throughput_mib_s"] = [float(number) for number in range(3000)]
+    view = size_view(dataclasses.replace(seen, front=many))
+    shown = [point.estimated for point in view.points if point.on_estimated_front]
+    assert view.estimated_front_points == 3000
+    assert len(shown) == 120
+    throughputs = sorted(values["throughput_mib_s"] or 0 for values in shown if values)
+    assert (throughputs[0], throughputs[-1]) == (0, 2999)
 
 
 def test_intervals_are_around_the_means_and_none_is_made_up_for_a_cv_across_repetitions(campaign: Campaign) -> None:

@@ -140,7 +140,7 @@ export function evidence(view) {
       el("p", { class: "quiet" }, `Evidence: ${card.evidence}`));
   }
   if (card?.breakdown.length) fill("latency", table(card.breakdown), list(card.explanation));
-  else fill("latency", pending("Known once the campaign is reported, from the clients' own metrics."));
+  else fill("latency", pending("The report tells it, where the clients' own metrics were recorded."));
   if (view.noise_table.length) fill("noise", table(view.noise_table), list(view.noise_sentences));
   else fill("noise", pending("This campaign spent no repetitions on the settings in use against themselves."));
 }

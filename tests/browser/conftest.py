@@ -36,7 +36,7 @@ class Explorer:
         return Campaign.open(self.store, "paper", CAMPAIGN)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
     folder = tmp_path_factory.mktemp("explored")
     campaign = write_confirmed_campaign(folder / "store", small_study())
@@ -58,7 +58,7 @@ def _store_as_it_was(explorer: Explorer, tmp_path: Path) -> Iterator[None]:
     shutil.copytree(kept, folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """Debian's Chromium, of which this test suite brings none of its own."""
     binary = shutil.which("chromium")

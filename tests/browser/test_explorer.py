@@ -14,7 +14,7 @@ from kafka_pareto.artifacts import TRIAL_COLUMNS
 from tests.browser.conftest import SCREEN, Explorer, Visitor, log_in
 from tests.tasks.report_campaign import CAMPAIGN
 
-pytestmark = pytest.mark.stack
+pytestmark = pytest.mark.servers
 
 SIZE = 65636
 

@@ -51,7 +51,7 @@ def test_it_opens_from_airflows_navigation(explorer: Explorer, visitor: Visitor)
 
 def test_it_opens_on_the_page_of_the_dag_inside_airflow(explorer: Explorer, visitor: Visitor) -> None:
     visitor.page.goto(f"{explorer.stack.airflow_url}/dags/tune_producer")
-    visitor.page.get_by_role("link", name="Pareto explorer").first.click()
+    visitor.page.locator("a[href*='plugin/kafka-pareto-explorer']").click()
     frame = visitor.page.frame_locator("iframe[title='Pareto explorer']")
     expect(frame.locator("#best .name")).to_be_visible()
     expect(frame.get_by_text("For MLflow, open")).to_be_visible()

@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run up down status clean test test-fast benchmark benchmark-runs benchmark-others lint setup lock preflight preflight-start
+.PHONY: help run up down status clean test test-fast benchmark benchmark-runs benchmark-others benchmark-cluster lint setup lock preflight preflight-start
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -24,6 +24,7 @@ run: export KAFKA_PARETO_RUN_CAMPAIGN = $(CAMPAIGN)
 run: export KAFKA_PARETO_RUN_RECORD_SIZES = $(RECORD_SIZES)
 run: export KAFKA_PARETO_RUN_SEED = $(SEED)
 run: export KAFKA_PARETO_RUN_REPETITIONS = $(REPETITIONS)
+run: export KAFKA_PARETO_RUN_WARM_START = $(WARM_START)
 run: export KAFKA_PARETO_RUN_KAFKA = $(KAFKA)
 run: export KAFKA_PARETO_RUN_KAFKA_CONFIG = $(KAFKA_CONFIG)
 run: export KAFKA_PARETO_RUN_CEILING_MIB_S = $(CEILING_MIB_S)
@@ -33,7 +34,7 @@ run: export KAFKA_PARETO_RUN_CONSENT = $(CONSENT)
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 	@printf '%s\n' '' 'Options of run: STUDY=quick|cold_burst|steady|paper  CAMPAIGN=<id> goes on with an interrupted one' \
-	  '  RECORD_SIZES=1024,8192  SEED=42  REPETITIONS=10' \
+	  '  RECORD_SIZES=1024,8192  SEED=42  REPETITIONS=10  WARM_START=latest|<id>,<id>' \
 	  '  an existing cluster: KAFKA=host:9092,… KAFKA_CONFIG=client.properties CEILING_MIB_S=… CEILING_GIB=… CONSENT=yes' \
 	  'State: KAFKA_PARETO_STATE=<folder> (default .state)' \
 	  'Ports: KAFKA_PARETO_AIRFLOW_PORT=8080 KAFKA_PARETO_MLFLOW_PORT=5000 KAFKA_PARETO_MINIO_PORT=9000' \
@@ -66,7 +67,7 @@ test-fast: setup ## the tests that need no server, under two minutes
 benchmark: setup ## which strategy of search finds most: the tables of benchmarks/README.md, from stored runs
 	$(PYTHON) -m benchmarks.search
 
-benchmark-runs: setup $(STAMPS)/peers ## what that is made of, anew: every strategy and its peers (4.4 GB), about an hour
+benchmark-runs: setup $(STAMPS)/peers ## what that is made of, anew: every strategy and its peers (4.4 GB), 20 to 30 minutes
 	$(PYTHON) -m benchmarks.search_runs rounds one_shot random latin_hypercube
 	.state/peers/bin/python -m pytest -q tests/contract/test_strategies.py
 	.state/peers/bin/python -m benchmarks.search_runs optuna_nsga3 optuna_tpe botorch_nehvi
@@ -77,6 +78,12 @@ benchmark-others: setup ## the other figures of benchmarks/, about 15 minutes; n
 	$(PYTHON) -m benchmarks.adaptive
 	$(PYTHON) -m benchmarks.surrogates
 	$(PYTHON) -m benchmarks.search_speed
+
+benchmark-cluster: setup $(STAMPS)/peers ## strategies, and cold picks under steady load, measured on the stack of `make up`: about an hour
+	.state/peers/bin/python -m benchmarks.search_on_cluster measure
+	$(PYTHON) -m benchmarks.search_on_cluster table
+	$(PYTHON) -m benchmarks.cold_picks_under_steady measure
+	$(PYTHON) -m benchmarks.cold_picks_under_steady table
 
 lint: setup ## ruff and mypy
 	$(PYTHON) -m ruff check .

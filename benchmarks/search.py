@@ -109,14 +109,15 @@ def _table(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]], 
     lines.append("|" + "---|" * (len(BUDGETS) + 2))
     for name, label in LABELS.items():
         budgets, volumes = budgets_of(runs[name]), found[name][kind]
-        cells = [_quartiles(volumes[:, at]) for at, budget in enumerate(budgets) if budget in BUDGETS]
+        cells = [quartiles(volumes[:, at]) for at, budget in enumerate(budgets) if budget in BUDGETS]
         cells = ["-"] * len(BUDGETS) if name == ONE_SHOT else cells + ["-"] * (len(BUDGETS) - len(cells))
-        end = f"{_quartiles(volumes[:, -1])} at {budgets[-1]}"
+        end = f"{quartiles(volumes[:, -1])} at {budgets[-1]}"
         lines.append(f"| {label} | " + " | ".join(cells) + f" | {end} |")
     return lines
 
 
-def _quartiles(values: Values) -> str:
+def quartiles(values: Values) -> str:
+    """The median and both quartiles, as a table's cell."""
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
     return f"{middle:.3f} ({low:.2f} to {high:.2f})"
 
@@ -152,12 +153,12 @@ def _differences(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Valu
             continue
         reached = budgets_of(runs[name])
         paired = [found[OWN][kind][:, at] - found[name][kind][:, at] for at in range(len(reached))]
-        cells = [_difference(each) for each in paired] + ["-"] * (len(BUDGETS) - len(reached))
+        cells = [difference(each) for each in paired] + ["-"] * (len(BUDGETS) - len(reached))
         lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return lines
 
 
-def _difference(paired: Values) -> str:
+def difference(paired: Values) -> str:
     """The mean over the splits, each of two seeds, with its interval."""
     by_split = paired.reshape(-1, len(SPLITS)).mean(axis=0)
     if np.ptp(by_split) == 0:

@@ -2,10 +2,12 @@
 
 One file per strategy in `benchmarks/data/search/`: for each seed the configurations and blocks in the order asked,
 from which every figure is made. A file names the hashes of what it was made with; one that no longer match is refused.
+Comments, docstrings and layout do not count: they cannot change what a strategy asks for, and a run takes minutes.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 from concurrent.futures import ProcessPoolExecutor
@@ -35,7 +37,7 @@ _PACKAGES = {
 _OF_THE_STUDY = {"factors", "constraints", "forbidden", "limits", "durability", "baseline", "design", "rounds"}
 _LEARNED_FROM = ("blocks.py", "design.py", "hypervolume.py", "selection.py", "trials.py")
 _CODE = {
-    "rounds": ("own.py", "proposal.py", "posterior.py", *_LEARNED_FROM),
+    "rounds": ("own.py", "proposal.py", "posterior.py", "rebasing.py", *_LEARNED_FROM),
     "one_shot": (
         *("own.py", "plain.py", "surrogate.py", *_LEARNED_FROM),
         *("optimization.py", "search_algorithm.py", "search_problem.py", "search_space.py"),
@@ -44,7 +46,7 @@ _CODE = {
     "latin_hypercube": ("plain.py", "design.py"),
     "optuna_nsga3": ("optuna_samplers.py", "answers.py"),
     "optuna_tpe": ("optuna_samplers.py", "answers.py"),
-    "botorch_nehvi": ("botorch_nehvi.py", "answers.py"),
+    "botorch_nehvi": ("botorch_nehvi.py", "answers.py", "posterior.py"),
 }
 
 
@@ -77,10 +79,22 @@ def made_with(name: str) -> dict[str, str]:
     folders = (Path(__file__).parent / "strategies", _LIBRARY)
     files = [folder / file for file in ("table.py", *_CODE[name]) for folder in folders]
     return {
-        "code": _sha256(*(path.read_bytes() for path in files if path.exists())),
+        "code": _sha256(*(bare_code(path.read_text()).encode() for path in files if path.exists())),
         "recording": _sha256(GRID.read_bytes()),
         "study": _sha256(json.dumps(_asked_by_the_study(), sort_keys=True).encode()),
     }
+
+
+def bare_code(source: str) -> str:
+    """A module's code in one layout, without its comments and docstrings, those of constants among them."""
+    return ast.unparse(_WithoutDocstrings().visit(ast.parse(source)))
+
+
+class _WithoutDocstrings(ast.NodeTransformer):
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        """Drops an expression that is nothing but a text."""
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if is_text else node
 
 
 def _asked_by_the_study() -> dict[str, Any]:

@@ -16,6 +16,7 @@ from kafka_pareto.store import open_store
 from kafka_pareto.study import ForeignCluster
 from kafka_pareto.study_file import load_named_study, read_corpus, with_overrides
 from kafka_pareto.testbed import target_of
+from kafka_pareto.warm_start import campaigns_from
 from tasks.common import CampaignOption, ManifestOption, StudyOption, run_step
 
 RecordSizesOption = Annotated[str | None, typer.Option(help="in bytes, instead of the study's: 1024,8192")]
@@ -27,6 +28,7 @@ def main(
     record_sizes: RecordSizesOption = None,
     seed: Annotated[int | None, typer.Option(help="instead of the study's seed")] = None,
     repetitions: Annotated[int | None, typer.Option(help="instead of the study's repetitions")] = None,
+    warm_start: Annotated[str | None, typer.Option(help="earlier campaigns to learn from: latest, or id,id")] = None,
     bootstrap_servers: Annotated[str | None, typer.Option(help="an existing cluster: host:port,host:port")] = None,
     client_config: Annotated[str | None, typer.Option(help="name of a client.properties in the installation")] = None,
     ceiling_mib_s: Annotated[float | None, typer.Option(help="most that the load may send, in MiB/s")] = None,
@@ -47,7 +49,8 @@ def main(
             "consent": consent or None,
         }
         cluster = _foreign_cluster(wanted.cluster, {name: value for name, value in given.items() if value is not None})
-        adjusted = with_overrides(wanted, _sizes(record_sizes), seed, repetitions, cluster)
+        earlier = None if warm_start is None else campaigns_from(warm_start)
+        adjusted = with_overrides(wanted, _sizes(record_sizes), seed, repetitions, cluster, earlier)
         corpus = read_corpus(adjusted, settings.studies, f"{settings.studies}/{study}.yaml")
         store = open_store(settings)
         with Cluster(*target_of(adjusted, settings), settings) as opened:

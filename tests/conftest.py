@@ -19,11 +19,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("fast") is None)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _what_is_imported_is_no_garbage() -> None:
-    """Statsmodels' multipletests collects garbage at each call, which would look through all that pytest holds."""
-    gc.collect()
-    gc.freeze()
+@pytest.fixture(scope="session", autouse=True)
+def _garbage_is_collected_by_python_alone() -> Iterator[None]:
+    """Statsmodels' multipletests collects at each call, and each time would look through all that pytest holds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gc, "collect", lambda *_: 0)
+        yield
 
 
 @pytest.fixture

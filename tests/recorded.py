@@ -41,6 +41,13 @@ def recorded_repetitions(
 
     The recorded design drew some configurations twice, the baseline among them; one of each is kept.
     """
+    return list(_recorded_repetitions(record_sizes, configurations, blocks, phase))
+
+
+@cache
+def _recorded_repetitions(
+    record_sizes: tuple[int, ...], configurations: int, blocks: int, phase: Phase
+) -> list[Repetition]:
     rows = recorded_rows()
     values = ["record_size_bytes", "batch_size_bytes", "linger_ms", "acks", "compression_type", "block"]
     # The baseline has the highest id, so that keeping the last keeps it.
@@ -51,11 +58,12 @@ def recorded_repetitions(
     return [_repetition(row, phase) for row in rows[wanted].sort_values("started_at_s").to_dict("records")]
 
 
-def recorded_grid(path: Path) -> list[Repetition]:
+@cache
+def recorded_grid(path: Path) -> tuple[Repetition, ...]:
     """The repetitions of a recording of that form which names its baseline by its settings: Kafka's defaults."""
     baseline = configuration_id(paper_study().baseline_configuration())
     found = [_repetition(row, "design") for row in pd.read_csv(path).sort_values("started_at_s").to_dict("records")]
-    return [row.model_copy(update={"is_baseline": row.configuration_id == baseline}) for row in found]
+    return tuple(row.model_copy(update={"is_baseline": row.configuration_id == baseline}) for row in found)
 
 
 def _repetition(row: dict[Hashable, Any], phase: Phase) -> Repetition:

@@ -13,7 +13,6 @@ from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.records import Repetition
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import Study
-from kafka_pareto.study import Surrogate as SurrogateParameters
 from kafka_pareto.study_file import dump_study
 from kafka_pareto.surrogate import Surrogate, feature_encoding, fit_surrogate
 from kafka_pareto.trials import summarise_trials
@@ -22,13 +21,15 @@ from tests.recorded import paper_study, recorded_repetitions
 SIZE = 8192
 
 
-def small_study(record_sizes: tuple[int, ...] = (8192,), n_estimators: int = 20) -> Study:
+def small_study(record_sizes: tuple[int, ...] = (8192,), n_estimators: int = 20, generations: int = 80) -> Study:
     """The `paper` study with few trees, where the number of trees is not the point."""
     study = paper_study()
-    parameters = {**study.surrogate.model_dump(), "n_estimators": n_estimators}
-    return study.model_copy(
-        update={"record_sizes_bytes": list(record_sizes), "surrogate": SurrogateParameters.model_validate(parameters)}
-    )
+    changes = {
+        "record_sizes_bytes": list(record_sizes),
+        "surrogate": study.surrogate.model_copy(update={"n_estimators": n_estimators}),
+        "search": study.search.model_copy(update={"generations": generations}),
+    }
+    return study.model_copy(update=changes)
 
 
 @cache

@@ -6,12 +6,11 @@ repetition. After the baseline and a Latin hypercube of 16, batches of four maxi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import torch
 from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
 from botorch.fit import fit_gpytorch_mll
@@ -27,8 +26,10 @@ from torch import Tensor
 from benchmarks.strategies.answers import log_objectives
 from benchmarks.strategies.table import Asking
 from kafka_pareto.errors import StudyError
-from kafka_pareto.factors import CategoricalFactor, Configuration, Factor, FactorValue
+from kafka_pareto.factors import Configuration
 from kafka_pareto.hypervolume import REFERENCE
+from kafka_pareto.posterior import inputs
+from kafka_pareto.proposal import whole_space
 from kafka_pareto.study import Study
 
 INITIAL_CONFIGURATIONS = 16
@@ -42,13 +43,16 @@ def botorch_nehvi(study: Study, record_size_bytes: int, seed: int) -> Asking:
     """qLogNEHVI over every configuration that may be recommended; the baseline is asked for first.
 
     Raises:
-        StudyError: If a factor is a range.
+        StudyError: If a factor is a range, or there are more combinations of levels than one can look at.
     """
     torch.set_num_threads(1)
     rng = np.random.default_rng(seed)
-    candidates = all_candidates(study, record_size_bytes)
-    points = torch.from_numpy(encoded(candidates, study))
-    baseline = torch.from_numpy(encoded([study.baseline_configuration()], study))
+    space = whole_space(study)
+    if space is None:
+        raise StudyError(study.name, ["factors: must all have levels, with no more combinations than can be looked at"])
+    candidates = [each for each in space if study.may_be_recommended(each, record_size_bytes)]
+    points = torch.from_numpy(_encoded(candidates, study))
+    baseline = torch.from_numpy(_encoded([study.baseline_configuration()], study))
     asked: list[Tensor] = []
     gains: list[tuple[float, float]] = []
     batch = [study.baseline_configuration(), *_latin_hypercube(candidates, study, rng)]
@@ -56,45 +60,15 @@ def botorch_nehvi(study: Study, record_size_bytes: int, seed: int) -> Asking:
         for configuration, repetition in zip(batch, (yield batch), strict=True):
             objectives = log_objectives(study, repetition)
             if objectives is not None:
-                asked.append(torch.from_numpy(encoded([configuration], study)))
+                asked.append(torch.from_numpy(_encoded([configuration], study)))
                 gains.append((-objectives[0], objectives[1]))
         with manual_seed(int(rng.integers(2**31))):
             chosen = _most_promising(points, baseline, torch.cat(asked), torch.tensor(gains, dtype=torch.double))
         batch = [candidates[at] for at in chosen]
 
 
-def all_candidates(study: Study, record_size_bytes: int) -> list[Configuration]:
-    """Every configuration that may be recommended, in the order of the factors' levels.
-
-    Raises:
-        StudyError: If a factor is a range, which has no list of levels.
-    """
-    ranges = [name for name, factor in study.factors.items() if factor.levels is None]
-    if ranges:
-        raise StudyError(study.name, [f"factors: {', '.join(ranges)}: this strategy needs levels, not a range"])
-    combinations = product(*(factor.levels or [] for factor in study.factors.values()))
-    configurations = [dict(zip(study.factors, values, strict=True)) for values in combinations]
-    return [each for each in configurations if study.may_be_recommended(each, record_size_bytes)]
-
-
-def encoded(configurations: Sequence[Configuration], study: Study) -> Matrix:
-    """Configurations in the unit cube, shape (configurations, inputs).
-
-    Categories are one-hot; a number lies on a log scale between its factor's lowest and highest level.
-    """
-    columns = [
-        column
-        for name, factor in study.factors.items()
-        for column in _columns([configuration[name] for configuration in configurations], factor)
-    ]
-    return np.column_stack(columns)
-
-
-def _columns(values: Sequence[FactorValue], factor: Factor) -> list[Matrix]:
-    if isinstance(factor, CategoricalFactor):
-        return [np.array([value == level for value in values], dtype=np.float64) for level in factor.levels]
-    low, high = (math.log1p(end) for end in (min(factor.levels or []), max(factor.levels or [])))
-    return [(np.log1p(np.array(values, dtype=np.float64)) - low) / max(high - low, 1.0)]
+def _encoded(configurations: Sequence[Configuration], study: Study) -> Matrix:
+    return inputs(study, pd.DataFrame(configurations))
 
 
 def _latin_hypercube(
@@ -108,7 +82,7 @@ def _latin_hypercube(
         for row in positions
     ]
     taken: list[int] = []
-    for distances in cdist(encoded(drawn, study), encoded(candidates, study)):
+    for distances in cdist(_encoded(drawn, study), _encoded(candidates, study)):
         distances[taken] = np.inf
         taken.append(int(distances.argmin()))
     return [candidates[at] for at in taken]

@@ -15,6 +15,7 @@ from kafka_pareto.factors import Configuration
 from kafka_pareto.goals import MEANS
 from kafka_pareto.hypervolume import relative_losses
 from kafka_pareto.optimization import search
+from kafka_pareto.prior import best_known
 from kafka_pareto.proposal import propose, searched_objectives
 from kafka_pareto.records import Repetition
 from kafka_pareto.selection import non_dominated, select_candidates
@@ -29,8 +30,10 @@ ONE_SHOT_REPETITIONS = 10
 ONE_SHOT_POINTS = 30
 
 
-def rounds(study: Study, record_size_bytes: int, seed: int) -> Asking:
+def rounds(study: Study, record_size_bytes: int, seed: int, prior: pd.DataFrame | None = None) -> Asking:
     """The strategy of `strategy: rounds`, the baseline in each, and going on for as long as it is asked.
+
+    With a `prior` (`PRIOR_TRIAL_COLUMNS` and factors) it begins warm, with what that knows.
 
     The pipeline ends with its fourth round, or when one has brought too little, and measures the best again in blocks.
     Here rounds follow without end; what is left of one when nothing more is expected of any new configuration goes to
@@ -38,11 +41,14 @@ def rounds(study: Study, record_size_bytes: int, seed: int) -> Asking:
     """
     study = study.model_copy(update={"seed": seed})
     rng = np.random.default_rng([seed, record_size_bytes])
-    design = latin_hypercube(study, study.design.configurations or 0, record_size_bytes, rng)
+    count = study.design.configurations or 0
+    known = [] if prior is None else best_known(study, prior, record_size_bytes, count // 2)
+    design = [*known, *latin_hypercube(study, count - len(known), record_size_bytes, rng, beside=known)]
     repetitions = yield [study.baseline_configuration(), *design]
     for number in itertools.count(1):
         trials = summarise_trials(repetitions, study)
-        proposed = propose(study, record_size_bytes, trials, searched_objectives(study, trials), NO_FRONT, number)
+        posteriors = searched_objectives(study, trials, prior)
+        proposed = propose(study, record_size_bytes, trials, posteriors, NO_FRONT, number)
         again = _to_measure_again(study, trials, study.rounds.configurations - len(proposed))
         repetitions = [*repetitions, *(yield [study.baseline_configuration(), *proposed, *again])]
 

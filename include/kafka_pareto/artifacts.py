@@ -53,6 +53,13 @@ class CampaignKeys:
         """Which record sizes go on in this round, and why the others do not (JSON, `Proposal`)."""
         return f"{self._round(round_number)}/01_proposal.json"
 
+    def prior(self) -> str:
+        """Which earlier campaigns a warm start learns from, and what was left out of them (JSON, `Prior`)."""
+        return f"{self._round(0)}/01_prior.json"
+
+    def prior_trials(self) -> str:
+        return f"{self._round(0)}/01_prior_trials.parquet"
+
     def measurements(self, record_size_bytes: int, round_number: int = 0) -> str:
         """The prefix below which a record size's repetitions lie, one JSON object each."""
         return f"{self._round(round_number)}/02_measurements/{record_size_bytes}/"
@@ -138,6 +145,13 @@ TRIAL_COLUMNS: dict[str, pa.DataType] = {
     "latency_cv": pa.float64(),
     "throughput_cv": pa.float64(),
     "repetition_ids": pa.list_(pa.string()),
+}
+
+PRIOR_TRIAL_COLUMNS: dict[str, pa.DataType] = {
+    **TRIAL_COLUMNS,
+    "prior_campaign": pa.string(),
+    "age_days": pa.float64(),
+    "weight": pa.float64(),  # what one of its repetitions counts for, where one of today's counts for 1
 }
 
 REJECTED_COLUMNS: dict[str, pa.DataType] = {**REPETITION_COLUMNS, "rejected_because": pa.string()}

@@ -22,11 +22,12 @@ _SWAP_PASSES = 3  # what one swap has changed may make room for another
 _FRESH_DRAWS = 10_000
 
 
-def design_table(study: Study) -> pd.DataFrame:
-    """The design of all record sizes, the baseline first in each.
+def design_table(study: Study, known: Mapping[int, Sequence[Configuration]] | None = None) -> pd.DataFrame:
+    """The design of all record sizes, the baseline first in each, then what is `known` to be good at that size.
 
     Each record size has a generator of its own, spawned from the study's seed: the design of one size does not change
-    when others are left out.
+    when others are left out. A Latin hypercube draws as many fewer as are known; one factor at a time, the levels make
+    the design, and nothing is added.
 
     Returns:
         A frame with `DESIGN_COLUMNS` and one column per factor.
@@ -37,11 +38,12 @@ def design_table(study: Study) -> pd.DataFrame:
     drawn_at: dict[int, list[Configuration]] = {}
     for size in study.record_sizes_bytes:
         rng = np.random.default_rng([study.seed, size])
-        drawn_at[size] = (
-            one_at_a_time(study, size)
-            if study.design.configurations is None
-            else latin_hypercube(study, study.design.configurations, size, rng)
-        )
+        if study.design.configurations is None:
+            drawn_at[size] = one_at_a_time(study, size)
+            continue
+        first = list((known or {}).get(size, []))
+        others = latin_hypercube(study, study.design.configurations - len(first), size, rng, beside=first)
+        drawn_at[size] = [*first, *others]
     return configurations_table(study, drawn_at)
 
 
@@ -86,8 +88,14 @@ def one_at_a_time(study: Study, record_size_bytes: int) -> list[Configuration]:
     return list(found.values())
 
 
-def latin_hypercube(study: Study, count: int, record_size_bytes: int, rng: np.random.Generator) -> list[Configuration]:
-    """Draws `count` different configurations, none of them the baseline.
+def latin_hypercube(
+    study: Study,
+    count: int,
+    record_size_bytes: int,
+    rng: np.random.Generator,
+    beside: Sequence[Configuration] = (),
+) -> list[Configuration]:
+    """Draws `count` different configurations, none of them the baseline or one of those `beside` it.
 
     With `design.feasible`, each factor is first narrowed to what the constraints leave of it at this record size, so
     that its marginal is balanced over what is possible. Constraints between factors, and repeated configurations, are
@@ -108,7 +116,8 @@ def latin_hypercube(study: Study, count: int, record_size_bytes: int, rng: np.ra
         factors = _of_accepted_durability(factors, study)
     positions = qmc.LatinHypercube(d=len(names), rng=rng).random(count)
     columns = {name: [factors[name].at(u) for u in positions[:, at]] for at, name in enumerate(names)}
-    rows = _Rows([{name: columns[name][row] for name in names} for row in range(count)], study, record_size_bytes)
+    drawn = [{name: columns[name][row] for name in names} for row in range(count)]
+    rows = _Rows(drawn, study, record_size_bytes, [study.baseline_configuration(), *beside])
     for _ in range(_SWAP_PASSES):
         for at in rows.faulty():
             rows.swap_until_sound(at, rng)
@@ -133,13 +142,19 @@ def _of_accepted_durability(factors: dict[str, Factor], study: Study) -> dict[st
 
 
 class _Rows:
-    """Configurations on their way to be sound: different from each other and the baseline, and feasible if wanted."""
+    """Configurations on their way to be sound: different from each other and the taken, and feasible if wanted."""
 
-    def __init__(self, rows: list[dict[str, FactorValue]], study: Study, record_size_bytes: int) -> None:
+    def __init__(
+        self,
+        rows: list[dict[str, FactorValue]],
+        study: Study,
+        record_size_bytes: int,
+        taken: Sequence[Configuration],
+    ) -> None:
         self.rows = rows
         self._study = study
         self._record_size_bytes = record_size_bytes
-        self._baseline = study.baseline_configuration()
+        self._taken = taken
         self._weakest = study.weakest_durability() if study.strategy == "rounds" else None
         self._rules = study.rules() if study.design.feasible else []
 
@@ -148,7 +163,7 @@ class _Rows:
         return (
             satisfies(self._rules, row, self._record_size_bytes)
             and (self._weakest is None or self._study.durability_of(row) >= self._weakest)
-            and row != self._baseline
+            and row not in self._taken
             and self.rows.count(row) == 1
         )
 

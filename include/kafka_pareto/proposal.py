@@ -93,12 +93,13 @@ def propose(
     return configurations_of(candidates.iloc[picked], study)
 
 
-def searched_objectives(study: Study, trials: pd.DataFrame) -> list[Posterior]:
+def searched_objectives(study: Study, trials: pd.DataFrame, prior: pd.DataFrame | None = None) -> list[Posterior]:
     """Fits each objective to all trials so far, of every record size, and keeps those worth searching for.
 
-    These are p95 latency and throughput, and each CV of which the trials let foretell enough.
+    These are p95 latency and throughput, and each CV of which the trials let foretell enough. The trials of earlier
+    campaigns (`prior`) take part as `fit_posterior` has it.
     """
-    fitted = [fit_posterior(study, trials, objective) for objective in measured_objectives(trials)]
+    fitted = [fit_posterior(study, trials, objective, prior) for objective in measured_objectives(trials)]
     known = [each for each in fitted if each is not None]
     searched = [each for each in known if each.objective in MEANS or each.r2_leave_one_out >= LEAST_R2_LEAVE_ONE_OUT]
     for each in known:
@@ -187,35 +188,47 @@ def _greedy(draws: _Draws, count: int) -> list[int]:
     """Picks candidates one by one by the volume that each adds to what is there, averaged over the draws.
 
     What a candidate adds never grows by another's being picked, so an old figure bounds the new one from above, and
-    only the candidate on top of the heap is ever reckoned anew (Minoux 1978).
+    only the candidate on top of the heap is ever reckoned anew (Minoux 1978). The first figures are bounds, too: exact
+    ones cost most of the time, and few candidates ever need one.
     """
     fronts = [_front(member) for member in draws.measured]
-    heap = [(-gain, at) for at, gain in enumerate(_added(fronts, draws.candidates))]
+    by_candidate = draws.candidates.swapaxes(0, 1)
+    heap = [(-bound, at, -1) for at, bound in enumerate(_most_added(fronts, draws.candidates))]
     heapq.heapify(heap)
     picked: list[int] = []
     while heap and len(picked) < count:
-        _, at = heapq.heappop(heap)
-        gain = _added(fronts, draws.candidates[:, [at]])[0]
-        if heap and gain < -heap[0][0]:
-            heapq.heappush(heap, (-gain, at))
-            continue
-        if gain <= 0:
+        negative_gain, at, reckoned_after = heapq.heappop(heap)
+        if negative_gain >= 0:
             break
+        if reckoned_after < len(picked):
+            heapq.heappush(heap, (-_added(fronts, by_candidate[at]), at, len(picked)))
+            continue
         picked.append(at)
-        joined = zip(fronts, draws.candidates[:, at], strict=True)
-        fronts = [_front(np.vstack([front, losses])) for front, losses in joined]
+        fronts = [_front(np.vstack([front, losses])) for front, losses in zip(fronts, by_candidate[at], strict=True)]
     return picked
 
 
-def _added(fronts: Sequence[Values], candidates: Values) -> Values:
-    """The mean volume over the draws that each candidate would add, shape (candidates,)."""
-    added = np.zeros(candidates.shape[1])
+def _most_added(fronts: Sequence[Values], candidates: Values) -> Values:
+    """No candidate adds more than this, shape (candidates,): its box without what the best single point has of it."""
+    most = np.zeros(candidates.shape[1])
     for front, losses in zip(fronts, candidates, strict=True):
-        useful = (losses < REFERENCE).all(axis=1)
-        useful &= ~(front[None, :, :] <= losses[:, None, :]).all(axis=2).any(axis=1)
-        before = volume(front)
-        for at in np.flatnonzero(useful):
-            added[at] += volume(np.vstack([front, losses[at]])) - before
+        box = np.prod(np.maximum(REFERENCE - losses, 0.0), axis=1)
+        if len(front):
+            shared = np.maximum(REFERENCE - np.maximum(losses[:, None, :], front[None, :, :]), 0.0)
+            box -= np.prod(shared, axis=2).max(axis=1)
+        most += box
+    return most / len(fronts)
+
+
+def _added(fronts: Sequence[Values], losses: Values) -> float:
+    """The mean volume over the draws that a candidate would add; its losses in each draw, shape (members, objectives).
+
+    That is its box without what the front has of it.
+    """
+    added = 0.0
+    for front, own in zip(fronts, losses, strict=True):
+        if (own < REFERENCE).all() and not (front <= own).all(axis=1).any():
+            added += float(np.prod(REFERENCE - own)) - volume(np.maximum(front, own))
     return added / len(fronts)
 
 

@@ -123,6 +123,29 @@ class Proposal(Record):
         return [each.record_size_bytes for each in self.record_sizes if not each.stopped_because]
 
 
+class PriorCampaign(BaseModel):
+    """What an earlier campaign gives to a warm start; `left_out` says what it does not give, and why.
+
+    Attributes:
+        age_days: At each record size that is used, since its last repetition there.
+        trials: How many are used, over all these record sizes.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    campaign: str
+    age_days: dict[int, float] = {}
+    trials: int = 0
+    left_out: list[str] = []
+
+
+class Prior(Record):
+    """What a campaign begins with of earlier ones, the newest first; decided once, by its design step."""
+
+    half_life_days: float
+    campaigns: list[PriorCampaign]
+
+
 class Plan(Record):
     """What a campaign will cost at most, computed before anything is sent.
 

@@ -32,6 +32,7 @@ from kafka_pareto.producer_properties import (
     unknown_property_rule,
 )
 from kafka_pareto.protocol import Count, Fraction, Protocol, Section, Workload
+from kafka_pareto.warm_start import WarmStart
 
 STUDY_NAME = "[a-z0-9][a-z0-9_-]{0,62}"
 
@@ -148,7 +149,7 @@ class Study(Section):
     `objectives`, where given, must name all four: each is modelled, searched and reported in every study.
     `constraints` and `forbidden` regions bind the configurations, `limits` what they measure; the baseline is exempt.
     `strategy: one_shot` measures the design alone before the search, as in the paper; `rounds` goes on where the
-    surrogates promise most.
+    surrogates promise most, and may begin with what earlier campaigns have learned (`warm_start`).
     """
 
     schema_version: Literal[1]
@@ -166,6 +167,7 @@ class Study(Section):
     design: Design
     strategy: Literal["one_shot", "rounds"] = "one_shot"
     rounds: Rounds = Rounds()
+    warm_start: WarmStart | None = None
     workload: Workload = Workload()
     protocol: Protocol
     validation: Validation = Validation()
@@ -237,6 +239,8 @@ class Study(Section):
     def _rounds_belong_to_their_strategy(self) -> Self:
         if self.strategy != "rounds" and "rounds" in self.model_fields_set and self.rounds != Rounds():
             raise ValueError("rounds needs strategy: rounds; one_shot has none after its design")
+        if self.strategy != "rounds" and self.warm_start is not None:
+            raise ValueError("warm_start needs strategy: rounds; one_shot learns from its own design alone")
         return self
 
     @model_validator(mode="after")

@@ -15,6 +15,7 @@ from kafka_pareto.errors import StudyError
 from kafka_pareto.producer_properties import DEFAULTS, PropertyValue, parse_properties, typed_value
 from kafka_pareto.protocol import PayloadFile
 from kafka_pareto.study import STUDY_NAME, ForeignCluster, Study
+from kafka_pareto.warm_start import Campaigns
 
 _WHOLE_OR_NOT = "int"
 _UNION_TAGS = (
@@ -107,6 +108,7 @@ def with_overrides(
     seed: int | None = None,
     repetitions: int | None = None,
     cluster: ForeignCluster | None = None,
+    warm_start: Campaigns | None = None,
 ) -> Study:
     """The study with what a single campaign wants otherwise, checked like a file.
 
@@ -128,6 +130,8 @@ def with_overrides(
             del content["protocol"]["adaptive"]
     if cluster is not None:
         content["cluster"] = cluster.model_dump(exclude_none=True)
+    if warm_start is not None:
+        content["warm_start"] = content.get("warm_start", {}) | {"campaigns": warm_start}
     return _validated(content, f"{study.name} with this campaign's overrides")
 
 

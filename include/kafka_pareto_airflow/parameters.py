@@ -22,6 +22,7 @@ DESIGN_ARGUMENTS = [
     "{% if params.record_sizes %}--record-sizes={{ params.record_sizes | map('int') | join(',') }}{% endif %}",
     "{% if params.seed is not none %}--seed={{ params.seed | int }}{% endif %}",
     "{% if params.repetitions is not none %}--repetitions={{ params.repetitions | int }}{% endif %}",
+    "{% if params.warm_start is not none %}--warm-start={{ params.warm_start }}{% endif %}",
     "{% if params.bootstrap_servers is not none %}--bootstrap-servers={{ params.bootstrap_servers }}{% endif %}",
     "{% if params.client_config is not none %}--client-config={{ params.client_config }}{% endif %}",
     "{% if params.ceiling_mib_s is not none %}--ceiling-mib-s={{ params.ceiling_mib_s }}{% endif %}",
@@ -88,6 +89,13 @@ def tune_parameters() -> dict[str, Param]:
             minimum=1,
             title="Repetitions",
             description="Of each configuration, instead of the study's.",
+        ),
+        "warm_start": Param(
+            None,
+            type=["null", "string"],
+            pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,62}(,[A-Za-z0-9][A-Za-z0-9_-]{0,62})*$",
+            title="Warm start",
+            description="Earlier campaigns to learn from, for a study in rounds: latest, or ids like id,id.",
         ),
         "bootstrap_servers": Param(
             None,

@@ -14,10 +14,10 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study
+from kafka_pareto.warm_start import CAMPAIGN_ID, campaigns_text
 from kafka_pareto_embedded.credentials import write_private
 
 _NAMED_CAMPAIGNS = 5
-_CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class RunRequest:
     record_sizes: str | None = None
     seed: int | None = None
     repetitions: int | None = None
+    warm_start: str | None = None
     kafka: str | None = None
     kafka_config: Path | None = None
     ceiling_mib_s: float | None = None
@@ -46,8 +47,10 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         BadInputError: If something given cannot be used.
     """
     study, campaign, frozen = request.study, request.campaign or timestamp(), None
-    if not re.fullmatch(_CAMPAIGN_ID, campaign):
+    if not re.fullmatch(CAMPAIGN_ID, campaign):
         raise BadInputError(f"CAMPAIGN: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
+    if request.warm_start is not None and not re.fullmatch(f"{CAMPAIGN_ID}(,{CAMPAIGN_ID})*", request.warm_start):
+        raise BadInputError(f"WARM_START: {request.warm_start!r}: must be latest, or ids of campaigns like id,id")
     if request.campaign is not None:
         study, frozen = _find_campaign(store, settings, study, campaign)
     if request.kafka is not None and frozen is None and (request.ceiling_mib_s is None or request.ceiling_gib is None):
@@ -58,6 +61,7 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         "record_sizes": None if request.record_sizes is None else _sizes(request.record_sizes),
         "seed": request.seed,
         "repetitions": request.repetitions,
+        "warm_start": request.warm_start,
         "bootstrap_servers": request.kafka,
         "client_config": _keep_client_config(settings.client_configs, request.kafka_config, campaign),
         "ceiling_mib_s": request.ceiling_mib_s,
@@ -111,6 +115,8 @@ def _parameters_of(frozen: Study) -> dict[str, Any]:
         "seed": frozen.seed,
         "repetitions": frozen.protocol.repetitions,
     }
+    if frozen.warm_start is not None:
+        parameters["warm_start"] = campaigns_text(frozen.warm_start.campaigns)
     if frozen.cluster is not None:
         parameters |= frozen.cluster.model_dump(exclude_none=True)
     return parameters

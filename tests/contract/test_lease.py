@@ -21,7 +21,7 @@ from tests.contract.child import child_process
 
 CLUSTER = "cluster-1"
 KEY = f"leases/{CLUSTER}.json"
-TERM_S = 4.0
+TERM_S = 2.5
 HOLD = f"""
 import sys
 from kafka_pareto.lease import ClusterLease

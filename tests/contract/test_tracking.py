@@ -35,7 +35,8 @@ from tests.trained_campaign import recorded_campaign, small_study
 pytestmark = pytest.mark.servers
 
 SIZE = 8192
-STUDY = small_study((SIZE,))
+GENERATIONS = 10
+STUDY = small_study((SIZE,), generations=GENERATIONS)
 EXPERIMENT = "kafka-pareto/paper"
 
 
@@ -166,7 +167,7 @@ def test_the_hypervolume_of_every_generation_is_a_metric_with_its_step(trained: 
     stored = trained.read_table(trained.keys.hypervolume(SIZE), HYPERVOLUME_COLUMNS, factors=False)
     logged = {point.step: point.value for point in history}
     assert logged == pytest.approx(dict(zip(stored["generation"], stored["hypervolume"], strict=True)))
-    assert len(history) == 80
+    assert len(history) == GENERATIONS
 
 
 def test_other_data_replaces_a_campaigns_runs_and_versions(tmp_path: Path, client: MlflowClient) -> None:

@@ -21,6 +21,9 @@ from kafka_pareto_embedded.stack import Stack
 from kafka_pareto_embedded.waiting import wait_until
 from tests.system.broker_fixtures import free_ports
 
+# It passes a failure on by one task a loop, and waits after each: a second, as shipped.
+_HASTE = {"AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.1"}
+
 
 @contextmanager
 def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[Stack]:
@@ -34,7 +37,7 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
     migrate_database(stack)
     with ExitStack() as started:
         for part in (["scheduler", "--skip-serve-logs"], ["dag-processor"], ["api-server"]):
-            started.enter_context(_running(part, stack, {**airflow_environment(stack), **step_environment}))
+            started.enter_context(_running(part, stack, {**airflow_environment(stack), **_HASTE, **step_environment}))
         wait_until("Airflow answers", lambda: _is_up(stack), 90, f"see {stack.logs}")
         api = AirflowApi(stack)
         started.callback(api.close)

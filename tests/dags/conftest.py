@@ -75,14 +75,14 @@ print(json.dumps({{"step": "{step}", "record_sizes_bytes": {sizes}}}))
 """
 
 
-@pytest.fixture
-def fake_project(tmp_path: Path) -> FakeProject:
-    (tmp_path / "tasks").mkdir()
-    (tmp_path / "include").symlink_to(PROJECT / "include")
-    project = FakeProject(tmp_path)
+def new_project(folder: Path) -> FakeProject:
+    """One in an empty folder, whose propose step finds nothing to do, as for a study without rounds."""
+    (folder / "tasks").mkdir()
+    (folder / "include").symlink_to(PROJECT / "include")
+    project = FakeProject(folder)
     for step in ("design", "measure", "validate", "train", "optimize", "confirm", "report"):
         project.write_noting_step(step)
-    project.write_noting_step("propose", sizes="[]")  # as for a study without rounds
+    project.write_noting_step("propose", sizes="[]")
     return project
 
 

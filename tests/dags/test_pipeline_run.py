@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.dags.conftest import FakeProject
+from tests.dags.conftest import FakeProject, new_project
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("airflow_database")]
 
 RUN_THE_DAG = """
 import json, sys
+from types import SimpleNamespace
 from airflow.dag_processing.dagbag import DagBag
 from airflow.configuration import conf
+import airflow.sdk.definitions.dag as runner
+runner.time = SimpleNamespace(sleep=lambda _: None)  # it waits a second for each task that a failure or a skip reaches
 dag = DagBag(dag_folder=conf.get("core", "dags_folder")).dags["tune_producer"]
 run = dag.test(run_conf=json.loads(sys.argv[1]))
 found = run.get_task_instances()
@@ -30,31 +34,39 @@ def run_dag(project: FakeProject, conf: dict[str, Any]) -> dict[str, Any]:
     return json.loads(results[-1].removeprefix("RESULT "))
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[FakeProject, dict[str, Any]]:
+    """A run with every parameter given, in which one of the two record sizes goes on for one round."""
+    project = new_project(tmp_path_factory.mktemp("project"))
+    project.write_noting_step("propose", sizes="{'--round=1': [65636]}.get(sys.argv[-1], [])")
+    conf = {
+        "record_sizes": [1024, 65636],
+        "seed": 7,
+        "repetitions": 2,
+        "warm_start": "c1,c2",
+        "bootstrap_servers": "a:9092,b:9092",
+        "client_config": "-prod.properties",
+        "ceiling_mib_s": 1.5,
+        "ceiling_gib": 2,
+        "consent": True,
+    }
+    return project, run_dag(project, conf)
+
+
 def test_runs_every_step_in_order_mapped_over_record_sizes_with_each_parameter_as_one_argument(
-    fake_project: FakeProject,
+    finished: tuple[FakeProject, dict[str, Any]],
 ) -> None:
-    result = run_dag(
-        fake_project,
-        {
-            "record_sizes": [1024, 65636],
-            "seed": 7,
-            "repetitions": 2,
-            "bootstrap_servers": "a:9092,b:9092",
-            "client_config": "-prod.properties",
-            "ceiling_mib_s": 1.5,
-            "ceiling_gib": 2,
-            "consent": True,
-        },
-    )
+    project, result = finished
     assert result["state"] == "success"
-    design, *others = fake_project.calls()
-    _, study, campaign, *options = design
+    calls = project.calls()
+    _, study, campaign, *options = calls[0]
     assert study == "--study=quick"
     assert campaign.removeprefix("--campaign=").replace("T", "").replace("-", "").isdigit()
     assert options == [
         "--record-sizes=1024,65636",
         "--seed=7",
         "--repetitions=2",
+        "--warm-start=c1,c2",
         "--bootstrap-servers=a:9092,b:9092",
         "--client-config=-prod.properties",
         "--ceiling-mib-s=1.5",
@@ -63,38 +75,31 @@ def test_runs_every_step_in_order_mapped_over_record_sizes_with_each_parameter_a
     ]
     which = [study, campaign]
     mapped = [[*which, f"--record-size={size}"] for size in (1024, 65636)]
-    assert [step for step, *_ in others] == [
-        *("measure", "measure", "validate", "train", "optimize", "optimize"),
-        *("propose", "confirm", "confirm", "report"),
-    ]
+    learned, handed_over = calls[1:7], calls[-3:]
+    assert [step for step, *_ in learned] == ["measure", "measure", "validate", "train", "optimize", "optimize"]
+    assert [step for step, *_ in handed_over] == ["confirm", "confirm", "report"]
     expected = [
         *(["measure", *arguments] for arguments in mapped),
         ["validate", *which],
         ["train", *which],
         *(["optimize", *arguments] for arguments in mapped),
-        ["propose", *which, "--round=1"],
         *(["confirm", *arguments] for arguments in mapped),
         ["report", *which],
     ]
     # Mapped tasks run side by side, in any order.
-    assert sorted(others) == sorted(expected)
+    assert sorted([*learned, *handed_over]) == sorted(expected)
     labels = {(task, index): label for task, index, _, label in result["tasks"]}
     for step in ("measure", "optimize", "confirm"):
         assert [labels[step, index] for index in (0, 1)] == ["1024 B", "65636 B"]
 
 
 def test_a_round_measures_the_record_sizes_that_go_on_and_the_rounds_after_the_last_are_skipped(
-    fake_project: FakeProject,
+    finished: tuple[FakeProject, dict[str, Any]],
 ) -> None:
-    fake_project.write_noting_step("propose", sizes="{'--round=1': [65636]}.get(sys.argv[-1], [])")
-
-    result = run_dag(fake_project, {"campaign": "rounds"})
-
-    which = ["--study=quick", "--campaign=rounds"]
-    calls = fake_project.calls()
-    assert result["state"] == "success"
-    begins = calls.index(["propose", *which, "--round=1"])
-    measured, *learned = calls[begins + 1 : begins + 6]
+    project, result = finished
+    which = project.calls()[0][1:3]
+    first, measured, *learned, second = project.calls()[7:14]
+    assert first == ["propose", *which, "--round=1"]
     assert measured == ["measure", *which, "--round=1", "--record-size=65636"]
     assert sorted(learned) == [
         ["optimize", *which, "--round=1", "--record-size=1024"],
@@ -102,23 +107,23 @@ def test_a_round_measures_the_record_sizes_that_go_on_and_the_rounds_after_the_l
         ["train", *which, "--round=1"],
         ["validate", *which, "--round=1"],
     ]
-    assert [step for step, *_ in calls[begins + 6 :]] == ["propose", "confirm", "confirm", "report"]
+    assert second == ["propose", *which, "--round=2"]
+    assert [step for step, *_ in project.calls()[14:]] == ["confirm", "confirm", "report"]
     skipped = {task for task, _, state, _ in result["tasks"] if state == "skipped"}
     assert {f"round_2.{step}" for step in ("measure", "validate", "train", "optimize")} <= skipped
     assert {f"round_{number}.propose" for number in (3, 4)} <= skipped
 
 
-def test_a_step_that_refuses_its_input_fails_the_run_at_once_and_nothing_after_it_runs(
-    fake_project: FakeProject,
-) -> None:
-    fake_project.write_step("validate", "import sys; print('error: too many bad rows', file=sys.stderr); sys.exit(65)")
-    result = run_dag(fake_project, {"study": "paper", "campaign": "two"})
+def test_a_step_that_refuses_its_input_fails_the_run_at_once_and_nothing_after_it_runs(tmp_path: Path) -> None:
+    project = new_project(tmp_path)
+    project.write_step("validate", "import sys; print('error: too many bad rows', file=sys.stderr); sys.exit(65)")
+    result = run_dag(project, {"study": "paper", "campaign": "two"})
     states = {task: state for task, _, state, _ in result["tasks"]}
     which = ["--study=paper", "--campaign=two"]
     assert result["state"] == "failed"
     assert states["validate"] == "failed"
     assert states["train"] == states["report"] == "upstream_failed"
-    assert sorted(fake_project.calls()) == [
+    assert sorted(project.calls()) == [
         ["design", *which],
         ["measure", *which, "--record-size=1024"],
         ["measure", *which, "--record-size=65636"],

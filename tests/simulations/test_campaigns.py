@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -19,14 +16,6 @@ pytestmark = pytest.mark.simulations
 CAMPAIGNS = 200
 # A block slows both its sides by as much as the repetitions of a configuration differ among themselves.
 SHARED_SD = 0.3
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_collection() -> Iterator[None]:
-    """Statsmodels' multipletests collects garbage at each call: most of the time here, over all that pytest holds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gc, "collect", lambda: 0)
-        yield
 
 
 @pytest.fixture(scope="module")

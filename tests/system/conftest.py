@@ -71,7 +71,7 @@ def _write_paper_small(folder: Path) -> None:
     """`paper` with only its counts reduced."""
     content = yaml.safe_load((STUDIES / "paper.yaml").read_text())
     content |= {"name": "paper_small", "record_sizes_bytes": [1024, 8192]}
-    content["design"]["configurations"] = 8
+    content["design"]["configurations"] = 6
     content["protocol"] |= {"repetitions": 2, "minimum_valid_repetitions": 2, "cool_down_s": 0.1}
-    content["confirmation"] |= {"points": 4, "choice_blocks": 2, "gain_blocks": 3, "minimum_blocks": 2}
+    content["confirmation"] |= {"points": 3, "choice_blocks": 2, "gain_blocks": 3, "minimum_blocks": 2}
     (folder / "paper_small.yaml").write_text(yaml.safe_dump(content))

@@ -55,7 +55,7 @@ def test_design_and_measure_leave_one_valid_object_per_planned_repetition(steps:
 def test_a_step_killed_while_records_are_sent_takes_its_load_along_and_its_retry_measures_only_what_is_missing(
     steps: StepRunner, single_broker: RunningBrokers
 ) -> None:
-    slow = {"records": 3000, "throughput_limit_mib_s": 1.0}  # three seconds a repetition
+    slow = {"records": 2000, "throughput_limit_mib_s": 1.0}  # two seconds a repetition
     steps.write_study(
         "tiny", record_sizes_bytes=[1024], workload=ONE_BROKER, design={"configurations": 2}, protocol=slow
     )
@@ -81,8 +81,8 @@ def test_a_step_killed_while_records_are_sent_takes_its_load_along_and_its_retry
     outcomes = [json.loads(content)["outcome"] for content in after.values()]
     assert outcomes == ["valid"] * 6
     with Cluster(single_broker.bootstrap_servers, None, single_broker.settings) as cluster:
-        of_the_killed_attempt = cluster.end_offset(topic) - 6 * 3000
-    assert 0 < of_the_killed_attempt < 3000
+        of_the_killed_attempt = cluster.end_offset(topic) - 6 * 2000
+    assert 0 < of_the_killed_attempt < 2000
 
 
 def test_two_campaigns_at_once_load_the_cluster_in_turn_and_do_not_mix(tmp_path: Path, steps: StepRunner) -> None:
@@ -223,7 +223,7 @@ def test_a_full_store_is_one_clear_error_and_loses_nothing_stored_before(
 ) -> None:
     steps = StepRunner(tmp_path, single_broker.bootstrap_servers)
     steps.environment["KAFKA_PARETO_STORE_FOLDER"] = str(small_volume)
-    steps.write_study("tiny", record_sizes_bytes=[1024], workload=ONE_BROKER)
+    steps.write_study("tiny", record_sizes_bytes=[1024], workload=ONE_BROKER, design={"configurations": 1})
     steps.manifest("design", "tiny")
     filled = subprocess.run(
         ["dd", "if=/dev/zero", f"of={small_volume / 'filler'}"], capture_output=True, check=False, timeout=30
@@ -234,4 +234,4 @@ def test_a_full_store_is_one_clear_error_and_loses_nothing_stored_before(
     assert done.returncode == EXIT_TEMPORARY
     assert "No space left on device" in failed(done)
     (small_volume / "filler").unlink()
-    assert steps.manifest("measure", "tiny", "--record-size", "1024")["counts"]["repetitions_valid"] == 12
+    assert steps.manifest("measure", "tiny", "--record-size", "1024")["counts"]["repetitions_valid"] == 4

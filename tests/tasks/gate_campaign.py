@@ -36,9 +36,9 @@ def small_study(tolerated: float, tool: Tool = "kafka_perf_test") -> Study:
     return study.model_copy(update={"protocol": study.protocol.model_copy(update=changes)})
 
 
-def recorded(tool: Tool = "kafka_perf_test") -> list[Repetition]:
+def recorded(tool: Tool = "kafka_perf_test", configurations: int = CONFIGURATIONS) -> list[Repetition]:
     """Recorded with Kafka's tool; as the load generator's, they have what it measures besides."""
-    rows = recorded_repetitions((SIZE,), configurations=CONFIGURATIONS, blocks=REPETITIONS)
+    rows = recorded_repetitions((SIZE,), configurations=configurations, blocks=REPETITIONS)
     if tool == "load_generator":
         rows = [row.model_copy(update=_of_generator(row)) for row in rows]
     return sorted(rows, key=lambda row: (row.is_baseline, row.repetition_id))
@@ -59,14 +59,18 @@ def campaign_with(
     study = small_study(tolerated, tool)
     campaign = Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))
     campaign.store.put(campaign.keys.frozen_study(), dump_study(study).encode())
-    design = pd.DataFrame(
-        {row.configuration_id: _design_row(row, study) for row in recorded()}.values(),
-        columns=table_schema(DESIGN_COLUMNS, study).names,
-    )
-    campaign.write_table(campaign.keys.design(), design, DESIGN_COLUMNS)
+    campaign.write_table(campaign.keys.design(), design_of(recorded(), study), DESIGN_COLUMNS)
     for number, row in enumerate(rows):
         campaign.write_record(f"{campaign.keys.measurements(SIZE)}{number:03d}.json", row)
     return campaign
+
+
+def design_of(rows: list[Repetition], study: Study) -> pd.DataFrame:
+    """The design that these rows measure whole."""
+    return pd.DataFrame(
+        {row.configuration_id: _design_row(row, study) for row in rows}.values(),
+        columns=table_schema(DESIGN_COLUMNS, study).names,
+    )
 
 
 def _design_row(row: Repetition, study: Study) -> dict[str, Any]:

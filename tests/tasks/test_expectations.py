@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
 from kafka_pareto.errors import GateError
-from kafka_pareto.expectations import load_suites
+from kafka_pareto.expectations import Examination, load_suites
 from kafka_pareto.steps import validate
-from kafka_pareto.validation import suite_parameters, with_nonsense_failed
+from kafka_pareto.validation import Verdict, examine, suite_parameters, with_nonsense_failed
 from tests.tasks.gate_campaign import (
     REPETITIONS,
     Corruption,
@@ -18,6 +21,7 @@ from tests.tasks.gate_campaign import (
     Tool,
     campaign_with,
     changed,
+    design_of,
     recorded,
     rejected_of,
     set_to,
@@ -49,7 +53,7 @@ CASES: dict[tuple[str, str | None], Corruption] = {
     ("factor_types", "acks"): factor_set_to("acks", 1),
     ("factor_types", "compression.type"): factor_set_to("compression.type", 4),
     ("every_planned_repetition_is_stored", None): lambda rows: rows[1:],
-    ("repetition_id_unique", None): lambda rows: [rows[0], *rows],
+    ("repetition_id_unique", None): lambda rows: [*rows, rows[0]],
     ("planned", None): unplanned,
     ("repetition_id_matches", None): set_to(block=3),
     ("configuration_id_matches", None): changed(
@@ -132,6 +136,7 @@ CASES: dict[tuple[str, str | None], Corruption] = {
 
 
 Asked = tuple[Tool, str, str, str | None, str]
+OF_THE_WHOLE_TABLE = ("schema", "completeness")
 
 
 def every_expectation() -> list[Asked]:
@@ -147,42 +152,79 @@ def every_expectation() -> list[Asked]:
     return list(asked.values())
 
 
-def by_name() -> dict[tuple[Tool, str, str, str], list[str | None]]:
-    """The columns of each; all are broken at once, each in a row of its own, since an examination takes its second."""
-    columns: dict[tuple[Tool, str, str, str], list[str | None]] = {}
-    for tool, suite, name, column, severity in every_expectation():
-        columns.setdefault((tool, suite, name, severity), []).append(column)
-    return columns
+@dataclass(frozen=True)
+class Broken:
+    """What was found in a recording of which each expectation of a group was broken in a row of its own."""
+
+    row_of: dict[tuple[str, str | None], str]
+    """The id of that row, by the expectation's name and column."""
+    verdict: Verdict
+
+    def rows_failing(self, suite: str, name: str, column: str | None) -> set[str]:
+        (finding,) = [e for e in self.verdict.findings if (e.suite, e.name, e.column) == (suite, name, column)]
+        return set(finding.rows)
 
 
-@pytest.mark.parametrize(("asked", "columns"), by_name().items(), ids=lambda value: "-".join(map(str, value)))
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Tool, str, str], Broken]:
+    """Breaks all expectations of a tool, suite and severity at once, since an examination takes its second."""
+
+    @cache
+    def break_all(tool: Tool, suite: str, severity: str) -> Broken:
+        names = [
+            (name, column)
+            for *group, name, column, weight in every_expectation()
+            if (*group, weight) == (tool, suite, severity)
+        ]
+        study, rows = small_study(1.0, tool), recorded(tool, configurations=12)
+        design, row_of = design_of(rows, study), {}
+        assert len(names) < len(rows)
+        for place, (name, column) in enumerate(names):
+            assert (name, column) in CASES, f"{suite}.{name} {column or ''}: give CASES a row that breaks it"
+            rows = rows[:place] + CASES[name, column](rows[place:])
+            row_of[name, column] = rows[place].repetition_id
+        examination = Examination(tmp_path_factory.mktemp("docs"), "broken")
+        return Broken(row_of, examine(rows, design, study, examination))
+
+    return break_all
+
+
+@pytest.mark.parametrize(
+    ("tool", "suite", "name", "column", "severity"),
+    [asked for asked in every_expectation() if asked[1] not in OF_THE_WHOLE_TABLE],
+)
 def test_each_expectation_is_failed_by_its_corrupted_row_and_by_no_other(
-    asked: tuple[Tool, str, str, str], columns: list[str | None], tmp_path: Path
+    broken: Callable[[Tool, str, str], Broken], tool: Tool, suite: str, name: str, column: str | None, severity: str
 ) -> None:
-    tool, suite, name, severity = asked
-    rows = recorded(tool)
-    for place, column in enumerate(columns):
-        assert (name, column) in CASES, f"{suite}.{name} {column or ''}: give CASES a row that breaks it"
-        rows = rows[:place] + CASES[name, column](rows[place:])
-    campaign = campaign_with(tmp_path, rows, tolerated=1.0, tool=tool)
+    found = broken(tool, suite, severity)
+    row = found.row_of[name, column]
 
-    if suite in ("schema", "completeness"):
-        with pytest.raises(GateError):
-            validate.run(campaign)
+    assert found.rows_failing(suite, name, column) == {row}
+    assert [(e.name, e.column) for e in found.verdict.findings if row in e.rows] == [(name, column)]
+    if severity == "critical":
+        assert (column or "") in found.verdict.rejected[row]
     else:
+        assert found.verdict.rejected == {}
+
+
+@pytest.mark.parametrize(
+    ("suite", "name"), dict.fromkeys(asked[1:3] for asked in every_expectation() if asked[1] in OF_THE_WHOLE_TABLE)
+)
+def test_each_expectation_of_the_whole_table_alone_stops_the_gate(suite: str, name: str, tmp_path: Path) -> None:
+    columns = [column for _, _, other, column, _ in every_expectation() if other == name]
+    rows = recorded()
+    for place, column in enumerate(columns):
+        rows = rows[:place] + CASES[name, column](rows[place:])
+    campaign = campaign_with(tmp_path, rows, tolerated=1.0)
+
+    with pytest.raises(GateError):
         validate.run(campaign)
 
-    failed = [(e.suite, e.name, e.column) for e in summary_of(campaign).expectations if not e.success]
+    summary = summary_of(campaign)
+    failed = [(e.suite, e.name, e.column) for e in summary.expectations if not e.success]
     assert failed == [(suite, name, column) for column in columns]
-    if suite == "schema":
-        assert summary_of(campaign).repetitions_accepted == 0
-    rejected = rejected_of(campaign)
-    if suite in ("repetitions", "valid_repetitions") and severity == "critical":
-        reasons = dict(zip(rejected.repetition_id, rejected.rejected_because, strict=False))
-        assert set(reasons) == {rows[place].repetition_id for place in range(len(columns))}
-        assert all((column or "") in reasons[rows[place].repetition_id] for place, column in enumerate(columns))
-    else:
-        assert rejected.empty
+    assert (summary.repetitions_accepted == 0) == (suite == "schema")
+    assert rejected_of(campaign).empty
 
 
 @pytest.mark.parametrize(

@@ -40,16 +40,35 @@ def report_by_command_line(store_folder: Path) -> subprocess.CompletedProcess[st
     )
 
 
-@pytest.mark.usefixtures("unreported")
-def test_the_step_prints_its_cards_and_then_its_manifest(tmp_path: Path):
-    ran = report_by_command_line(tmp_path)
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Campaign, str]:
+    """A campaign reported by the command line, and what that said."""
+    folder = tmp_path_factory.mktemp("reported")
+    campaign = write_confirmed_campaign(folder, small_study())
+    ran = report_by_command_line(folder)
     assert ran.returncode == 0, ran.stderr
-    *shown, last = ran.stdout.splitlines()
+    return campaign, ran.stdout
+
+
+def test_the_step_prints_its_cards_and_then_its_manifest(reported: tuple[Campaign, str]):
+    campaign, said = reported
+    *shown, last = said.splitlines()
     manifest = Manifest.model_validate_json(last)
     assert manifest.counts["cards"] == 2
-    assert all((tmp_path / key).is_file() for key in manifest.artifacts)
-    cards = (tmp_path / "paper" / CAMPAIGN / "07_report" / "cards.txt").read_text(encoding="utf-8")
-    assert cards.strip() in "\n".join(shown)
+    assert set(manifest.artifacts) <= set(campaign.store.keys(""))
+    assert read(campaign, "cards.txt").strip() in "\n".join(shown)
+
+
+def test_figures_are_pictures_and_the_same_evidence_draws_the_same_ones(
+    reported: tuple[Campaign, str], unreported: Campaign
+):
+    campaign, _ = reported
+    names = [key for key in campaign.store.keys(campaign.keys.report("figures/")) if key.endswith(".png")]
+    figures = [campaign.store.get(name) for name in names]
+    report.run(unreported)
+    assert len(figures) == 7
+    assert all(content.startswith(b"\x89PNG") for content in figures)
+    assert [unreported.store.get(name) for name in names] == figures
 
 
 def test_a_campaign_that_was_not_confirmed_is_named_in_one_clear_line(unreported: Campaign, tmp_path: Path):

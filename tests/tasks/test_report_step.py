@@ -16,6 +16,7 @@ from kafka_pareto.artifacts import REJECTED_COLUMNS, SCORE_COLUMNS
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cards import Cards, unresolved_of
 from kafka_pareto.records import decode_record
+from kafka_pareto.report_evidence import Evidence
 from kafka_pareto.report_page import render_page
 from kafka_pareto.steps import report
 from kafka_pareto.store import FolderStore
@@ -33,6 +34,12 @@ def confirmed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("confirmed")
     write_confirmed_campaign(folder, small_study())
     return folder
+
+
+@pytest.fixture(scope="module")
+def evidence(confirmed: Path) -> Evidence:
+    """What the report reads of it."""
+    return report._read(Campaign.open(FolderStore(confirmed), "paper", CAMPAIGN))
 
 
 @pytest.fixture
@@ -204,8 +211,8 @@ def test_nonsense_among_the_noise_repetitions_does_not_count(unreported: Campaig
     assert [r.outcome for r in evidence.noise[1024]].count("failed") == 1
 
 
-def test_a_campaign_in_which_everything_counted_says_so(unreported: Campaign):
-    page = render_page(report._read(unreported), {}).decode()
+def test_a_campaign_in_which_everything_counted_says_so(evidence: Evidence):
+    page = render_page(evidence, {}).decode()
     assert "None: every repetition sent what it was asked to" in section(page, "uncounted")
     assert 'id="ramp"' not in page
 
@@ -248,26 +255,16 @@ def test_effect_sizes_and_rank_tests_stand_beside_each_gain(campaign: Campaign):
     assert f"<td>{gain['hedges_g']:.2f}</td><td>{gain['cliffs_delta']:.2f}</td>" in page
 
 
-def test_figures_are_pictures_and_the_same_evidence_draws_the_same_ones(campaign: Campaign):
-    names = [key for key in campaign.store.keys(campaign.keys.report("figures/")) if key.endswith(".png")]
-    before = [campaign.store.get(name) for name in names]
-    report.run(campaign)
-    assert all(content.startswith(b"\x89PNG") for content in before)
-    assert [campaign.store.get(name) for name in names] == before
-
-
-def test_only_repetitions_of_the_planned_blocks_are_shown(unreported: Campaign):
+def test_only_repetitions_of_the_planned_blocks_are_shown(unreported: Campaign, evidence: Evidence):
     prefix = unreported.keys.confirmation(1024, "repetitions/")
     extra = next(r for r in unreported.read_repetitions(prefix) if r.phase == "choice")
     identity = extra.repetition_id.replace(f"-b{extra.block:03d}-", "-b099-")
     stray = extra.model_copy(update={"repetition_id": identity, "block": 99, "throughput_mib_s": 1e6})
-    planned = report._read(unreported).repetitions[1024]
     unreported.write_record(f"{prefix}{identity}.json", stray)
-    assert report._read(unreported).repetitions[1024] == planned
+    assert report._read(unreported).repetitions[1024] == evidence.repetitions[1024]
 
 
-def test_champions_are_judged_only_by_points_that_the_design_did_not_measure(campaign: Campaign):
-    evidence = report._read(campaign)
+def test_champions_are_judged_only_by_points_that_the_design_did_not_measure(evidence: Evidence):
     assert evidence.newly_confirmed().empty  # the recording confirms what it measured
     unknown = evidence.confirmed.configuration_id.iloc[1]
     of_size = evidence.confirmed.record_size_bytes.iloc[1]

@@ -1,4 +1,4 @@
-"""The steps `train` and `optimize` by their command lines, on a store in a folder."""
+"""The steps `train` and `optimize` on a store in a folder: by their command lines, and on campaigns of odd kinds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ import pytest
 
 from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS
 from kafka_pareto.campaign import Campaign
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.goals import OBJECTIVES
 from kafka_pareto.records import Manifest
+from kafka_pareto.steps import optimize, train
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import Surrogate
 from kafka_pareto.study_file import dump_study
@@ -55,6 +57,16 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def searched_folder(trained_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, of which one record size has been searched."""
+    folder = Path(shutil.copytree(trained_folder, tmp_path_factory.mktemp("searched") / "store"))
+    done = run_step("optimize", folder, "--record-size", str(SIZE))
+    assert done.returncode == 0, done.stderr
+    (folder.parent / "stdout").write_text(done.stdout, encoding="utf-8")
+    return folder
+
+
 @pytest.fixture
 def folder(trained_folder: Path, tmp_path: Path) -> Path:
     """A copy that a test may spoil."""
@@ -86,11 +98,10 @@ def test_train_writes_models_scores_figures_and_what_the_models_expect(trained_f
     assert all(campaign.store.get(key).startswith(b"\x89PNG") for key in figures)
 
 
-def test_optimize_writes_a_front_and_its_hypervolume(folder: Path) -> None:
-    done = run_step("optimize", folder, "--record-size", str(SIZE))
-    assert done.returncode == 0, done.stderr
-    manifest = Manifest.model_validate_json(done.stdout.splitlines()[-1])
-    campaign = campaign_in(folder)
+def test_optimize_writes_a_front_and_its_hypervolume(searched_folder: Path) -> None:
+    lines = (searched_folder.parent / "stdout").read_text(encoding="utf-8").splitlines()
+    manifest = Manifest.model_validate_json(lines[-1])
+    campaign = campaign_in(searched_folder)
     front = campaign.read_table(campaign.keys.front(SIZE), FRONT_COLUMNS)
     assert front["estimated_latency_cv"].notna().all()  # one shot: all four are searched, as in the paper
     hypervolume = campaign.read_table(campaign.keys.hypervolume(SIZE), HYPERVOLUME_COLUMNS, factors=False)
@@ -100,46 +111,47 @@ def test_optimize_writes_a_front_and_its_hypervolume(folder: Path) -> None:
     assert len(hypervolume) == 80
 
 
-def test_both_steps_repeated_write_equal_artifacts_byte_for_byte(folder: Path) -> None:
+def test_both_steps_repeated_write_equal_artifacts_byte_for_byte(searched_folder: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(searched_folder, tmp_path / "store"))
     campaign = campaign_in(folder)
-    run_step("optimize", folder, "--record-size", "1024")
-    keys = [*campaign.store.keys(campaign.keys.surrogates("")), campaign.keys.front(1024)]
+    keys = [*campaign.store.keys(campaign.keys.surrogates("")), campaign.keys.front(SIZE)]
     first = {key: campaign.store.get(key) for key in keys}
     assert run_step("train", folder).returncode == 0
-    assert run_step("optimize", folder, "--record-size", "1024").returncode == 0
+    assert run_step("optimize", folder, "--record-size", str(SIZE)).returncode == 0
     assert {key: campaign.store.get(key) for key in keys} == first
 
 
 @pytest.mark.parametrize("configurations", [0, 1, 8])
 def test_a_tiny_campaign_goes_through_both_steps(tmp_path: Path, configurations: int) -> None:
-    study = small_study((SIZE,))
+    study = small_study((SIZE,), generations=10)
     study = study.model_copy(update={"surrogate": Surrogate(n_estimators=20), "durability": None})
     protocol = study.protocol.model_copy(update={"minimum_valid_repetitions": 2})
     study = study.model_copy(update={"protocol": protocol})
     repetitions = recorded_repetitions((SIZE,), configurations=configurations, blocks=2)
     campaign = recorded_campaign(tmp_path / "store", study, repetitions)
-    trained = run_step("train", tmp_path / "store")
-    assert trained.returncode == 0, trained.stderr
-    searched = run_step("optimize", tmp_path / "store", "--record-size", str(SIZE))
-    assert searched.returncode == 0, searched.stderr
+    train.run(campaign)
+    optimize.run(campaign, SIZE)
     front = campaign.read_table(campaign.keys.front(SIZE), FRONT_COLUMNS)
     assert set(front.loc[front["durability_accepted"], "acks"]) == {"all"}
     assert set(front.loc[~front["durability_accepted"], "acks"]) <= {"0", "1"}
 
 
-def test_trials_without_cvs_are_searched_by_the_means_alone(tmp_path: Path) -> None:
+def test_trials_without_cvs_are_searched_by_the_means_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     repetitions = recorded_repetitions((SIZE,), configurations=20, blocks=2)  # the paper's minimum is 10
     campaign = recorded_campaign(tmp_path / "store", small_study((SIZE,)), repetitions)
-    trained = run_step("train", tmp_path / "store")
-    assert "latency_cv: no trial has enough valid repetitions" in trained.stdout
-    searched = run_step("optimize", tmp_path / "store", "--record-size", str(SIZE))
-    assert searched.returncode == 0, searched.stderr
+    train.run(campaign)
+    assert "latency_cv: no trial has enough valid repetitions" in caplog.text
+    optimize.run(campaign, SIZE)
     front = campaign.read_table(campaign.keys.front(SIZE), FRONT_COLUMNS)
     assert front["estimated_throughput_cv"].isna().all()
     assert front["estimated_throughput_mib_s"].notna().all()
 
 
-def test_rounds_search_without_an_objective_that_was_not_learned(folder: Path) -> None:
+def test_rounds_search_without_an_objective_that_was_not_learned(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
     campaign = campaign_in(folder)
     rounds = campaign.study.model_copy(update={"strategy": "rounds"})
     campaign.store.put(campaign.keys.frozen_study(), dump_study(rounds).encode())
@@ -147,9 +159,8 @@ def test_rounds_search_without_an_objective_that_was_not_learned(folder: Path) -
     scores = campaign.read_table(key, SCORE_COLUMNS, factors=False)
     learnable = scores["objective"] != "latency_cv"
     campaign.write_table(key, scores.assign(learnable=learnable), SCORE_COLUMNS, factors=False)
-    done = run_step("optimize", folder, "--record-size", str(SIZE))
-    assert done.returncode == 0, done.stderr
-    assert "latency_cv is not learnable; the search leaves it out" in done.stdout
+    optimize.run(campaign_in(folder), SIZE)
+    assert "latency_cv is not learnable; the search leaves it out" in caplog.text
     front = campaign.read_table(campaign.keys.front(SIZE), FRONT_COLUMNS)
     assert front["estimated_latency_cv"].isna().all()
     assert front["estimated_throughput_cv"].notna().all()
@@ -170,9 +181,8 @@ def test_trials_of_which_none_is_valid_are_refused(folder: Path) -> None:
     table = pq.read_table(path)
     empty = pa.Table.from_pandas(pd.DataFrame(columns=table.column_names), schema=table.schema)
     pq.write_table(empty, path)
-    done = run_step("train", folder)
-    assert done.returncode == 65
-    assert "no trial has a valid repetition" in done.stderr
+    with pytest.raises(BadInputError, match="no trial has a valid repetition"):
+        train.run(campaign_in(folder))
 
 
 @pytest.mark.parametrize(
@@ -189,16 +199,13 @@ def test_damaged_surrogates_are_refused(folder: Path, name: str, content: bytes 
     store.delete(key)
     if content is not None:
         store.put(key, content)
-    done = run_step("optimize", folder, "--record-size", str(SIZE))
-    assert done.returncode == 65
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    with pytest.raises(BadInputError, match=message):
+        optimize.run(campaign_in(folder), SIZE)
 
 
 def test_a_record_size_that_the_study_does_not_have_is_refused(folder: Path) -> None:
-    done = run_step("optimize", folder, "--record-size", "77")
-    assert done.returncode == 65
-    assert "record size: 77: must be one of the study's: 1024, 8192" in done.stderr
+    with pytest.raises(BadInputError, match="record size: 77: must be one of the study's: 1024, 8192"):
+        optimize.run(campaign_in(folder), 77)
 
 
 def test_mlflow_down_fails_the_step_for_a_retry_and_loses_nothing(folder: Path) -> None:

@@ -43,6 +43,8 @@ def frame_(study: Study) -> pd.DataFrame:
 def test_the_keys_are_those_of_the_design() -> None:
     assert KEYS.frozen_study() == "paper/c1/study.yaml"
     assert KEYS.design() == "paper/c1/round=00/01_design.parquet"
+    assert KEYS.prior() == "paper/c1/round=00/01_prior.json"
+    assert KEYS.prior_trials() == "paper/c1/round=00/01_prior_trials.parquet"
     assert KEYS.measurements(8192) == "paper/c1/round=00/02_measurements/8192/"
     assert KEYS.trials() == "paper/c1/round=00/03_trials.parquet"
     assert KEYS.validation("rejected.parquet") == "paper/c1/round=00/03_validation/rejected.parquet"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import search_runs
+from benchmarks.strategies import strategy
 from benchmarks.strategies.table import BLOCKS, Answer, Asking, Table, recorded_table, table_study, truth_blocks
 from kafka_pareto.hypervolume import REFERENCE
 from kafka_pareto.study import Study
@@ -81,6 +82,49 @@ def test_what_is_stored_was_made_with_what_is_here(name: str) -> None:
 
     assert len(runs) == search_runs.SEEDS
     assert min(len(given) for given in runs.values()) >= 100
+
+
+@pytest.mark.parametrize(
+    ("name", "repetitions"), {"rounds": 22, "one_shot": 610, "random": 240, "latin_hypercube": 240}.items()
+)
+def test_what_is_stored_begins_with_what_the_code_asks_for(name: str, repetitions: int) -> None:
+    """As far as seconds reach: the first proposals of the rounds, the design of the one shot."""
+    study, budget = table_study(), search_runs.BUDGETS.get(name, search_runs.BUDGET)
+
+    def begins(study: Study, record_size_bytes: int, seed: int) -> Asking:
+        asking = strategy(name)(study, record_size_bytes, seed)
+        batch, asked = next(asking), 0
+        while True:
+            answers, asked = (yield batch), asked + len(batch)
+            if asked >= repetitions:
+                yield [study.baseline_configuration()] * budget
+            batch = asking.send(answers)
+
+    given = recorded_table().answers(begins, study, 0, budget)
+    assert given[:repetitions] == search_runs.stored(name)[0][:repetitions]
+
+
+CODE = '''"""A module."""
+LIMIT = 0.5
+"""Why a half."""
+
+def ask(count):
+    """Asks."""
+    return [count * LIMIT]  # all at once
+'''
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("A module.", "The module."), ("Why a half.", "Why not."), ("Asks.", "Answers."), ("  # all at once", "")],
+)
+def test_other_words_about_the_code_leave_its_hash(old: str, new: str) -> None:
+    assert search_runs.bare_code(CODE.replace(old, new)) == search_runs.bare_code(CODE)
+
+
+@pytest.mark.parametrize(("old", "new"), [("0.5", "0.6"), ("* LIMIT", "+ LIMIT"), ("[count", "[-count")])
+def test_other_code_has_another_hash(old: str, new: str) -> None:
+    assert search_runs.bare_code(CODE.replace(old, new)) != search_runs.bare_code(CODE)
 
 
 def test_runs_of_another_recording_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

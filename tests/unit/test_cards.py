@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,13 +30,14 @@ def study() -> Study:
     return paper_study()
 
 
-def recorded_decision(study: Study, acks: str, record_size_bytes: int = SIZE, blocks: int = 10) -> Decision:
+@cache
+def recorded_decision(acks: str, record_size_bytes: int = SIZE, blocks: int = 10) -> Decision:
     """The recorded baseline against the first recorded configuration with these acks."""
     recorded = recorded_repetitions((record_size_bytes,), blocks=blocks, phase="gain")
     pick = next(r for r in recorded if r.configuration["acks"] == acks and not r.is_baseline)
     row = {"configuration_id": pick.configuration_id, "durability_accepted": True, "feasible": True}
     return decide(
-        study,
+        paper_study(),
         record_size_bytes,
         Choice(configuration_id=pick.configuration_id, chosen_by="r1"),
         pd.DataFrame([{**row, **pick.configuration}]),
@@ -73,14 +76,14 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_cards_are_plain_ascii_within_a_hundred_columns(study: Study):
-    text = text_of(*(recorded_decision(study, acks, size) for acks in ("0", "1", "all") for size in (1024, SIZE)))
+def test_cards_are_plain_ascii_within_a_hundred_columns():
+    text = text_of(*(recorded_decision(acks, size) for acks in ("0", "1", "all") for size in (1024, SIZE)))
     assert text.isascii()
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-def test_a_card_states_both_values_the_change_and_its_interval_for_every_objective(study: Study):
-    decision = recorded_decision(study, "all")
+def test_a_card_states_both_values_the_change_and_its_interval_for_every_objective():
+    decision = recorded_decision("all")
     lines = text_of(decision).splitlines()
     assert len(decision.gains) == 4
     for gain, label in zip(decision.gains, ("p95 latency", "throughput", "latency CV", "throughput CV"), strict=True):
@@ -93,8 +96,8 @@ def test_a_card_states_both_values_the_change_and_its_interval_for_every_objecti
         assert gain.resolution.removesuffix(" shown") in line
 
 
-def test_the_widest_values_of_every_column_keep_the_card_within_its_columns(study: Study):
-    decision = recorded_decision(study, "all")
+def test_the_widest_values_of_every_column_keep_the_card_within_its_columns():
+    decision = recorded_decision("all")
     widest = {
         "baseline_value": 99_999.0,
         "candidate_value": 99_999.0,
@@ -111,8 +114,8 @@ def test_the_widest_values_of_every_column_keep_the_card_within_its_columns(stud
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-def test_a_recommendation_warns_of_the_objective_that_it_leaves_unresolved(study: Study):
-    decision = recorded_decision(study, "all")
+def test_a_recommendation_warns_of_the_objective_that_it_leaves_unresolved():
+    decision = recorded_decision("all")
     p95, throughput, *others = decision.gains
     p95 = p95.model_copy(
         update={"resolution": "not resolved", "change_low_fraction": -0.1, "change_high_fraction": 0.8}
@@ -125,24 +128,24 @@ def test_a_recommendation_warns_of_the_objective_that_it_leaves_unresolved(study
     assert warning not in flat(text_of(unresolved.model_copy(update={"verdict": "keep_baseline_no_gain"})))
 
 
-def test_the_sentinel_is_tested_from_the_noise_repetitions_on(study: Study):
-    decision = recorded_decision(study, "all")
+def test_the_sentinel_is_tested_from_the_noise_repetitions_on():
+    decision = recorded_decision("all")
     noise = [at_time(r, day=0) for r in recorded_repetitions((SIZE,), phase="noise") if r.is_baseline]
     report = context_of(decision, noise=noise).sentinel
     assert report.repetition_ids[0] == noise[0].repetition_id
     assert len(report.repetition_ids) == len(context_of(decision).sentinel.repetition_ids) + len(noise)
 
 
-def test_a_weaker_durability_is_warned_of_loudly(study: Study):
-    assert "WARNING" not in text_of(recorded_decision(study, "all"))
-    weaker = text_of(recorded_decision(study, "0"))
+def test_a_weaker_durability_is_warned_of_loudly():
+    assert "WARNING" not in text_of(recorded_decision("all"))
+    weaker = text_of(recorded_decision("0"))
     assert "WARNING" in weaker
     assert "LESS durability" in weaker
     assert "durability: acks_0 instead of acks_all_idempotent" in weaker
 
 
-def test_failed_repetitions_and_another_criterion_than_the_studys_are_said(study: Study):
-    decision = recorded_decision(study, "all")
+def test_failed_repetitions_and_another_criterion_than_the_studys_are_said():
+    decision = recorded_decision("all")
     assert "failed in" not in text_of(decision)
     failing = {"repetitions_failed": 3, "baseline_repetitions_failed": 1, "chosen_by": "balanced_gain"}
     text = flat(text_of(decision.model_copy(update=failing)))
@@ -151,13 +154,13 @@ def test_failed_repetitions_and_another_criterion_than_the_studys_are_said(study
     assert "the choice went by the balanced gain (throughput and p95 latency), not by R1" in text
 
 
-def test_the_exemption_of_the_baseline_is_said(study: Study):
-    assert "constraint batch.size >= record.size" in flat(text_of(recorded_decision(study, "all")))
-    assert "constraint" not in text_of(recorded_decision(study, "all", 1024))
+def test_the_exemption_of_the_baseline_is_said():
+    assert "constraint batch.size >= record.size" in flat(text_of(recorded_decision("all")))
+    assert "constraint" not in text_of(recorded_decision("all", 1024))
 
 
-def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings(study: Study):
-    decision = recorded_decision(study, "all", blocks=2)
+def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings():
+    decision = recorded_decision("all", blocks=2)
     text = text_of(decision)
     assert "KEEP YOUR SETTINGS: not enough evidence" in text
     assert "tentative only" in text
@@ -166,8 +169,8 @@ def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings(study: Stu
     assert parse_properties(properties_text(decision, "quick", "c", "2026-11-21"))["batch.size"] == "16384"
 
 
-def test_the_properties_file_reads_back_as_the_recommended_settings(study: Study):
-    decision = recorded_decision(study, "all").model_copy(update={"verdict": "recommended"})
+def test_the_properties_file_reads_back_as_the_recommended_settings():
+    decision = recorded_decision("all").model_copy(update={"verdict": "recommended"})
     text = properties_text(decision, "paper", "20261121-recorded", "2026-11-21")
     expected = {
         name: str(value).lower() if isinstance(value, bool) else str(value)
@@ -178,15 +181,15 @@ def test_the_properties_file_reads_back_as_the_recommended_settings(study: Study
     assert "2026-11-21" in text
 
 
-def test_no_text_can_smuggle_a_setting_into_the_properties_file(study: Study):
-    decision = recorded_decision(study, "all").model_copy(update={"reasons": ["fine\nacks=0"]})
+def test_no_text_can_smuggle_a_setting_into_the_properties_file():
+    decision = recorded_decision("all").model_copy(update={"reasons": ["fine\nacks=0"]})
     text = properties_text(decision, "paper\nacks=0", "c\racks=0", "2026-11-21")
     assert parse_properties(text)["acks"] == "all"
     assert not any(line.startswith("acks=0") for line in text.splitlines())
 
 
-def test_the_first_and_last_repetition_behind_the_numbers_are_named(study: Study):
-    decision = recorded_decision(study, "all")
+def test_the_first_and_last_repetition_behind_the_numbers_are_named():
+    decision = recorded_decision("all")
     gain = decision.gains[0]
     text = text_of(decision)
     for ids in (gain.baseline_repetition_ids, gain.candidate_repetition_ids):
@@ -211,8 +214,8 @@ def test_without_a_pick_the_card_shows_only_the_settings_in_use(study: Study):
     assert decision.recommended_configuration_id == configuration_id(study.baseline_configuration())
 
 
-def test_a_card_shows_where_the_latency_goes_and_says_what_the_pick_does_differently(study: Study):
-    decision = recorded_decision(study, "all", 1024)
+def test_a_card_shows_where_the_latency_goes_and_says_what_the_pick_does_differently():
+    decision = recorded_decision("all", 1024)
     context = context_of(decision)
     text = text_of(decision, contexts=[context])
     assert context.breakdown is not None
@@ -223,8 +226,8 @@ def test_a_card_shows_where_the_latency_goes_and_says_what_the_pick_does_differe
     assert "Explanation" in text
 
 
-def test_even_latencies_of_minutes_keep_the_card_within_its_columns(study: Study):
-    decision = recorded_decision(study, "all")
+def test_even_latencies_of_minutes_keep_the_card_within_its_columns():
+    decision = recorded_decision("all")
     found = context_of(decision).breakdown
     assert found is not None
     assert found.pick is not None
@@ -237,15 +240,15 @@ def test_even_latencies_of_minutes_keep_the_card_within_its_columns(study: Study
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-def test_without_the_clients_metrics_a_card_says_nothing_of_them(study: Study):
-    decision = recorded_decision(study, "all")
+def test_without_the_clients_metrics_a_card_says_nothing_of_them():
+    decision = recorded_decision("all")
     text = text_of(decision, contexts=[context_of(decision, breakdown=None)])
     assert "Where latency goes" not in text
     assert "Explanation" not in text
 
 
-def test_settings_in_use_that_changed_during_the_campaign_are_warned_of(study: Study):
-    decision = recorded_decision(study, "all")
+def test_settings_in_use_that_changed_during_the_campaign_are_warned_of():
+    decision = recorded_decision("all")
     own = [repetition for repetition in recorded_repetitions((SIZE,)) if repetition.is_baseline]
     slower = {"latency_p95_ms": 900.0, "throughput_mib_s": 3.0}
     before = [at_time(r, day=1) for r in own]
@@ -258,15 +261,15 @@ def test_settings_in_use_that_changed_during_the_campaign_are_warned_of(study: S
     assert "did not stay the same" not in text_of(decision)
 
 
-def test_a_pace_that_the_load_tool_set_is_warned_of(study: Study):
-    decision = recorded_decision(study, "all")
+def test_a_pace_that_the_load_tool_set_is_warned_of():
+    decision = recorded_decision("all")
     assert "the load tool, not Kafka" not in flat(text_of(decision))
     bound = decision.model_copy(update={"generator_bound": 7})
     assert "in 7 of 10 fresh blocks the load tool, not Kafka, set the pace of the pick" in flat(text_of(bound))
 
 
-def test_a_card_says_which_rate_was_asked_and_of_which_capacity(study: Study):
-    decision = recorded_decision(study, "all")
+def test_a_card_says_which_rate_was_asked_and_of_which_capacity():
+    decision = recorded_decision("all")
     step = RampStep(asked_records_s=1140.0, held_records_s=1139.0, latency_p95_ms=5.0, sustained=True)
     sizing = Sizing(
         records=6000,
@@ -280,15 +283,15 @@ def test_a_card_says_which_rate_was_asked_and_of_which_capacity(study: Study):
     assert "2 repetition(s) were set aside and measured again" in text
 
 
-def test_a_card_says_of_what_its_cvs_are(study: Study):
-    decision = recorded_decision(study, "all")
+def test_a_card_says_of_what_its_cvs_are():
+    decision = recorded_decision("all")
     within = context_of(decision, variability="within_run")
     assert "CVs are of the repetitions among each other" in flat(text_of(decision))
     assert "CVs are within each run" in flat(text_of(decision, contexts=[within]))
 
 
-def test_what_is_not_resolved_stands_with_the_number_of_blocks_that_would_tell(study: Study):
-    decision = recorded_decision(study, "all")
+def test_what_is_not_resolved_stands_with_the_number_of_blocks_that_would_tell():
+    decision = recorded_decision("all")
     p95, throughput, latency_cv, throughput_cv = (
         gain.model_copy(update={"resolution": "not resolved"}) for gain in decision.gains
     )
@@ -304,12 +307,12 @@ def test_what_is_not_resolved_stands_with_the_number_of_blocks_that_would_tell(s
         "latency CV more than 100,000, throughput CV an unknown number."
     ) in text
     assert "p95 latency about" not in text
-    assert "Unresolved" not in text_of(recorded_decision(study, "all", blocks=2))
+    assert "Unresolved" not in text_of(recorded_decision("all", blocks=2))
 
 
-def test_a_card_says_how_the_choice_was_made(study: Study):
+def test_a_card_says_how_the_choice_was_made():
     def said(criterion: ChooseBy) -> str:
-        decision = recorded_decision(study, "all")
+        decision = recorded_decision("all")
         return flat(text_of(decision.model_copy(update={"chosen_by": criterion, "choice_asked_by": criterion})))
 
     order = Lexicographic(lexicographic=["p95_latency_ms", "throughput_mib_s"], within_fraction=0.05)
@@ -319,8 +322,8 @@ def test_a_card_says_how_the_choice_was_made(study: Study):
     assert "the choice went by the weighted gains (2 x p95 latency and 1.5 x throughput)." in said(weighted)
 
 
-def test_a_steadiness_that_was_chosen_by_and_that_fresh_blocks_do_not_show_is_said(study: Study):
-    decision = recorded_decision(study, "all")
+def test_a_steadiness_that_was_chosen_by_and_that_fresh_blocks_do_not_show_is_said():
+    decision = recorded_decision("all")
     *others, throughput_cv = decision.gains
     assert "do not bear out a better throughput CV" in flat(text_of(decision))
     steadier = decision.model_copy(
@@ -329,18 +332,18 @@ def test_a_steadiness_that_was_chosen_by_and_that_fresh_blocks_do_not_show_is_sa
     assert "bear out" not in flat(text_of(steadier))
 
 
-def test_the_exemption_from_limits_and_forbidden_regions_is_said(study: Study):
+def test_the_exemption_from_limits_and_forbidden_regions_is_said():
     broken = {
         "baseline_limits_missed": ["p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)"],
         "baseline_in_forbidden": ["linger.ms < 50 and acks == all"],
     }
-    text = flat(text_of(recorded_decision(study, "all").model_copy(update=broken)))
+    text = flat(text_of(recorded_decision("all").model_copy(update=broken)))
     assert "in use do not keep the study's limit p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)" in text
     assert "in use lie in the study's forbidden region linger.ms < 50 and acks == all" in text
 
 
-def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_steadiness_that_was_gained(study: Study):
-    decision = recorded_decision(study, "all")
+def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_steadiness_that_was_gained():
+    decision = recorded_decision("all")
     missed = decision.model_copy(update={"verdict": "keep_baseline_limits_missed"})
     assert "At 1 record size no configuration that could be recommended keeps the study's limits." in " ".join(
         summary_sentences([missed])

@@ -37,14 +37,15 @@ def test_quick_stays_below_eight_minutes_and_measures_no_noise():
 
 
 def test_adaptive_repetitions_and_rounds_are_planned_from_the_fewest_to_the_most_with_the_noise_among_both():
-    plan = plan_campaign(load_named_study(STUDIES, "steady"))
+    adaptive = {"repetitions": 5, "minimum_valid_repetitions": 3, "adaptive": {"minimum_repetitions": 3}}
+    plan = plan_campaign(altered("steady", adaptive))
 
-    confirmation = 9 * 10 + 2 * 40
-    assert plan.repetitions == 3 * ((17 + 4 * 7) * 5 + 12 + confirmation)
-    assert plan.fewest_repetitions == 3 * (17 * 3 + 12 + confirmation)
-    assert plan.noise_repetitions == 36
+    beside_the_trials = 8 + 7 * 4 + 2 * 14
+    assert plan.repetitions == 5 * ((13 + 3 * 7) * 5 + beside_the_trials)
+    assert plan.fewest_repetitions == 5 * (13 * 3 + beside_the_trials)
+    assert plan.noise_repetitions == 5 * 8
     assert describe_plan(plan).startswith(
-        f"plan: {plan.fewest_repetitions} to {plan.repetitions} repetitions (36 of them for the noise report), about "
+        f"plan: {plan.fewest_repetitions} to {plan.repetitions} repetitions (40 of them for the noise report), about "
     )
     assert "up to" in describe_plan(plan)
 
@@ -61,10 +62,10 @@ def test_rounds_alone_are_planned_from_none_to_all_of_them():
 
 def test_the_loads_that_find_the_rate_are_part_of_the_plan():
     paced = plan_campaign(load_named_study(STUDIES, "steady"))
-    repetition_s = 2.2 + 1.0 + 3.0 + 0.5 + 3.0
+    repetition_s = 2.2 + 1.0 + 2.0 + 0.5 + 2.0
 
     # For each record size, twice 4 s as fast as it goes and five steps of 2.5 s, each in a JVM of its own.
-    ramps_s = 3 * (2 * (2.2 + 4.0) + 5 * (2.2 + 2.5))
+    ramps_s = 5 * (2 * (2.2 + 4.0) + 5 * (2.2 + 2.5))
     assert paced.duration_s == pytest.approx(paced.repetitions * repetition_s + ramps_s)
 
 

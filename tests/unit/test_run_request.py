@@ -12,9 +12,9 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import Settings
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import ForeignCluster
-from kafka_pareto.study_file import dump_study, with_overrides
+from kafka_pareto.study_file import dump_study, load_study, with_overrides
 from kafka_pareto_embedded.request import RunRequest, dag_parameters
-from tests.recorded import paper_study
+from tests.recorded import STUDIES, paper_study
 
 pytestmark = pytest.mark.fast
 
@@ -40,7 +40,7 @@ def test_a_bare_run_is_a_new_campaign_of_quick_and_leaves_the_study_as_it_is(
 
 
 def test_what_was_said_becomes_parameters(store: FolderStore, settings: Settings) -> None:
-    request = RunRequest(record_sizes="1024,8192", seed=0, repetitions=3, consent=True, **CLUSTER)
+    request = RunRequest(record_sizes="1024,8192", seed=0, repetitions=3, warm_start="latest", consent=True, **CLUSTER)
     parameters = dag_parameters(request, store, settings)
     assert parameters.pop("campaign")
     assert parameters == {
@@ -48,6 +48,7 @@ def test_what_was_said_becomes_parameters(store: FolderStore, settings: Settings
         "record_sizes": [1024, 8192],
         "seed": 0,
         "repetitions": 3,
+        "warm_start": "latest",
         "bootstrap_servers": "a:9092",
         "ceiling_mib_s": 5.0,
         "ceiling_gib": 2.0,
@@ -75,6 +76,15 @@ def test_a_campaign_goes_on_with_the_values_that_it_was_started_with_whatever_it
         "ceiling_gib": 2.0,
         "consent": True,
     }
+
+
+def test_a_campaign_goes_on_with_the_warm_start_that_it_was_started_with(
+    store: FolderStore, settings: Settings
+) -> None:
+    study = with_overrides(load_study(STUDIES / "cold_burst.yaml"), warm_start=["c1", "c2"])
+    store.put("cold_burst/c/study.yaml", dump_study(study).encode())
+
+    assert dag_parameters(RunRequest(campaign="c"), store, settings)["warm_start"] == "c1,c2"
 
 
 def test_the_client_configuration_is_kept_privately_and_only_its_name_travels(
@@ -111,6 +121,7 @@ def test_a_campaign_that_is_not_there_is_refused_and_the_newest_that_are_there_a
         (RunRequest(campaign="../up"), r"CAMPAIGN: '\.\./up': must be"),
         (RunRequest(campaign="c"), "CAMPAIGN: 'c': there is no such campaign of quick, .*; there are none yet"),
         (RunRequest(campaign="a" * 64), "CAMPAIGN: 'a+': must be"),
+        (RunRequest(warm_start="c1, c2"), "WARM_START: 'c1, c2': must be latest, or ids of campaigns"),
         (RunRequest(record_sizes="1k"), "RECORD_SIZES: '1k': must be whole numbers"),
         (RunRequest(kafka_config=Path("/nowhere"), **CLUSTER), "KAFKA_CONFIG: /nowhere: cannot be read: No such file"),
     ],

@@ -16,6 +16,7 @@ from kafka_pareto.study_file import (
     read_corpus,
     with_overrides,
 )
+from kafka_pareto.warm_start import WarmStart, campaigns_from
 from tests.recorded import FIXTURES, STUDIES, paper_study
 
 pytestmark = pytest.mark.fast
@@ -103,6 +104,21 @@ def test_overrides_are_checked_like_a_file():
 
     with pytest.raises(StudyError, match=r"protocol\.repetitions: 0: Input should be greater"):
         with_overrides(paper_study(), repetitions=0)
+
+
+def test_a_warm_start_is_an_override_that_keeps_the_half_life_and_that_one_shot_refuses():
+    study = load_study(FIXTURES / "studies" / "good" / "rounds_and_limits.yaml")
+    warm = with_overrides(study, warm_start=campaigns_from("latest")).warm_start
+    assert warm == WarmStart(campaigns="latest", half_life_days=14)
+    cold_burst = load_named_study(STUDIES, "cold_burst")
+    assert with_overrides(cold_burst, warm_start=campaigns_from("c1,c2")).warm_start == WarmStart(
+        campaigns=["c1", "c2"]
+    )
+
+    with pytest.raises(StudyError, match="warm_start needs strategy: rounds"):
+        with_overrides(paper_study(), warm_start="latest")
+    with pytest.raises(StudyError, match=r"warm_start\.campaigns: .* must be latest, or a list of different"):
+        with_overrides(cold_burst, warm_start=campaigns_from("c1,../up"))
 
 
 def test_fewer_repetitions_than_adaptive_ones_need_are_what_every_trial_gets():

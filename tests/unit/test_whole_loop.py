@@ -43,22 +43,24 @@ def run_on_fake(step: str, campaign: Campaign, record_size_bytes: int) -> None:
         STEPS[step](campaign, record_size_bytes, testbed)
 
 
-def run_all(
-    store: FolderStore,
-    study: Study,
-    campaign_id: str,
-    load: Callable[[str, Campaign, int], None] = run_on_fake,
+def run_all(store: FolderStore, study: Study) -> Campaign:
+    campaign = run_until_decided(store, study)
+    report.run(campaign)
+    return campaign
+
+
+def run_until_decided(
+    store: FolderStore, study: Study, load: Callable[[str, Campaign, int], None] = run_on_fake
 ) -> Campaign:
     with FakeCluster() as cluster:
-        design.run(store, study, campaign_id, cluster)
-    campaign = Campaign.open(store, study.name, campaign_id)
+        design.run(store, study, "c1", cluster)
+    campaign = Campaign.open(store, study.name, "c1")
     for size in study.record_sizes_bytes:
         load("measure", campaign, size)
     learn(campaign, 0)
     run_rounds(campaign)
     for size in study.record_sizes_bytes:
         load("confirm", campaign, size)
-    report.run(campaign)
     return campaign
 
 
@@ -152,9 +154,21 @@ def strong(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     study = study_of(
         design={"configurations": 16, "feasible": True},
         protocol={"kind": "cold_burst", "records": 1000, "repetitions": 4},
+        surrogate={"n_estimators": 20},
+        search={"generations": 10},
         confirmation={"points": 4, "choice_blocks": 10, "gain_blocks": 10},
     )
-    return run_all(FolderStore(tmp_path_factory.mktemp("strong")), study, "c1")
+    return run_all(FolderStore(tmp_path_factory.mktemp("strong")), study)
+
+
+@pytest.fixture(scope="module")
+def survived(strong: Campaign, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """The same again, killed now and then."""
+    folder = tmp_path_factory.mktemp("survived")
+    killing = KillingRunner(folder, SEED_OF_KILLS)
+    campaign = run_until_decided(FolderStore(folder), strong.study, killing)
+    assert killing.kills == len(STEPS) * len(SIZES) * KILLS_PER_STEP
+    return campaign
 
 
 @pytest.mark.servers  # Great Expectations takes some seconds to import
@@ -184,7 +198,7 @@ def test_a_large_planted_gain_is_recommended_and_traces_to_fresh_repetitions(str
 
 @pytest.mark.servers
 def test_quick_has_too_little_evidence_and_keeps_the_baseline(tmp_path: Path) -> None:
-    campaign = run_all(FolderStore(tmp_path), study_of(record_sizes_bytes=[8192]), "c1")
+    campaign = run_all(FolderStore(tmp_path), study_of(record_sizes_bytes=[8192], search={"generations": 10}))
     cards = campaign.store.get(campaign.keys.report("cards.txt")).decode()
     decision = campaign.read_record(campaign.keys.confirmation(8192, "decision.json"), Decision)
 
@@ -194,21 +208,16 @@ def test_quick_has_too_little_evidence_and_keeps_the_baseline(tmp_path: Path) ->
 
 
 @pytest.mark.servers
-def test_the_same_study_data_and_seed_give_the_same_front(strong: Campaign, tmp_path: Path) -> None:
-    again = run_all(FolderStore(tmp_path), strong.study, "c1")
-
+def test_the_same_study_data_and_seed_give_the_same_front(strong: Campaign, survived: Campaign) -> None:
     for size in SIZES:
-        assert again.store.get(again.keys.front(size)) == strong.store.get(strong.keys.front(size))
+        front = strong.keys.front(size)
+        assert survived.store.get(front) == strong.store.get(front)
 
 
 @pytest.mark.servers
 def test_a_campaign_killed_again_and_again_ends_with_the_same_repetitions_and_decisions(
-    strong: Campaign, tmp_path: Path
+    strong: Campaign, survived: Campaign
 ) -> None:
-    killing = KillingRunner(tmp_path, SEED_OF_KILLS)
-    survived = run_all(FolderStore(tmp_path), strong.study, "c1", killing)
-
-    assert killing.kills == len(STEPS) * len(SIZES) * KILLS_PER_STEP
     assert _repetitions(survived) == _repetitions(strong)
     for size in SIZES:
         decision = strong.keys.confirmation(size, "decision.json")
@@ -228,7 +237,7 @@ def in_rounds(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
         search={"generations": 5},
         confirmation={"points": 3, "choice_blocks": 3, "gain_blocks": 3},
     )
-    return run_all(FolderStore(tmp_path_factory.mktemp("rounds")), study, "c1")
+    return run_all(FolderStore(tmp_path_factory.mktemp("rounds")), study)
 
 
 @pytest.mark.servers

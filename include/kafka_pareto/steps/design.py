@@ -1,20 +1,24 @@
-"""Step `design`: freezes the study with the text that its records are cut from, computes the plan, draws the design."""
+"""Step `design`: freezes the study and what it begins with, computes the plan, draws the design."""
 
 from __future__ import annotations
 
 import logging
+from datetime import UTC, datetime
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys
+from kafka_pareto.artifacts import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS, CampaignKeys
 from kafka_pareto.campaign import Campaign
-from kafka_pareto.cluster import Cluster
+from kafka_pareto.cluster import Cluster, ClusterDescription
 from kafka_pareto.design import design_table
 from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.factors import Configuration
 from kafka_pareto.planning import check_plan, describe_plan, plan_campaign
+from kafka_pareto.prior import best_known, earlier_trials
 from kafka_pareto.records import Manifest
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import dump_study, parse_study
-from kafka_pareto.testbed import topic_name
+from kafka_pareto.testbed import fingerprint_of, topic_name
+from kafka_pareto.warm_start import WarmStart
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +36,8 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: 
     Raises:
         PlanError: If the campaign may not run as planned; nothing is frozen then.
         ClusterError: If the cluster cannot be reached.
-        BadInputError: If the campaign exists and was started with another study.
+        BadInputError: If the campaign exists and was started with another study, or a warm start names one that is
+            not there.
     """
     keys = CampaignKeys(study.name, campaign_id)
     known = _frozen_study(store, keys)
@@ -56,15 +61,40 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: 
         # The study last: once it is there, the campaign is.
         if corpus is not None:
             store.put(keys.payload(), corpus.encode())
+        if study.warm_start is not None:
+            _freeze_prior(campaign, study.warm_start, description)
         store.put(keys.frozen_study(), dump_study(study).encode())
-    design = design_table(study)
+    design = design_table(study, _known(campaign))
     written = [
         campaign.write_record(keys.plan(), plan),
         campaign.write_table(keys.design(), design, DESIGN_COLUMNS),
     ]
     counts = {"configurations": int((~design.is_baseline).sum()), "repetitions_planned": plan.repetitions}
-    frozen = [keys.frozen_study()] if corpus is None else [keys.frozen_study(), keys.payload()]
+    frozen = [keys.frozen_study()]
+    if corpus is not None:
+        frozen.append(keys.payload())
+    if study.warm_start is not None:
+        frozen += [keys.prior(), keys.prior_trials()]
     return campaign.manifest("design", [*frozen, *written], counts)
+
+
+def _freeze_prior(campaign: Campaign, warm_start: WarmStart, description: ClusterDescription) -> None:
+    """Writes what the campaign begins with of earlier ones: what comes after it, or its age, changes that no more."""
+    study, keys = campaign.study, campaign.keys
+    found = fingerprint_of(description, study, topic_name(keys, study.record_sizes_bytes[0]))
+    prior, trials = earlier_trials(campaign, warm_start, found, datetime.now(UTC))
+    campaign.write_table(keys.prior_trials(), trials, PRIOR_TRIAL_COLUMNS)
+    campaign.write_record(keys.prior(), prior)
+
+
+def _known(campaign: Campaign) -> dict[int, list[Configuration]]:
+    """What earlier campaigns found best, by record size: at most half of a design, to be measured anew."""
+    study = campaign.study
+    if study.warm_start is None:
+        return {}
+    prior = campaign.read_table(campaign.keys.prior_trials(), PRIOR_TRIAL_COLUMNS)
+    most = (study.design.configurations or 0) // 2
+    return {size: best_known(study, prior, size, most) for size in study.record_sizes_bytes}
 
 
 def _frozen_study(store: Store, keys: CampaignKeys) -> Study | None:

@@ -6,7 +6,7 @@ import logging
 
 import pandas as pd
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
+from kafka_pareto.artifacts import DESIGN_COLUMNS, FRONT_COLUMNS, PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.design import configurations_table
 from kafka_pareto.errors import MissingArtifactError
@@ -58,7 +58,8 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
     taken = _taken(campaign, round_number)
     stopped = _stopped_before(campaign, round_number)
     latest = trials_by_round[-1]
-    posteriors = searched_objectives(study, latest)
+    prior = campaign.read_table(keys.prior_trials(), PRIOR_TRIAL_COLUMNS) if study.warm_start else None
+    posteriors = searched_objectives(study, latest, prior)
     decided, proposed = [], dict[int, list[Configuration]]()
     for size in study.record_sizes_bytes:
         so_far = rounds_so_far(study, size, trials_by_round)

@@ -1,0 +1,53 @@
+"""Keeps a real campaign's data: `python -m benchmarks.keep_campaign <study> <campaign>`, on the stack that measured it.
+
+Writes the frozen study, the cards and every repetition of design, rounds and confirmation to
+`benchmarks/data/campaigns/<study>/`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from benchmarks.on_cluster import DATA, clear_errors, stack_settings
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.records import Repetition
+from kafka_pareto.store import open_store
+
+_SIGNIFICANT_DIGITS = "%.6g"
+_LEFT_OUT = {"schema_version", "repetition_id", "configuration"}
+
+
+def main(
+    study: Annotated[str, typer.Argument(help="the study's name")],
+    campaign: Annotated[str, typer.Argument(help="the campaign's id")],
+) -> None:
+    """Copies the campaign from the store; columns that are empty throughout are left out."""
+    with clear_errors():
+        opened = Campaign.open(open_store(stack_settings()), study, campaign)
+        folder = DATA / "campaigns" / study
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "study.yaml").write_bytes(opened.store.get(opened.keys.frozen_study()))
+        (folder / "cards.txt").write_bytes(opened.store.get(opened.keys.report("cards.txt")))
+        rows = pd.DataFrame([_row(each) for each in _repetitions(opened)]).dropna(axis="columns", how="all")
+        rows.to_csv(folder / "repetitions.csv", index=False, float_format=_SIGNIFICANT_DIGITS)
+        print(f"{len(rows)} repetitions: {folder}")
+
+
+def _repetitions(campaign: Campaign) -> list[Repetition]:
+    sizes = campaign.study.record_sizes_bytes
+    measured = campaign.read_measurements(sizes, range(campaign.last_round() + 1))
+    for size in sizes:
+        measured += campaign.read_repetitions(campaign.keys.confirmation(size, "repetitions/"))
+    return sorted(measured, key=lambda each: each.started_at)
+
+
+def _row(repetition: Repetition) -> dict[str, object]:
+    values = repetition.model_dump(exclude=_LEFT_OUT)
+    return {name: value for name, value in values.items() if value != ""} | dict(repetition.configuration)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,175 @@
+"""What the benchmarks on a running embedded stack share: a campaign of their own, measured by the library's own rules.
+
+Every block lies below a prefix of its own, `06_confirmation/<record size>/<phase>/<block>/`, and is not measured again
+when a run goes on. A block that the cluster troubled is measured anew, whole.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import TypeAlias, get_args
+
+import pandas as pd
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from kafka_pareto.artifacts import CampaignKeys
+from kafka_pareto.blocks import PlannedRepetition
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.errors import BadInputError, KafkaParetoError
+from kafka_pareto.measurement import Measurer
+from kafka_pareto.records import Phase, Repetition
+from kafka_pareto.settings import Settings
+from kafka_pareto.sizing import sizing_of
+from kafka_pareto.store import Store
+from kafka_pareto.study import Study
+from kafka_pareto.study_file import dump_study
+from kafka_pareto.testbed import Testbed
+from kafka_pareto.validation import with_nonsense_failed
+from kafka_pareto_embedded.stack import Stack
+
+Measure: TypeAlias = Callable[[Sequence[PlannedRepetition]], list[Repetition]]
+"""Measures one block, as far as the store does not hold it, and returns all of it in the order planned."""
+
+DATA = Path(__file__).parent / "data"
+_COLUMNS = (
+    *("record_size_bytes", "block", "order_in_block", "started_at", "configuration_id", "is_baseline", "outcome"),
+    *("attempts", "throughput_records_s", "throughput_mib_s", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms"),
+    *("batch_size_avg_bytes", "records_per_request_avg", "wall_s", "client_cpu_s", "load_1m", "cpu_steal_fraction"),
+)
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """TERM ends a run in order, as Ctrl-C does; a user's trouble is one message, not a traceback."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    except KafkaParetoError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(error.exit_code) from None
+    except KeyboardInterrupt:
+        print("Interrupted. Nothing measured is lost; the same command goes on.", file=sys.stderr)
+        raise SystemExit(128 + signal.SIGINT) from None
+
+
+def stack_settings() -> Settings:
+    """The settings of the embedded stack that `KAFKA_PARETO_STATE` names.
+
+    Raises:
+        BadInputError: If it was never started.
+    """
+    stack = Stack.load()
+    if stack is None:
+        raise BadInputError(
+            "there is no embedded stack: start one with `make up`, or set KAFKA_PARETO_STATE to its folder"
+        )
+    return stack.settings()
+
+
+def begun(store: Store, study: Study, campaign_id: str) -> Campaign:
+    """The campaign, newly begun or found in the store.
+
+    Raises:
+        BadInputError: If it was begun with another study.
+    """
+    keys = CampaignKeys(study.name, campaign_id)
+    if store.tag(keys.frozen_study()) is None:
+        store.put(keys.frozen_study(), dump_study(study).encode())
+    found = Campaign.open(store, study.name, campaign_id)
+    if found.study != study:
+        raise BadInputError(f"campaign {keys.prefix} was begun with other values of its study; name a new --campaign")
+    return found
+
+
+def measure_on(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Measure:
+    """What measures blocks of this campaign on the testbed."""
+    measurer = Measurer(campaign, testbed, sizing_of(campaign, record_size_bytes, testbed))
+
+    def measure(block: Sequence[PlannedRepetition]) -> list[Repetition]:
+        prefix = f"{_prefix(campaign, record_size_bytes, block[0].phase)}{block[0].block:03d}/"
+        wanted = [planned.repetition_id for planned in block]
+        others = {Path(key).stem for key in campaign.store.keys(prefix)} - set(wanted)
+        if others:
+            raise BadInputError(
+                f"{prefix}: holds {', '.join(sorted(others))}, which is not asked for now; was the code changed since? "
+                "name a new --campaign"
+            )
+        measurer.measure(block, prefix)
+        found = {each.repetition_id: each for each in campaign.read_repetitions(prefix)}
+        return with_nonsense_failed([found[name] for name in wanted], campaign.study)
+
+    return measure
+
+
+def measure_blocks(planned: Sequence[PlannedRepetition], measure: Measure) -> None:
+    """Measures block after block."""
+    for _, block in groupby(planned, key=lambda each: each.block):
+        measure(list(block))
+
+
+def stored_repetitions(campaign: Campaign) -> list[Repetition]:
+    """All that the campaign has measured so far, in the order of measuring; nonsense counts as failed."""
+    prefixes = [
+        _prefix(campaign, size, phase) for size in campaign.study.record_sizes_bytes for phase in get_args(Phase)
+    ]
+    found = [each for prefix in prefixes for each in campaign.read_repetitions(prefix)]
+    return with_nonsense_failed(sorted(found, key=lambda each: each.started_at), campaign.study)
+
+
+def repetition_table(labelled: Iterable[tuple[str, Repetition]], study: Study) -> pd.DataFrame:
+    """Repetitions as the rows of a CSV: the label `asked_by`, then what was asked for and what came of it."""
+    rows = [
+        {"asked_by": label, **each.model_dump(include=set(_COLUMNS)), **each.configuration} for label, each in labelled
+    ]
+    return pd.DataFrame(rows, columns=["asked_by", *_COLUMNS, *study.factors])
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """A table that `repetition_table` made.
+
+    Raises:
+        BadInputError: If it is not there.
+    """
+    if not path.exists():
+        raise BadInputError(f"{path} is missing; `measure` writes it")
+    return pd.read_csv(path)
+
+
+@contextmanager
+def progress_bars() -> Iterator[Progress]:
+    """Bars with the time left; the library's warnings are printed above them."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
+    # Few redraws: they run on the machine that is measured.
+    progress = Progress(*columns, *times, console=Console(), refresh_per_second=0.5, speed_estimate_period=600)
+    logging.basicConfig(level=logging.WARNING, handlers=[RichHandler(console=progress.console, show_path=False)])
+    with progress:
+        yield progress
+
+
+def shown(measure: Measure, progress: Progress, description: str, repetitions: int) -> Measure:
+    """The same with a bar of its own; where there is no terminal, with a line for each block."""
+    task_id = progress.add_task(description, total=repetitions)
+
+    def measured(block: Sequence[PlannedRepetition]) -> list[Repetition]:
+        found = measure(block)
+        progress.advance(task_id, len(found))
+        if not progress.console.is_terminal:
+            task = next(each for each in progress.tasks if each.id == task_id)
+            left = "" if task.time_remaining is None else f", about {task.time_remaining / 60:.0f} minutes left"
+            print(f"{description}: {task.completed:.0f} of {repetitions} repetitions{left}", flush=True)
+        return found
+
+    return measured
+
+
+def _prefix(campaign: Campaign, record_size_bytes: int, phase: Phase) -> str:
+    return campaign.keys.confirmation(record_size_bytes, f"{phase}/")

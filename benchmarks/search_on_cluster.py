@@ -1,0 +1,183 @@
+"""The strategies once on the real cluster: `python -m benchmarks.search_on_cluster measure`, then `table`.
+
+Kafka's own bursts at 8,192 B on a stack that `make up` has started; the study is `cold_burst` with levels for its one
+range. All strategies run interleaved: a block is one repetition for each, in random order, so that drift meets all
+alike. At the end what each would hand over is measured in fresh blocks together with the baseline. Whatever is in the
+store is not measured again, so that the same command goes on with an interrupted run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.progress import Progress
+
+from benchmarks.on_cluster import (
+    DATA,
+    Measure,
+    begun,
+    clear_errors,
+    measure_blocks,
+    measure_on,
+    progress_bars,
+    read_csv,
+    repetition_table,
+    shown,
+    stack_settings,
+    stored_repetitions,
+)
+from benchmarks.search_on_cluster_table import FRESH, handed_over_by, report
+from benchmarks.strategies import strategy
+from benchmarks.strategies.small_one_shot import one_shot_within
+from benchmarks.strategies.table import RECORD_SIZE_BYTES, Asking
+from kafka_pareto.blocks import Candidate, PlannedRepetition, candidates_of, plan_blocks
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.factors import Configuration, NumericFactor, configuration_id
+from kafka_pareto.records import Repetition
+from kafka_pareto.settings import load_settings
+from kafka_pareto.steps.measure import baseline_candidate
+from kafka_pareto.store import open_store
+from kafka_pareto.study import Study
+from kafka_pareto.study_file import load_named_study
+from kafka_pareto.testbed import Testbed, open_testbed
+
+STRATEGIES = ("rounds", "one_shot", "random", "latin_hypercube", "optuna_nsga3", "optuna_tpe", "botorch_nehvi")
+"""In this order: a repetition's round is its strategy's place here."""
+
+BATCH_SIZE_LEVELS: list[int | float] = [16384, 32768, 65536, 131072, 262144, 524288]
+WARM_UP_REPETITIONS = 5
+CSV = DATA / f"search_on_cluster_{RECORD_SIZE_BYTES}.csv"
+
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+DataOption = Annotated[Path, typer.Option(help="the CSV of every repetition")]
+
+
+class Asker:
+    """A strategy at work; it is asked for one configuration at a time."""
+
+    def __init__(self, name: str, asking: Asking) -> None:
+        self.name = name
+        self._asking = asking
+        self._batch = next(asking)
+        self._answers: list[Repetition] = []
+
+    def next_configuration(self) -> Configuration:
+        """What it wants to be answered next; a batch that is answered brings the next one."""
+        if len(self._answers) == len(self._batch):
+            self._batch, self._answers = self._asking.send(self._answers), []
+        return self._batch[len(self._answers)]
+
+    def answer(self, repetition: Repetition) -> None:
+        """Takes note of the repetition that answers `next_configuration`."""
+        self._answers.append(repetition)
+
+
+def search_study(seed: int) -> Study:
+    """`cold_burst` at one record size, with levels for batch.size, of which peers need lists."""
+    study = load_named_study(load_settings().studies, "cold_burst")
+    levels = NumericFactor(type="integer", levels=BATCH_SIZE_LEVELS)
+    changes = {
+        "name": "search_on_cluster",
+        "seed": seed,
+        "record_sizes_bytes": [RECORD_SIZE_BYTES],
+        "factors": {**study.factors, "batch.size": levels},
+    }
+    return study.model_copy(update=changes)
+
+
+def askers_of(names: Sequence[str], study: Study, budget: int) -> list[Asker]:
+    """The strategies, each at its beginning."""
+    loaded = {name: one_shot_within(budget) if name == "one_shot" else strategy(name) for name in names}
+    return [Asker(name, start(study, RECORD_SIZE_BYTES, study.seed)) for name, start in loaded.items()]
+
+
+def search(askers: Sequence[Asker], study: Study, budget: int, measure: Measure) -> None:
+    """Lets all spend the budget side by side: block n holds the n-th repetition of each, in random order."""
+    for number in range(budget):
+        wanted = [each.next_configuration() for each in askers]
+        order = np.random.default_rng([study.seed, number]).permutation(len(askers))
+        block = [
+            PlannedRepetition("choice", int(at), RECORD_SIZE_BYTES, _candidate(wanted[at], study), number, place)
+            for place, at in enumerate(order)
+        ]
+        for at, repetition in zip(order, measure(block), strict=True):
+            askers[at].answer(repetition)
+
+
+def run(
+    campaign: Campaign, testbed: Testbed, names: Sequence[str], budget: int, fresh_blocks: int, progress: Progress
+) -> None:
+    """Warms up, lets the strategies search, and measures afresh what they would hand over."""
+    study, measure = campaign.study, measure_on(campaign, RECORD_SIZE_BYTES, testbed)
+    baseline = baseline_candidate(campaign)
+    # A new topic and brokers that have just started are slow: nobody's first answer should be.
+    warm_up = plan_blocks(
+        [baseline],
+        WARM_UP_REPETITIONS,
+        order="blocks",
+        phase="noise",
+        record_size_bytes=RECORD_SIZE_BYTES,
+        seed=study.seed,
+    )
+    measure_blocks(warm_up, shown(measure, progress, "warm-up", len(warm_up)))
+    searching = shown(measure, progress, "search", budget * len(names))
+    search(askers_of(names, study, budget), study, budget, searching)
+
+    table = repetition_table(labelled(stored_repetitions(campaign), names), study)
+    chosen = {each for found in handed_over_by(table).values() for each in found} - {baseline.configuration_id}
+    rows = table[table.configuration_id.isin(chosen)].drop_duplicates("configuration_id")
+    in_play = [baseline, *candidates_of(rows.sort_values("configuration_id"), study)]
+    fresh = plan_blocks(
+        in_play, fresh_blocks, order="blocks", phase="gain", record_size_bytes=RECORD_SIZE_BYTES, seed=study.seed
+    )
+    measure_blocks(fresh, shown(measure, progress, "fresh blocks", len(fresh)))
+    testbed.cluster.delete_topic(testbed.topic)
+
+
+def labelled(repetitions: Sequence[Repetition], names: Sequence[str]) -> list[tuple[str, Repetition]]:
+    """Each repetition with whom it answers: a strategy, the fresh blocks, or nobody."""
+    others = {"noise": "warm-up", "gain": FRESH}
+    return [(others.get(each.phase) or names[each.round], each) for each in repetitions]
+
+
+@app.command()
+def measure(
+    seed: Annotated[int, typer.Option(help="seed of all strategies")] = 0,
+    budget: Annotated[int, typer.Option(help="repetitions of each strategy", min=4)] = 60,
+    blocks: Annotated[int, typer.Option(help="fresh blocks at the end", min=2)] = 5,
+    campaign: Annotated[str, typer.Option(help="another id than the one that seed and budget make")] = "",
+    data: DataOption = CSV,
+) -> None:
+    """Measures what the store does not hold yet, and writes all of it as a CSV."""
+    with clear_errors():
+        settings = stack_settings()
+        campaign_id = campaign or f"seed{seed}-budget{budget}"
+        begun_campaign = begun(open_store(settings), search_study(seed), campaign_id)
+        try:
+            with progress_bars() as progress, open_testbed(begun_campaign, RECORD_SIZE_BYTES, settings) as testbed:
+                run(begun_campaign, testbed, STRATEGIES, budget, blocks, progress)
+        finally:
+            if found := stored_repetitions(begun_campaign):
+                rows = repetition_table(labelled(found, STRATEGIES), begun_campaign.study)
+                rows.to_csv(data, index=False)
+                print(f"{len(rows)} repetitions: {data}")
+
+
+@app.command()
+def table(data: DataOption = CSV) -> None:
+    """Prints the table from the CSV; needs no server."""
+    with clear_errors():
+        print("\n".join(report(read_csv(data))))
+
+
+def _candidate(configuration: Configuration, study: Study) -> Candidate:
+    name = configuration_id(configuration)
+    return Candidate(name, name == study.baseline_id(), dict(configuration))
+
+
+if __name__ == "__main__":
+    app()

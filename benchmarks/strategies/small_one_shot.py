@@ -1,0 +1,39 @@
+"""The one shot at a budget that the paper's own 910 repetitions are far beyond."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.strategies.table import Asking, Strategy
+from kafka_pareto.blocks import configurations_of
+from kafka_pareto.design import latin_hypercube
+from kafka_pareto.optimization import search
+from kafka_pareto.selection import select_candidates
+from kafka_pareto.study import Study
+from kafka_pareto.surrogate import feature_encoding, fit_surrogate, measured_objectives
+from kafka_pareto.trials import summarise_trials
+
+
+def one_shot_within(budget: int) -> Strategy:
+    """Half of the budget for the baseline and a Latin hypercube, the rest for points of the front, each measured once.
+
+    Surrogates and NSGA-III are those of `strategy: one_shot` with the study's own settings; without repeats there are
+    no CVs, so that it searches two objectives. A front that is too small is filled up with the best measured, as in the
+    pipeline. Asked for more, it measures the design and the points again.
+    """
+
+    def asking(study: Study, record_size_bytes: int, seed: int) -> Asking:
+        study = study.model_copy(update={"seed": seed, "strategy": "one_shot"})
+        rng = np.random.default_rng([seed, record_size_bytes])
+        half = budget // 2
+        design = latin_hypercube(study, half - 1, record_size_bytes, rng)
+        trials = summarise_trials((yield [study.baseline_configuration(), *design]), study)
+        encoding = feature_encoding(study, trials)
+        surrogates = {each: fit_surrogate(study, encoding, trials, each) for each in measured_objectives(trials)}
+        front = search(study, record_size_bytes, surrogates, trials).front
+        points = configurations_of(select_candidates(front, trials, study, budget - half), study)
+        yield points
+        while True:
+            yield [*design, *points]
+
+    return asking

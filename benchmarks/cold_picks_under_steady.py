@@ -2,7 +2,7 @@
 
 What a campaign of `cold_burst` and one of `steady` recommend, and the settings in use, side by side under `steady`'s
 protocol, in interleaved blocks on a stack that `make up` has started. Whatever is in the store is not measured again,
-so that the same command goes on with an interrupted run.
+so that the same command goes on with an interrupted run; the CSV is written at the end.
 """
 
 from __future__ import annotations
@@ -14,15 +14,19 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import typer
 from rich.progress import Progress
 
 from benchmarks.on_cluster import (
     DATA,
+    WARM_UP,
+    Values,
     begun,
+    change_cell,
     clear_errors,
+    invalid_outcomes,
+    is_warm_up,
     measure_blocks,
     measure_on,
     progress_bars,
@@ -31,40 +35,51 @@ from benchmarks.on_cluster import (
     shown,
     stack_settings,
     stored_repetitions,
+    write_csv,
 )
-from kafka_pareto import statistics
+from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.blocks import Candidate, plan_blocks
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.factors import Configuration, configuration_id
-from kafka_pareto.records import Repetition
+from kafka_pareto.factors import Configuration, FactorValue, configuration_id
+from kafka_pareto.records import Record, Repetition, decode_record
 from kafka_pareto.settings import load_settings
-from kafka_pareto.store import open_store
+from kafka_pareto.store import Store, open_store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import load_named_study, load_study, with_overrides
 from kafka_pareto.testbed import Testbed, open_testbed
 
 BASELINE, COLD, STEADY = "baseline", "cold", "steady"
-CSV = DATA / "cold_picks_under_steady.csv"
+CAMPAIGN = "c1"
 BLOCKS = 8
+WARM_UP_REPETITIONS = 1
 _RECOMMENDED = re.compile(r"^([\d,]+) B records +CHANGE RECOMMENDED$", re.MULTILINE)
 _MEASURED = {"p95 latency": "latency_p95_ms", "throughput": "throughput_mib_s"}
 
-Values = npt.NDArray[np.float64]
-Picks = Mapping[int, Configuration]
+BySize = Mapping[int, Configuration]
+
+
+class Picks(Record):
+    """By record size what each campaign recommends; frozen beside the study, so that a run goes on with the same."""
+
+    cold: dict[int, dict[str, FactorValue]]
+    steady: dict[int, dict[str, FactorValue]]
+
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-DataOption = Annotated[Path, typer.Option(help="the CSV of every repetition")]
+CampaignOption = Annotated[str, typer.Option(help="the campaign's id")]
+DataOption = Annotated[Path | None, typer.Option(help="the CSV of every repetition; by default the campaign's own")]
 
 
-def recommended(folder: Path) -> Picks:
+def recommended(folder: Path, kind: str) -> BySize:
     """By record size what a stored campaign (`benchmarks/data/campaigns/…`) recommends; only where it does.
 
     The cards say at which sizes there is a recommendation; it is what was measured beside the baseline in the gain
     blocks.
 
     Raises:
-        BadInputError: If a file of the campaign is missing, or a recommendation is not among its repetitions.
+        BadInputError: If a file of the campaign is missing, its protocol is not of this `kind`, or a recommendation is
+            not among its repetitions.
     """
     try:
         study, cards = load_study(folder / "study.yaml"), (folder / "cards.txt").read_text(encoding="utf-8")
@@ -72,6 +87,8 @@ def recommended(folder: Path) -> Picks:
             gains = [row for row in csv.DictReader(file) if row["phase"] == "gain" and row["is_baseline"] == "False"]
     except OSError as error:
         raise BadInputError(f"{folder}: {error.filename}: {error.strerror}; name a stored campaign") from error
+    if study.protocol.kind != kind:
+        raise BadInputError(f"{folder / 'study.yaml'}: protocol.kind: {study.protocol.kind}: must be {kind} here")
     found = {int(row["record_size_bytes"]): _configuration(row, study) for row in gains}
     sizes = [int(text.replace(",", "")) for text in _RECOMMENDED.findall(cards)]
     if missing := [size for size in sizes if size not in found]:
@@ -81,64 +98,92 @@ def recommended(folder: Path) -> Picks:
     return {size: found[size] for size in sizes}
 
 
-def arms(study: Study, record_size_bytes: int, cold: Picks, steady: Picks) -> dict[str, str]:
+def begun_with(store: Store, study: Study, campaign_id: str, picks: Picks) -> Campaign:
+    """The campaign, newly begun or found in the store with the very same picks.
+
+    Raises:
+        BadInputError: If it was begun with another study, with other picks, or before picks were kept with it.
+    """
+    keys = CampaignKeys(study.name, campaign_id)
+    key = f"{keys.prefix}/picks.json"
+    if store.tag(key) is not None:
+        if decode_record(store.get(key), key, Picks) != picks:
+            raise BadInputError(f"{key}: the campaign was begun with other picks; name a new --campaign")
+    elif store.tag(keys.frozen_study()) is not None:
+        raise BadInputError(f"{key} is missing: nobody knows with which picks this was begun; name a new --campaign")
+    else:
+        store.put(key, picks.model_dump_json().encode())
+    return begun(store, study, campaign_id)
+
+
+def arms(study: Study, record_size_bytes: int, picks: Picks) -> dict[str, str]:
     """The configuration ids of baseline, cold and steady pick; the baseline's where nothing is recommended."""
     baseline = study.baseline_configuration()
     return {
         BASELINE: configuration_id(baseline),
-        COLD: configuration_id(cold.get(record_size_bytes, baseline)),
-        STEADY: configuration_id(steady.get(record_size_bytes, baseline)),
+        COLD: configuration_id(picks.cold.get(record_size_bytes, baseline)),
+        STEADY: configuration_id(picks.steady.get(record_size_bytes, baseline)),
     }
 
 
-def run(
-    campaign: Campaign, record_size_bytes: int, testbed: Testbed, cold: Picks, steady: Picks, blocks: int, bar: Progress
-) -> None:
+def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed, picks: Picks, blocks: int, bar: Progress) -> None:
     """Measures what is in play at one record size, each configuration once in every block."""
     study = campaign.study
-    picks = [each[record_size_bytes] for each in (cold, steady) if record_size_bytes in each]
-    in_play = {configuration_id(each): each for each in [study.baseline_configuration(), *picks]}
+    picked = [each[record_size_bytes] for each in (picks.cold, picks.steady) if record_size_bytes in each]
+    in_play = {configuration_id(each): each for each in [study.baseline_configuration(), *picked]}
     candidates = [Candidate(name, name == study.baseline_id(), dict(each)) for name, each in in_play.items()]
     planned = plan_blocks(
         candidates, blocks, order="blocks", phase="gain", record_size_bytes=record_size_bytes, seed=study.seed
     )
-    measure = measure_on(campaign, record_size_bytes, testbed)
+    measure = measure_on(campaign, record_size_bytes, testbed, WARM_UP_REPETITIONS)
     measure_blocks(planned, shown(measure, bar, f"{record_size_bytes:,} B", len(planned)))
     testbed.cluster.delete_topic(testbed.topic)
 
 
-def labelled(repetitions: list[Repetition], study: Study, cold: Picks, steady: Picks) -> list[tuple[str, Repetition]]:
-    """Each repetition with what it stands for; two of `cold+steady` and the like where the picks are the same."""
+def labelled(repetitions: list[Repetition], study: Study, picks: Picks) -> list[tuple[str, Repetition]]:
+    """Each repetition with what it stands for; `cold+steady` and the like where the picks are the same."""
 
     def label(repetition: Repetition) -> str:
-        known = arms(study, repetition.record_size_bytes, cold, steady)
+        if is_warm_up(repetition):
+            return WARM_UP
+        known = arms(study, repetition.record_size_bytes, picks)
         return "+".join(name for name, each in known.items() if each == repetition.configuration_id)
 
     return [(label(each), each) for each in repetitions]
 
 
+def csv_of(campaign_id: str) -> Path:
+    """Where a campaign's repetitions are kept."""
+    return DATA / f"cold_picks_under_steady_{campaign_id}.csv"
+
+
 def report(table: pd.DataFrame) -> list[str]:
     """The table, as Markdown: every change with its 95 % interval, by differences within blocks."""
+    table = table[table.asked_by != WARM_UP]
     lines = [
-        "| record size | | in use | cold pick | steady pick | cold pick to in use | steady pick to in use "
+        "| record size | blocks | | in use | cold pick | steady pick | cold pick to in use | steady pick to in use "
         "| cold pick to steady pick |",
-        "|---|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|---|",
     ]
     for size, rows in table.groupby("record_size_bytes"):
+        valid = _valid_in_every_arm(rows)
+        blocks = f"{len(valid[BASELINE])} of {rows.block.nunique()}"
         for name, column in _MEASURED.items():
-            values = {arm: _by_block(rows, arm, column) for arm in (BASELINE, COLD, STEADY)}
+            values: dict[str, Values] = {arm: own[column].to_numpy(dtype=np.float64) for arm, own in valid.items()}
             unit = "ms" if column == "latency_p95_ms" else "MiB/s"
-            means = " | ".join(f"{pd.Series(each).mean():.4g} {unit}" for each in values.values())
+            means = " | ".join(f"{each.mean():.4g} {unit}" if len(each) else "-" for each in values.values())
             pairs = ((BASELINE, COLD), (BASELINE, STEADY), (STEADY, COLD))
-            changes = " | ".join(_change(values[one], values[other]) for one, other in pairs)
-            lines.append(f"| {size:,} B | {name} | {means} | {changes} |")
-    wrong = table[table.outcome != "valid"].outcome.value_counts()
+            changes = " | ".join(
+                "the same settings" if _bear_one_label(rows, *pair) else change_cell(*(values[arm] for arm in pair))
+                for pair in pairs
+            )
+            lines.append(f"| {size:,} B | {blocks} | {name} | {means} | {changes} |")
     return [
         *lines,
         "",
-        f"{len(table)} repetitions under `steady`'s protocol; not valid: "
-        + (", ".join(f"{count} {outcome}" for outcome, count in wrong.items()) or "none")
-        + ". Intervals are 95 %, not adjusted for their number.",
+        "Means and changes are of the blocks that are valid in every arm. "
+        f"{len(table)} repetitions under `steady`'s protocol; not valid: {invalid_outcomes(table)}. "
+        "Intervals are 95 %, not adjusted for their number.",
     ]
 
 
@@ -150,32 +195,28 @@ def measure(
         list[int] | None, typer.Option(help="bytes; may be repeated; all of steady's without")
     ] = None,
     blocks: Annotated[int, typer.Option(help="blocks at each record size", min=2)] = BLOCKS,
-    campaign: Annotated[str, typer.Option(help="the campaign's id")] = "c1",
-    data: DataOption = CSV,
+    campaign: CampaignOption = CAMPAIGN,
+    data: DataOption = None,
 ) -> None:
     """Measures what the store does not hold yet, and writes all of it as a CSV."""
     with clear_errors():
-        picks = recommended(cold), recommended(steady)
+        picks = Picks(cold=recommended(cold, "cold_burst"), steady=recommended(steady, "steady"))
         settings = stack_settings()
-        begun_campaign = begun(open_store(settings), _study(record_size), campaign)
+        begun_campaign = begun_with(open_store(settings), _study(record_size), campaign, picks)
         study = begun_campaign.study
-        try:
-            with progress_bars() as bar:
-                for size in study.record_sizes_bytes:
-                    with open_testbed(begun_campaign, size, settings) as testbed:
-                        run(begun_campaign, size, testbed, *picks, blocks, bar)
-        finally:
-            if found := stored_repetitions(begun_campaign):
-                rows = repetition_table(labelled(found, study, *picks), study)
-                rows.to_csv(data, index=False)
-                print(f"{len(rows)} repetitions: {data}")
+        with progress_bars() as bar:
+            for size in study.record_sizes_bytes:
+                with open_testbed(begun_campaign, size, settings) as testbed:
+                    run(begun_campaign, size, testbed, picks, blocks, bar)
+        found = labelled(stored_repetitions(begun_campaign), study, picks)
+        write_csv(repetition_table(found, study), data or csv_of(campaign))
 
 
 @app.command()
-def table(data: DataOption = CSV) -> None:
+def table(campaign: CampaignOption = CAMPAIGN, data: DataOption = None) -> None:
     """Prints the table from the CSV; needs no server."""
     with clear_errors():
-        print("\n".join(report(read_csv(data))))
+        print("\n".join(report(read_csv(data or csv_of(campaign)))))
 
 
 def _study(record_sizes_bytes: list[int] | None) -> Study:
@@ -190,24 +231,17 @@ def _configuration(row: Mapping[str, str], study: Study) -> Configuration:
     return read
 
 
-def _by_block(rows: pd.DataFrame, arm: str, column: str) -> Values:
-    """One value for each block; NaN where there is no valid repetition."""
-    own = rows[[arm in label.split("+") for label in rows.asked_by]].set_index("block")
-    blocks = sorted(rows.block.unique())
-    values: Values = own[column].where(own.outcome == "valid").reindex(blocks).to_numpy(dtype=np.float64)
-    return values
+def _valid_in_every_arm(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The repetitions of each arm, one per block and the same blocks for all."""
+    valid = rows[rows.outcome == "valid"]
+    arms_of = valid.asked_by.str.split("+")
+    found = {arm: valid[[arm in each for each in arms_of]].set_index("block") for arm in (BASELINE, COLD, STEADY)}
+    blocks = sorted(set.intersection(*(set(own.index) for own in found.values())))
+    return {arm: own.loc[blocks] for arm, own in found.items()}
 
 
-def _change(one: Values, other: Values) -> str:
-    both = np.isfinite(one) & np.isfinite(other)
-    if not both.any():
-        return "not measured"
-    if np.array_equal(one, other, equal_nan=True):
-        return "the same settings"
-    change = statistics.mean_change(one[both], other[both])
-    if not np.isfinite(change.low_fraction):
-        return f"{change.change_fraction:+.0%}"
-    return f"{change.change_fraction:+.0%} ({change.low_fraction:+.0%} to {change.high_fraction:+.0%})"
+def _bear_one_label(rows: pd.DataFrame, one: str, other: str) -> bool:
+    return any({one, other} <= set(label.split("+")) for label in rows.asked_by)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """What the benchmarks on a running embedded stack share: a campaign of their own, measured by the library's own rules.
 
 Every block lies below a prefix of its own, `06_confirmation/<record size>/<phase>/<block>/`, and is not measured again
-when a run goes on. A block that the cluster troubled is measured anew, whole.
+when a run goes on. A block that the cluster troubled is measured anew, whole. Before its first load each run warms up
+with the baseline, again when it goes on; these repetitions count for nothing.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias, get_args
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from rich.console import Console
 from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from kafka_pareto import statistics
 from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.blocks import PlannedRepetition
 from kafka_pareto.campaign import Campaign
@@ -28,6 +32,7 @@ from kafka_pareto.measurement import Measurer
 from kafka_pareto.records import Phase, Repetition
 from kafka_pareto.settings import Settings
 from kafka_pareto.sizing import sizing_of
+from kafka_pareto.steps.measure import baseline_candidate
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import dump_study
@@ -38,7 +43,12 @@ from kafka_pareto_embedded.stack import Stack
 Measure: TypeAlias = Callable[[Sequence[PlannedRepetition]], list[Repetition]]
 """Measures one block, as far as the store does not hold it, and returns all of it in the order planned."""
 
+Values: TypeAlias = npt.NDArray[np.float64]
+
 DATA = Path(__file__).parent / "data"
+WARM_UP = "warm-up"
+"""What `asked_by` says of the repetitions that a run begins with."""
+_WARM_UP_PHASE: Phase = "noise"
 _COLUMNS = (
     *("record_size_bytes", "block", "order_in_block", "started_at", "configuration_id", "is_baseline", "outcome"),
     *("attempts", "throughput_records_s", "throughput_mib_s", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms"),
@@ -89,24 +99,44 @@ def begun(store: Store, study: Study, campaign_id: str) -> Campaign:
     return found
 
 
-def measure_on(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Measure:
-    """What measures blocks of this campaign on the testbed."""
+def measure_on(campaign: Campaign, record_size_bytes: int, testbed: Testbed, warm_up_repetitions: int) -> Measure:
+    """What measures blocks of this campaign on the testbed, warmed up before the first that the store does not hold."""
     measurer = Measurer(campaign, testbed, sizing_of(campaign, record_size_bytes, testbed))
+    is_warm = False
+
+    def warm_up() -> None:
+        nonlocal is_warm
+        is_warm = True
+        prefix, baseline = _prefix(campaign, record_size_bytes, _WARM_UP_PHASE), baseline_candidate(campaign)
+        begins = len(campaign.store.keys(prefix))
+        planned = [
+            PlannedRepetition(_WARM_UP_PHASE, 0, record_size_bytes, baseline, number, order_in_block=0)
+            for number in range(begins, begins + warm_up_repetitions)
+        ]
+        measurer.measure(planned, prefix)
 
     def measure(block: Sequence[PlannedRepetition]) -> list[Repetition]:
         prefix = f"{_prefix(campaign, record_size_bytes, block[0].phase)}{block[0].block:03d}/"
         wanted = [planned.repetition_id for planned in block]
-        others = {Path(key).stem for key in campaign.store.keys(prefix)} - set(wanted)
-        if others:
+        stored = {Path(key).stem for key in campaign.store.keys(prefix)}
+        if others := stored - set(wanted):
             raise BadInputError(
                 f"{prefix}: holds {', '.join(sorted(others))}, which is not asked for now; was the code changed since? "
                 "name a new --campaign"
             )
+        # Brokers, topic and caches that have just started or rested are slow: nobody's answer should be.
+        if not is_warm and stored != set(wanted):
+            warm_up()
         measurer.measure(block, prefix)
         found = {each.repetition_id: each for each in campaign.read_repetitions(prefix)}
         return with_nonsense_failed([found[name] for name in wanted], campaign.study)
 
     return measure
+
+
+def is_warm_up(repetition: Repetition) -> bool:
+    """Whether it counts for nothing, since nobody asked for it."""
+    return repetition.phase == _WARM_UP_PHASE
 
 
 def measure_blocks(planned: Sequence[PlannedRepetition], measure: Measure) -> None:
@@ -132,6 +162,14 @@ def repetition_table(labelled: Iterable[tuple[str, Repetition]], study: Study) -
     return pd.DataFrame(rows, columns=["asked_by", *_COLUMNS, *study.factors])
 
 
+def write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Writes the table whole, or leaves what was there."""
+    partial = path.with_suffix(".partial")
+    table.to_csv(partial, index=False)
+    partial.replace(path)
+    print(f"{len(table)} repetitions: {path}")
+
+
 def read_csv(path: Path) -> pd.DataFrame:
     """A table that `repetition_table` made.
 
@@ -139,8 +177,29 @@ def read_csv(path: Path) -> pd.DataFrame:
         BadInputError: If it is not there.
     """
     if not path.exists():
-        raise BadInputError(f"{path} is missing; `measure` writes it")
+        raise BadInputError(f"{path} is missing; `measure` writes it once it is through")
     return pd.read_csv(path)
+
+
+def change_cell(one: Values, other: Values) -> str:
+    """The change of the mean from one to the other with its 95 % interval, by differences within blocks.
+
+    Args:
+        one: One value per block, shape (blocks,).
+        other: The other's values of the same blocks, shape (blocks,).
+    """
+    if not len(one):
+        return "not measured"
+    change = statistics.mean_change(one, other)
+    if not np.isfinite(change.low_fraction):
+        return f"{change.change_fraction:+.0%}"
+    return f"{change.change_fraction:+.0%} ({change.low_fraction:+.0%} to {change.high_fraction:+.0%})"
+
+
+def invalid_outcomes(table: pd.DataFrame) -> str:
+    """How many repetitions came to what else than a valid end, in words."""
+    wrong = table[table.outcome != "valid"].outcome.value_counts()
+    return ", ".join(f"{count} {outcome}" for outcome, count in wrong.items()) or "none"
 
 
 @contextmanager

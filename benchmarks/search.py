@@ -40,7 +40,6 @@ _COLOURS = dict(zip(LABELS, ("#000000", "#D55E00", "#9a9a9a", "#E69F00", "#56B4E
 _MARKERS = dict(zip(LABELS, "os.v^Dx", strict=True))
 _RESAMPLES = 9999
 _STEP = 5
-_BEGIN, _END = "<!-- search: begin -->", "<!-- search: end -->"
 
 Runs = Mapping[int, Sequence[Answer]]
 
@@ -51,10 +50,17 @@ def main() -> None:
     found = {name: _volumes(runs[name], name) for name in runs}
     text = "\n".join(_report(runs, found))
     print(text)
-    before, after = README.read_text().split(_BEGIN)[0], README.read_text().split(_END)[1]
-    README.write_text(f"{before}{_BEGIN}\n{text}\n{_END}{after}")
+    write_section("search", text)
     with mpl.rc_context(STYLE):
         _draw(runs, found).savefig(FIGURE, dpi=130)
+
+
+def write_section(name: str, text: str) -> None:
+    """Puts the text between the markers of this name in the benchmarks' README."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    before, rest = README.read_text(encoding="utf-8").split(begin)
+    after = rest.split(end)[1]
+    README.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def budgets_of(runs: Runs) -> list[int]:

@@ -3,7 +3,7 @@
 Kafka's own bursts at 8,192 B on a stack that `make up` has started; the study is `cold_burst` with levels for its one
 range. All strategies run interleaved: a block is one repetition for each, in random order, so that drift meets all
 alike. At the end what each would hand over is measured in fresh blocks together with the baseline. Whatever is in the
-store is not measured again, so that the same command goes on with an interrupted run.
+store is not measured again, so that the same command goes on with an interrupted run; the CSV is written at the end.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from rich.progress import Progress
 
 from benchmarks.on_cluster import (
     DATA,
+    WARM_UP,
     Measure,
     begun,
     clear_errors,
+    is_warm_up,
     measure_blocks,
     measure_on,
     progress_bars,
@@ -29,6 +31,7 @@ from benchmarks.on_cluster import (
     shown,
     stack_settings,
     stored_repetitions,
+    write_csv,
 )
 from benchmarks.search_on_cluster_table import FRESH, handed_over_by, report
 from benchmarks.strategies import strategy
@@ -50,10 +53,13 @@ STRATEGIES = ("rounds", "one_shot", "random", "latin_hypercube", "optuna_nsga3",
 
 BATCH_SIZE_LEVELS: list[int | float] = [16384, 32768, 65536, 131072, 262144, 524288]
 WARM_UP_REPETITIONS = 5
-CSV = DATA / f"search_on_cluster_{RECORD_SIZE_BYTES}.csv"
+SEED, BUDGET = 0, 50
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-DataOption = Annotated[Path, typer.Option(help="the CSV of every repetition")]
+SeedOption = Annotated[int, typer.Option(help="seed of all strategies")]
+BudgetOption = Annotated[int, typer.Option(help="repetitions of each strategy", min=4)]
+CampaignOption = Annotated[str, typer.Option(help="another id than the one that seed and budget make")]
+DataOption = Annotated[Path | None, typer.Option(help="the CSV of every repetition; by default the campaign's own")]
 
 
 class Asker:
@@ -111,24 +117,14 @@ def search(askers: Sequence[Asker], study: Study, budget: int, measure: Measure)
 def run(
     campaign: Campaign, testbed: Testbed, names: Sequence[str], budget: int, fresh_blocks: int, progress: Progress
 ) -> None:
-    """Warms up, lets the strategies search, and measures afresh what they would hand over."""
-    study, measure = campaign.study, measure_on(campaign, RECORD_SIZE_BYTES, testbed)
+    """Lets the strategies search, and measures afresh what they would hand over."""
+    study, measure = campaign.study, measure_on(campaign, RECORD_SIZE_BYTES, testbed, WARM_UP_REPETITIONS)
     baseline = baseline_candidate(campaign)
-    # A new topic and brokers that have just started are slow: nobody's first answer should be.
-    warm_up = plan_blocks(
-        [baseline],
-        WARM_UP_REPETITIONS,
-        order="blocks",
-        phase="noise",
-        record_size_bytes=RECORD_SIZE_BYTES,
-        seed=study.seed,
-    )
-    measure_blocks(warm_up, shown(measure, progress, "warm-up", len(warm_up)))
     searching = shown(measure, progress, "search", budget * len(names))
     search(askers_of(names, study, budget), study, budget, searching)
 
     table = repetition_table(labelled(stored_repetitions(campaign), names), study)
-    chosen = {each for found in handed_over_by(table).values() for each in found} - {baseline.configuration_id}
+    chosen = {each for found in handed_over_by(table, study).values() for each in found} - {baseline.configuration_id}
     rows = table[table.configuration_id.isin(chosen)].drop_duplicates("configuration_id")
     in_play = [baseline, *candidates_of(rows.sort_values("configuration_id"), study)]
     fresh = plan_blocks(
@@ -140,38 +136,51 @@ def run(
 
 def labelled(repetitions: Sequence[Repetition], names: Sequence[str]) -> list[tuple[str, Repetition]]:
     """Each repetition with whom it answers: a strategy, the fresh blocks, or nobody."""
-    others = {"noise": "warm-up", "gain": FRESH}
-    return [(others.get(each.phase) or names[each.round], each) for each in repetitions]
+
+    def label(repetition: Repetition) -> str:
+        if is_warm_up(repetition):
+            return WARM_UP
+        return FRESH if repetition.phase == "gain" else names[repetition.round]
+
+    return [(label(each), each) for each in repetitions]
+
+
+def csv_of(campaign_id: str) -> Path:
+    """Where a campaign's repetitions are kept."""
+    return DATA / f"search_on_cluster_{campaign_id}.csv"
 
 
 @app.command()
 def measure(
-    seed: Annotated[int, typer.Option(help="seed of all strategies")] = 0,
-    budget: Annotated[int, typer.Option(help="repetitions of each strategy", min=4)] = 60,
+    seed: SeedOption = SEED,
+    budget: BudgetOption = BUDGET,
     blocks: Annotated[int, typer.Option(help="fresh blocks at the end", min=2)] = 5,
-    campaign: Annotated[str, typer.Option(help="another id than the one that seed and budget make")] = "",
-    data: DataOption = CSV,
+    campaign: CampaignOption = "",
+    data: DataOption = None,
 ) -> None:
     """Measures what the store does not hold yet, and writes all of it as a CSV."""
     with clear_errors():
         settings = stack_settings()
-        campaign_id = campaign or f"seed{seed}-budget{budget}"
+        campaign_id = campaign or _campaign_id(seed, budget)
         begun_campaign = begun(open_store(settings), search_study(seed), campaign_id)
-        try:
-            with progress_bars() as progress, open_testbed(begun_campaign, RECORD_SIZE_BYTES, settings) as testbed:
-                run(begun_campaign, testbed, STRATEGIES, budget, blocks, progress)
-        finally:
-            if found := stored_repetitions(begun_campaign):
-                rows = repetition_table(labelled(found, STRATEGIES), begun_campaign.study)
-                rows.to_csv(data, index=False)
-                print(f"{len(rows)} repetitions: {data}")
+        with progress_bars() as progress, open_testbed(begun_campaign, RECORD_SIZE_BYTES, settings) as testbed:
+            run(begun_campaign, testbed, STRATEGIES, budget, blocks, progress)
+        found = labelled(stored_repetitions(begun_campaign), STRATEGIES)
+        write_csv(repetition_table(found, begun_campaign.study), data or csv_of(campaign_id))
 
 
 @app.command()
-def table(data: DataOption = CSV) -> None:
+def table(
+    seed: SeedOption = SEED, budget: BudgetOption = BUDGET, campaign: CampaignOption = "", data: DataOption = None
+) -> None:
     """Prints the table from the CSV; needs no server."""
     with clear_errors():
-        print("\n".join(report(read_csv(data))))
+        rows = read_csv(data or csv_of(campaign or _campaign_id(seed, budget)))
+        print("\n".join(report(rows, search_study(seed))))
+
+
+def _campaign_id(seed: int, budget: int) -> str:
+    return f"seed{seed}-budget{budget}"
 
 
 def _candidate(configuration: Configuration, study: Study) -> Candidate:

@@ -6,43 +6,66 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from benchmarks.on_cluster import change_cell, invalid_outcomes
 from benchmarks.search import LABELS as OF_STRATEGIES
 from benchmarks.search import ONE_SHOT, OWN
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.hypervolume import volume
+from kafka_pareto.objectives import smallest_latency_ms
 from kafka_pareto.selection import non_dominated
+from kafka_pareto.study import Study
 
 FRESH = "fresh"
 LABELS = {**OF_STRATEGIES, ONE_SHOT: "one shot at this budget"}
 _RESAMPLES = 2000
-_SMALLEST_LATENCY_MS = 0.5  # Kafka's tool prints whole milliseconds
+_GOES_ON = "`measure` with the same seed, budget and campaign goes on with the run"
 
 Values = npt.NDArray[np.float64]
+Blocks = npt.NDArray[np.int64]
 
 
-def handed_over_by(table: pd.DataFrame) -> dict[str, list[str]]:
+def handed_over_by(table: pd.DataFrame, study: Study) -> dict[str, list[str]]:
     """For each strategy the ids that are non-dominated by the means of its own answers.
 
     What lost or duplicated a record is not handed over, nor what never gave a valid repetition.
     """
-    answers = table[table.asked_by.isin(LABELS)]
-    return {name: _handed_over(answers[answers.asked_by == name]) for name in LABELS if name in set(answers.asked_by)}
+    own = _own_losses(table, study)
+    return {name: [str(each) for each in means.index[non_dominated(means.to_numpy())]] for name, means in own.items()}
+
+
+def best_by(table: pd.DataFrame, study: Study) -> dict[str, str]:
+    """For each strategy the id with the least sum of both log-losses by its own answers; none where none is valid.
+
+    But for a constant the sum is that of the losses relative to the baseline; the best is among what is handed over.
+    """
+    own = _own_losses(table, study)
+    return {name: str(means.sum(axis=1).idxmin()) for name, means in own.items() if len(means)}
 
 
 class FreshTruth:
-    """Log-losses relative to the baseline's, by the means over the fresh blocks or over a resample of them."""
+    """Log-losses relative to the baseline's, by the means over the fresh blocks or over a resample of them.
 
-    def __init__(self, fresh: pd.DataFrame) -> None:
+    A block in which the baseline is not valid has nothing to be compared with, and is left out.
+
+    Raises:
+        BadInputError: If the baseline is valid in no block.
+    """
+
+    def __init__(self, fresh: pd.DataFrame, study: Study) -> None:
         places = fresh[["configuration_id", "block"]]
-        known = pd.concat([places, _losses(fresh)], axis=1).pivot(index="configuration_id", columns="block")
-        self.ids = list(known.index)
-        self.blocks = known["loss_latency"].shape[1]
-        self._losses = np.stack([known["loss_latency"].to_numpy(), known["loss_throughput"].to_numpy()], axis=-1)
-        self._losses[np.isin(self.ids, _lost(fresh))] = np.nan
-        baseline = fresh[fresh.is_baseline].configuration_id.iloc[0]
-        self._baseline = self.ids.index(baseline)
+        known = pd.concat([places, _losses(fresh, study)], axis=1).pivot(index="configuration_id", columns="block")
+        self.ids = [str(each) for each in known.index]
+        losses = np.stack([known["loss_latency"].to_numpy(), known["loss_throughput"].to_numpy()], axis=-1)
+        self._baseline = self.ids.index(str(fresh[fresh.is_baseline].configuration_id.iloc[0]))
+        self._losses = losses[:, np.isfinite(losses[self._baseline]).all(axis=1)]
+        self.blocks = self._losses.shape[1]
+        if not self.blocks:
+            raise BadInputError("the baseline is valid in no fresh block; measure more, with a larger --blocks")
+        lost = np.isin(self.ids, _lost(fresh))
+        lost[self._baseline] = False  # what all are compared with
+        self._losses[lost] = np.nan
 
-    def relative(self, blocks: npt.NDArray[np.int64]) -> Values:
+    def relative(self, blocks: Blocks) -> Values:
         """Shape (configurations, 2); NaN, which has no volume, where nothing valid was measured."""
         drawn = self._losses[:, blocks]
         known = np.isfinite(drawn)
@@ -51,79 +74,112 @@ class FreshTruth:
         relative: Values = means - means[self._baseline]
         return relative
 
-    def shares(self, handed_over: dict[str, list[str]], blocks: npt.NDArray[np.int64]) -> Values:
-        """Of the whole union's hypervolume, the share that each strategy would hand over."""
+    def shares(self, handed_over: dict[str, list[str]], blocks: Blocks) -> Values:
+        """Of the whole union's hypervolume, the share that each strategy would hand over; NaN where that is nothing."""
         relative = self.relative(blocks)
-        return np.array([volume(relative[np.isin(self.ids, own)]) for own in handed_over.values()]) / volume(relative)
+        volumes = [volume(relative[np.isin(self.ids, own)]) if own else np.nan for own in handed_over.values()]
+        return np.array(volumes) / volume(relative)
 
 
-def report(table: pd.DataFrame) -> list[str]:
+def report(table: pd.DataFrame, study: Study) -> list[str]:
     """The table and what it says, as Markdown.
 
     Raises:
-        BadInputError: If the fresh blocks are not measured yet.
+        BadInputError: If something is missing in the fresh blocks.
     """
-    fresh = table[table.asked_by == FRESH]
-    if fresh.empty:
-        raise BadInputError("the fresh blocks are not measured yet; `measure` goes on with the run")
-    truth, handed_over = FreshTruth(fresh), handed_over_by(table)
+    fresh, handed_over = table[table.asked_by == FRESH], handed_over_by(table, study)
+    _require_complete(fresh, handed_over)
+    truth, best = FreshTruth(fresh, study), best_by(table, study)
     rng = np.random.default_rng(0)
-    every = np.arange(truth.blocks)
-    shares, relative = truth.shares(handed_over, every), truth.relative(every)
-    drawn = np.array([
-        truth.shares(handed_over, rng.integers(truth.blocks, size=truth.blocks)) for _ in range(_RESAMPLES)
-    ])  # fmt: skip
+    shares = truth.shares(handed_over, np.arange(truth.blocks))
+    resamples = rng.integers(truth.blocks, size=(_RESAMPLES, truth.blocks))
+    drawn = np.array([truth.shares(handed_over, blocks) for blocks in resamples])
     own = list(handed_over).index(OWN)
     lines = [
         "| strategy | repetitions | handed over | share of the union's hypervolume | rounds minus it "
-        "| best p95 latency | best throughput |",
+        "| its best: p95 latency | its best: throughput |",
         "|---|---|---|---|---|---|---|",
     ]
     for at, (name, ids) in enumerate(handed_over.items()):
-        best = np.nanmin(relative[np.isin(truth.ids, ids)], axis=0)
         difference = "" if at == own else _interval(shares[own] - shares[at], drawn[:, own] - drawn[:, at], "+")
+        changes = (
+            [_change(fresh, best[name], column) for column in ("latency_p95_ms", "throughput_mib_s")] if ids else []
+        )
         lines.append(
             f"| {LABELS[name]} | {(table.asked_by == name).sum()} | {len(ids)} | {_interval(shares[at], drawn[:, at])} "
-            f"| {difference} | {np.expm1(best[0]):+.0%} | {np.expm1(-best[1]):+.0%} |"
+            f"| {difference} | {' | '.join(changes or ['-', '-'])} |"
         )
     return [*lines, "", *_notes(table, fresh, truth)]
 
 
+def _require_complete(fresh: pd.DataFrame, handed_over: dict[str, list[str]]) -> None:
+    """Refuses fresh blocks that lack the baseline, or something that a strategy hands over."""
+    if fresh.empty:
+        raise BadInputError(f"the fresh blocks are not measured yet; {_GOES_ON}")
+    wanted = {"the baseline": fresh.is_baseline}
+    wanted |= {each: fresh.configuration_id == each for own in handed_over.values() for each in own}
+    missing = [
+        f"{name} in block {block}"
+        for block in range(fresh.block.max() + 1)
+        for name, rows in wanted.items()
+        if not (rows & (fresh.block == block)).any()
+    ]
+    if missing:
+        raise BadInputError(f"the fresh blocks are not complete, without {', '.join(missing)}; {_GOES_ON}")
+
+
 def _notes(table: pd.DataFrame, fresh: pd.DataFrame, truth: FreshTruth) -> list[str]:
     baseline = fresh[fresh.is_baseline & (fresh.outcome == "valid")]
-    wrong = table[table.outcome != "valid"].outcome.value_counts()
     return [
-        f"Fresh: {len(truth.ids)} configurations, the baseline among them, in {truth.blocks} interleaved blocks; the "
-        f"baseline's means there: p95 {baseline.latency_p95_ms.mean():.0f} ms, "
-        f"{baseline.throughput_mib_s.mean():.1f} MiB/s.",
+        f"Fresh: {len(truth.ids)} configurations, the baseline among them, in {fresh.block.nunique()} interleaved "
+        f"blocks, of which {truth.blocks} have a valid baseline and count; its means there: p95 "
+        f"{baseline.latency_p95_ms.mean():.0f} ms, {baseline.throughput_mib_s.mean():.1f} MiB/s.",
         "Hypervolume of p95 latency and throughput as logarithms relative to the baseline's, up to twice its latency "
         "and half of its throughput; means of logarithms over the fresh blocks. In brackets 95 % by the percentile "
         f"bootstrap over the blocks ({truth.blocks} of them, so rather too narrow); one run, one seed: it says nothing "
-        "of how another run would end.",
+        "of how another run would end. The share favours whoever hands over more configurations: each has another "
+        "chance to be on the front.",
+        "Its best: the one configuration with the largest sum of log-gains by the strategy's own answers, as changes "
+        "against the baseline in the fresh blocks, with 95 % intervals from differences within blocks.",
         "The one shot spends half of its budget on the baseline and a Latin hypercube and half on points of its front, "
         "each measured once: the 910 repetitions of the paper's own are beyond this budget.",
-        f"{len(table)} repetitions in all; not valid: "
-        + (", ".join(f"{count} {outcome}" for outcome, count in wrong.items()) or "none")
-        + ".",
+        f"{len(table)} repetitions in all; not valid: {invalid_outcomes(table)}.",
     ]
 
 
 def _interval(value: float, drawn: Values, sign: str = "") -> str:
+    if np.isnan(value):
+        return "-"
     low, high = np.quantile(drawn, [0.025, 0.975])
     return f"{value:{sign}.3f} ({low:{sign}.3f} to {high:{sign}.3f})"
 
 
-def _handed_over(answers: pd.DataFrame) -> list[str]:
-    sound = answers[(answers.outcome == "valid") & ~answers.configuration_id.isin(_lost(answers))]
-    means = _losses(sound).groupby(sound.configuration_id).mean()
-    return [str(name) for name in means.index[non_dominated(means.to_numpy())]]
+def _change(fresh: pd.DataFrame, configuration_id: str, column: str) -> str:
+    """The configuration's change against the baseline; nothing changes where it is the baseline."""
+    valid = fresh[fresh.outcome == "valid"]
+    own, baseline = valid[valid.configuration_id == configuration_id], valid[valid.is_baseline]
+    if own.is_baseline.any():
+        return "the settings in use"
+    both = pd.concat([each.set_index("block")[column] for each in (baseline, own)], axis="columns", join="inner")
+    return change_cell(*both.to_numpy(dtype=np.float64).T)
 
 
-def _losses(repetitions: pd.DataFrame) -> pd.DataFrame:
+def _own_losses(table: pd.DataFrame, study: Study) -> dict[str, pd.DataFrame]:
+    """For each strategy the mean log-losses of its valid answers, by configuration id."""
+    found = {}
+    for name in LABELS:
+        answers = table[table.asked_by == name]
+        sound = answers[(answers.outcome == "valid") & ~answers.configuration_id.isin(_lost(answers))]
+        if len(answers):
+            found[name] = _losses(sound, study).groupby(sound.configuration_id).mean()
+    return found
+
+
+def _losses(repetitions: pd.DataFrame, study: Study) -> pd.DataFrame:
     """Logarithms of p95 latency, and of throughput with its sign turned; NaN where the repetition is not valid."""
     valid = repetitions[["latency_p95_ms", "throughput_mib_s"]].where(repetitions.outcome == "valid").astype(float)
     losses = {
-        "loss_latency": np.log(valid.latency_p95_ms.clip(lower=_SMALLEST_LATENCY_MS)),
+        "loss_latency": np.log(valid.latency_p95_ms.clip(lower=smallest_latency_ms(study.protocol))),
         "loss_throughput": -np.log(valid.throughput_mib_s),
     }
     return pd.DataFrame(losses, index=repetitions.index)

@@ -39,16 +39,18 @@ _LEARNED_FROM = ("blocks.py", "design.py", "hypervolume.py", "selection.py", "tr
 _CODE = {
     "rounds": ("own.py", "proposal.py", "posterior.py", "rebasing.py", *_LEARNED_FROM),
     "one_shot": (
-        *("own.py", "plain.py", "surrogate.py", *_LEARNED_FROM),
+        *("own.py", "plain.py", "proposal.py", "surrogate.py", *_LEARNED_FROM),
         *("optimization.py", "search_algorithm.py", "search_problem.py", "search_space.py"),
     ),
-    "random": ("plain.py",),
-    "latin_hypercube": ("plain.py", "design.py"),
+    "random": ("plain.py", "proposal.py"),
+    "latin_hypercube": ("plain.py", "proposal.py", "design.py"),
     "optuna_nsga3": ("optuna_samplers.py", "answers.py"),
     "optuna_tpe": ("optuna_samplers.py", "answers.py"),
-    "botorch_nehvi": ("botorch_nehvi.py", "answers.py", "posterior.py"),
+    "botorch_nehvi": (
+        *("botorch_nehvi.py", "answers.py", "plain.py"),
+        *("proposal.py", "hypervolume.py", "posterior.py"),
+    ),
 }
-
 
 NAMES = tuple(_CODE)
 

@@ -24,12 +24,11 @@ from scipy.stats import qmc
 from torch import Tensor
 
 from benchmarks.strategies.answers import log_objectives
+from benchmarks.strategies.plain import all_candidates
 from benchmarks.strategies.table import Asking
-from kafka_pareto.errors import StudyError
 from kafka_pareto.factors import Configuration
 from kafka_pareto.hypervolume import REFERENCE
 from kafka_pareto.posterior import inputs
-from kafka_pareto.proposal import whole_space
 from kafka_pareto.study import Study
 
 INITIAL_CONFIGURATIONS = 16
@@ -43,14 +42,11 @@ def botorch_nehvi(study: Study, record_size_bytes: int, seed: int) -> Asking:
     """qLogNEHVI over every configuration that may be recommended; the baseline is asked for first.
 
     Raises:
-        StudyError: If a factor is a range, or there are more combinations of levels than one can look at.
+        StudyError: If the candidates cannot be listed (`all_candidates`).
     """
     torch.set_num_threads(1)
     rng = np.random.default_rng(seed)
-    space = whole_space(study)
-    if space is None:
-        raise StudyError(study.name, ["factors: must all have levels, with no more combinations than can be looked at"])
-    candidates = [each for each in space if study.may_be_recommended(each, record_size_bytes)]
+    candidates = all_candidates(study, record_size_bytes)
     points = torch.from_numpy(_encoded(candidates, study))
     baseline = torch.from_numpy(_encoded([study.baseline_configuration()], study))
     asked: list[Tensor] = []

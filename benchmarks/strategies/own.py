@@ -35,7 +35,7 @@ def rounds(study: Study, record_size_bytes: int, seed: int, prior: pd.DataFrame 
 
     With a `prior` (`PRIOR_TRIAL_COLUMNS` and factors) it begins warm, with what that knows.
 
-    The pipeline ends with its fourth round, or when one has brought too little, and measures the best again in blocks.
+    The pipeline ends with its fourth round, or when two have brought too little, and measures the best again in blocks.
     Here rounds follow without end; what is left of one when nothing more is expected of any new configuration goes to
     those that are non-dominated so far, those with the fewest repetitions first.
     """

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from benchmarks.strategies.table import Asking
 from kafka_pareto.design import latin_hypercube
+from kafka_pareto.errors import StudyError
 from kafka_pareto.factors import Configuration, configuration_id
-from kafka_pareto.proposal import whole_space
+from kafka_pareto.proposal import WHOLE_SPACE_UP_TO, whole_space
 from kafka_pareto.study import Study
 
 DESIGN = 60
@@ -35,6 +38,22 @@ def at_most(wanted: int, study: Study, record_size_bytes: int) -> int:
     """As many configurations as wanted, or as there are beside the baseline where the space holds fewer."""
     allowed = [each for each in whole_space(study) or [] if study.may_be_recommended(each, record_size_bytes)]
     return min(wanted, sum(configuration_id(each) != study.baseline_id() for each in allowed) or wanted)
+
+
+def all_candidates(study: Study, record_size_bytes: int) -> list[Configuration]:
+    """Every configuration that may be recommended, for strategies that look at each of them.
+
+    Raises:
+        StudyError: If a factor is a range, or there are too many combinations of levels.
+    """
+    space = whole_space(study)
+    if space is None:
+        ranges = [name for name, factor in study.factors.items() if factor.levels is None]
+        count = math.prod(len(factor.levels or []) for factor in study.factors.values())
+        found = f"{', '.join(ranges)}: a range" if ranges else f"{count:,} combinations of levels"
+        rule = f"this strategy looks at every combination, at most {WHOLE_SPACE_UP_TO:,}; give each factor a few levels"
+        raise StudyError(study.name, [f"factors: {found}: {rule}"])
+    return [each for each in space if study.may_be_recommended(each, record_size_bytes)]
 
 
 def _unseen(study: Study, record_size_bytes: int, seen: set[str], rng: np.random.Generator) -> Configuration:

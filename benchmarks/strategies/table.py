@@ -58,10 +58,15 @@ class Table:
             latency_ms = max(repetition.latency_p95_ms or 0.0, 0.5)  # the tool prints whole milliseconds
             self.losses[place, block] = np.log(latency_ms), -np.log(repetition.throughput_mib_s or np.nan)
 
-    def answers(self, strategy: Strategy, study: Study, seed: int, budget: int) -> list[Answer]:
-        """Lets a strategy spend a budget of repetitions; a last batch that is too large is cut."""
+    def answers(
+        self, strategy: Strategy, study: Study, seed: int, budget: int, answering: Sequence[int] | None = None
+    ) -> list[Answer]:
+        """Lets a strategy spend a budget of repetitions; a last batch that is too large is cut.
+
+        The `answering` blocks are all but the truth's where none are named.
+        """
         rng = np.random.default_rng([seed, budget])
-        answering = [block for block in range(BLOCKS) if block not in truth_blocks(seed)]
+        answering = answering_blocks(seed) if answering is None else answering
         given: list[Answer] = []
         asking = strategy(study, RECORD_SIZE_BYTES, seed)
         batch = next(asking)
@@ -76,7 +81,11 @@ class Table:
             if len(given) == budget:
                 asking.close()
                 return given
-            batch = asking.send([self._repetitions[each.configuration, each.block] for each in answers])
+            batch = asking.send(self.repetitions(answers))
+
+    def repetitions(self, given: Sequence[Answer]) -> list[Repetition]:
+        """The repetitions that these answers are."""
+        return [self._repetitions[each.configuration, each.block] for each in given]
 
     def truth(self, seed: int) -> Values:
         """Log-losses relative to the baseline from the blocks that never answer, shape (configurations, 2)."""
@@ -106,6 +115,11 @@ class Table:
 def truth_blocks(seed: int) -> list[int]:
     """The blocks that are the truth for this seed; ten seeds see every split once."""
     return list(SPLITS[seed % len(SPLITS)])
+
+
+def answering_blocks(seed: int) -> list[int]:
+    """The blocks that may answer for this seed."""
+    return [block for block in range(BLOCKS) if block not in truth_blocks(seed)]
 
 
 @cache

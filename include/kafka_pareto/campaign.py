@@ -16,8 +16,8 @@ from kafka_pareto.records import AnyRecord, Manifest, Record, Repetition, decode
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study
+from kafka_pareto.warm_start import CAMPAIGN_ID
 
-CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
 _PARALLEL_READS = 8
 
 
@@ -30,6 +30,13 @@ def check_campaign_id(campaign: str) -> str:
     if not re.fullmatch(CAMPAIGN_ID, campaign):
         raise BadInputError(f"campaign: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
     return campaign
+
+
+def campaign_ids(store: Store, study_name: str) -> list[str]:
+    """The ids of the study's campaigns, in order: of all whose design step has frozen the study."""
+    keys = set(store.keys(f"{study_name}/"))
+    ids = sorted({key.split("/")[1] for key in keys})
+    return [each for each in ids if CampaignKeys(study_name, each).frozen_study() in keys]
 
 
 @dataclass(frozen=True)

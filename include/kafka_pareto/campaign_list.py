@@ -11,9 +11,9 @@ from typing import Literal
 from pydantic import BaseModel
 
 from kafka_pareto.artifacts import CampaignKeys
-from kafka_pareto.campaign import CAMPAIGN_ID
 from kafka_pareto.store import Store
 from kafka_pareto.study import STUDY_NAME
+from kafka_pareto.warm_start import CAMPAIGN_ID
 
 _PARALLEL_LISTINGS = 8
 

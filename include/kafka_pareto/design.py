@@ -190,7 +190,7 @@ class _Rows:
         raise StudyError(
             self._study.name,
             [
-                f"design.configurations: {len(self.rows)}: there are not as many different"
+                f"design.configurations: {self._study.design.configurations}: there are not as many different"
                 f"{' feasible' if self._study.design.feasible else ''} configurations at record size "
                 f"{self._record_size_bytes}"
             ],

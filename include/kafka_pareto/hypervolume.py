@@ -15,6 +15,7 @@ from kafka_pareto.study import Study
 from kafka_pareto.trials import keeps_limits, may_be_recommended
 
 Losses = npt.NDArray[np.float64]
+Values = npt.NDArray[np.float64]
 
 REFERENCE = float(np.log(2.0))
 """A loss of twice the baseline's latency, or half of its throughput: what is worse than that counts for nothing."""
@@ -52,19 +53,21 @@ def relative_losses(trials: pd.DataFrame, study: Study, objectives: Sequence[Obj
         return None
     columns = []
     for objective in objectives:
-        values = np.log(np.maximum(trials[objective].to_numpy(dtype=float), smallest(objective, trials, study)))
+        values = logarithms(trials, study, objective)
         change = values - values[trials.is_baseline.to_numpy(dtype=bool)][0]
         columns.append(-change if objective in MAXIMISED else change)
     return np.column_stack(columns)
 
 
-def smallest(objective: Objective, trials: pd.DataFrame, study: Study) -> float:
-    """What a value of 0 stands for where logarithms are taken: half of the resolution, or of the smallest measured."""
-    if objective == "p95_latency_ms":
-        return smallest_latency_ms(study.protocol)
+def logarithms(trials: pd.DataFrame, study: Study, objective: Objective) -> Values:
+    """The objective's logarithm in each trial; 0 stands for half of the resolution, or of the smallest measured."""
     values = trials[objective].to_numpy(dtype=float)
     positive = values[values > 0]
-    return float(positive.min() / 2) if len(positive) else 1.0
+    smallest = float(positive.min() / 2) if len(positive) else 1.0
+    if objective == "p95_latency_ms":
+        smallest = smallest_latency_ms(study.protocol)
+    logs: Values = np.log(np.maximum(values, smallest))
+    return logs
 
 
 def volume(losses: Losses) -> float:

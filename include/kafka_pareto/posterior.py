@@ -20,7 +20,8 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern, Whi
 
 from kafka_pareto.factors import CategoricalFactor, Factor
 from kafka_pareto.goals import Objective
-from kafka_pareto.rebasing import error_variances, logarithms, rebased
+from kafka_pareto.hypervolume import logarithms
+from kafka_pareto.rebasing import error_variances, rebased
 from kafka_pareto.study import Study
 from kafka_pareto.surrogate import RECORD_SIZE_FEATURE
 
@@ -76,7 +77,7 @@ def fit_posterior(
     found with the lengths, by the marginal likelihood; a trial of n repetitions has an nth of its variance.
 
     A trial of an earlier campaign takes part with its value as of today, and with more noise: its repetitions count
-    for less the older they are, and how far values of its campaign were found to be wrong comes on top.
+    for less the older they are, and how far values of its campaign were found or may be wrong comes on top.
 
     Args:
         study: The campaign's study.
@@ -105,22 +106,22 @@ def fit_posterior(
 
 def _evidence(study: Study, rows: pd.DataFrame, objective: Objective, prior: pd.DataFrame | None) -> _Evidence:
     """Today's rows first, then what earlier campaigns know."""
-    x, logs = inputs(study, rows), logarithms(study, rows, objective)
+    x, logs = inputs(study, rows), logarithms(rows, study, objective)
     repetitions, extra = rows.repetitions_valid.to_numpy(dtype=float), np.zeros(len(rows))
     earlier = rows.iloc[:0] if prior is None else rebased(study, prior, rows, objective)
     if len(earlier) < _MINIMUM_TRIALS:
         return _Evidence(x, logs, repetitions, extra)
     x_then, logs_then = inputs(study, earlier), earlier.log_value.to_numpy(dtype=float)
     counts = earlier.repetitions_valid.to_numpy(dtype=float)
-    then = _repetition_variance(x_then, logs_then, counts)
-    aged = then / counts * (1.0 / earlier.weight.to_numpy(dtype=float) - 1.0)
+    repetition_variance_then = _repetition_variance(x_then, logs_then, counts)
+    aged = repetition_variance_then / counts * (1.0 / earlier.weight.to_numpy(dtype=float) - 1.0)
     # Noise learned on both would explain away whatever they disagree in; the lesser of each alone errs to caution.
-    noise = min(then, _repetition_variance(x, logs, repetitions))
+    repetition_variance = min(repetition_variance_then, _repetition_variance(x, logs, repetitions))
     return _Evidence(
         np.concatenate([x, x_then]),
         np.concatenate([logs, logs_then]),
         np.concatenate([repetitions, counts]),
-        np.concatenate([extra, aged + error_variances(earlier, noise)]),
+        np.concatenate([extra, aged + error_variances(earlier, repetition_variance)]),
     )
 
 

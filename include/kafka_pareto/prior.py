@@ -7,22 +7,20 @@ its design; nothing of them is judged, chosen or reported as measured here.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.artifacts import PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS, CampaignKeys, table_schema
+from kafka_pareto.artifacts import PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS, table_schema
 from kafka_pareto.blocks import configurations_of
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.campaign import Campaign, campaign_ids
+from kafka_pareto.comparability import differences_of_campaigns, differences_of_testbeds
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.factors import Configuration, satisfies
+from kafka_pareto.factors import CategoricalFactor, Configuration, satisfies
 from kafka_pareto.goals import MEANS
 from kafka_pareto.hypervolume import relative_losses, volume
-from kafka_pareto.producer_properties import resolved
-from kafka_pareto.protocol import PayloadFile
 from kafka_pareto.records import Fingerprint, Prior, PriorCampaign, Repetition
 from kafka_pareto.search_space import ConfigurationSpace
 from kafka_pareto.selection import non_dominated
@@ -32,18 +30,11 @@ from kafka_pareto.warm_start import WarmStart
 
 log = logging.getLogger(__name__)
 
-_OF_THE_TESTBED = (
-    *("kafka_version", "cluster_id", "brokers", "topic_partitions", "replication_factor", "min_insync_replicas"),
-    *("client_cpu", "client_cores"),
-)
-_NOT_OF_A_REPETITION = {
-    *("repetitions", "minimum_valid_repetitions", "adaptive", "noise_repetitions", "order"),
-    *("max_attempts", "timeout_s", "outliers"),
-}
-"""Keys of the protocol that leave a single repetition as it is."""
-
 _LEAST_WEIGHT = 1e-6
 """As good as nothing, and still something to divide by."""
+
+_NAMED_CAMPAIGNS = 5
+_TIME_UNKNOWN = datetime.max.replace(tzinfo=UTC)
 
 
 def earlier_trials(
@@ -51,8 +42,11 @@ def earlier_trials(
 ) -> tuple[Prior, pd.DataFrame]:
     """The trials of the campaigns that a warm start names, as far as they are comparable.
 
-    A record size of an earlier campaign is used when cluster, client, workload, baseline, factors, and the protocol of
-    a single repetition were the same. What is left out is named with its reason.
+    A record size of an earlier campaign is used when cluster, client, workload, baseline, the names of the factors, and
+    the protocol of a single repetition were the same, the limit of its rate included. Of its trials those are left out
+    that have a category which is none of today's levels; a number outside of today's range still tells what lies
+    within. What is left out is named with its reason. `latest` is the campaign that was measured last of those of which
+    anything is used; later ones are named, too.
 
     Args:
         today: The campaign that is about to begin; the text of its payload is in the store.
@@ -66,17 +60,13 @@ def earlier_trials(
     Raises:
         BadInputError: If it names a campaign that is not there.
     """
-    named = warm_start.campaigns
-    ids = _last_measured(today) if isinstance(named, str) else _existing(today, named)
-    read = sorted((_read(today, name, found, now) for name in ids), key=lambda each: _age_days(each[0]))
+    if isinstance(warm_start.campaigns, str):
+        read = _read_latest(today, found, now)
+    else:
+        read = [_read(today, name, found, now) for name in _existing(today, warm_start.campaigns)]
+    read.sort(key=lambda each: _age_days(each[0]))
     prior = Prior(half_life_days=warm_start.half_life_days, campaigns=[campaign for campaign, _ in read])
-    if not ids:
-        log.info("warm start: there is no earlier campaign of %s with trials", today.study.name)
-    for campaign in prior.campaigns:
-        ages = ", ".join(f"{size} B ({days:.1f} days old)" for size, days in campaign.age_days.items())
-        log.info("warm start from %s: %d trials%s", campaign.campaign, campaign.trials, f" at {ages}" if ages else "")
-        for reason in campaign.left_out:
-            log.info("warm start from %s: left out: %s", campaign.campaign, reason)
+    _tell(prior, today.study, warm_start)
     columns = table_schema(PRIOR_TRIAL_COLUMNS, today.study).names
     tables = [table for _, table in read if len(table)]
     if not tables:
@@ -115,12 +105,49 @@ def best_known(study: Study, prior: pd.DataFrame, record_size_bytes: int, most: 
     return configurations_of(front.iloc[picked], study)
 
 
+def _existing(today: Campaign, named: Sequence[str]) -> list[str]:
+    """The named campaigns, which must be there and others than today's."""
+    study = today.study.name
+    others = [name for name in campaign_ids(today.store, study) if name != today.keys.campaign]
+    for name in named:
+        if name not in others:
+            raise BadInputError(
+                f"warm_start.campaigns: {name}: there is no such earlier campaign of {study}; "
+                f"there are {', '.join(others[-_NAMED_CAMPAIGNS:]) or 'none yet'}"
+            )
+    return list(named)
+
+
+def _read_latest(today: Campaign, found: Fingerprint, now: datetime) -> list[tuple[PriorCampaign, pd.DataFrame]]:
+    """Campaigns from the newest on, up to the first of which anything is used."""
+    read = []
+    for name in _newest_first(today):
+        read.append(_read(today, name, found, now))
+        if read[-1][0].trials:
+            break
+    return read
+
+
+def _newest_first(today: Campaign) -> list[str]:
+    """The study's other campaigns by when they measured last; one that does not tell may be the newest of all."""
+
+    def measured_at(name: str) -> datetime:
+        try:
+            then = Campaign.open(today.store, today.study.name, name)
+            return _measured_at(then, then.study.record_sizes_bytes)
+        except BadInputError:  # the reason is told where the campaign is read
+            return _TIME_UNKNOWN
+
+    others = [name for name in campaign_ids(today.store, today.study.name) if name != today.keys.campaign]
+    return sorted(others, key=measured_at, reverse=True)
+
+
 def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tuple[PriorCampaign, pd.DataFrame]:
     """What a campaign of the past gives, the record sizes that do not compare left out."""
     nothing = pd.DataFrame()
     try:
         then = Campaign.open(today.store, today.study.name, name)
-        if reasons := _differences_of_studies(then.study, today.study) or _difference_of_texts(then, today):
+        if reasons := differences_of_campaigns(then, today):
             return PriorCampaign(campaign=name, left_out=reasons), nothing
         trials = then.read_table(then.keys.trials(then.last_round()), TRIAL_COLUMNS)
     except BadInputError as error:  # of another release, damaged, or stopped before it had trials
@@ -129,19 +156,32 @@ def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tupl
     left_out: list[str] = []
     tables = []
     for size in today.study.record_sizes_bytes:
-        rows = trials[(trials.record_size_bytes == size) & (trials.repetitions_valid > 0)]
+        measured = trials[(trials.record_size_bytes == size) & (trials.repetitions_valid > 0)]
+        rows, outside = _of_todays_levels(measured, today.study)
         try:
-            reasons = _differences_at(then, size, rows, found)
-            age = timedelta(0) if reasons else now - _measured_at(then, size)
+            _check_comparable(then, size, rows, found)
+            age = now - _measured_at(then, [size])
         except BadInputError as error:
-            reasons = [str(error)]
-        if reasons:
-            left_out += [f"{size} B: {reason}" for reason in reasons]
+            left_out.append(f"{size} B: {error}")
             continue
+        left_out += [f"{size} B: {reason}" for reason in outside]
         age_days[size] = max(age / timedelta(days=1), 0.0)
         tables.append(_as_of_today(rows, today.study, size).assign(prior_campaign=name, age_days=age_days[size]))
     table = pd.concat(tables, ignore_index=True) if tables else nothing
     return PriorCampaign(campaign=name, age_days=age_days, trials=len(table), left_out=left_out), table
+
+
+def _of_todays_levels(rows: pd.DataFrame, study: Study) -> tuple[pd.DataFrame, list[str]]:
+    """The trials whose categories are levels of today's, and what is left out; the baseline stays, it is exempt."""
+    left_out = []
+    for name, factor in study.factors.items():
+        if isinstance(factor, CategoricalFactor):
+            gone = ~rows[name].isin(factor.levels) & ~rows.is_baseline
+            if gone.any():
+                levels = ", ".join(sorted(set(rows[name][gone])))
+                left_out.append(f"trials with {name} {levels} ({gone.sum()}): not among today's levels")
+                rows = rows[~gone]
+    return rows, left_out
 
 
 def _as_of_today(rows: pd.DataFrame, study: Study, record_size_bytes: int) -> pd.DataFrame:
@@ -153,91 +193,43 @@ def _as_of_today(rows: pd.DataFrame, study: Study, record_size_bytes: int) -> pd
     )
 
 
-def _differences_of_studies(then: Study, now: Study) -> list[str]:
-    """What makes the two studies' repetitions incomparable at any record size."""
-    protocols = [study.protocol.model_dump(exclude=_NOT_OF_A_REPETITION) for study in (then, now)]
-    return [
-        *_differing("factors", {"names": sorted(then.factors)}, {"names": sorted(now.factors)}),
-        *_differing("baseline", resolved(then.baseline), resolved(now.baseline)),
-        *_differing("workload", then.workload.model_dump(), now.workload.model_dump()),
-        *_differing("protocol", *protocols),
-    ]
-
-
-def _difference_of_texts(then: Campaign, now: Campaign) -> list[str]:
-    if not isinstance(now.study.workload.payload, PayloadFile):
-        return []
-    same = then.store.get(then.keys.payload()) == now.store.get(now.keys.payload())
-    return [] if same else ["workload.payload.file: holds another text now"]
-
-
-def _differences_at(then: Campaign, record_size_bytes: int, rows: pd.DataFrame, found: Fingerprint) -> list[str]:
+def _check_comparable(then: Campaign, record_size_bytes: int, rows: pd.DataFrame, found: Fingerprint) -> None:
+    """Refuses, with the reason, a record size of which nothing can be used."""
     if record_size_bytes not in then.study.record_sizes_bytes:
-        return ["was not measured then"]
+        raise BadInputError("was not measured then")
     if not rows.is_baseline.any():
-        return ["its baseline has no valid repetition"]
+        raise BadInputError("its baseline has no valid repetition")
+    if rows.is_baseline.all():
+        raise BadInputError("no other configuration has a valid repetition at today's levels")
     known = then.read_record(then.keys.fingerprint(record_size_bytes), Fingerprint)
-    return _differing("fingerprint", _testbed_of(known), _testbed_of(found))
+    if differences := differences_of_testbeds(known, found):
+        raise BadInputError("; ".join(differences))
 
 
-def _testbed_of(fingerprint: Fingerprint) -> dict[str, Any]:
-    return {name: getattr(fingerprint, name) for name in _OF_THE_TESTBED} | {"brokers": len(fingerprint.brokers)}
+def _measured_at(campaign: Campaign, record_sizes_bytes: Sequence[int]) -> datetime:
+    """When the last repetition at these record sizes began, in the last round that measured any of them."""
+    for number in reversed(range(campaign.last_round() + 1)):
+        if repetitions := campaign.read_measurements(record_sizes_bytes, [number]):
+            return max(_started_at(each) for each in repetitions)
+    raise BadInputError("no repetition is in the store that tells when it was measured")
 
 
-def _differing(place: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    keys = [key for key in {**then, **now} if then.get(key) != now.get(key)]
-    return [f"{place}.{key}: {_said(then.get(key))} then, {_said(now.get(key))} now" for key in keys]
-
-
-def _said(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list) else str(value)
+def _started_at(repetition: Repetition) -> datetime:
+    started_at = datetime.fromisoformat(repetition.started_at)
+    return started_at if started_at.tzinfo else started_at.replace(tzinfo=UTC)
 
 
 def _age_days(campaign: PriorCampaign) -> float:
     return min(campaign.age_days.values(), default=float("inf"))
 
 
-def _measured_at(campaign: Campaign, record_size_bytes: int) -> datetime:
-    """When a repetition of the last round at this record size began."""
-    rounds = [campaign.keys.measurements(record_size_bytes, number) for number in range(campaign.last_round() + 1)]
-    keys = [key for prefix in rounds for key in campaign.store.keys(prefix)]
-    if not keys:
-        raise BadInputError("no repetition is in the store that tells when it was measured")
-    return _started_at(campaign, keys[-1])
-
-
-def _started_at(campaign: Campaign, key: str) -> datetime:
-    started_at = datetime.fromisoformat(campaign.read_record(key, Repetition).started_at)
-    return started_at if started_at.tzinfo else started_at.replace(tzinfo=UTC)
-
-
-def _existing(today: Campaign, named: Sequence[str]) -> list[str]:
-    """The named campaigns, which must be there and others than today's."""
-    study = today.study.name
-    for name in named:
-        if name == today.keys.campaign or today.store.tag(CampaignKeys(study, name).frozen_study()) is None:
-            others = sorted({key.split("/")[1] for key in today.store.keys(f"{study}/")} - {today.keys.campaign})
-            raise BadInputError(
-                f"warm_start.campaigns: {name}: there is no such earlier campaign of {study}; "
-                f"there are {', '.join(others[-5:]) or 'none yet'}"
-            )
-    return list(named)
-
-
-def _last_measured(today: Campaign) -> list[str]:
-    """The campaign of the study that was measured last, of those with trials; none where there is no other."""
-    last_keys: dict[str, str] = {}
-    with_trials: set[str] = set()
-    for key in today.store.keys(f"{today.study.name}/"):
-        _, campaign, *below = key.split("/")
-        if len(below) == 4 and below[1] == "02_measurements":
-            last_keys[campaign] = key
-        if len(below) == 2 and below[1] == "03_trials.parquet":
-            with_trials.add(campaign)
-    measured = []
-    for campaign in (with_trials & last_keys.keys()) - {today.keys.campaign}:
-        try:
-            measured.append((_started_at(today, last_keys[campaign]), campaign))
-        except BadInputError as error:
-            log.info("warm start: %s is passed over: %s", campaign, error)
-    return [max(measured)[1]] if measured else []
+def _tell(prior: Prior, study: Study, warm_start: WarmStart) -> None:
+    """Logs what is used and what is not; a warning where a named campaign, or every one, gives nothing."""
+    for each in prior.campaigns:
+        ages = ", ".join(f"{size} B ({days:.1f} days old)" for size, days in each.age_days.items())
+        level = logging.INFO if each.trials or warm_start.campaigns == "latest" else logging.WARNING
+        log.log(level, "warm start from %s: %d trials%s", each.campaign, each.trials, f" at {ages}" if ages else "")
+        for reason in each.left_out:
+            log.log(level, "warm start from %s: left out: %s", each.campaign, reason)
+    if not any(each.trials for each in prior.campaigns):
+        log.warning("warm start: no earlier campaign of %s gives anything; this one begins without", study.name)

@@ -41,7 +41,7 @@ On shuffled targets of 60 trials it comes to 0.3, since the process' lengths wer
 """
 
 _MEMBERS = 64
-_WHOLE_SPACE_UP_TO = 2048
+WHOLE_SPACE_UP_TO = 2048
 _DRAWN_CANDIDATES = 1024
 
 
@@ -136,7 +136,7 @@ def _candidates(
 def whole_space(study: Study) -> list[Configuration] | None:
     """Every combination of levels, feasible or not; None when there are too many, or a factor is a range."""
     levels = [factor.levels for factor in study.factors.values()]
-    if any(each is None for each in levels) or math.prod(len(each or []) for each in levels) > _WHOLE_SPACE_UP_TO:
+    if any(each is None for each in levels) or math.prod(len(each or []) for each in levels) > WHOLE_SPACE_UP_TO:
         return None
     combinations = itertools.product(*(each or [] for each in levels))
     return [dict(zip(study.factors, values, strict=True)) for values in combinations]

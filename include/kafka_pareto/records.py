@@ -127,7 +127,7 @@ class PriorCampaign(BaseModel):
     """What an earlier campaign gives to a warm start; `left_out` says what it does not give, and why.
 
     Attributes:
-        age_days: At each record size that is used, since its last repetition there.
+        age_days: At each record size that is used, since the last repetition began that it measured there.
         trials: How many are used, over all these record sizes.
     """
 
@@ -140,7 +140,10 @@ class PriorCampaign(BaseModel):
 
 
 class Prior(Record):
-    """What a campaign begins with of earlier ones, the newest first; decided once, by its design step."""
+    """What a campaign begins with of earlier ones, the newest first; decided once, by its design step.
+
+    Those that give nothing come last.
+    """
 
     half_life_days: float
     campaigns: list[PriorCampaign]

@@ -38,17 +38,18 @@ def rounds_so_far(study: Study, record_size_bytes: int, trials_by_round: Sequenc
 
 
 def _why_it_stops(volumes: Sequence[float], study: Study) -> str:
-    if len(volumes) < 2:
+    """Two poor rounds in a row are evidence; one of a few single repetitions may have been unlucky."""
+    if not volumes[-1]:  # nothing that keeps the limits was found yet
         return ""
-    before, after = volumes[-2:]
-    if not after:  # nothing that keeps the limits was found yet
-        return ""
-    rise_fraction = after / before - 1 if before else float("inf")
-    if rise_fraction < study.rounds.least_rise_fraction:
-        return (
-            f"round {len(volumes) - 1} raised the measured hypervolume by {rise_fraction:.1%}, less than "
-            f"rounds.least_rise_fraction ({study.rounds.least_rise_fraction:.1%})"
-        )
-    if len(volumes) == len(study.round_numbers()):
-        return f"round {len(volumes) - 1} is the study's last (rounds.maximum)"
+    rounds = len(volumes) - 1
+    if rounds >= 2:
+        before, after = volumes[-3], volumes[-1]
+        rise_fraction = after / before - 1 if before else float("inf")
+        if rise_fraction < study.rounds.least_rise_fraction:
+            return (
+                f"rounds {rounds - 1} and {rounds} raised the measured hypervolume by {rise_fraction:.1%} together, "
+                f"less than rounds.least_rise_fraction ({study.rounds.least_rise_fraction:.1%})"
+            )
+    if rounds + 1 == len(study.round_numbers()):
+        return f"round {rounds} is the study's last (rounds.maximum)"
     return ""

@@ -63,7 +63,7 @@ class Rounds(Section):
     """What `strategy: rounds` measures after the design of round 0.
 
     Up to `maximum` rounds, each of `configurations` more at every record size, proposed by the surrogates. A record
-    size is done with once its measured hypervolume rose by less than `least_rise_fraction` in a round.
+    size is done with once its measured hypervolume rose by less than `least_rise_fraction` in two rounds together.
     """
 
     maximum: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = MOST_ROUNDS

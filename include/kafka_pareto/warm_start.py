@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 from kafka_pareto.protocol import Section
 
 CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
+"""It becomes part of keys and topic names, and is held to what both allow."""
 
 Campaigns: TypeAlias = Literal["latest"] | list[str]
 
@@ -17,8 +18,8 @@ Campaigns: TypeAlias = Literal["latest"] | list[str]
 class WarmStart(Section):
     """Earlier campaigns of the same study, from which the rounds of a new one learn.
 
-    `campaigns` are their ids, or `latest`: the one that was measured last. After every `half_life_days` their
-    repetitions count for half as much.
+    `campaigns` are their ids, or `latest`: the one that was measured last of those that give anything. After every
+    `half_life_days` their repetitions count for half as much.
     """
 
     campaigns: Campaigns

@@ -18,7 +18,7 @@ from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Req
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 
-from kafka_pareto.campaign import CAMPAIGN_ID, Campaign
+from kafka_pareto.campaign import Campaign
 from kafka_pareto.campaign_list import CampaignEntry, list_campaigns
 from kafka_pareto.campaign_progress import ProgressReport, campaign_progress
 from kafka_pareto.errors import ArtifactError, BadInputError, KafkaParetoError, MissingArtifactError
@@ -32,6 +32,7 @@ from kafka_pareto.store import Store, open_store
 from kafka_pareto.study import STUDY_NAME
 from kafka_pareto.tracking_address import run_address
 from kafka_pareto.trial_intervals import Intervals, intervals
+from kafka_pareto.warm_start import CAMPAIGN_ID
 from kafka_pareto.wishes import Preference, Remaining, Wishes, best_remaining
 
 DAG_ID = "tune_producer"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kafka_pareto.artifacts import CampaignKeys
+from kafka_pareto.campaign import campaign_ids
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.settings import Settings
 from kafka_pareto.store import Store
@@ -100,8 +101,7 @@ def _find_campaign(store: Store, settings: Settings, study: str, campaign: str) 
 
 def _newest(store: Store, studies: list[str]) -> str:
     """The campaigns that there are, in words; a campaign's id begins with the time of its start, unless chosen."""
-    keys = [key.split("/") for study in studies for key in store.keys(f"{study}/")]
-    found = [(parts[1], parts[0]) for parts in keys if len(parts) == 3 and parts[2] == "study.yaml"]
+    found = [(campaign, study) for study in studies for campaign in campaign_ids(store, study)]
     if not found:
         return "there are none yet"
     newest = sorted(found, reverse=True)[:_NAMED_CAMPAIGNS]

@@ -18,6 +18,7 @@ from airflow.sdk.exceptions import ParamValidationError
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study import MOST_ROUNDS
+from kafka_pareto.warm_start import CAMPAIGN_ID
 from kafka_pareto_airflow.parameters import tune_parameters
 from tests.dags.conftest import PROJECT
 
@@ -160,6 +161,12 @@ def test_nonsense_is_refused(dag: DAG, name: str, value: Any) -> None:
 )
 def test_what_is_meant_is_accepted(dag: DAG, name: str, value: Any) -> None:
     assert copy(dag.params.get_param(name)).resolve(value) == value
+
+
+def test_a_campaigns_id_is_held_to_the_same_pattern_as_in_every_step() -> None:
+    parameters = tune_parameters()
+    assert parameters["campaign"].schema["pattern"] == f"^{CAMPAIGN_ID}$"
+    assert parameters["warm_start"].schema["pattern"] == f"^{CAMPAIGN_ID}(,{CAMPAIGN_ID})*$"
 
 
 def test_parameters_left_empty_are_valid(dag: DAG) -> None:

@@ -13,12 +13,11 @@ from tests.dags.conftest import FakeProject, new_project
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("airflow_database")]
 
 RUN_THE_DAG = """
-import json, sys
-from types import SimpleNamespace
+import json, sys, time
 from airflow.dag_processing.dagbag import DagBag
 from airflow.configuration import conf
-import airflow.sdk.definitions.dag as runner
-runner.time = SimpleNamespace(sleep=lambda _: None)  # it waits a second for each task that a failure or a skip reaches
+sleep = time.sleep
+time.sleep = lambda seconds: sleep(min(seconds, 0.01))  # the run waits a second whenever a failure or a skip spreads
 dag = DagBag(dag_folder=conf.get("core", "dags_folder")).dags["tune_producer"]
 run = dag.test(run_conf=json.loads(sys.argv[1]))
 found = run.get_task_instances()

@@ -10,10 +10,16 @@ import pytest
 
 from benchmarks import search_runs
 from benchmarks.strategies import strategy
+from benchmarks.strategies.answers import log_objectives
+from benchmarks.strategies.plain import all_candidates
 from benchmarks.strategies.table import BLOCKS, Answer, Asking, Table, recorded_table, table_study, truth_blocks
+from kafka_pareto.errors import StudyError
+from kafka_pareto.factors import Factor, NumericFactor
 from kafka_pareto.hypervolume import REFERENCE
+from kafka_pareto.records import Outcome
 from kafka_pareto.study import Study
-from tests.recorded import recorded_repetitions
+from kafka_pareto.study_file import load_study
+from tests.recorded import STUDIES, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
@@ -74,6 +80,30 @@ def test_the_volumes_are_shares_of_the_tables_own() -> None:
     assert table.volume_measured([baseline, better, lucky], 0) == pytest.approx(1.0)
     assert table.volume_handed_over([baseline, better], 0) == pytest.approx(1.0)
     assert table.volume_handed_over([baseline, better, lucky], 0) == 0.0  # the lucky one alone, which is truly worse
+
+
+@pytest.mark.parametrize("outcome", ["records_lost", "records_duplicated", "failed"])
+def test_only_a_valid_repetition_is_an_answer_to_a_peer(outcome: Outcome) -> None:
+    valid = recorded_repetitions(configurations=1, blocks=1)[0]
+    assert log_objectives(table_study(), valid) is not None
+    assert log_objectives(table_study(), valid.model_copy(update={"outcome": outcome})) is None
+
+
+@pytest.mark.parametrize(
+    ("factors", "message"),
+    [
+        (load_study(STUDIES / "cold_burst.yaml").factors, r"factors: batch\.size: a range: .* at most 2,048"),
+        (
+            {"batch.size": NumericFactor(type="integer", levels=list(range(1000, 6000)))},
+            r"factors: 5,000 combinations of levels: .* at most 2,048",
+        ),
+    ],
+)
+def test_a_space_that_cannot_be_listed_is_refused_with_what_is_too_large(
+    factors: dict[str, Factor], message: str
+) -> None:
+    with pytest.raises(StudyError, match=message):
+        all_candidates(table_study().model_copy(update={"factors": factors}), 8192)
 
 
 @pytest.mark.parametrize("name", search_runs.NAMES)

@@ -191,3 +191,11 @@ def test_a_space_that_the_known_ones_have_nearly_used_up_gives_the_others():
 
     assert table["linger.ms"].tolist()[:2] == [5, 10]
     assert set(table["linger.ms"]) == {0, 5, 10, 100}
+
+
+def test_too_few_configurations_beside_the_known_ones_are_refused_with_the_number_of_the_file():
+    small = {"linger.ms": {"type": "integer", "levels": [0, 5, 10]}}
+    changes = {"factors": small, "constraints": [], "design": {"configurations": 3}, "record_sizes_bytes": [8192]}
+
+    with pytest.raises(StudyError, match=r"design\.configurations: 3: there are not as many different"):
+        design_table(altered("cold_burst", **changes), {8192: [{"linger.ms": 10}]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,12 @@ def test_more_repetitions_another_order_seed_or_design_leave_a_campaign_comparab
         ({}, {"kafka_version": "4.4"}, "8192 B: fingerprint.kafka_version: 4.3 then, 4.4 now"),
         ({}, {"cluster_id": "another"}, "8192 B: fingerprint.cluster_id: fake then, another now"),
         ({}, {"brokers": ["fake:9092"]}, "8192 B: fingerprint.brokers: 3 then, 1 now"),
-        ({}, {"replication_factor": 1}, "8192 B: fingerprint.replication_factor: 3 then, 1 now"),
+        (
+            {},
+            {"load_and_brokers_share_a_machine": True},
+            "8192 B: fingerprint.load_and_brokers_share_a_machine: False then, True now",
+        ),
+        ({"protocol": {"throughput_limit_mib_s": 20.0}}, {}, "protocol.throughput_limit_mib_s: 20.0 then, none now"),
         ({}, {"client_cores": 999}, "then, 999 now"),
         ({"record_sizes_bytes": [1024]}, {}, "8192 B: was not measured then"),
     ],
@@ -95,8 +101,70 @@ def test_a_campaign_of_other_factors_is_left_out(tmp_path: Path) -> None:
     prior, trials = read(tmp_path, study=study_in_rounds(factors=factors, constraints=[], design={"configurations": 1}))
 
     (reason,) = prior.campaigns[0].left_out
-    assert reason == "factors.names: acks, batch.size, compression.type, linger.ms then, linger.ms now"
+    assert reason == "factors: acks, batch.size, compression.type, linger.ms then, linger.ms now"
     assert trials.empty
+
+
+def test_under_a_ceiling_that_binds_a_campaign_compares_with_one_of_the_same_limit_alone(tmp_path: Path) -> None:
+    def under(ceiling_mib_s: float, **protocol: float) -> Study:
+        cluster = {"bootstrap_servers": "fake:9092", "ceiling_mib_s": ceiling_mib_s, "ceiling_gib": 9.0}
+        return study_in_rounds(cluster=cluster, protocol=protocol)
+
+    past_campaign(tmp_path, study=under(50.0))
+    (other,) = read(tmp_path, study=under(60.0))[0].campaigns
+    (same,) = read(tmp_path, study=under(60.0, throughput_limit_mib_s=50.0))[0].campaigns
+
+    assert other.left_out == ["protocol.throughput_limit_mib_s: 50.0 then, 60.0 now"]
+    assert same.left_out == []
+
+
+def narrower(name: str, levels: list[Any]) -> Study:
+    """The study with these levels of a factor."""
+    factors = study_in_rounds().model_dump(exclude_none=True)["factors"]
+    return study_in_rounds(factors={**factors, name: {**factors[name], "levels": levels}})
+
+
+def test_trials_of_a_category_that_is_no_level_today_are_left_out_and_counted_but_for_the_baseline(
+    tmp_path: Path,
+) -> None:
+    past_campaign(tmp_path)
+    _, before = read(tmp_path)
+    prior, after = read(tmp_path, study=narrower("compression.type", ["zstd", "lz4"]))
+
+    (used,) = prior.campaigns
+    gone = before[~before["compression.type"].isin(["zstd", "lz4"]) & ~before.is_baseline]
+    assert used.left_out == [
+        f"{size} B: trials with compression.type gzip, none, snappy ({(gone.record_size_bytes == size).sum()}): "
+        "not among today's levels"
+        for size in SIZES
+    ]
+    assert used.trials == len(after) == len(before) - len(gone)
+    assert set(after["compression.type"][~after.is_baseline]) == {"zstd", "lz4"}
+    assert set(after["compression.type"][after.is_baseline]) == {"none"}
+
+
+def test_numbers_outside_of_todays_levels_stay_to_learn_from_and_are_not_among_the_best_known(tmp_path: Path) -> None:
+    past_campaign(tmp_path)
+    best, *_ = best_known(study_in_rounds(), read(tmp_path)[1], 8192, 8)
+    today = narrower("linger.ms", sorted({0, 5, 10, 100} - {best["linger.ms"]}))
+    prior, trials = read(tmp_path, study=today)
+
+    assert prior.campaigns[0].left_out == []
+    assert best["linger.ms"] in set(trials["linger.ms"])
+    inside = best_known(today, trials, 8192, 8)
+    assert inside
+    assert best["linger.ms"] not in {each["linger.ms"] for each in inside}
+
+
+def test_a_record_size_of_which_no_category_is_left_gives_nothing(tmp_path: Path) -> None:
+    past = past_campaign(tmp_path)
+    trials = past.read_table(past.keys.trials(), TRIAL_COLUMNS)
+    kept = trials[trials["compression.type"] == "none"]
+    past.write_table(past.keys.trials(), kept, TRIAL_COLUMNS)
+
+    (campaign,) = read(tmp_path, study=narrower("compression.type", ["zstd"]))[0].campaigns
+    reason = "no other configuration has a valid repetition at today's levels"
+    assert campaign.left_out == [f"{size} B: {reason}" for size in SIZES]
 
 
 def test_a_text_of_other_words_is_another_workload(tmp_path: Path) -> None:
@@ -120,24 +188,62 @@ def test_a_record_size_without_a_baseline_is_left_out_and_the_other_one_is_used(
     assert set(found.record_size_bytes) == {8192}
 
 
-def test_a_named_campaign_that_cannot_be_read_is_left_out_with_the_reason(tmp_path: Path) -> None:
+def test_a_named_campaign_that_cannot_be_read_is_left_out_with_the_reason_and_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     past_campaign(tmp_path)
+    past_campaign(tmp_path, "c1")
     key = CampaignKeys("in_rounds", "c0").trials()
     FolderStore(tmp_path).put(key, b"no Parquet")
+    with caplog.at_level(logging.INFO):
+        prior, _ = read(tmp_path, ["c0", "c1"])
 
-    assert key in read(tmp_path, ["c0"])[0].campaigns[0].left_out[0]
+    assert key in prior.campaigns[1].left_out[0]
+    warned = [each.message for each in caplog.records if each.levelname == "WARNING"]
+    assert warned[0] == "warm start from c0: 0 trials"
+    assert key in warned[1]
+    assert not any("c1" in message for message in warned)
 
 
-def test_the_latest_is_what_was_measured_last_whatever_its_id_and_never_itself_or_one_without_trials(
-    tmp_path: Path,
-) -> None:
+def test_the_age_is_that_of_the_last_repetition_whatever_its_key(tmp_path: Path) -> None:
+    past = past_campaign(tmp_path)
+    first, *_ = past.read_repetitions(past.keys.measurements(8192))
+    again = first.model_copy(update={"started_at": (MEASURED_AT + timedelta(days=6)).isoformat()})
+    past.write_record(f"{past.keys.measurements(8192)}{first.repetition_id}.json", again)
+
+    ages = read(tmp_path)[0].campaigns[0].age_days
+    assert ages == {1024: pytest.approx(30.0), 8192: pytest.approx(24.0)}
+
+
+def test_the_latest_is_what_was_measured_last_whatever_its_id_and_never_itself(tmp_path: Path) -> None:
     past_campaign(tmp_path, "c5", days_later=1)
     past_campaign(tmp_path, "a_later_one", days_later=2)
-    stopped = past_campaign(tmp_path, "c7", days_later=3)
-    stopped.store.delete(stopped.keys.trials())
     past_campaign(tmp_path, "c9", days_later=4)
 
     assert [each.campaign for each in read(tmp_path)[0].campaigns] == ["a_later_one"]
+
+
+def test_later_campaigns_that_give_nothing_are_passed_over_with_their_reasons(tmp_path: Path) -> None:
+    past_campaign(tmp_path, "older", days_later=1)
+    past_campaign(tmp_path, "used", days_later=2)
+    stopped = past_campaign(tmp_path, "stopped", days_later=3)
+    stopped.store.delete(stopped.keys.trials())
+    past_campaign(tmp_path, "other", days_later=4, study=study_in_rounds(baseline={"linger.ms": 20}))
+    damaged = past_campaign(tmp_path, "damaged")
+    damaged.store.put(damaged.keys.frozen_study(), b"name: in_rounds")
+
+    prior, trials = read(tmp_path)
+    assert prior.campaigns[0].campaign == "used"
+    assert {each.campaign for each in prior.campaigns if each.left_out} == {"stopped", "other", "damaged"}
+    assert set(trials.prior_campaign) == {"used"}
+
+
+def test_that_nothing_of_the_past_is_used_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    past_campaign(tmp_path)
+    prior, trials = read(tmp_path, cluster_id="another")
+
+    assert (len(prior.campaigns), len(trials)) == (1, 0)
+    assert "no earlier campaign of in_rounds gives anything" in caplog.text
 
 
 def test_without_an_earlier_campaign_there_is_nothing_to_learn_from(tmp_path: Path) -> None:
@@ -198,10 +304,10 @@ def test_what_lies_outside_of_todays_space_or_misses_a_limit_is_not_among_the_be
     every = best_known(study_in_rounds(), trials, 8192, 8)
     codec = str(every[0]["compression.type"])
     levels = [each for each in ("none", "zstd", "gzip", "snappy", "lz4") if each != codec]
-    factors = study_in_rounds().model_dump(exclude_none=True)["factors"]
-    narrower = study_in_rounds(factors={**factors, "compression.type": {"type": "categorical", "levels": levels}})
+    inside = best_known(narrower("compression.type", levels), trials, 8192, 8)
 
-    assert codec not in {each["compression.type"] for each in best_known(narrower, trials, 8192, 8)}
+    assert {each["compression.type"] for each in inside} <= set(levels)
+    assert inside
     assert best_known(study_in_rounds(limits=["p95_latency_ms <= 0.001"]), trials, 8192, 8) == []
 
 

@@ -73,6 +73,8 @@ def test_what_it_begins_with_is_written_down_and_named_in_the_manifest(tmp_path:
     prior = Campaign.open(FolderStore(tmp_path), WARM.name, "c9").read_record(KEYS.prior(), Prior)
 
     assert {KEYS.prior(), KEYS.prior_trials()} <= set(manifest.artifacts)
+    assert manifest.counts["prior_trials"] == sum(each.trials for each in prior.campaigns) > 0
+    assert len(SIZES) <= manifest.counts["known_configurations"] <= 4 * len(SIZES)
     assert (prior.half_life_days, [each.campaign for each in prior.campaigns]) == (30.0, ["c0"])
 
 
@@ -94,10 +96,13 @@ def test_a_named_campaign_that_is_not_there_stops_the_campaign_before_it_begins(
 
 
 def test_without_a_warm_start_nothing_of_the_past_is_read_or_written(tmp_path: Path) -> None:
-    past_campaign(tmp_path)
-    manifest = design.run(FolderStore(tmp_path), COLD, "c9", FakeCluster())
+    past = past_campaign(tmp_path)
+    for key in past.store.keys(past.keys.prefix):
+        past.store.put(key, b"nothing that could be read")
+    manifest = design.run(past.store, COLD, "c9", FakeCluster())
 
-    assert not {KEYS.prior(), KEYS.prior_trials()} & {*manifest.artifacts, *FolderStore(tmp_path).keys("")}
+    assert not {KEYS.prior(), KEYS.prior_trials()} & {*manifest.artifacts, *past.store.keys("")}
+    assert not {"prior_trials", "known_configurations"} & manifest.counts.keys()
 
 
 def test_a_round_learns_from_what_the_campaign_began_with(tmp_path: Path) -> None:

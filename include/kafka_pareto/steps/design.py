@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 
+import pandas as pd
+
 from kafka_pareto.artifacts import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS, CampaignKeys
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import Cluster, ClusterDescription
@@ -64,7 +66,9 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: 
         if study.warm_start is not None:
             _freeze_prior(campaign, study.warm_start, description)
         store.put(keys.frozen_study(), dump_study(study).encode())
-    design = design_table(study, _known(campaign))
+    prior = campaign.read_table(keys.prior_trials(), PRIOR_TRIAL_COLUMNS) if study.warm_start is not None else None
+    best = {} if prior is None else _best_known(study, prior)
+    design = design_table(study, best)
     written = [
         campaign.write_record(keys.plan(), plan),
         campaign.write_table(keys.design(), design, DESIGN_COLUMNS),
@@ -73,8 +77,9 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: 
     frozen = [keys.frozen_study()]
     if corpus is not None:
         frozen.append(keys.payload())
-    if study.warm_start is not None:
+    if prior is not None:
         frozen += [keys.prior(), keys.prior_trials()]
+        counts |= {"prior_trials": len(prior), "known_configurations": sum(len(each) for each in best.values())}
     return campaign.manifest("design", [*frozen, *written], counts)
 
 
@@ -87,12 +92,8 @@ def _freeze_prior(campaign: Campaign, warm_start: WarmStart, description: Cluste
     campaign.write_record(keys.prior(), prior)
 
 
-def _known(campaign: Campaign) -> dict[int, list[Configuration]]:
+def _best_known(study: Study, prior: pd.DataFrame) -> dict[int, list[Configuration]]:
     """What earlier campaigns found best, by record size: at most half of a design, to be measured anew."""
-    study = campaign.study
-    if study.warm_start is None:
-        return {}
-    prior = campaign.read_table(campaign.keys.prior_trials(), PRIOR_TRIAL_COLUMNS)
     most = (study.design.configurations or 0) // 2
     return {size: best_known(study, prior, size, most) for size in study.record_sizes_bytes}
 

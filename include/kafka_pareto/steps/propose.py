@@ -27,7 +27,8 @@ def run(campaign: Campaign, round_number: int) -> Manifest:
     stays stopped.
 
     Raises:
-        ArtifactError: If the trials or the front of the round before are missing, damaged or of another version.
+        ArtifactError: If the trials or the front of the round before, or what a warm start began with, are missing,
+            damaged or of another version.
     """
     study, keys = campaign.study, campaign.keys
     if round_number not in study.round_numbers():

@@ -30,8 +30,14 @@ class KafkaParetoExplorer(AirflowPlugin):
     name = "kafka_pareto_explorer"
     fastapi_apps = [{"app": explorer, "url_prefix": "/kafka-pareto", "name": "kafka-pareto explorer"}]  # noqa: RUF012
     external_views = [  # noqa: RUF012
-        # Without a route of Airflow's own it opens in a tab of its own: Airflow's frames forbid links to elsewhere.
-        {"name": "Pareto explorer", "href": "kafka-pareto/", "destination": "nav", "nav_top_level": True},
+        # Without a route of Airflow's own the button of the navigation does nothing.
+        {
+            "name": "Pareto explorer",
+            "href": "kafka-pareto/",
+            "destination": "nav",
+            "nav_top_level": True,
+            "url_route": "kafka-pareto",
+        },
         {
             "name": "Pareto explorer",
             "href": "kafka-pareto/",

@@ -102,7 +102,10 @@ def visitor(explorer: Explorer, chromium: Browser) -> Iterator[Visitor]:
     context.set_default_timeout(15_000)
     page = log_in(explorer, context)
     complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: complaints.append(f"{message.text} {message.location}") if message.type == "error" else None,
+    )
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield Visitor(page, context, complaints)
     context.close()

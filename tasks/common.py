@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import signal
 import sys
 from collections.abc import Callable
@@ -12,12 +11,11 @@ from typing import Annotated
 
 import typer
 
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.errors import BadInputError, KafkaParetoError
+from kafka_pareto.campaign import Campaign, check_campaign_id
+from kafka_pareto.errors import KafkaParetoError
 from kafka_pareto.records import Manifest
 from kafka_pareto.settings import load_settings
 from kafka_pareto.store import open_store
-from kafka_pareto.warm_start import CAMPAIGN_ID
 
 StudyOption = Annotated[str, typer.Option("--study", help="name of the study, as in include/studies/")]
 CampaignOption = Annotated[str, typer.Option("--campaign", help="id of the campaign")]
@@ -29,13 +27,6 @@ ManifestOption = Annotated[Path | None, typer.Option("--manifest", help="file th
 def open_campaign(study: str, campaign: str) -> Campaign:
     """Opens the campaign in the store that the settings name."""
     return Campaign.open(open_store(load_settings()), study, check_campaign_id(campaign))
-
-
-def check_campaign_id(campaign: str) -> str:
-    """A campaign id becomes part of keys and topic names, so it is held to what both allow."""
-    if not re.fullmatch(CAMPAIGN_ID, campaign):
-        raise BadInputError(f"campaign: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
-    return campaign
 
 
 def run_step(step: Callable[[], Manifest], manifest_path: Path | None = None) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from kafka_pareto.campaign import check_campaign_id
 from kafka_pareto.cluster import Cluster
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.records import Manifest
@@ -16,7 +17,7 @@ from kafka_pareto.study import ForeignCluster
 from kafka_pareto.study_file import load_named_study, read_corpus, with_overrides
 from kafka_pareto.testbed import target_of
 from kafka_pareto.warm_start import campaigns_from
-from tasks.common import CampaignOption, ManifestOption, StudyOption, check_campaign_id, run_step
+from tasks.common import CampaignOption, ManifestOption, StudyOption, run_step
 
 RecordSizesOption = Annotated[str | None, typer.Option(help="in bytes, instead of the study's: 1024,8192")]
 

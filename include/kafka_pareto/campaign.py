@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,8 +16,20 @@ from kafka_pareto.records import AnyRecord, Manifest, Record, Repetition, decode
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study
+from kafka_pareto.warm_start import CAMPAIGN_ID
 
 _PARALLEL_READS = 8
+
+
+def check_campaign_id(campaign: str) -> str:
+    """A campaign id becomes part of keys and topic names, so it is held to what both allow.
+
+    Raises:
+        BadInputError: If it is not.
+    """
+    if not re.fullmatch(CAMPAIGN_ID, campaign):
+        raise BadInputError(f"campaign: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
+    return campaign
 
 
 def campaign_ids(store: Store, study_name: str) -> list[str]:

@@ -202,13 +202,13 @@ def properties_text(decision: Decision, study: str, campaign: str, date: str) ->
         header += [f"Given up: {sentence}." for sentence in decision.given_up]
     settings = decision.recommended_properties
     lines = [f"# {' '.join(line.split())}" for line in header]
-    return "\n".join([*lines, *(f"{name}={_property(settings[name])}" for name in sorted(settings))]) + "\n"
+    return "\n".join([*lines, *(f"{name}={property_text(settings[name])}" for name in sorted(settings))]) + "\n"
 
 
 def shown(name: str, properties: dict[str, PropertyValue]) -> str:
     """A setting as a reader sees it; Kafka's default where it is not stated."""
     value = properties.get(name, DEFAULTS.get(name, ""))
-    return f"{value:,}" if isinstance(value, (int, float)) and not isinstance(value, bool) else _property(value)
+    return f"{value:,}" if isinstance(value, (int, float)) and not isinstance(value, bool) else property_text(value)
 
 
 def standing(decision: Decision) -> str:
@@ -246,7 +246,8 @@ def _gain_row(gain: Gain) -> Row:
     )
 
 
-def _property(value: PropertyValue) -> str:
+def property_text(value: PropertyValue) -> str:
+    """A setting's value as a `.properties` file has it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

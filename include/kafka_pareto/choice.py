@@ -76,7 +76,7 @@ def choose(study: Study, candidates: pd.DataFrame, choice_repetitions: Sequence[
     beside = missed_limits(limits, trials.loc[baseline_id]) if baseline_id in trials.index else []
     if gains.empty:
         return Choice(configuration_id=baseline_id, chosen_by=asked, baseline_limits_missed=beside)
-    excess = pd.Series({name: _worst_excess_fraction(limits, trials.loc[name]) for name in gains.index})
+    excess = pd.Series({name: worst_excess_fraction(limits, trials.loc[name]) for name in gains.index})
     keeping = gains[excess <= 0]
     if keeping.empty:
         nearest = str(excess.idxmin())
@@ -90,7 +90,7 @@ def choose(study: Study, candidates: pd.DataFrame, choice_repetitions: Sequence[
     if not beside:
         # The baseline stands first, then ids in order: of equals the first is taken.
         keeping = pd.concat([pd.DataFrame(0.0, index=[baseline_id], columns=gains.columns), keeping])
-    chosen_id, chosen_by = _best_by(asked, keeping, trials, baseline_id)
+    chosen_id, chosen_by = best_by(asked, keeping, trials, baseline_id)
     return Choice(configuration_id=chosen_id, chosen_by=chosen_by, baseline_limits_missed=beside)
 
 
@@ -146,11 +146,12 @@ def _log_gains(study: Study, eligible: Sequence[str], repetitions: Sequence[Repe
         if shared := sorted(baseline.keys() & valid[name].keys()):
             own, beside = ([side[block] for block in shared] for side in (valid[name], baseline))
             trial, baseline_trial = (summarise_trials(side, study).iloc[0] for side in (own, beside))
-            rows[name] = {o: _log_gain(o, trial[o], baseline_trial[o], least_ms) for o in OBJECTIVES}
+            rows[name] = {o: log_gain(o, trial[o], baseline_trial[o], least_ms) for o in OBJECTIVES}
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(OBJECTIVES), dtype=float)
 
 
-def _log_gain(objective: Objective, value: float, baseline_value: float, smallest_latency_ms: float) -> float:
+def log_gain(objective: Objective, value: float, baseline_value: float, smallest_latency_ms: float) -> float:
+    """The logarithm of how many times better than the baseline's a value is; NaN where that cannot be told."""
     if objective == "p95_latency_ms":
         value, baseline_value = max(value, smallest_latency_ms), max(baseline_value, smallest_latency_ms)
     if not (value > 0 and baseline_value > 0):
@@ -159,13 +160,13 @@ def _log_gain(objective: Objective, value: float, baseline_value: float, smalles
     return math.log(ratio)
 
 
-def _worst_excess_fraction(limits: Sequence[Limit], values: Any) -> float:
+def worst_excess_fraction(limits: Sequence[Limit], values: Any) -> float:
     """By which share of its bound the limit that is missed most is missed; infinite where a value is not known."""
     found = [limit.excess_fraction(values[limit.objective]) for limit in limits]
     return max((math.inf if math.isnan(excess) else excess for excess in found), default=0.0)
 
 
-def _best_by(asked: ChooseBy, gains: pd.DataFrame, trials: pd.DataFrame, baseline_id: str) -> tuple[str, ChooseBy]:
+def best_by(asked: ChooseBy, gains: pd.DataFrame, trials: pd.DataFrame, baseline_id: str) -> tuple[str, ChooseBy]:
     """The id that stands first by what is asked, or by the balanced gain for want of CVs; and which it was."""
     of_candidates = gains.drop(index=baseline_id, errors="ignore")
     if asked == "r1":

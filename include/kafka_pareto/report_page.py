@@ -12,9 +12,9 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from kafka_pareto import cards, report_measurement
-from kafka_pareto.breakdown import breakdown_rows, explanation
-from kafka_pareto.card_context import context_lines, warnings_of_context
+from kafka_pareto import report_measurement
+from kafka_pareto.card_parts import card_parts
+from kafka_pareto.cards import properties_text
 from kafka_pareto.gains import LABELS, SIGNIFICANCE, Gain
 from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.report_evidence import Evidence, estimates_table, r2_table
@@ -80,24 +80,12 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
 
 def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
     size = decision.record_size_bytes
-    context = evidence.context(size)
-    breakdown = context.breakdown
+    parts = card_parts(decision, evidence.context(size), evidence.cards.campaign)
     return {
+        **dict(parts),
         "decision": decision,
-        "headline": cards.HEADLINES[decision.verdict],
-        "settings": cards.settings_rows(decision),
-        "gains": cards.gain_rows(decision) if decision.gains else [],
-        "breakdown": breakdown_rows(breakdown, cards.standing(decision)) if breakdown else [],
-        "explanation": explanation(breakdown) if breakdown else [],
-        "context": context_lines(context),
         "tests": [_tests(gain) for gain in decision.gains],
-        "price_label": cards.price_label(decision),
-        "price": cards.price_of(decision),
-        "unresolved": cards.unresolved_of(decision),
-        "warnings": [*cards.warnings_of(decision), *warnings_of_context(context)],
-        "notes": cards.notes_of(decision),
-        "evidence": cards.evidence_of(decision, evidence.cards.campaign),
-        "properties": cards.properties_text(
+        "properties": properties_text(
             decision, evidence.keys.study, evidence.keys.campaign, evidence.measured_on(size)
         ),
         "repetitions": _repetition_ids(evidence, decision),

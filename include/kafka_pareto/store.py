@@ -8,8 +8,8 @@ import io
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import timedelta
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -36,6 +36,12 @@ class Store(Protocol):
 
     def keys(self, prefix: str) -> list[str]:
         """All keys that begin with the prefix, in order."""
+
+    def written_at(self, prefix: str) -> dict[str, datetime]:
+        """When each object whose key begins with the prefix was written last, in the order of the keys."""
+
+    def folders(self, prefix: str) -> list[str]:
+        """The next part, up to a slash, of all keys that begin with the prefix and go on beyond it, in order."""
 
     def delete(self, key: str) -> None:
         """Takes the object away; silent when there is none."""
@@ -116,9 +122,18 @@ class S3Store:
                 response.release_conn()
 
     def keys(self, prefix: str) -> list[str]:
+        return list(self.written_at(prefix))
+
+    def written_at(self, prefix: str) -> dict[str, datetime]:
         with self._errors(prefix):
             found = self._client.list_objects(self._bucket, prefix=prefix, recursive=True)
-            return sorted(item.object_name for item in found if item.object_name)
+            listed = {item.object_name: item.last_modified for item in found}
+        return {key: when for key, when in sorted(listed.items()) if key and when}
+
+    def folders(self, prefix: str) -> list[str]:
+        with self._errors(prefix):
+            found = [item.object_name or "" for item in self._client.list_objects(self._bucket, prefix=prefix)]
+        return sorted(name.removeprefix(prefix).rstrip("/") for name in found if name.endswith("/"))
 
     def delete(self, key: str) -> None:
         with self._errors(key):
@@ -192,6 +207,22 @@ class FolderStore:
         below = self._path(prefix.rpartition("/")[0])
         files = (path.relative_to(self._folder).as_posix() for path in below.rglob("*") if path.is_file())
         return sorted(key for key in files if key.startswith(prefix) and not key.startswith("."))
+
+    def written_at(self, prefix: str) -> dict[str, datetime]:
+        found = {}
+        for key in self.keys(prefix):
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                found[key] = datetime.fromtimestamp(self._path(key).stat().st_mtime, UTC)
+        return found
+
+    def folders(self, prefix: str) -> list[str]:
+        below = self._path(prefix.rpartition("/")[0])
+        start = prefix.rpartition("/")[2]
+        found = below.iterdir() if below.is_dir() else ()
+        # What was deleted leaves its folder behind.
+        holding = (path for path in found if any(each.is_file() for each in path.rglob("*")))
+        named = (path.name for path in holding if path.name.startswith(start))
+        return sorted(name.removeprefix(start) for name in named)
 
     def delete(self, key: str) -> None:
         with self._errors(f"delete {key}"):

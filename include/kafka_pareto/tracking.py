@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pandas as pd
 import requests
@@ -43,12 +42,11 @@ from kafka_pareto.goals import Objective
 from kafka_pareto.settings import load_settings
 from kafka_pareto.surrogate import FeatureEncoding, Surrogate
 from kafka_pareto.surrogate_scores import JudgedSurrogate, prediction_error
+from kafka_pareto.tracking_address import CAMPAIGN_TAG, PART_TAG, experiment_name, without_credentials
 
 logger = logging.getLogger(__name__)
 
 CHAMPION = "champion"
-_CAMPAIGN_TAG = "kafka_pareto.campaign"
-_PART_TAG = "kafka_pareto.part"
 _CONTENT_TAG = "kafka_pareto.content_sha256"
 
 
@@ -66,11 +64,6 @@ class ChampionOutcome:
     champion_version: str | None
     champion_error: float | None
     moved: bool
-
-
-def experiment_name(keys: CampaignKeys) -> str:
-    """The MLflow experiment of the study."""
-    return f"kafka-pareto/{keys.study}"
 
 
 def registered_model_name(keys: CampaignKeys, objective: Objective) -> str:
@@ -262,7 +255,7 @@ def _log_surrogate(
             # Stated, since MLflow would otherwise start a second Python to find out.
             pip_requirements=[f"xgboost=={xgboost.__version__}", "scikit-learn", "pandas"],
         )
-        mlflow.register_model(model.model_uri, name, await_registration_for=0, tags={_CAMPAIGN_TAG: keys.campaign})
+        mlflow.register_model(model.model_uri, name, await_registration_for=0, tags={CAMPAIGN_TAG: keys.campaign})
 
 
 def _score_metrics(scores: pd.DataFrame) -> dict[str, float]:
@@ -302,7 +295,7 @@ def _load(name: str, number: str, objective: Objective) -> Surrogate:
 
 def _version_of(client: MlflowClient, keys: CampaignKeys, objective: Objective) -> ModelVersion | None:
     versions = client.search_model_versions(f"name = '{registered_model_name(keys, objective)}'")
-    own = [version for version in versions if version.tags.get(_CAMPAIGN_TAG) == keys.campaign]
+    own = [version for version in versions if version.tags.get(CAMPAIGN_TAG) == keys.campaign]
     return max(own, key=lambda version: int(version.version), default=None)
 
 
@@ -320,7 +313,7 @@ def _campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
     name = experiment_name(campaign.keys)
     experiment = client.get_experiment_by_name(name)
     experiment_id = experiment.experiment_id if experiment is not None else client.create_experiment(name)
-    tags = {_CAMPAIGN_TAG: campaign.keys.campaign, _PART_TAG: "campaign"}
+    tags = {CAMPAIGN_TAG: campaign.keys.campaign, PART_TAG: "campaign"}
     found = _runs(client, experiment_id, tags)
     if found:
         return found[0]
@@ -332,7 +325,7 @@ def _campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
 
 def _new_part(client: MlflowClient, parent: Run, part: str, content_sha256: str) -> str | None:
     """A new run below the campaign's, in place of stale ones; None when the same content is there and complete."""
-    tags = {_CAMPAIGN_TAG: parent.data.tags[_CAMPAIGN_TAG], _PART_TAG: part}
+    tags = {CAMPAIGN_TAG: parent.data.tags[CAMPAIGN_TAG], PART_TAG: part}
     kept = False
     for run in _runs(client, parent.info.experiment_id, tags):
         complete = run.info.status == "FINISHED" and run.data.tags.get(_CONTENT_TAG) == content_sha256
@@ -365,15 +358,11 @@ def _connected() -> Iterator[MlflowClient | None]:
     try:
         yield MlflowClient(uri)
     except RestException as error:
-        raise TrackingError(f"MLflow at {_shown(uri)} refused: {error.error_code}: {error.message}") from error
+        raise TrackingError(
+            f"MLflow at {without_credentials(uri)} refused: {error.error_code}: {error.message}"
+        ) from error
     except (MlflowException, requests.RequestException) as error:
         raise TrackingError(
-            f"MLflow at {_shown(uri)} cannot be reached ({type(error).__name__}); start it and run this step again: "
-            "what it wrote to the store is kept"
+            f"MLflow at {without_credentials(uri)} cannot be reached ({type(error).__name__}); start it and run this "
+            "step again: what it wrote to the store is kept"
         ) from error
-
-
-def _shown(uri: str) -> str:
-    """The address without a user and password that it may hold."""
-    parts = urlsplit(uri)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

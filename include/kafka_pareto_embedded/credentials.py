@@ -28,6 +28,8 @@ class Credentials:
     minio_root_password: str = field(default_factory=_token)
     s3_pareto_access_key: str = "kafka-pareto"
     s3_pareto_secret_key: str = field(default_factory=_token)
+    s3_explorer_access_key: str = "kafka-pareto-explorer"
+    s3_explorer_secret_key: str = field(default_factory=_token)
     s3_mlflow_access_key: str = "mlflow"
     s3_mlflow_secret_key: str = field(default_factory=_token)
 
@@ -45,6 +47,15 @@ def read_credentials(path: Path) -> Credentials:
         raise StackError(
             f"{path}: {error.args[0]} is missing; bring the line back, or begin anew with `make clean`"
         ) from error
+
+
+def add_later_credentials(path: Path) -> None:
+    """Gives the file of a stack made by an earlier release what that release did not know yet."""
+    later = ("s3_explorer_access_key", "s3_explorer_secret_key")
+    pairs, made = read_pairs(path), asdict(Credentials())
+    missing = [f"{name.upper()}={made[name]}" for name in later if name.upper() not in pairs]
+    if missing:
+        write_private(path, path.read_text(encoding="utf-8") + "\n".join([*missing, ""]))
 
 
 def read_pairs(path: Path) -> dict[str, str]:

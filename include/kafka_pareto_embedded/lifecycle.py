@@ -12,7 +12,7 @@ from pathlib import Path
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto_embedded.airflow_api import migrate_database
-from kafka_pareto_embedded.credentials import Credentials, write_credentials
+from kafka_pareto_embedded.credentials import Credentials, add_later_credentials, write_credentials
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.object_store import prepare_object_store
 from kafka_pareto_embedded.ports import VARIABLES, read_ports
@@ -181,7 +181,9 @@ def _new_stack(state: Path, say: Say) -> Stack:
     stack.record_ports()  # first: by this file the folder is known as a stack's
     for name in _FOLDERS:
         (state / name).mkdir(exist_ok=True, mode=0o700)
-    if not stack.secrets_file.exists():
+    if stack.secrets_file.exists():
+        add_later_credentials(stack.secrets_file)
+    else:
         write_credentials(stack.secrets_file, Credentials())
         secret = stack.credentials
         say(f"Airflow's login, shown this once: {secret.airflow_admin_user} / {secret.airflow_admin_password}")

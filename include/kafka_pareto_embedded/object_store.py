@@ -1,4 +1,4 @@
-"""What MinIO is given before its first use: a bucket and a user for each application, held to its own bucket."""
+"""What MinIO is given before its first use: buckets, and a user for each application, held to what it needs of one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from kafka_pareto_embedded.ports import LOOPBACK
 from kafka_pareto_embedded.stack import MLFLOW_BUCKET, PARETO_BUCKET, Stack
 
 _REGION = "us-east-1"
+_ALL = ["s3:*"]
+_READ = ["s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"]
 
 
 def prepare_object_store(stack: Stack) -> None:
@@ -34,25 +36,26 @@ def prepare_object_store(stack: Stack) -> None:
     provider = StaticProvider(secret.minio_root_user, secret.minio_root_password)
     admin = MinioAdmin(endpoint=address, credentials=provider, region=_REGION, secure=False, http_client=http)
     applications = [
-        (PARETO_BUCKET, secret.s3_pareto_access_key, secret.s3_pareto_secret_key),
-        (MLFLOW_BUCKET, secret.s3_mlflow_access_key, secret.s3_mlflow_secret_key),
+        (f"only-{PARETO_BUCKET}", PARETO_BUCKET, _ALL, secret.s3_pareto_access_key, secret.s3_pareto_secret_key),
+        (f"read-{PARETO_BUCKET}", PARETO_BUCKET, _READ, secret.s3_explorer_access_key, secret.s3_explorer_secret_key),
+        (f"only-{MLFLOW_BUCKET}", MLFLOW_BUCKET, _ALL, secret.s3_mlflow_access_key, secret.s3_mlflow_secret_key),
     ]
     try:
-        for bucket, access_key, secret_key in applications:
+        for policy, bucket, actions, access_key, secret_key in applications:
             if not client.bucket_exists(bucket):
                 client.make_bucket(bucket)
             admin.user_add(access_key, secret_key)
-            admin.policy_add(f"only-{bucket}", policy=_only(bucket))
-            admin.policy_set(f"only-{bucket}", user=access_key)
+            admin.policy_add(policy, policy=_allowing(actions, bucket))
+            admin.policy_set(policy, user=access_key)
     except (S3Error, MinioAdminException, urllib3.exceptions.HTTPError) as error:
         raise StackError(
             f"MinIO at {stack.s3_url} refused its buckets or users: {error}; see {stack.logs / 'minio.log'}"
         ) from error
 
 
-def _only(bucket: str) -> dict[str, object]:
+def _allowing(actions: list[str], bucket: str) -> dict[str, object]:
     resources = [f"arn:aws:s3:::{bucket}", f"arn:aws:s3:::{bucket}/*"]
     return {
         "Version": "2012-10-17",
-        "Statement": [{"Effect": "Allow", "Action": ["s3:*"], "Resource": resources}],
+        "Statement": [{"Effect": "Allow", "Action": actions, "Resource": resources}],
     }

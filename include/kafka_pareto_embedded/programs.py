@@ -152,15 +152,18 @@ def _mlflow(stack: Stack) -> Program:
 
 def _airflow(stack: Stack) -> list[Program]:
     common = airflow_environment(stack)
-    # Tasks are the scheduler's children: it alone holds what the steps need.
-    steps = {**common, **_STEP_LIMITS, **stack.step_environment()}
+    # Tasks are the scheduler's children: it alone holds what the steps need. The explorer only reads.
+    environments = {
+        "scheduler": {**common, **_STEP_LIMITS, **stack.step_environment()},
+        "api-server": {**common, **stack.explorer_environment()},
+    }
     return [
         Program(
             name=f"airflow-{part}",
             group="airflow",
             argv=[sys.executable, "-m", *module],
             directory=stack.state / "airflow",
-            environment=steps if part == "scheduler" else common,
+            environment=environments.get(part, common),
             port=stack.ports.airflow if part == "api-server" else None,
             stop_timeout_s=20,
         )

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, decode_table
 from kafka_pareto.errors import ArtifactError, StoreError
+from kafka_pareto.expected_repetitions import ExpectedRepetitions, Part
 from kafka_pareto.records import Plan, Proposal, decode_record
 from kafka_pareto.store import Store
-from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study
 from kafka_pareto_embedded.airflow_runs import TaskRun
 
@@ -51,6 +51,14 @@ class Row:
         return f"{self.step_name}{size}"
 
     @property
+    def part(self) -> Part | None:
+        """What the row has measured; None for a row without repetitions."""
+        if self.record_size_bytes is None or self.repetitions is None:
+            return None
+        round_number = None if self.step == "confirm" else self.round_number
+        return Part(self.record_size_bytes, round_number, self.repetitions, self.state == "success")
+
+    @property
     def step_name(self) -> str:
         return f"round {self.round_number} {self.step}" if self.round_number else self.step
 
@@ -72,46 +80,13 @@ class Progress:
     time_left_s: float | None
 
 
-@dataclass(frozen=True)
-class _Planned:
-    """What the campaign set out to do."""
-
-    study: Study
-    plan: Plan
-    configurations: Counter[int]
-
-    def most_after(self, rows: tuple[Row, ...], spared: int) -> int:
-        """The most repetitions that the campaign can still come to, now that some of its tasks are done.
-
-        Args:
-            rows: The tasks.
-            spared: How often a record size has no part in a round.
-        """
-        most = self.plan.repetitions - self.plan.noise_repetitions  # those are no rows of their own, and not counted
-        most -= spared * self._most_in_a_round()
-        for row in rows:
-            if row.state == "success" and row.record_size_bytes is not None and row.repetitions is not None:
-                most -= self._most_of(row) - row.repetitions
-        return most
-
-    def _most_of(self, row: Row) -> int:
-        if row.step == "confirm":
-            return self.study.confirmation.most_repetitions()
-        if row.round_number:
-            return self._most_in_a_round()
-        return self.configurations[row.record_size_bytes or 0] * self.study.protocol.repetitions
-
-    def _most_in_a_round(self) -> int:
-        return (self.study.rounds.configurations + 1) * self.study.protocol.repetitions
-
-
 class CampaignProgress:
     """Follows one campaign in the store. A task is counted when its state changes, and now and then while it runs."""
 
     def __init__(self, store: Store, keys: CampaignKeys) -> None:
         self._store = store
         self._keys = keys
-        self._planned: _Planned | None = None
+        self._planned: ExpectedRepetitions | None = None
         self._sizes_of_rounds: dict[int, list[int]] = {}
         self._counts: dict[str, _Count] = {}
         self._found_counts: dict[str, int] = {}
@@ -125,7 +100,8 @@ class CampaignProgress:
         begun = (task for task in tasks if self._belongs(task))
         rows = tuple(self._row(task, elapsed_s) for task in sorted(begun, key=_in_order))
         repetitions = sum(row.repetitions or 0 for row in rows)
-        planned = None if self._planned is None else self._planned.most_after(rows, self._spared())
+        parts = [part for row in rows if (part := row.part) is not None]
+        planned = None if self._planned is None else self._planned.most(parts, self._spared())
         return Progress(
             run_state=run_state,
             rows=rows,
@@ -150,7 +126,7 @@ class CampaignProgress:
             design = decode_table(self._store.get(self._keys.design()), self._keys.design(), DESIGN_COLUMNS, study)
         except (ArtifactError, StoreError):
             return
-        self._planned = _Planned(study, plan, Counter(design.record_size_bytes.tolist()))
+        self._planned = ExpectedRepetitions(study, plan, Counter(design.record_size_bytes.tolist()))
 
     def _read_proposals(self, tasks: list[TaskRun]) -> None:
         """Which record sizes the rounds go on with, as far as that is decided."""

@@ -137,8 +137,23 @@ class Stack:
 
     def step_environment(self) -> dict[str, str]:
         """`settings()` as the `KAFKA_PARETO_…` variables of a step's process."""
-        plain = self.settings().model_dump(exclude_none=True)
-        return {
-            f"KAFKA_PARETO_{name.upper()}": value.get_secret_value() if isinstance(value, SecretStr) else str(value)
-            for name, value in plain.items()
-        }
+        return _variables(self.settings().model_dump(exclude_none=True))
+
+    def explorer_environment(self) -> dict[str, str]:
+        """What the explorer in Airflow's API server needs: the store, to be read only, and where MLflow is."""
+        return _variables(
+            {
+                "s3_endpoint": self.s3_url,
+                "s3_access_key": self.credentials.s3_explorer_access_key,
+                "s3_secret_key": self.credentials.s3_explorer_secret_key,
+                "s3_bucket": PARETO_BUCKET,
+                "mlflow_tracking_uri": self.mlflow_url,
+            }
+        )
+
+
+def _variables(settings: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        f"KAFKA_PARETO_{name.upper()}": value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+        for name, value in settings.items()
+    }

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Barrier
 from urllib.parse import urlsplit
@@ -65,6 +66,24 @@ class TestStoreContract:
         assert store.keys("s/c/8192/") == ["s/c/8192/10.json", "s/c/8192/2.json"]
         assert store.keys("s/c/8192") == ["s/c/8192/10.json", "s/c/8192/2.json", "s/c/81920/1.json"]
         assert store.keys("nothing/") == []
+
+    def test_folders_are_the_next_parts_of_the_keys_below_the_prefix_and_objects_are_none(self, store: Store) -> None:
+        for key in ("folders/a/1/x.json", "folders/a/2.json", "folders/b/x.json", "folders/single.json"):
+            store.put(key, b"x")
+        assert store.folders("folders/") == ["a", "b"]
+        assert store.folders("folders/a/") == ["1"]
+        assert store.folders("folders/nothing/") == []
+        store.delete("folders/b/x.json")
+        assert store.folders("folders/") == ["a"]
+        assert "folders" in store.folders("")
+
+    def test_every_object_says_when_it_was_written(self, store: Store) -> None:
+        before = datetime.now(UTC) - timedelta(seconds=2)
+        store.put("when/first.json", b"x")
+        store.put("when/second.json", b"x")
+        written = store.written_at("when/")
+        assert list(written) == ["when/first.json", "when/second.json"]
+        assert all(before < when < datetime.now(UTC) + timedelta(seconds=2) for when in written.values())
 
     def test_more_keys_than_one_page_of_s3_are_all_listed(self, store: Store) -> None:
         keys = [f"many/{number:04d}" for number in range(1050)]

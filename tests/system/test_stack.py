@@ -88,7 +88,7 @@ def test_files_that_hold_secrets_are_their_owners_alone(stack: EmbeddedStack) ->
 
 def test_no_secret_is_in_a_log_or_on_a_command_line(stack: EmbeddedStack) -> None:
     secrets = [value for value in vars(stack.stack.credentials).values() if len(value) >= 24]
-    assert len(secrets) == 7
+    assert len(secrets) == 8
     logs = [path for path in stack.state.rglob("*.log") if "brokers" not in path.relative_to(stack.state).parts]
     assert len(logs) >= len(PROGRAMS)
     texts = {str(path): path.read_text(errors="replace") for path in logs}
@@ -109,7 +109,7 @@ def test_each_program_is_told_only_the_secrets_that_it_needs(stack: EmbeddedStac
         **{broker: set() for broker in ("kafka-1", "kafka-2", "kafka-3")},
         "minio": {"minio_root_password"},
         "mlflow": {"s3_mlflow_secret_key"},
-        "airflow-api-server": airflow,
+        "airflow-api-server": airflow | {"s3_explorer_secret_key"},
         "airflow-dag-processor": airflow,
         "airflow-triggerer": airflow,
         "airflow-scheduler": airflow | {"s3_pareto_secret_key"},
@@ -126,6 +126,15 @@ def test_each_application_reaches_its_own_bucket_alone(stack: EmbeddedStack) -> 
     with pytest.raises(S3Error, match="Access Denied"):
         mlflow.get_object("kafka-pareto", "probe")
     assert httpx.get(f"{stack.stack.s3_url}/kafka-pareto/probe", trust_env=False).status_code == 403
+    explorer = _s3(stack.stack, secret.s3_explorer_access_key, secret.s3_explorer_secret_key)
+    assert explorer.get_object("kafka-pareto", "probe").read() == b"1"
+    for forbidden in (
+        lambda: explorer.put_object("kafka-pareto", "probe", io.BytesIO(b"2"), 1),
+        lambda: explorer.remove_object("kafka-pareto", "probe"),
+        lambda: list(explorer.list_objects("mlflow")),
+    ):
+        with pytest.raises(S3Error, match="Access Denied"):
+            forbidden()
 
 
 def test_the_library_opens_the_stacks_store_by_its_settings(stack: EmbeddedStack) -> None:

@@ -10,7 +10,12 @@ import pytest
 from supervisor.options import ServerOptions
 
 from kafka_pareto_embedded import lifecycle
-from kafka_pareto_embedded.credentials import Credentials, read_credentials, write_credentials
+from kafka_pareto_embedded.credentials import (
+    Credentials,
+    add_later_credentials,
+    read_credentials,
+    write_credentials,
+)
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.ports import Ports
 from kafka_pareto_embedded.programs import Program, prepare_programs
@@ -30,7 +35,7 @@ def test_credentials_come_back_as_written_from_a_file_of_mode_600(tmp_path: Path
 def test_every_password_and_key_is_drawn_anew() -> None:
     one, other = vars(Credentials()), vars(Credentials())
     secret = [name for name in one if name.endswith(("password", "secret_key", "jwt_secret", "fernet_key"))]
-    assert len(secret) == 7
+    assert len(secret) == 8
     assert all(one[name] != other[name] and len(one[name]) >= 24 for name in secret)
 
 
@@ -45,6 +50,22 @@ def test_a_missing_line_in_the_file_of_secrets_is_named(tmp_path: Path) -> None:
     file.write_text("".join(line for line in file.read_text().splitlines(True) if "JWT" not in line))
     with pytest.raises(StackError, match=r"secrets\.env: AIRFLOW_JWT_SECRET is missing"):
         read_credentials(file)
+
+
+def test_a_stack_of_an_earlier_release_is_given_the_credentials_that_came_later_and_keeps_its_own(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "secrets.env"
+    write_credentials(file, Credentials())
+    file.write_text("".join(line for line in file.read_text().splitlines(True) if "EXPLORER" not in line))
+    before = file.read_text()
+    add_later_credentials(file)
+    completed = file.read_text()
+    assert completed.startswith(before)
+    assert len(read_credentials(file).s3_explorer_secret_key) >= 24
+    add_later_credentials(file)
+    assert file.read_text() == completed
+    assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_every_program_is_known_by_the_stacks_home_and_the_brokers_keep_their_data_apart(tmp_path: Path) -> None:

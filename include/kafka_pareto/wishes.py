@@ -1,0 +1,192 @@
+"""What a user needs, and which measured configuration serves it best. Pure.
+
+The study's own choice is the campaign's; this one is asked afterwards, of what was measured, by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import pandas as pd
+from pydantic import BaseModel
+
+from kafka_pareto.choice import best_by, log_gain, missed_limits, worst_excess_fraction
+from kafka_pareto.goals import MEANS, OBJECTIVES, ChooseBy, Lexicographic, Limit
+from kafka_pareto.objectives import smallest_latency_ms
+from kafka_pareto.producer_properties import Durability
+from kafka_pareto.seen import Seen
+from kafka_pareto.verdict import Decision
+from kafka_pareto.wording import criterion_text, joined, value_text
+
+Preference = Literal["study", "throughput", "latency", "balanced"]
+Basis = Literal["recommended", "confirmed", "design", "none"]
+
+_CRITERIA: dict[Preference, ChooseBy] = {
+    "throughput": Lexicographic(lexicographic=["throughput_mib_s", "p95_latency_ms"]),
+    "latency": Lexicographic(lexicographic=["p95_latency_ms", "throughput_mib_s"]),
+    "balanced": "balanced_gain",
+}
+
+
+class Wishes(BaseModel):
+    """What is needed: limits to keep, the weakest durability to accept, and what counts among what keeps both.
+
+    `study` prefers as the study does, and so the campaign's own recommendation as long as it keeps the limits.
+    """
+
+    limits: list[Limit] = []
+    durability: Durability
+    prefer: Preference = "study"
+
+
+class Remaining(BaseModel):
+    """What is left under the wishes, and the best of it.
+
+    Attributes:
+        best_id: None where nothing keeps the wishes.
+        basis: What speaks for it: the campaign's recommendation, its confirmation, or single trials of the design.
+        remaining_ids: Every measured configuration that keeps the wishes.
+        reasons: Sentences.
+        nearest_id: Where none keeps the limits, the one whose worst miss is the smallest.
+    """
+
+    best_id: str | None
+    basis: Basis
+    remaining_ids: list[str]
+    reasons: list[str]
+    nearest_id: str | None = None
+
+
+def best_remaining(seen: Seen, wishes: Wishes) -> Remaining:
+    """Names the best measured configuration that keeps the wishes; what was confirmed goes before what was not.
+
+    Never one that lost a record, breaks the study's rules, or has no valid repetition. The settings in use take part
+    like any other, exempt from the rules as in the study.
+    """
+    confirmed, design = (_eligible(table, wishes) for table in (seen.confirmed, seen.trials))
+    design = design[~design.index.isin(seen.confirmed.configuration_id)]
+    kept, kept_design = (_keeping(table, wishes.limits) for table in (confirmed, design))
+    remaining = [*kept.index, *kept_design.index]
+    decision = seen.decision
+    if decision and wishes.prefer == "study" and decision.recommended_configuration_id in kept.index:
+        return Remaining(
+            best_id=decision.recommended_configuration_id,
+            basis="recommended",
+            remaining_ids=remaining,
+            reasons=_of_recommendation(seen, decision, wishes, len(remaining)),
+        )
+    stages: list[tuple[pd.DataFrame, pd.DataFrame, Basis]] = [
+        (kept, seen.confirmed, "confirmed"),
+        (kept_design, seen.trials, "design"),
+    ]
+    for table, all_of_it, basis in stages:
+        best = _best(seen, table, all_of_it, wishes.prefer)
+        if best is not None:
+            reasons = _reasons(seen, wishes, table, best[0], best[1], basis)
+            return Remaining(best_id=best[0], basis=basis, remaining_ids=remaining, reasons=reasons)
+    return _nothing(wishes, pd.concat([confirmed, design]) if len(confirmed) or len(design) else confirmed)
+
+
+def _eligible(trials: pd.DataFrame, wishes: Wishes) -> pd.DataFrame:
+    """Those that may be named at all, by id, in the order of their ids."""
+    strong = trials.durability.map(lambda name: Durability[name] >= wishes.durability).astype(bool)
+    allowed = (trials.feasible | trials.is_baseline).astype(bool)
+    sound = ((trials.repetitions_lost_records == 0) & (trials.repetitions_valid > 0)).astype(bool)
+    return trials[strong & allowed & sound].set_index("configuration_id").sort_index()
+
+
+def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
+    keeps = [worst_excess_fraction(limits, row) <= 0 for _, row in trials.iterrows()]
+    return trials[pd.Series(keeps, index=trials.index, dtype=bool)]
+
+
+def _best(
+    seen: Seen, remaining: pd.DataFrame, measured: pd.DataFrame, prefer: Preference
+) -> tuple[str, ChooseBy] | None:
+    """The best of them by gains over the settings in use, and by what it is; None where nothing can be compared."""
+    baselines = measured[measured.configuration_id == seen.study.baseline_id()]
+    if remaining.empty or baselines.empty:
+        return None
+    baseline: Any = baselines.iloc[0]
+    least_ms = smallest_latency_ms(seen.study.protocol)
+    gains = pd.DataFrame(
+        {o: [log_gain(o, value, baseline[o], least_ms) for value in remaining[o]] for o in OBJECTIVES},
+        index=remaining.index,
+        dtype=float,
+    )
+    gains = gains[gains[list(MEANS)].notna().all(axis="columns")]
+    asked = _CRITERIA.get(prefer, seen.study.confirmation.choose_by)
+    baseline_id = seen.study.baseline_id()
+    candidates = gains.drop(index=baseline_id, errors="ignore")
+    if candidates.empty:
+        return None if gains.empty else (baseline_id, asked)
+    # The settings in use stand first: of equals the first is taken.
+    return best_by(asked, pd.concat([gains.drop(index=candidates.index), candidates]), remaining, baseline_id)
+
+
+def _of_recommendation(seen: Seen, decision: Decision, wishes: Wishes, remaining: int) -> list[str]:
+    kept = (
+        f"It keeps {_limits_text(wishes.limits)}, as {remaining} measured configurations do." if wishes.limits else ""
+    )
+    subject = "The campaign recommends it." if decision.recommended else "The campaign keeps the settings in use."
+    provisional = "" if seen.context else "The report, which judges all record sizes together, is still to come."
+    return [sentence for sentence in (subject, *decision.reasons, kept, provisional) if sentence]
+
+
+def _reasons(
+    seen: Seen, wishes: Wishes, remaining: pd.DataFrame, best_id: str, chosen_by: ChooseBy, basis: Basis
+) -> list[str]:
+    best: Any = remaining.loc[best_id]
+    what = "confirmed configurations" if basis == "confirmed" else "configurations of the design"
+    keep = f" keep {_limits_text(wishes.limits)}" if wishes.limits else " promise enough durability"
+    reached = joined([value_text(best[objective], objective) for objective in ("throughput_mib_s", "p95_latency_ms")])
+    sentences = [
+        f"{len(remaining)} {what}{keep}; this one is the best of them by {criterion_text(chosen_by)}: {reached}."
+    ]
+    if best_id == seen.study.baseline_id():
+        sentences.append("These are the settings in use.")
+    if basis == "design":
+        sentences.append(
+            f"It was measured {int(best.repetitions_valid)} time(s) and not confirmed: luck is part of these values. "
+            "Measure it again before you use it."
+        )
+    elif best_id != seen.study.baseline_id():
+        sentences.append(_standing(seen.decision, best_id))
+    if Durability[best.durability] < seen.study.durability_of(seen.study.baseline_configuration()):
+        sentences.append("It promises less durability than the settings in use.")
+    return sentences
+
+
+def _standing(decision: Decision | None, best_id: str) -> str:
+    """What the campaign itself came to about a confirmed configuration."""
+    if decision is None or best_id != decision.tentative_configuration_id:
+        return (
+            "Its values are of the blocks in which candidates were compared; fresh ones, from which gains are stated, "
+            "went to the campaign's own pick alone."
+        )
+    if decision.recommended:
+        return "It is what the campaign recommends."
+    return f"It was the campaign's own pick, and is not recommended: {' '.join(decision.reasons)}"
+
+
+def _nothing(wishes: Wishes, eligible: pd.DataFrame) -> Remaining:
+    if eligible.empty:
+        return Remaining(
+            best_id=None,
+            basis="none",
+            remaining_ids=[],
+            reasons=[f"Nothing that was measured so far promises {wishes.durability.name} and may be chosen."],
+        )
+    excess = pd.Series({name: worst_excess_fraction(wishes.limits, row) for name, row in eligible.iterrows()})
+    nearest = str(excess.idxmin())
+    missed = joined(missed_limits(wishes.limits, eligible.loc[nearest])) if wishes.limits else ""
+    said = f"Nothing measured keeps {_limits_text(wishes.limits)}; the nearest, {nearest}, misses {missed}."
+    unmeasured = "The settings in use are not measured yet: nothing can be compared with them."
+    return Remaining(
+        best_id=None, basis="none", remaining_ids=[], reasons=[said if missed else unmeasured], nearest_id=nearest
+    )
+
+
+def _limits_text(limits: Sequence[Limit]) -> str:
+    return joined([str(limit) for limit in limits])

@@ -1,0 +1,53 @@
+// Elements from data: everything that comes from a study or an artifact becomes text, never markup.
+
+export function el(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+export function fill(id, ...children) {
+  document.getElementById(id).replaceChildren(...children.filter((child) => child !== null));
+}
+
+/** A table from rows of texts, the first one its header. */
+export function table(rows, { chosen = -1, text = [] } = {}) {
+  const [header, ...body] = rows;
+  const cell = (value, column) => el("td", { class: text.includes(column) ? "text" : null }, String(value));
+  return el("div", { class: "scroll" }, el("table", {},
+    el("thead", {}, el("tr", {}, ...header.map((name) => el("th", { scope: "col" }, name)))),
+    el("tbody", {}, ...body.map((row, at) => el("tr", { class: at === chosen ? "chosen" : null }, ...row.map(cell))))));
+}
+
+export function list(sentences) {
+  return sentences.length ? el("ul", { class: "plain" }, ...sentences.map((sentence) => el("li", {}, sentence))) : null;
+}
+
+export function options(select, entries, chosen) {
+  select.replaceChildren(...entries.map(([value, label]) => el("option", { value, selected: value === chosen }, label)));
+}
+
+const UNITS = { p95_latency_ms: " ms", throughput_mib_s: " MiB/s" };
+
+export function unitOf(objective) {
+  return (UNITS[objective] ?? "").trim();
+}
+
+/** An objective's value with its unit, as the cards write it. */
+export function shown(objective, value) {
+  if (value === null || value === undefined) return "-";
+  if (objective.endsWith("_cv")) return value.toFixed(3);
+  return value.toLocaleString("en", { maximumFractionDigits: value >= 1000 ? 0 : 1,
+    minimumFractionDigits: value >= 1000 ? 0 : 1 }) + UNITS[objective];
+}
+
+export function duration(seconds) {
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 1) return "under a minute";
+  return minutes < 90 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
+}

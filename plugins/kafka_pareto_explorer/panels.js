@@ -1,0 +1,146 @@
+// The parts of the page that are text and tables.
+
+import { duration, el, fill, list, shown, table } from "./dom.js";
+
+const EMBEDDED = window.self !== window.top;
+const FORMS = [
+  ["producer.properties", "producer.properties"], ["application.yaml", "Spring Boot YAML"],
+  ["librdkafka.properties", "librdkafka"],
+];
+
+export const pointOf = (view, id) => view.points.find((point) => point.configuration_id === id);
+
+/** What a configuration is, in a word or two. */
+export function roleOf(view, point) {
+  if (point.is_baseline) return point.configuration_id === view.recommended_id ? "in use, stays" : "in use";
+  if (point.configuration_id === view.recommended_id) return "recommended";
+  if (point.configuration_id === view.tentative_id) return "tentative";
+  if (point.confirmed) return point.on_measured_front ? "confirmed, on the measured front" : "confirmed";
+  return point.design ? `round ${point.round ?? 0}` : "estimated only";
+}
+
+export function settingsOf(point) {
+  return Object.entries(point.factors).map(([name, value]) => `${name}=${value}`).join(", ");
+}
+
+export const label = (view, point) => `${point.configuration_id} (${roleOf(view, point)}): ${settingsOf(point)}`;
+
+export function links(overview, path) {
+  const link = (href, text) => el("a", { href, target: EMBEDDED ? null : "_blank", rel: "noopener" }, text);
+  const artifact = (name, text) => link(`${path}/artifacts/${name}`, text);
+  const rounds = overview.data_docs.map((name, at) => artifact(name, at ? `Data Docs, round ${at}` : "Data Docs"));
+  // Airflow's frame lets no other site in and opens no tab.
+  const tracked = overview.tracked && !EMBEDDED ? link(`${path}/mlflow`, "MLflow") : null;
+  const alone = EMBEDDED ? el("span", { class: "quiet" }, `For MLflow, open ${location.href.split("#")[0]}`) : null;
+  const report = overview.report ? artifact(overview.report, "Report") : null;
+  fill("links", report, ...rounds, tracked, alone, EMBEDDED ? null : el("a", { href: "../" }, "Airflow"));
+}
+
+export function progress(report) {
+  const panel = document.getElementById("progress");
+  panel.hidden = report.finished;
+  if (report.finished) return;
+  const done = report.steps.filter((step) => step.state === "done").length;
+  const most = report.repetitions_most;
+  const counted = most === null ? `${report.repetitions} repetitions`
+    : `${report.repetitions} of at most ${most} repetitions`;
+  const left = report.time_left_s === null ? "" : `, at most ${duration(report.time_left_s)} left at this pace`;
+  const last = new Date(report.last_written_at).toLocaleTimeString();
+  const marks = { done: "✓", "under way": "▶", waiting: "·" };
+  const steps = report.steps.map((step) => {
+    const count = step.repetitions === null ? "" : ` ${step.repetitions}/${step.repetitions_most ?? "?"}`;
+    return el("li", { class: step.state === "waiting" ? "quiet" : null }, `${marks[step.state]} ${step.name}${count}`);
+  });
+  fill("progress",
+    el("p", {}, `Running: ${done} of ${report.steps.length} steps, ${counted}${left}; last written at ${last}.`),
+    el("progress", { max: most ?? 1, value: most === null ? null : report.repetitions, "aria-label": "Repetitions" }),
+    el("ul", { class: "steps" }, ...steps));
+}
+
+export function best(view, choice, path) {
+  const point = pointOf(view, choice.best_id);
+  const reasons = list(choice.reasons);
+  if (!point) return fill("best", el("p", { class: "name" }, "Nothing keeps this."), reasons);
+  const measured = point.confirmed ?? point.design;
+  const values = Object.keys(view.objectives).map((name) => [view.objectives[name], shown(name, measured.values[name])]);
+  const settings = Object.entries(point.factors).map(([name, value]) => [name, String(value)]);
+  const files = FORMS.map(([form, text]) =>
+    el("a", { href: `${path}/${point.configuration_id}/${form}`, download: true }, text));
+  return fill("best",
+    el("p", { class: "name" }, point.configuration_id, ` (${roleOf(view, point)})`),
+    reasons,
+    table([["Setting", "value"], ...settings, ["durability", point.durability.replaceAll("_", " ")]]),
+    table([["Measured", `${measured.repetitions} repetition(s)`], ...values]),
+    el("div", { class: "downloads" }, "Download:", ...files,
+      el("a", { href: `${path}/trials.csv`, download: true }, "all trials, CSV")));
+}
+
+export function compare(view, leftId, rightId) {
+  const sides = [pointOf(view, leftId), pointOf(view, rightId)];
+  if (sides.includes(undefined)) return fill("compare");
+  const [left, right] = sides;
+  const names = Object.keys(left.factors);
+  const values = (point, objective) => (point.confirmed ?? point.design).values[objective];
+  const change = (objective) => {
+    const [from, to] = [values(right, objective), values(left, objective)];
+    if (!from || to === null) return "-";
+    const percent = (to / from - 1) * 100;
+    return `${percent > 0 ? "+" : ""}${percent.toFixed(Math.abs(percent) < 100 ? 1 : 0)} %`;
+  };
+  return fill("compare", table([
+    ["", left.configuration_id, right.configuration_id, "left over right"],
+    ["is", roleOf(view, left), roleOf(view, right), ""],
+    ...names.map((name) => [name, left.factors[name], right.factors[name],
+      left.factors[name] === right.factors[name] ? "" : "differs"]),
+    ["durability", left.durability, right.durability, left.durability === right.durability ? "" : "differs"],
+    ...Object.entries(view.objectives).map(([objective, words]) =>
+      [words, shown(objective, values(left, objective)), shown(objective, values(right, objective)), change(objective)]),
+    ["measured in", ...sides.map((point) => (point.confirmed ? "choice blocks" : `round ${point.round ?? 0}`)), ""],
+    ["repetitions", ...sides.map((point) => (point.confirmed ?? point.design).repetitions), ""],
+  ]), el("p", { class: "quiet" }, "A plain difference of what was measured; gains with intervals stand with the decision."));
+}
+
+export function estimates(view, choice) {
+  const confirmed = view.points.filter((point) => point.confirmed);
+  const rows = confirmed.length ? confirmed : view.points.filter((point) => point.on_estimated_front);
+  const none = el("p", { class: "quiet" }, "Nothing is estimated or confirmed yet.");
+  if (!rows.length) return fill("estimates", none);
+  const header = ["Configuration", "is", ...Object.values(view.objectives), "settings"];
+  const pair = (point, objective) =>
+    `${shown(objective, point.estimated?.[objective])} → ${shown(objective, (point.confirmed ?? point.design)?.values[objective])}`;
+  const body = rows.map((point) => [point.configuration_id,
+    [roleOf(view, point), ...point.chosen_as.map((role) => role.replaceAll("_", " "))].join("; "),
+    ...Object.keys(view.objectives).map((objective) => pair(point, objective)), settingsOf(point)]);
+  const chosen = rows.findIndex((point) => point.configuration_id === choice.best_id);
+  const note = el("p", { class: "quiet" }, "Estimated → measured (choice blocks). In bold: the best that remains.");
+  return fill("estimates", table([header, ...body], { chosen, text: [1] }), note);
+}
+
+/** The decision, the latency breakdown and the noise floor, as the card has them. */
+export function evidence(view) {
+  const { card } = view;
+  const pending = (text) => el("p", { class: "quiet" }, text);
+  const problems = list(view.problems);
+  const stopped = problems && el("div", { class: "warning" }, "The validation gate stopped this campaign:", problems);
+  if (!card) {
+    fill("card", stopped, pending("Not decided yet: candidates are confirmed after the last round."));
+  } else {
+    const sentences = (label, texts) => (texts.length ? el("div", {}, el("h3", {}, label), list(texts)) : null);
+    fill("card", stopped,
+      el("p", { class: "headline" }, card.headline),
+      view.provisional ? pending("Of this record size alone; the report adjusts for all.") : null,
+      list(view.reasons),
+      ...card.warnings.map((text) => el("p", { class: "warning" }, `Warning: ${text}`)),
+      card.gains.length ? table(card.gains) : null,
+      table(card.settings),
+      sentences(card.price_label, card.price),
+      sentences("Unresolved", card.unresolved),
+      ...Object.entries(card.context).filter(([label]) => label !== "Noise").map(([label, texts]) => sentences(label, texts)),
+      sentences("Notes", card.notes),
+      el("p", { class: "quiet" }, `Evidence: ${card.evidence}`));
+  }
+  if (card?.breakdown.length) fill("latency", table(card.breakdown), list(card.explanation));
+  else fill("latency", pending("The report tells it, where the clients' own metrics were recorded."));
+  if (view.noise_table.length) fill("noise", table(view.noise_table), list(view.noise_sentences));
+  else fill("noise", pending("This campaign spent no repetitions on the settings in use against themselves."));
+}

@@ -1,0 +1,191 @@
+"""The explorer as people use it: in a real browser, on the real Airflow."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, expect
+
+from kafka_pareto.artifacts import TRIAL_COLUMNS
+from tests.browser.conftest import SCREEN, Explorer, Visitor, log_in
+from tests.tasks.report_campaign import CAMPAIGN
+
+pytestmark = pytest.mark.servers
+
+SIZE = 65636
+
+
+def open_view(explorer: Explorer, visitor: Visitor, size: int = SIZE) -> None:
+    """The page of one record size, when both charts are drawn."""
+    visitor.page.goto(f"{explorer.url}#study=paper&campaign={CAMPAIGN}&size={size}")
+    visitor.page.wait_for_selector("body[data-drawn]")
+    expect(visitor.page.locator("#best .name")).to_be_visible()
+
+
+def best_id(visitor: Visitor) -> str:
+    return (visitor.page.locator("#best .name").text_content() or "").split()[0]
+
+
+def test_without_a_session_the_page_asks_to_log_in(explorer: Explorer, chromium: Browser) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    answer = page.goto(explorer.url)
+    assert answer
+    assert answer.status == 401
+    expect(page.get_by_text("then open this page again")).to_be_visible()
+    context.close()
+    assert httpx.get(f"{explorer.url}api/campaigns", trust_env=False).status_code == 401
+
+
+def test_it_opens_from_airflows_navigation(explorer: Explorer, visitor: Visitor) -> None:
+    visitor.page.goto(explorer.stack.airflow_url)
+    visitor.page.locator("a[href$='plugin/kafka-pareto']").click()
+    frame = visitor.page.frame_locator("iframe[title='Pareto explorer']")
+    expect(frame.locator("#best .name")).to_be_visible()
+    visitor.picture("from_the_navigation")
+
+
+def test_it_opens_on_the_page_of_the_dag_inside_airflow(explorer: Explorer, visitor: Visitor) -> None:
+    visitor.page.goto(f"{explorer.stack.airflow_url}/dags/tune_producer")
+    visitor.page.locator("a[href*='plugin/kafka-pareto-explorer']").click()
+    frame = visitor.page.frame_locator("iframe[title='Pareto explorer']")
+    expect(frame.locator("#best .name")).to_be_visible()
+    expect(frame.get_by_text("For MLflow, open")).to_be_visible()
+    visitor.picture("inside_airflow")
+
+
+def test_the_first_screen_comes_and_nothing_is_refused(explorer: Explorer, visitor: Visitor) -> None:
+    open_view(explorer, visitor)
+    expect(visitor.page.locator("#interval-note")).not_to_be_empty()
+    visitor.picture("light")
+    assert visitor.complaints == [], "\n".join(visitor.complaints)
+
+
+def test_a_slider_moved_by_keyboard_changes_what_is_named(explorer: Explorer, visitor: Visitor) -> None:
+    open_view(explorer, visitor)
+    before = best_id(visitor)
+    slider = visitor.page.get_by_label("latency CV at most", exact=True)
+    slider.focus()
+    slider.press("Home")
+    expect(visitor.page.locator("#best .name")).not_to_contain_text(before)
+    assert "latency_cv=" in visitor.page.url
+    visitor.picture("slider")
+    slider.press("End")
+    expect(visitor.page.locator("#best .name")).to_contain_text(before)
+    assert "latency_cv=" not in visitor.page.url
+
+
+def test_a_limit_that_nothing_keeps_names_the_nearest(explorer: Explorer, visitor: Visitor) -> None:
+    open_view(explorer, visitor)
+    typed = visitor.page.get_by_label("p95 latency at most, typed")
+    typed.fill("0.5")
+    typed.press("Enter")
+    expect(visitor.page.locator("#best")).to_contain_text("the nearest")
+    visitor.picture("nothing_remains")
+
+
+def test_the_address_brings_back_the_same_view(explorer: Explorer, visitor: Visitor) -> None:
+    open_view(explorer, visitor)
+    visitor.page.get_by_label("Then prefer").select_option("throughput")
+    visitor.page.get_by_label("across").select_option("latency_cv")
+    expect(visitor.page.locator("#best")).to_contain_text("throughput first")
+    named, address = best_id(visitor), visitor.page.url
+    visitor.page.goto("about:blank")
+    visitor.page.goto(address)
+    visitor.page.wait_for_selector("body[data-drawn]")
+    assert best_id(visitor) == named
+    assert visitor.page.get_by_label("across").input_value() == "latency_cv"
+
+
+def test_the_downloaded_properties_are_the_artifact(explorer: Explorer, visitor: Visitor, tmp_path: Path) -> None:
+    open_view(explorer, visitor)
+    with visitor.page.expect_download() as started:
+        visitor.page.get_by_role("link", name="producer.properties").click()
+    started.value.save_as(tmp_path / "producer.properties")
+    artifact = explorer.store.get(explorer.campaign().keys.report(f"{SIZE}/producer.properties"))
+    assert (tmp_path / "producer.properties").read_bytes() == artifact
+
+
+def test_what_an_artifact_says_is_what_the_page_shows(explorer: Explorer, visitor: Visitor) -> None:
+    campaign = explorer.campaign()
+    key = campaign.keys.confirmation(SIZE, "trials.parquet")
+    trials = campaign.read_table(key, TRIAL_COLUMNS)
+    open_view(explorer, visitor)
+    shown = f"{trials.throughput_mib_s[1]:.1f} MiB/s"
+    row = visitor.page.locator("#estimates tr", has_text=trials.configuration_id[1])
+    expect(row).to_contain_text(f"→ {shown}")
+    campaign.write_table(key, trials.assign(throughput_mib_s=trials.throughput_mib_s + 500), TRIAL_COLUMNS)
+    visitor.page.reload()
+    expect(row).to_contain_text(f"→ {trials.throughput_mib_s[1] + 500:.1f} MiB/s")
+
+
+def test_two_configurations_stand_side_by_side(explorer: Explorer, visitor: Visitor) -> None:
+    open_view(explorer, visitor)
+    names = visitor.page.locator("#left option").evaluate_all("options => options.map(option => option.value)")
+    visitor.page.get_by_label("left").select_option(names[3])
+    expect(visitor.page.locator("#compare thead")).to_contain_text(names[3])
+    assert f"left={names[3]}" in visitor.page.url
+
+
+def test_hostile_names_in_an_artifact_stay_text(explorer: Explorer, visitor: Visitor) -> None:
+    key = explorer.campaign().keys.report("cards.json")
+    hostile = rb"<img src=x onerror=document.body.dataset.bad=1><script>document.body.dataset.bad=1</script>"
+    cards = explorer.store.get(key)
+    changed = re.sub(rb'"reasons":\["', b'"reasons":["' + hostile, cards)
+    assert changed != cards
+    explorer.store.put(key, changed)
+    open_view(explorer, visitor)
+    expect(visitor.page.locator("#card")).to_contain_text("<script>document.body.dataset.bad=1</script>")
+    assert visitor.page.locator("#card img, #card script, #best script").count() == 0
+    assert visitor.page.evaluate("document.body.dataset.bad") is None
+
+
+def test_the_report_opens_without_a_right_to_run_scripts(explorer: Explorer, visitor: Visitor) -> None:
+    open_view(explorer, visitor)
+    with visitor.context.expect_page() as opened:
+        visitor.page.get_by_role("link", name="Report").click()
+    expect(opened.value.get_by_role("region", name="The decision")).to_be_visible()
+
+
+def test_a_running_campaign_shows_its_progress_and_first_results(explorer: Explorer, visitor: Visitor) -> None:
+    for key in explorer.store.keys(f"paper/{CAMPAIGN}/"):
+        if any(part in key for part in ("/03_", "/04_", "/05_", "/06_", "/07_")):
+            explorer.store.delete(key)
+    open_view(explorer, visitor)
+    expect(visitor.page.locator("#progress")).to_contain_text("60 repetitions")
+    expect(visitor.page.locator("#card")).to_contain_text("Not decided yet")
+    expect(visitor.page.locator("#best")).to_contain_text("not confirmed")
+    visitor.picture("running")
+
+
+def test_a_store_without_campaigns_says_how_to_get_one(explorer: Explorer, visitor: Visitor) -> None:
+    for key in explorer.store.keys(""):
+        explorer.store.delete(key)
+    visitor.page.goto(explorer.url)
+    expect(visitor.page.get_by_text("No campaign yet")).to_be_visible()
+    visitor.picture("no_campaign")
+
+
+def test_a_damaged_artifact_is_named_on_the_page(explorer: Explorer, visitor: Visitor) -> None:
+    explorer.store.put(explorer.campaign().keys.report("cards.json"), b'{"schema_version": 1}')
+    visitor.page.goto(f"{explorer.url}#study=paper&campaign={CAMPAIGN}&size={SIZE}")
+    expect(visitor.page.get_by_role("alert")).to_contain_text("cards.json: schema_version 1: this release reads")
+    visitor.picture("damaged")
+
+
+def test_dark_mode_follows_the_system_and_airflows_own_choice(explorer: Explorer, chromium: Browser) -> None:
+    context = chromium.new_context(viewport=SCREEN, color_scheme="dark")
+    page = log_in(explorer, context)
+    dark = Visitor(page, context, [])
+    open_view(explorer, dark)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(ground) == "rgb(18, 22, 29)"
+    dark.picture("dark")
+    page.evaluate("localStorage.setItem('theme', 'light')")
+    page.reload()
+    page.wait_for_selector("body[data-drawn]")
+    assert page.evaluate(ground) == "rgb(244, 245, 247)"
+    context.close()

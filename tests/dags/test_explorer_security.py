@@ -1,0 +1,155 @@
+"""Who gets to see the explorer: asked of Airflow's own API server with the plugin in it, without a socket."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from kafka_pareto.store import FolderStore
+from tests.dags.conftest import PROJECT
+
+pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("airflow_database")]
+
+PASSWORDS = {"reader": "of the dag", "stranger": "without a role"}
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+EXAMPLES = {
+    "study": "quick", "campaign": "c1", "size": "1024", "name": "explorer.js", "name:path": "07_report/report.html",
+    "configuration": "c0123456789", "form": "producer.properties", "path:path": "docs",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    folder = tmp_path_factory.mktemp("explorer")
+    (folder / "passwords.json").write_text(json.dumps(PASSWORDS))
+    environment = {
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "reader:viewer,stranger:",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(folder / "passwords.json"),
+        "AIRFLOW__API_AUTH__JWT_SECRET": "j" * 64,
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
+        "KAFKA_PARETO_STORE_FOLDER": str(folder / "store"),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        from airflow.api_fastapi.app import create_app, purge_cached_app
+
+        FolderStore(folder / "store").put("quick/c1/study.yaml", b"no study at all")
+        purge_cached_app()
+        yield TestClient(create_app(), base_url="http://127.0.0.1", follow_redirects=False)
+
+
+@pytest.fixture(scope="module")
+def addresses() -> list[str]:
+    """An address of every route of the app, and some that it does not have."""
+    from kafka_pareto_airflow.explorer_app import create_app
+
+    found = [re.sub(r"\{([^}]+)\}", lambda part: EXAMPLES[part[1]], route.path) for route in create_app().routes]
+    return [f"/kafka-pareto{path}" for path in [*found, "/openapi.json", "/redoc", "/static/../index.html", "/api"]]
+
+
+def headers_of(airflow: TestClient, user: str) -> dict[str, str]:
+    answer = airflow.post("/auth/token", json={"username": user, "password": PASSWORDS[user]})
+    return {"Authorization": f"Bearer {answer.json()['access_token']}"}
+
+
+def test_without_a_session_every_route_refuses_by_every_method(airflow: TestClient, addresses: list[str]) -> None:
+    assert len(addresses) > 12
+    answers = {(method, path): airflow.request(method, path).status_code for method in METHODS for path in addresses}
+    assert {key: status for key, status in answers.items() if status != 401} == {}
+
+
+def test_a_forged_session_is_refused(airflow: TestClient, addresses: list[str]) -> None:
+    forged = {"Authorization": "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiIsInJvbGUiOiJhZG1pbiJ9."}
+    assert {airflow.get(path, headers=forged).status_code for path in addresses} == {403}
+    assert airflow.get("/kafka-pareto/", cookies={"_token": "forged"}).status_code in (401, 403)
+
+
+def test_who_may_not_read_the_dag_is_refused_everywhere(airflow: TestClient, addresses: list[str]) -> None:
+    headers = headers_of(airflow, "stranger")
+    answers = {path: airflow.get(path, headers=headers).status_code for path in addresses}
+    assert {path: status for path, status in answers.items() if status != 403} == {}
+
+
+def test_who_may_read_the_dag_sees_the_page_and_its_campaigns(airflow: TestClient) -> None:
+    headers = headers_of(airflow, "reader")
+    assert "Pareto explorer" in airflow.get("/kafka-pareto/", headers=headers).text
+    assert [each["campaign"] for each in airflow.get("/kafka-pareto/api/campaigns", headers=headers).json()] == ["c1"]
+
+
+def test_every_answer_forbids_foreign_scripts_frames_and_guesses(airflow: TestClient, addresses: list[str]) -> None:
+    headers = headers_of(airflow, "reader")
+    for given in ({}, headers):
+        for path in addresses:
+            answer = airflow.get(path, headers=given)
+            policy = answer.headers["Content-Security-Policy"]
+            assert "default-src 'none'" in policy
+            assert "frame-ancestors 'self'" in policy
+            assert not re.search(r"script-src[^;]*unsafe", policy)
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/campaigns/%3Cscript%3Ealert(1)%3C%2Fscript%3E/c1",
+        "/api/campaigns/quick/%2e%2e%2f%2e%2e%2fetc",
+        "/api/campaigns/quick/c1/artifacts/%2e%2e/%2e%2e/%2e%2e/etc/passwd",
+        "/api/campaigns/quick/c1/artifacts/..%2F..%2Fsecret",
+        "/api/campaigns/quick/c1/-1",
+        "/api/campaigns/quick/c1/1024/c0/producer.properties",
+        "/api/campaigns/quick/c1/1024/c0123456789/passwd",
+        "/api/campaigns/quick/c1/1024/choice?p95_latency_ms=nan",
+        "/api/campaigns/quick/c1/1024/choice?durability=%3Cscript%3E",
+        "/static/..%2f..%2f..%2fpyproject.toml",
+    ],
+)
+def test_what_is_no_name_reaches_no_file_and_is_not_repeated(airflow: TestClient, path: str) -> None:
+    answer = airflow.get(f"/kafka-pareto{path}", headers=headers_of(airflow, "reader"))
+    assert answer.status_code == 404
+    assert "script" not in answer.text
+    assert "etc" not in answer.text
+
+
+def test_a_damaged_study_is_said_in_one_message(airflow: TestClient) -> None:
+    answer = airflow.get("/kafka-pareto/api/campaigns/quick/c1/1024", headers=headers_of(airflow, "reader"))
+    assert answer.status_code in (404, 422)
+    assert "quick/c1/study.yaml" in answer.json()["detail"]
+
+
+def test_plotly_is_the_bundled_one_and_is_kept_by_the_browser(airflow: TestClient) -> None:
+    headers = headers_of(airflow, "reader")
+    page = airflow.get("/kafka-pareto/", headers=headers).text
+    (source,) = re.findall(r'src="(static/plotly[^"]+)"', page)
+    answer = airflow.get(f"/kafka-pareto/{source}", headers=headers)
+    assert "immutable" in answer.headers["Cache-Control"]
+    assert "private" in answer.headers["Cache-Control"]
+    assert len(answer.content) > 1_000_000
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', page)
+
+
+def test_what_every_process_of_airflow_loads_of_the_plugin_is_light() -> None:
+    program = (
+        "import sys; sys.path.insert(0, 'plugins'); import kafka_pareto_explorer; "
+        "print([name for name in ('fastapi', 'pandas', 'kafka_pareto') if name in sys.modules])"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "include")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=PROJECT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_page_writes_no_markup_from_data() -> None:
+    folder: Path = PROJECT / "plugins" / "kafka_pareto_explorer"
+    scripts = "".join(path.read_text() for path in folder.glob("*.js"))
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", scripts)
+    assert not re.search(r"<script>|\son\w+=|style=", (folder / "index.html").read_text())

@@ -112,6 +112,46 @@ class CampaignKeys:
         return f"{self.prefix}/round={round_number:02d}"
 
 
+@dataclass(frozen=True)
+class InForceKeys:
+    """The keys of what is in force for one record size of a study; no study's or campaign's name begins alike."""
+
+    study: str
+    record_size_bytes: int
+
+    @property
+    def prefix(self) -> str:
+        return f"_in_force/{self.study}/{self.record_size_bytes}"
+
+    def versions(self) -> str:
+        """The prefix of all versions; their keys are in their order."""
+        return f"{self.prefix}/versions/"
+
+    def version(self, number: int) -> str:
+        """One version, from 1 on, never written over (JSON, `SettingsInForce`)."""
+        return f"{self.versions()}{number:05d}.json"
+
+    def file(self, name: str) -> str:
+        """The newest version as a file that a producer reads: `producer.properties`, `application.yaml`, …"""
+        return f"{self.prefix}/{name}"
+
+
+@dataclass(frozen=True)
+class CheckKeys(CampaignKeys):
+    """The keys of one check of the settings in force: measured like a campaign, and kept apart from them.
+
+    `campaign` is the check's id.
+    """
+
+    @property
+    def prefix(self) -> str:
+        return f"_checks/{self.study}/{self.campaign}"
+
+    def check(self, name: str) -> str:
+        """`<record_size>/repetitions/…`, and `check.json` (`Check`)."""
+        return f"{self.prefix}/08_check/{name}"
+
+
 def _arrow_type(annotation: Any) -> pa.DataType:
     """The column type of a record's field; one that may be None is null there."""
     kind = next((given for given in get_args(annotation) if given is not type(None)), annotation)

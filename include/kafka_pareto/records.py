@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.factors import FactorValue
@@ -17,6 +17,7 @@ SCHEMA_VERSION = 3
 _LONGEST_QUOTE = 200
 
 Phase = Literal["design", "choice", "gain", "noise"]
+NoticeKind = Literal["finished", "no_gain", "needs_approval", "in_force", "unchanged", "drift"]
 Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
 
 
@@ -288,8 +289,23 @@ class ValidationSummary(Record):
     expectations: list[ExpectationResult]
 
 
+class Notice(BaseModel):
+    """What people are told when a step has ended: plain text, the subject of one line."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: NoticeKind
+    subject: str
+    text: str
+
+
 class Manifest(Record):
-    """What a step says when it ends: keys and counts, in one line; it alone travels between tasks."""
+    """What a step says when it ends: keys and counts, in one line; it alone travels between tasks.
+
+    Attributes:
+        event: What the step's asset events carry, for other DAGs to react to; empty where it has none.
+        notice: What people are told of it, if anything.
+    """
 
     step: str
     study: str
@@ -297,6 +313,8 @@ class Manifest(Record):
     record_sizes_bytes: list[int]
     artifacts: list[str]
     counts: dict[str, int | float]
+    event: dict[str, JsonValue] = {}
+    notice: Notice | None = None
 
 
 def decode_record(content: bytes, key: str, model: type[AnyRecord]) -> AnyRecord:

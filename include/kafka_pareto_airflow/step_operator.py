@@ -53,7 +53,8 @@ _PASSED_VARIABLES = frozenset(
 class StepOperator(BaseOperator):
     """Runs `python -m tasks.<step>` with an argument list, in the project's root, and takes its manifest.
 
-    The step's last line is its manifest, pushed as the XCom `manifest`. The operator returns what a later task is
+    The step's last line is its manifest, pushed as the XCom `manifest`; the events of the task's outlets carry what it
+    has for them. The operator returns what a later task is
     mapped over: the manifest's record sizes or, where the step was itself mapped over them, its one record size. A
     manifest without record sizes leaves the tasks that follow nothing to do: they are skipped.
 
@@ -95,6 +96,8 @@ class StepOperator(BaseOperator):
             raise AirflowException(f"step {self.step} ended with exit code {result.exit_code}: {result.output}")
         manifest = self._manifest(result.output)
         context["ti"].xcom_push(key="manifest", value=manifest)
+        for asset in self.outlets:
+            context["outlet_events"][asset].extra = manifest.get("event", {})
         if self.record_size_bytes is not None:
             return self.record_size_bytes
         if not manifest["record_sizes_bytes"]:

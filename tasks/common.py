@@ -7,10 +7,11 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from kafka_pareto.artifacts import CheckKeys
 from kafka_pareto.campaign import Campaign, check_campaign_id
 from kafka_pareto.errors import KafkaParetoError
 from kafka_pareto.records import Manifest
@@ -19,6 +20,7 @@ from kafka_pareto.store import open_store
 
 StudyOption = Annotated[str, typer.Option("--study", help="name of the study, as in include/studies/")]
 CampaignOption = Annotated[str, typer.Option("--campaign", help="id of the campaign")]
+CheckOption = Annotated[str, typer.Option("--campaign", help="id of the check")]
 RecordSizeOption = Annotated[int, typer.Option("--record-size", help="record size in bytes")]
 RoundOption = Annotated[int, typer.Option("--round", min=0, help="0: the design; above: what was proposed after it")]
 ManifestOption = Annotated[Path | None, typer.Option("--manifest", help="file that also receives the manifest")]
@@ -27,6 +29,18 @@ ManifestOption = Annotated[Path | None, typer.Option("--manifest", help="file th
 def open_campaign(study: str, campaign: str) -> Campaign:
     """Opens the campaign in the store that the settings name."""
     return Campaign.open(open_store(load_settings()), study, check_campaign_id(campaign))
+
+
+def open_check(study: str, check: str) -> Campaign:
+    """Opens the check of what is in force in the store that the settings name."""
+    return Campaign.at(open_store(load_settings()), CheckKeys(study, check_campaign_id(check)))
+
+
+def run_command(main: Callable[..., Any]) -> None:
+    """Runs the step's `main` with the process's arguments; what is wrong with them is said in the last line."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command()(main)
+    app()
 
 
 def run_step(step: Callable[[], Manifest], manifest_path: Path | None = None) -> None:

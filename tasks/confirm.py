@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import typer
-
 from kafka_pareto.records import Manifest
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import confirm
 from kafka_pareto.testbed import open_testbed
-from tasks.common import CampaignOption, ManifestOption, RecordSizeOption, StudyOption, open_campaign, run_step
+from tasks.common import (
+    CampaignOption,
+    ManifestOption,
+    RecordSizeOption,
+    StudyOption,
+    open_campaign,
+    run_command,
+    run_step,
+)
 
 
 def main(
@@ -25,4 +31,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_command(main)

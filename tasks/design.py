@@ -17,7 +17,7 @@ from kafka_pareto.study import ForeignCluster
 from kafka_pareto.study_file import load_named_study, read_corpus, with_overrides
 from kafka_pareto.testbed import target_of
 from kafka_pareto.warm_start import campaigns_from
-from tasks.common import CampaignOption, ManifestOption, StudyOption, run_step
+from tasks.common import CampaignOption, ManifestOption, StudyOption, run_command, run_step
 
 RecordSizesOption = Annotated[str | None, typer.Option(help="in bytes, instead of the study's: 1024,8192")]
 
@@ -85,4 +85,4 @@ def _foreign_cluster(of_the_study: ForeignCluster | None, given: dict[str, Any])
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_command(main)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from kafka_pareto.records import Manifest
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import measure
@@ -15,6 +13,7 @@ from tasks.common import (
     RoundOption,
     StudyOption,
     open_campaign,
+    run_command,
     run_step,
 )
 
@@ -37,4 +36,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_command(main)

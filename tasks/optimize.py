@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from kafka_pareto.steps import optimize
 from tasks.common import (
     CampaignOption,
@@ -12,6 +10,7 @@ from tasks.common import (
     RoundOption,
     StudyOption,
     open_campaign,
+    run_command,
     run_step,
 )
 
@@ -28,4 +27,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_command(main)

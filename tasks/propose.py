@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kafka_pareto.steps import propose
-from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_step
+from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_command, run_step
 
 RoundOption = Annotated[int, typer.Option("--round", min=1, help="the round to propose for")]
 
@@ -20,4 +20,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_command(main)

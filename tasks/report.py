@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import typer
-
 from kafka_pareto.steps import report
-from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_step
+from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_command, run_step
 
 
 def main(study: StudyOption, campaign: CampaignOption, manifest: ManifestOption = None) -> None:
@@ -14,4 +12,4 @@ def main(study: StudyOption, campaign: CampaignOption, manifest: ManifestOption 
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_command(main)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import typer
-
 from kafka_pareto.steps import train
-from tasks.common import CampaignOption, ManifestOption, RoundOption, StudyOption, open_campaign, run_step
+from tasks.common import CampaignOption, ManifestOption, RoundOption, StudyOption, open_campaign, run_command, run_step
 
 
 def main(
@@ -16,4 +14,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_command(main)

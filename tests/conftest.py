@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".state/cache/hypothesis"))
-pytest_plugins = ["tests.system.broker_fixtures", "tests.contract.minio_fixture"]
+pytest_plugins = [
+    "tests.system.broker_fixtures",
+    "tests.contract.minio_fixture",
+    "tests.tasks.reported_fixture",
+]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

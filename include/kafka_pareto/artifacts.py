@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args, get_origin
+from datetime import datetime
+from typing import Any, ClassVar, Literal, get_args, get_origin
 
 import pandas as pd
 import pyarrow as pa
@@ -30,6 +31,7 @@ class CampaignKeys:
 
     study: str
     campaign: str
+    first_step: ClassVar[str] = "design"
 
     @property
     def prefix(self) -> str:
@@ -108,6 +110,14 @@ class CampaignKeys:
         """`report.html`, `cards.json`, `<record_size>/producer.properties`, `figures/…`, `tables/…`."""
         return f"{self.prefix}/07_report/{name}"
 
+    def answers(self) -> str:
+        """The prefix of what people answered when they were asked about the recommendations; the oldest key first."""
+        return f"{self.prefix}/08_rollout/answers/"
+
+    def answer(self, at: datetime) -> str:
+        """One answer, by when it was given, in UTC (JSON, `Answer`)."""
+        return f"{self.answers()}{at:%Y%m%dT%H%M%S.%f}.json"
+
     def _round(self, round_number: int) -> str:
         return f"{self.prefix}/round={round_number:02d}"
 
@@ -119,9 +129,14 @@ class InForceKeys:
     study: str
     record_size_bytes: int
 
+    @staticmethod
+    def of_study(study: str) -> str:
+        """The prefix below which each record size of the study has a folder."""
+        return f"_in_force/{study}/"
+
     @property
     def prefix(self) -> str:
-        return f"_in_force/{self.study}/{self.record_size_bytes}"
+        return f"{self.of_study(self.study)}{self.record_size_bytes}"
 
     def versions(self) -> str:
         """The prefix of all versions; their keys are in their order."""
@@ -140,16 +155,22 @@ class InForceKeys:
 class CheckKeys(CampaignKeys):
     """The keys of one check of the settings in force: measured like a campaign, and kept apart from them.
 
-    `campaign` is the check's id.
+    `campaign` is the check's id. What it measures is a confirmation, of what is in force.
     """
+
+    first_step: ClassVar[str] = "check"
 
     @property
     def prefix(self) -> str:
         return f"_checks/{self.study}/{self.campaign}"
 
-    def check(self, name: str) -> str:
-        """`<record_size>/repetitions/…`, and `check.json` (`Check`)."""
-        return f"{self.prefix}/08_check/{name}"
+    def plan(self) -> str:
+        """What is checked: each record size with its settings in force, or why it is not measured (`CheckPlan`)."""
+        return f"{self.prefix}/plan.json"
+
+    def check(self) -> str:
+        """What came of it (JSON, `Check`)."""
+        return f"{self.prefix}/08_check.json"
 
 
 def _arrow_type(annotation: Any) -> pa.DataType:

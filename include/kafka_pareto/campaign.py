@@ -54,12 +54,20 @@ class Campaign:
         Raises:
             BadInputError: If there is no such campaign.
         """
-        keys = CampaignKeys(study_name, campaign_id)
+        return cls.at(store, CampaignKeys(study_name, campaign_id))
+
+    @classmethod
+    def at(cls, store: Store, keys: CampaignKeys) -> Campaign:
+        """Opens what has its artifacts under these keys: a campaign, or a check of what is in force.
+
+        Raises:
+            BadInputError: If there is none.
+        """
         try:
             text = store.get(keys.frozen_study()).decode()
         except MissingArtifactError as error:
             raise BadInputError(
-                f"there is no campaign {keys.prefix} in the store; run its design step first"
+                f"there is no campaign {keys.prefix} in the store; run its {keys.first_step} step first"
             ) from error
         return cls(parse_study(text, keys.frozen_study()), keys, store)
 

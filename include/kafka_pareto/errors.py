@@ -39,6 +39,10 @@ class PlanError(BadInputError):
     """The campaign as planned may not run: it does not fit the disk, passes a ceiling, or lacks a consent."""
 
 
+class PickError(BadInputError):
+    """A configuration that somebody picked may not be put in force; the message names it and the rule it breaks."""
+
+
 class ArtifactError(BadInputError):
     """An artifact cannot be read: it is missing, damaged or of another schema version."""
 

@@ -1,11 +1,11 @@
-"""A measured configuration as the files that producers read, and the trials as a table.
+"""Settings as the files that producers read, and the trials as a table.
 
 Names of librdkafka's settings: its CONFIGURATION.md; of Spring Boot's: its application properties, `spring.kafka`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import pandas as pd
@@ -38,6 +38,15 @@ _NOT_IN_LIBRDKAFKA = {
     "partitioner.availability.timeout.ms": "its partitioner does not adapt",
     "partitioner.ignore.keys": "choose a `partitioner` instead",
 }
+# Java's 0 or -1 turns something off, or leaves it to the system; librdkafka says so by its least value.
+_LEAST_IN_LIBRDKAFKA = {
+    "batch.size": 1,
+    "connections.max.idle.ms": 0,
+    "receive.buffer.bytes": 0,
+    "retry.backoff.max.ms": 1,
+    "retry.backoff.ms": 1,
+    "send.buffer.bytes": 0,
+}
 _BYTES_IN_A_KBYTE = 1024
 
 
@@ -61,12 +70,17 @@ def settings_text(seen: Seen, configuration_id: str, form: Form) -> str:
         f"Study {keys.study}, campaign {keys.campaign}, configuration {configuration_id}, {row['durability']}.",
         _standing(seen, configuration_id),
     ]
+    return settings_file(properties, form, header)
+
+
+def settings_file(properties: Mapping[str, PropertyValue], form: Form, header: Sequence[str]) -> str:
+    """The properties as the file, below these lines as comments."""
     write = {
         "producer.properties": _java,
         "application.yaml": _spring,
         "librdkafka.properties": _librdkafka,
     }[form]
-    return "".join(f"# {line}\n" for line in header) + write(properties)
+    return "".join(f"# {' '.join(line.split())}\n" for line in header) + write(properties)
 
 
 def trials_csv(seen: Seen) -> str:
@@ -128,5 +142,7 @@ def _librdkafka(properties: Mapping[str, PropertyValue]) -> str:
             else:
                 lines.append(f"# {name}={value} has no counterpart: there is one level, of the codec in use.")
         else:
+            if name in _LEAST_IN_LIBRDKAFKA:
+                value = max(int(value), _LEAST_IN_LIBRDKAFKA[name])
             lines.append(f"{_LIBRDKAFKA_NAMES.get(name, name)}={property_text(value)}")
     return "\n".join(lines) + "\n"

@@ -27,10 +27,12 @@ from kafka_pareto.hypervolume import measured_hypervolume
 from kafka_pareto.steps import optimize, train
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study import Rounds
+from kafka_pareto.tracking_address import run_address
 from kafka_pareto.trials import summarise_trials
 from tests.recorded import recorded_repetitions
 from tests.system.broker_fixtures import free_ports
 from tests.trained_campaign import recorded_campaign, small_study
+from tests.unit import checking
 
 pytestmark = pytest.mark.servers
 
@@ -106,6 +108,15 @@ def test_a_retried_campaign_has_one_parent_and_one_child_per_objective_and_searc
     parent = runs.pop("first")
     assert {run.data.tags["mlflow.parentRunId"] for run in runs.values()} == {parent.info.run_id}
     assert {run.info.status for run in [parent, *runs.values()]} == {"FINISHED"}
+
+
+@pytest.mark.usefixtures("trained")
+def test_the_campaigns_run_is_found_without_mlflows_package(client: MlflowClient, server: str) -> None:
+    run = runs_of(client, "first")["first"]
+    address = run_address(server, CampaignKeys("paper", "first"))
+    assert address == f"{server}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
+    assert run_address(server, CampaignKeys("paper", "another")) is None
+    assert run_address(server, CampaignKeys("unheard-of", "first")) is None
 
 
 @pytest.mark.usefixtures("trained")
@@ -285,3 +296,23 @@ def test_without_a_tracking_uri_nothing_is_tracked(tmp_path: Path, monkeypatch: 
     campaign = Campaign(STUDY, CampaignKeys("paper", "untracked"), FolderStore(tmp_path))
     assert tracking.judge_champions(campaign, pd.DataFrame()) == []
     tracking.log_report(campaign, b"")
+
+
+def test_the_checks_of_a_study_are_one_run_with_a_step_each_however_often_one_is_compared(
+    client: MlflowClient, tmp_path: Path
+) -> None:
+    checking.put_in_force(checking.confirmed(tmp_path))
+    found = [checking.checked(tmp_path, "k1"), checking.checked(tmp_path, "k2", checking.slower(0.5))]
+    checking.outcome(tmp_path, "k2")
+
+    experiment = client.get_experiment_by_name("kafka-pareto/quick")
+    assert experiment is not None
+    [run] = client.search_runs([experiment.experiment_id])
+    assert (run.info.run_name, run.info.status) == ("checks", "FINISHED")
+
+    def series(name: str) -> list[tuple[int, float]]:
+        return [(point.step, point.value) for point in client.get_metric_history(run.info.run_id, name)]
+
+    assert series(f"drifted_{SIZE}") == series(f"change_point_{SIZE}") == [(1, 0.0), (2, 1.0)]
+    ratios = [each.ratios["throughput_mib_s"].ratio for each in found]
+    assert series(f"throughput_mib_s_ratio_{SIZE}") == [(1, pytest.approx(ratios[0])), (2, pytest.approx(ratios[1]))]

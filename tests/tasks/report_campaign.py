@@ -204,7 +204,8 @@ def _front(trials: pd.DataFrame, study: Study, rng: np.random.Generator) -> pd.D
         noisy = {f"estimated_{name}": front[name] * rng.lognormal(0, 0.15, len(front)) for name in OBJECTIVES}
         flags = {"on_joint_front": durability_accepted, "limits_met_estimated": True}
         parts.append(front.assign(durability_accepted=durability_accepted, **flags, **noisy))
-    return pd.concat(parts, ignore_index=True)[table_schema(FRONT_COLUMNS, study).names]
+    joined: pd.DataFrame = pd.concat(parts, ignore_index=True)[table_schema(FRONT_COLUMNS, study).names]
+    return joined
 
 
 def _scores(study: Study) -> pd.DataFrame:

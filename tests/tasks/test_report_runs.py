@@ -50,13 +50,32 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Campaign, str]:
     return campaign, ran.stdout
 
 
-def test_the_step_prints_its_cards_and_then_its_manifest(reported: tuple[Campaign, str]):
+def test_what_the_step_prints_ends_with_its_cards_and_then_its_manifest(reported: tuple[Campaign, str]):
     campaign, said = reported
     *shown, last = said.splitlines()
     manifest = Manifest.model_validate_json(last)
     assert manifest.counts["cards"] == 2
     assert set(manifest.artifacts) <= set(campaign.store.keys(""))
-    assert read(campaign, "cards.txt").strip() in "\n".join(shown)
+    assert "\n".join(shown).strip().endswith(read(campaign, "cards.txt").strip())
+
+
+def test_the_manifest_carries_the_verdicts_for_other_dags_and_a_notice_for_people(reported: tuple[Campaign, str]):
+    campaign, said = reported
+    manifest = Manifest.model_validate_json(said.splitlines()[-1])
+    cards = json.loads(read(campaign, "cards.json"))["cards"]
+    decided = manifest.event["record_sizes"]
+    assert (manifest.event["study"], manifest.event["campaign"]) == ("paper", CAMPAIGN)
+    assert {size: found["verdict"] for size, found in decided.items()} == {
+        str(card["record_size_bytes"]): card["verdict"] for card in cards
+    }
+    for card in cards:
+        found = decided[str(card["record_size_bytes"])]
+        recommended = card["verdict"] == "recommended"
+        settings = card["tentative_properties" if recommended else "baseline_properties"]
+        assert (found["properties"], found["reasons"]) == (settings, card["reasons"])
+        assert all(reason in manifest.notice.text for reason in card["reasons"])
+    assert manifest.notice.kind == ("finished" if manifest.counts["recommended"] else "no_gain")
+    assert "\n" not in manifest.notice.subject
 
 
 def test_figures_are_pictures_and_the_same_evidence_draws_the_same_ones(

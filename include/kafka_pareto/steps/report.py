@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+from typing import cast
 
 import pandas as pd
+from pydantic import JsonValue
 
 from kafka_pareto import tracking
 from kafka_pareto.artifacts import CANDIDATE_COLUMNS, FRONT_COLUMNS, REJECTED_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.card_context import card_context
-from kafka_pareto.cards import Cards, cards_text, properties_text
+from kafka_pareto.cards import HEADLINES, Cards, cards_text, properties_text
 from kafka_pareto.decision import adjust_across_record_sizes, with_blocks_to_tell
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.records import (
@@ -18,6 +20,7 @@ from kafka_pareto.records import (
     Fingerprint,
     Manifest,
     NoiseReport,
+    Notice,
     Plan,
     Proposal,
     Repetition,
@@ -28,6 +31,7 @@ from kafka_pareto.report_evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report_figures import draw_figures
 from kafka_pareto.report_measurement_figures import draw_measurement_figures
 from kafka_pareto.report_page import render_page
+from kafka_pareto.report_summary import summary_sentences
 from kafka_pareto.rounds import rounds_so_far
 from kafka_pareto.validation import with_nonsense_failed
 from kafka_pareto.verdict import Decision
@@ -36,7 +40,7 @@ logger = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign) -> Manifest:
-    """Writes the report and logs the cards; then lets MLflow have the page and judge the champions.
+    """Writes the report, lets MLflow have the page and judge the champions, and ends its log with the cards.
 
     Raises:
         ArtifactError: If an earlier step's artifact is missing, damaged or of another schema version.
@@ -58,14 +62,43 @@ def run(campaign: Campaign) -> Manifest:
         *(_put_properties(campaign, evidence, decision) for decision in evidence.cards.cards),
         _put(campaign, "report.html", page),
     ]
-    logger.info("%s", cards)  # before MLflow, whose outage must not hide them
-    _track(campaign, evidence, page)
+    try:
+        _track(campaign, evidence, page)
+    finally:
+        logger.info("%s", cards)  # where a reader looks first; an outage of MLflow must not hide them
     counts = {
         "cards": len(evidence.cards.cards),
         "recommended": sum(decision.recommended for decision in evidence.cards.cards),
         "repetitions": sum(len(found) for found in evidence.repetitions.values()),
     }
-    return campaign.manifest("report", written, counts)
+    manifest = campaign.manifest("report", written, counts)
+    return manifest.model_copy(update={"event": _event(evidence.cards), "notice": _notice(evidence.cards)})
+
+
+def _event(cards: Cards) -> dict[str, JsonValue]:
+    """What other DAGs get to know: by record size the verdict, and what the producer should be told instead of what."""
+    decided = {
+        str(decision.record_size_bytes): {
+            "verdict": decision.verdict,
+            "configuration_id": decision.recommended_configuration_id,
+            "properties": decision.recommended_properties,
+            "baseline_properties": decision.baseline_properties,
+            "reasons": decision.reasons,
+        }
+        for decision in cards.cards
+    }
+    return {"study": cards.study, "campaign": cards.campaign, "record_sizes": cast(JsonValue, decided)}
+
+
+def _notice(cards: Cards) -> Notice:
+    recommended = sum(decision.recommended for decision in cards.cards)
+    outcome = f"new settings for {recommended} of {len(cards.cards)} record sizes" if recommended else "no gain"
+    lines = [f"{d.record_size_bytes:,} B: {HEADLINES[d.verdict]}. {' '.join(d.reasons)}" for d in cards.cards]
+    return Notice(
+        kind="finished" if recommended else "no_gain",
+        subject=f"{cards.study}: {outcome}",
+        text="\n".join([f"Campaign {cards.campaign} has ended.", *summary_sentences(cards.cards), "", *lines]),
+    )
 
 
 def _read(campaign: Campaign) -> Evidence:

@@ -1,0 +1,263 @@
+"""Step `accept`: puts what a campaign recommends, or a confirmed configuration that somebody picked, in force."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from kafka_pareto.approvals import Answer, keep_answer, last_answer
+from kafka_pareto.artifacts import InForceKeys
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.cards import HEADLINES, Cards
+from kafka_pareto.errors import BadInputError, MissingArtifactError, PickError
+from kafka_pareto.in_force import (
+    SettingsInForce,
+    add_version,
+    mend_files,
+    now,
+    refuse_another_version,
+    versions,
+    write_files,
+)
+from kafka_pareto.in_force_text import by_whom, event_of, moved_text, standing_text, weakening
+from kafka_pareto.picking import confirmed_trial, refuse_what_may_not_be_picked
+from kafka_pareto.producer_properties import durability_of
+from kafka_pareto.records import Fingerprint, Manifest, Notice, NoticeKind
+from kafka_pareto.verdict import Decision
+from kafka_pareto.wording import joined
+
+logger = logging.getLogger(__name__)
+
+Kept = list[SettingsInForce]  # every version of a record size, the oldest first
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to come into force.
+
+    Attributes:
+        record_size_bytes: None: every record size of the campaign.
+        configuration_id: What somebody picked for the record size; None: what is recommended.
+        answer: What a person said to it, where one was asked.
+        by: Who that was.
+        reason: In their words, in one line.
+        answered_at: When they said so; None: now.
+        request: By which a retry is known: it announces again what it has moved; one that was left since stays left.
+        from_version: The version that the record size is moved from; None or 0: whichever is in force.
+    """
+
+    record_size_bytes: int | None = None
+    configuration_id: str | None = None
+    answer: Literal["approve", "reject", "not_asked"] = "not_asked"
+    by: str = ""
+    reason: str = ""
+    answered_at: datetime | None = None
+    request: str = ""
+    from_version: int | None = None
+
+
+@dataclass(frozen=True)
+class _Stays:
+    """Why nothing moves at a record size, and what kind of notice that is."""
+
+    kind: NoticeKind
+    text: str
+
+
+def run(campaign: Campaign, wanted: Wanted) -> Manifest:
+    """Moves record size by record size, and says what moved and what did not.
+
+    Safe to run again: what this campaign has put in force already gets no second version. What was left since, what
+    was rejected, and what was measured before something else came into force needs a person's word.
+
+    Raises:
+        BadInputError: If the campaign has no report or no such record size, if what was picked may not be put in
+            force, or if somebody else has moved the settings meanwhile. What moved at other record sizes before that
+            stays, and the same request announces it once it is tried again.
+    """
+    decisions = _decisions(campaign, wanted)
+    mend_files(campaign.store, campaign.keys.study, [decision.record_size_bytes for decision in decisions])
+    if wanted.configuration_id is not None:
+        _refuse_a_bad_pick(campaign, decisions[0], wanted.configuration_id, wanted)
+        return _manifest(campaign, [_moved(campaign, decisions[0], wanted.configuration_id, wanted)], [])
+    answer = [] if wanted.answer == "not_asked" else [_keep_answer(campaign, decisions, wanted)]
+    if wanted.answer == "reject":
+        text = f"What campaign {campaign.keys.campaign} recommends was rejected{by_whom(wanted.by, wanted.reason)}."
+        return _manifest(campaign, [_Stays("unchanged", text)], answer)
+    return _manifest(campaign, [_moved_if_recommended(campaign, decision, wanted) for decision in decisions], answer)
+
+
+def _decisions(campaign: Campaign, wanted: Wanted) -> list[Decision]:
+    key, size = campaign.keys.report("cards.json"), wanted.record_size_bytes
+    try:
+        cards = campaign.read_record(key, Cards).cards
+    except MissingArtifactError as error:
+        raise BadInputError(f"{key}: campaign {campaign.keys.prefix} has no report yet; let it end first") from error
+    if size is None and wanted.configuration_id is not None:
+        raise BadInputError("--configuration needs --record-size: it is put in force for one record size")
+    if size is None and wanted.from_version:
+        raise BadInputError("--from-version needs --record-size: each record size has versions of its own")
+    found = [decision for decision in cards if size in (None, decision.record_size_bytes)]
+    if not found:
+        known = joined([str(decision.record_size_bytes) for decision in cards])
+        raise BadInputError(f"--record-size: {size}: campaign {campaign.keys.prefix} has {known}")
+    return found
+
+
+def _refuse_a_bad_pick(campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted) -> None:
+    if wanted.answer == "reject":
+        raise BadInputError("--answer: reject: is of what is recommended; leave --configuration out, or the answer")
+    try:
+        refuse_what_may_not_be_picked(campaign, decision, configuration_id)
+    except PickError as error:
+        raise BadInputError(f"--configuration: {error}") from error
+
+
+def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted) -> Kept | _Stays:
+    if not decision.recommended:
+        text = f"{decision.record_size_bytes:,} B: {HEADLINES[decision.verdict]}. {' '.join(decision.reasons)}"
+        return _Stays("no_gain", text)
+    return _moved(campaign, decision, decision.recommended_configuration_id, wanted)
+
+
+def _moved(campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted) -> Kept | _Stays:
+    """All versions of this record size, the newest being the one wanted; or why nothing moves."""
+    store, study, size = campaign.store, campaign.keys.study, decision.record_size_bytes
+    kept = versions(store, study, size)
+    held = [settings for settings in kept if _holds(settings, campaign, configuration_id)]
+    own = [settings for settings in held if wanted.request and settings.request == wanted.request]
+    if own and own[-1] == kept[-1]:
+        return kept
+    if own:
+        text = f"{standing_text(kept[-1])} This request made version {own[-1].version}, which was left since."
+        return _Stays("unchanged", text)
+    if held and held[-1] == kept[-1]:
+        return _Stays("unchanged", f"{size:,} B: in force already as version {kept[-1].version}.")
+    nobody_decided = wanted.answer == "not_asked" and wanted.configuration_id is None
+    if nobody_decided and (reason := _needs_a_word(campaign, decision, kept)):
+        return reason
+    refuse_another_version(kept, wanted.from_version)
+    kept.append(_next_version(campaign, decision, configuration_id, wanted, kept))
+    add_version(store, kept[-1])
+    write_files(store, study, size)
+    return kept
+
+
+def _needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> _Stays | None:
+    """Why this recommendation does not come into force unless a person says so; None where it does."""
+    size = decision.record_size_bytes
+    how = (
+        "Put it in force in the Pareto explorer, or trigger settings_in_force with action accept, campaign "
+        f"{campaign.keys.campaign}, record size {size}."
+    )
+    given = last_answer(campaign, size)
+    if given and given.answer == "reject":
+        return _Stays("unchanged", f"{size:,} B: was rejected{by_whom(given.by, given.reason)}. {how}")
+    left = [each.version for each in kept if _holds(each, campaign, decision.recommended_configuration_id)]
+    if left:
+        since = f"this recommendation was in force as version {left[-1]}, and was left since"
+        return _Stays("unchanged", f"{size:,} B: version {kept[-1].version} stays; {since}. {how}")
+    if kept and _measured_until(campaign, size) < kept[-1].at:
+        since = "it came into force after this recommendation was measured"
+        return _Stays("unchanged", f"{size:,} B: version {kept[-1].version} stays; {since}. {how}")
+    # Neither a baseline nor settings in force that somebody has made safer are weakened without being asked.
+    in_use = [decision.baseline_properties, *(settings.properties for settings in kept[-1:])]
+    if weakens := weakening(max(in_use, key=durability_of), decision.recommended_properties):
+        return _Stays(
+            "needs_approval",
+            f"{size:,} B: a person must approve of it, since it promises less durability than what is in use: "
+            f"{weakens}. {how}",
+        )
+    return None
+
+
+def _measured_until(campaign: Campaign, record_size_bytes: int) -> str:
+    """When the confirmation's last repetition began, in ISO 8601, UTC; empty where none is left to tell."""
+    repetitions = campaign.read_repetitions(campaign.keys.confirmation(record_size_bytes, "repetitions/"))
+    return max((repetition.started_at for repetition in repetitions), default="")
+
+
+def _holds(settings: SettingsInForce, campaign: Campaign, configuration_id: str) -> bool:
+    return (settings.campaign, settings.configuration_id) == (campaign.keys.campaign, configuration_id)
+
+
+def _next_version(
+    campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted, kept: Kept
+) -> SettingsInForce:
+    study, keys = campaign.study, campaign.keys
+    trial = confirmed_trial(campaign, decision, configuration_id)
+    configuration = {name: trial[name] for name in study.factors}
+    properties = study.producer_properties(configuration)
+    recommended = decision.recommended and configuration_id == decision.recommended_configuration_id
+    newest = kept[-1] if kept else None
+    previous_version = newest.version if newest else None
+    previous_properties = newest.properties if newest else decision.baseline_properties
+    if newest and newest.properties == properties:  # newer evidence; the way back leads to something else
+        previous_version, previous_properties = newest.previous_version, newest.previous_properties
+    return SettingsInForce(
+        study=keys.study,
+        record_size_bytes=decision.record_size_bytes,
+        version=newest.version + 1 if newest else 1,
+        previous_version=previous_version,
+        came_by="recommended" if recommended else "picked",
+        configuration_id=configuration_id,
+        is_baseline=configuration_id == study.baseline_id(),
+        configuration=configuration,
+        properties=properties,
+        previous_properties=previous_properties,
+        durability=study.durability_of(configuration).name,
+        campaign=keys.campaign,
+        gains=decision.gains if recommended else [],
+        fingerprint=campaign.read_record(keys.fingerprint(decision.record_size_bytes), Fingerprint),
+        accepted_by=wanted.by,
+        reason=wanted.reason,
+        at=now(),
+        request=wanted.request,
+    )
+
+
+def _keep_answer(campaign: Campaign, decisions: Sequence[Decision], wanted: Wanted) -> str:
+    answer = Answer.model_validate(
+        {
+            "answer": wanted.answer,
+            "by": wanted.by,
+            "reason": wanted.reason,
+            "record_sizes_bytes": [decision.record_size_bytes for decision in decisions],
+            "at": (wanted.answered_at or datetime.now(UTC)).astimezone(UTC),
+        }
+    )
+    return keep_answer(campaign, answer)
+
+
+def _manifest(campaign: Campaign, outcomes: Sequence[Kept | _Stays], written: Sequence[str]) -> Manifest:
+    moved = [outcome for outcome in outcomes if not isinstance(outcome, _Stays)]
+    stays = [outcome for outcome in outcomes if isinstance(outcome, _Stays)]
+    study, newest = campaign.keys.study, [kept[-1] for kept in moved]
+    sizes = [settings.record_size_bytes for settings in newest]
+    notice = _notice(campaign, moved, stays)
+    logger.info("%s\n%s", notice.subject, notice.text)
+    added = [InForceKeys(study, settings.record_size_bytes).version(settings.version) for settings in newest]
+    counts = {"moved": len(moved), "stayed": len(stays)}
+    manifest = campaign.manifest("accept", [*written, *added], counts, sizes)
+    # The report has told of a campaign without a gain; whoever accepted it by hand has an answer to get.
+    told = None if notice.kind == "no_gain" and not written else notice
+    return manifest.model_copy(update={"event": event_of(study, newest), "notice": told})
+
+
+def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[_Stays]) -> Notice:
+    """Of what a person must do first, then of what moved; the text tells all of it."""
+    kind: NoticeKind = "no_gain"
+    what = f"campaign {campaign.keys.campaign} found no gain; what is in use stays"
+    kinds = {each.kind for each in stays}
+    if "needs_approval" in kinds:
+        kind, what = "needs_approval", f"what campaign {campaign.keys.campaign} recommends needs your approval"
+    elif moved:
+        kind = "in_force"
+        what = f"new settings in force at {joined([f'{kept[-1].record_size_bytes:,} B' for kept in moved])}"
+    elif "unchanged" in kinds:
+        kind, what = "unchanged", "what is in force stays"
+    text = "\n".join([*map(moved_text, moved), *(each.text for each in stays)])
+    return Notice(kind=kind, subject=f"{campaign.keys.study}: {what}", text=text)

@@ -1,0 +1,91 @@
+"""Step `roll_back`: puts back in force what was before the newest version."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+from kafka_pareto.artifacts import InForceKeys
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.in_force import (
+    add_version,
+    mend_files,
+    record_sizes_in_force,
+    refuse_another_version,
+    versions,
+    way_back,
+    write_files,
+)
+from kafka_pareto.in_force_text import event_of, moved_text, standing_text
+from kafka_pareto.records import Manifest, Notice
+from kafka_pareto.store import Store
+from kafka_pareto.study import STUDY_NAME
+from kafka_pareto.wording import joined
+
+logger = logging.getLogger(__name__)
+
+
+def run(
+    store: Store,
+    study: str,
+    record_size_bytes: int,
+    *,
+    by: str = "",
+    reason: str = "",
+    request: str = "",
+    from_version: int | None = None,
+) -> Manifest:
+    """Goes back by one version, or to the baseline from the first.
+
+    Safe to run again with the same request: it announces what it has moved. What was left since stays left.
+
+    Args:
+        store: The store.
+        study: Its name.
+        record_size_bytes: The record size whose settings go back.
+        by: Who wants it.
+        reason: Why, in their words, in one line.
+        request: Where it is given, the same request goes back only once, however often it is tried.
+        from_version: The version to go back from; None or 0: whichever is in force.
+
+    Raises:
+        BadInputError: If nothing is in force, if the baseline is, or if somebody else has moved the settings
+            meanwhile.
+    """
+    if not re.fullmatch(STUDY_NAME, study):
+        raise BadInputError(f"--study: {study!r} is no name of a study; it must match {STUDY_NAME}")
+    mend_files(store, study, [record_size_bytes])
+    kept = versions(store, study, record_size_bytes)
+    if not kept:
+        sizes = record_sizes_in_force(store, study)
+        known = f"{joined(map(str, sizes))} B" if sizes else "none of its record sizes yet"
+        raise BadInputError(
+            f"--record-size: {record_size_bytes}: nothing is in force for it that one could go back from; "
+            f"study {study} has settings in force for {known}"
+        )
+    done = [settings.version for settings in kept if request and settings.request == request]
+    if not done:
+        refuse_another_version(kept, from_version)
+        kept.append(way_back(kept, by=by, reason=reason, request=request))
+        add_version(store, kept[-1])
+        write_files(store, study, record_size_bytes)
+    newest = kept[-1]
+    moved = [] if done and done[-1] != newest.version else [newest]
+    size = f"{record_size_bytes:,} B"
+    if moved:
+        gone_back = f"gone back to {'the baseline' if newest.is_baseline else 'earlier settings'} at {size}"
+        notice = Notice(kind="in_force", subject=f"{study}: {gone_back}", text=moved_text(kept))
+    else:
+        text = f"{standing_text(newest)} This request made version {done[-1]}, which was left since."
+        notice = Notice(kind="unchanged", subject=f"{study}: what is in force stays at {size}", text=text)
+    logger.info("%s\n%s", notice.subject, notice.text)
+    return Manifest(
+        step="roll_back",
+        study=study,
+        campaign=newest.campaign,
+        record_sizes_bytes=[settings.record_size_bytes for settings in moved],
+        artifacts=[InForceKeys(study, record_size_bytes).version(settings.version) for settings in moved],
+        counts={"version": newest.version},
+        event=event_of(study, moved),
+        notice=notice,
+    )

@@ -1,0 +1,75 @@
+"""Step `accept`: a campaign's recommendations, or a configuration that somebody picked, come into force."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.in_force_text import plain
+from kafka_pareto.records import Manifest
+from kafka_pareto.steps import accept
+from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_command, run_step
+
+
+class GivenAnswer(StrEnum):
+    """What a person said to the recommendations."""
+
+    approve = "approve"
+    reject = "reject"
+    not_asked = "not_asked"
+
+
+RecordSizeIfAny = Annotated[int | None, typer.Option("--record-size", help="this one alone, in bytes")]
+ConfigurationOption = Annotated[str, typer.Option("--configuration", help="a confirmed one that somebody picked")]
+AnswerOption = Annotated[GivenAnswer, typer.Option("--answer", help="what a person said, where one was asked")]
+ByOption = Annotated[str, typer.Option("--approved-by", help="who that was")]
+ReasonOption = Annotated[str, typer.Option("--reason", help="in their words")]
+AnsweredAtOption = Annotated[str, typer.Option("--answered-at", help="when they said so, in ISO 8601; empty: now")]
+RequestOption = Annotated[str, typer.Option("--request", help="the same request moves something only once")]
+FromVersionOption = Annotated[int, typer.Option("--from-version", min=0, help="the one in force before; 0: not stated")]
+
+
+def main(
+    study: StudyOption,
+    campaign: CampaignOption,
+    record_size: RecordSizeIfAny = None,
+    configuration: ConfigurationOption = "",
+    answer: AnswerOption = GivenAnswer.not_asked,
+    approved_by: ByOption = "",
+    reason: ReasonOption = "",
+    answered_at: AnsweredAtOption = "",
+    request: RequestOption = "",
+    from_version: FromVersionOption = 0,
+    manifest: ManifestOption = None,
+) -> None:
+    """Puts what is recommended, or what was picked, in force as a new version."""
+
+    def step() -> Manifest:
+        wanted = accept.Wanted(
+            record_size,
+            configuration or None,
+            answer.value,
+            by=plain(approved_by),
+            reason=plain(reason),
+            answered_at=_time(answered_at) if answered_at else None,
+            request=plain(request),
+            from_version=from_version,
+        )
+        return accept.run(open_campaign(study, campaign), wanted)
+
+    run_step(step, manifest)
+
+
+def _time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise BadInputError(f"--answered-at: {text!r}: must be a time in ISO 8601") from error
+
+
+if __name__ == "__main__":
+    run_command(main)

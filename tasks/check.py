@@ -1,0 +1,31 @@
+"""Step `check`: what is in force, and whether it can be compared with what it was confirmed with."""
+
+from __future__ import annotations
+
+from kafka_pareto.campaign import check_campaign_id
+from kafka_pareto.cluster import Cluster
+from kafka_pareto.records import Manifest
+from kafka_pareto.settings import load_settings
+from kafka_pareto.steps import check
+from kafka_pareto.store import open_store
+from kafka_pareto.study_file import load_named_study, read_corpus
+from kafka_pareto.testbed import target_of
+from tasks.common import CheckOption, ManifestOption, StudyOption, run_command, run_step
+
+
+def main(study: StudyOption, campaign: CheckOption, manifest: ManifestOption = None) -> None:
+    """Begins a check of the study's settings in force, or goes on with one that was begun."""
+
+    def step() -> Manifest:
+        settings = load_settings()
+        wanted = load_named_study(settings.studies, study)
+        corpus = read_corpus(wanted, settings.studies, f"{settings.studies}/{study}.yaml")
+        store = open_store(settings)
+        with Cluster(*target_of(wanted, settings), settings) as cluster:
+            return check.run(store, wanted, check_campaign_id(campaign), cluster, corpus)
+
+    run_step(step, manifest)
+
+
+if __name__ == "__main__":
+    run_command(main)

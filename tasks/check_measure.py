@@ -1,0 +1,26 @@
+"""Step `check_measure`: the settings in force and the baseline at one record size, on the real cluster."""
+
+from __future__ import annotations
+
+from kafka_pareto.records import Manifest
+from kafka_pareto.settings import load_settings
+from kafka_pareto.steps import check_measure
+from kafka_pareto.testbed import open_testbed
+from tasks.common import CheckOption, ManifestOption, RecordSizeOption, StudyOption, open_check, run_command, run_step
+
+
+def main(
+    study: StudyOption, campaign: CheckOption, record_size: RecordSizeOption, manifest: ManifestOption = None
+) -> None:
+    """Measures what the store does not hold yet."""
+
+    def step() -> Manifest:
+        opened = open_check(study, campaign)
+        with open_testbed(opened, record_size, load_settings()) as testbed:
+            return check_measure.run(opened, record_size, testbed)
+
+    run_step(step, manifest)
+
+
+if __name__ == "__main__":
+    run_command(main)

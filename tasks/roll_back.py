@@ -1,0 +1,52 @@
+"""Step `roll_back`: the settings before the newest version come into force again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.in_force_text import plain
+from kafka_pareto.records import Manifest
+from kafka_pareto.settings import load_settings
+from kafka_pareto.steps import roll_back
+from kafka_pareto.store import open_store
+from tasks.common import ManifestOption, StudyOption, run_command, run_step
+
+RecordSizeIfAny = Annotated[int | None, typer.Option("--record-size", help="whose settings go back, in bytes")]
+ByOption = Annotated[str, typer.Option("--by", help="who wants it")]
+ReasonOption = Annotated[str, typer.Option("--reason", help="why, in their words")]
+RequestOption = Annotated[str, typer.Option("--request", help="the same request goes back only once")]
+FromVersionOption = Annotated[int, typer.Option("--from-version", min=0, help="the one in force before; 0: not stated")]
+
+
+def main(
+    study: StudyOption,
+    record_size: RecordSizeIfAny = None,
+    by: ByOption = "",
+    reason: ReasonOption = "",
+    request: RequestOption = "",
+    from_version: FromVersionOption = 0,
+    manifest: ManifestOption = None,
+) -> None:
+    """Goes back to the version before, or from the first one to the baseline."""
+
+    def step() -> Manifest:
+        if record_size is None:
+            raise BadInputError("--record-size: is missing: record sizes go back one by one; say which")
+        return roll_back.run(
+            open_store(load_settings()),
+            study,
+            record_size,
+            by=plain(by),
+            reason=plain(reason),
+            request=plain(request),
+            from_version=from_version,
+        )
+
+    run_step(step, manifest)
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,100 @@
+"""What is in force, kept in a folder and in a real MinIO alike, and moved by the steps' command lines."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.errors import EXIT_BAD_INPUT, BadInputError
+from kafka_pareto.in_force import add_version, in_force, record_sizes_in_force, versions, write_files
+from kafka_pareto.producer_properties import parse_properties
+from kafka_pareto.steps import accept, roll_back
+from kafka_pareto.steps.accept import Wanted
+from kafka_pareto.store import FolderStore, Store
+from tests.tasks.accepting import OTHER_SIZE, SIZE, STUDY, accepting_campaign, durable_id, in_store, other_id
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def test_versions_files_and_the_way_back_are_the_same_in_every_store(
+    store: Store, reported_store: Path, tmp_path: Path
+) -> None:
+    campaign = in_store(accepting_campaign(reported_store, tmp_path / "campaign"), store)
+    folder = FolderStore(tmp_path / "campaign")
+    for key in folder.keys(STUDY):
+        store.put(key, folder.get(key))
+    assert record_sizes_in_force(store, STUDY) == []
+    assert in_force(store, STUDY, SIZE) is None
+    for name in (durable_id(campaign), other_id(campaign)):
+        accept.run(campaign, Wanted(SIZE, name))
+    roll_back.run(store, STUDY, SIZE)
+    kept = versions(store, STUDY, SIZE)
+    assert [settings.version for settings in kept] == [1, 2, 3]
+    assert in_force(store, STUDY, SIZE) == kept[-1]
+    assert record_sizes_in_force(store, STUDY) == [SIZE]
+    told = parse_properties(store.get(f"_in_force/{STUDY}/{SIZE}/producer.properties").decode())
+    assert told["linger.ms"] == str(kept[0].properties["linger.ms"])
+    with pytest.raises(BadInputError, match=r"versions/00003.json: was written meanwhile"):
+        add_version(store, kept[-1].model_copy(update={"reason": "of somebody else"}))
+    add_version(store, kept[-1])  # as after an answer that was lost
+    before = store.keys("_in_force/")
+    write_files(store, STUDY, OTHER_SIZE)
+    assert store.keys("_in_force/") == before
+
+
+@pytest.mark.servers
+def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store: Path, tmp_path: Path) -> None:
+    campaign = accepting_campaign(reported_store, tmp_path)
+    accepted = run_step(
+        tmp_path,
+        "accept",
+        f"--campaign={campaign.keys.campaign}",
+        f"--record-size={SIZE}",
+        f"--configuration={durable_id(campaign)}",
+        "--answer=approve",
+        "--approved-by=alice",
+        "--answered-at=2026-11-22T01:02:03.000004+00:00",
+        "--request=manual__2026-11-22T01:02:03+00:00",
+        '--reason=--record-size=1 {{ 1+1 }} "quoted"; rm -rf /\n\x1b[31mred',
+    )
+    assert accepted.returncode == 0, accepted.stderr
+    assert json.loads(accepted.stdout.splitlines()[-1])["record_sizes_bytes"] == [SIZE]
+    settings = in_force(campaign.store, STUDY, SIZE)
+    assert settings
+    assert settings.reason == '--record-size=1 {{ 1+1 }} "quoted"; rm -rf / [31mred'
+    assert settings.request == "manual__2026-11-22T01:02:03+00:00"
+    gone = run_step(tmp_path, "roll_back", f"--record-size={OTHER_SIZE}", "--by=", "--reason=", "--request=")
+    assert gone.returncode == EXIT_BAD_INPUT
+    assert gone.stderr.startswith("error: --record-size: 1024: nothing is in force")
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "said"),
+    [
+        (["roll_back"], EXIT_BAD_INPUT, "error: --record-size: is missing: record sizes go back one by one; say which"),
+        (["accept", "--campaign=c1", "--record-size=many"], 2, "Error: Invalid value for '--record-size': "),
+        (["accept", "--campaign=c1", "--answered-at=noon"], EXIT_BAD_INPUT, "error: --answered-at: 'noon': must be"),
+    ],
+)
+def test_what_is_wrong_with_an_argument_is_said_in_the_last_line(
+    tmp_path: Path, arguments: list[str], exit_code: int, said: str
+) -> None:
+    refused = run_step(tmp_path, *arguments)
+    assert refused.returncode == exit_code
+    assert refused.stderr.splitlines()[-1].startswith(said)
+
+
+def run_step(store_folder: Path, step: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'include'}",
+        "KAFKA_PARETO_STORE_FOLDER": str(store_folder),
+    }
+    argv = [sys.executable, "-m", f"tasks.{step}", "--study", STUDY, *arguments]
+    return subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60)

@@ -1,0 +1,154 @@
+"""What is in force when whoever moves it is killed, or is not alone."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from kafka_pareto.artifacts import InForceKeys
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.errors import ArtifactError, BadInputError
+from kafka_pareto.in_force import versions
+from kafka_pareto.steps import accept, roll_back
+from kafka_pareto.steps.accept import Wanted
+from kafka_pareto.store import FolderStore
+from tests.tasks.accepting import (
+    OTHER_SIZE,
+    SIZE,
+    STUDY,
+    accepting_campaign,
+    decision_of,
+    durable_id,
+    in_store,
+    newest,
+    other_id,
+    pick,
+    recommend,
+    told,
+)
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.fixture
+def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
+    """It recommends a configuration as durable as the baseline at one of its two record sizes."""
+    found = accepting_campaign(reported_store, tmp_path)
+    recommend(found, durable_id(found))
+    return found
+
+
+class KilledBeforeTheFiles(FolderStore):
+    """The kernel kills whoever begins to write a producer's file."""
+
+    def put(self, key: str, content: bytes) -> None:
+        if key.startswith("_in_force/"):
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().put(key, content)
+
+    def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
+        return FolderStore(self._folder).put_if(key, content, tag)
+
+
+def killed_between_version_and_files(campaign: Campaign, wanted: Wanted) -> None:
+    dying = in_store(campaign, KilledBeforeTheFiles(campaign.store._folder))
+    child = multiprocessing.get_context("fork").Process(target=accept.run, args=(dying, wanted))
+    child.start()
+    child.join(30)
+    assert child.exitcode == -signal.SIGKILL
+
+
+def test_after_a_kill_between_version_and_files_the_retry_adds_the_files_alone(campaign: Campaign) -> None:
+    wanted = Wanted(request="manual__1")
+    killed_between_version_and_files(campaign, wanted)
+    assert newest(campaign).version == 1
+    assert campaign.store.tag(f"_in_force/{STUDY}/{SIZE}/producer.properties") is None
+    manifest = accept.run(campaign, wanted)
+    assert (len(versions(campaign.store, STUDY, SIZE)), manifest.record_sizes_bytes) == (1, [SIZE])
+    assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
+
+
+def test_a_refused_run_of_the_other_step_mends_the_files_as_well(campaign: Campaign) -> None:
+    killed_between_version_and_files(campaign, Wanted())
+    with pytest.raises(BadInputError):
+        roll_back.run(campaign.store, STUDY, OTHER_SIZE)
+    assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
+
+
+def test_a_record_size_that_cannot_be_read_blocks_itself_alone(campaign: Campaign) -> None:
+    campaign.store.put(InForceKeys(STUDY, OTHER_SIZE).version(1), b"{damaged")
+    accept.run(campaign, pick(durable_id(campaign)))
+    roll_back.run(campaign.store, STUDY, SIZE)
+    assert newest(campaign).version == 2
+    with pytest.raises(ArtifactError, match=r"1024/versions/00001\.json"):
+        roll_back.run(campaign.store, STUDY, OTHER_SIZE)
+    with pytest.raises(ArtifactError, match=r"1024/versions/00001\.json"):
+        accept.run(campaign, Wanted())
+
+
+class LosesAnswers(FolderStore):
+    """What was written is asked for once more, as an HTTP client does that gets no answer."""
+
+    def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
+        super().put_if(key, content, tag)
+        return super().put_if(key, content, tag)
+
+
+def test_an_answer_of_the_store_that_was_lost_makes_nobody_faster(campaign: Campaign) -> None:
+    losing = in_store(campaign, LosesAnswers(campaign.store._folder))
+    assert accept.run(losing, Wanted()).record_sizes_bytes == [SIZE]
+    assert roll_back.run(losing.store, STUDY, SIZE).record_sizes_bytes == [SIZE]
+    assert newest(campaign).version == 2
+
+
+class WritingTogether(FolderStore):
+    """Nobody writes a version before both have decided which one they write."""
+
+    both = Barrier(2)
+
+    def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
+        self.both.wait(30)
+        return super().put_if(key, content, tag)
+
+
+def test_of_two_at_once_one_wins_and_the_other_is_told_to_look_again(campaign: Campaign) -> None:
+    together = in_store(campaign, WritingTogether(campaign.store._folder))
+    picks = [durable_id(campaign), other_id(campaign)]
+
+    def contend(name: str) -> str:
+        try:
+            accept.run(together, pick(name))
+        except BadInputError as error:
+            return str(error)
+        return name
+
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(contend, picks))
+    [winner] = [name for name in picks if name in outcomes]
+    [error] = [text for text in outcomes if text != winner]
+    assert "versions/00001.json: was written meanwhile; look at what is in force for 65636 B now" in error
+    assert [settings.configuration_id for settings in versions(campaign.store, STUDY, SIZE)] == [winner]
+    assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
+
+
+class Overtaken(FolderStore):
+    """Somebody goes back between a version and its files, and is done with both first."""
+
+    def put(self, key: str, content: bytes) -> None:
+        other = FolderStore(self._folder)
+        if key.startswith("_in_force/") and len(versions(other, STUDY, SIZE)) == 1:
+            roll_back.run(other, STUDY, SIZE)
+        super().put(key, content)
+
+
+def test_files_that_were_overtaken_while_they_were_written_end_as_the_newest_version(campaign: Campaign) -> None:
+    accept.run(in_store(campaign, Overtaken(campaign.store._folder)), Wanted())
+    assert newest(campaign).is_baseline
+    assert told(campaign)["linger.ms"] == str(newest(campaign).properties["linger.ms"])
+    assert told(campaign)["linger.ms"] != str(decision_of(campaign).recommended_properties["linger.ms"])

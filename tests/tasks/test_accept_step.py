@@ -1,0 +1,390 @@
+"""What comes into force, on whose word, and what is said of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.approvals import Answer, last_answer
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.cards import property_text
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.in_force import record_sizes_in_force, versions
+from kafka_pareto.in_force_text import approval_text
+from kafka_pareto.records import Manifest
+from kafka_pareto.steps import accept, roll_back
+from kafka_pareto.steps.accept import Wanted
+from tests.tasks.accepting import (
+    FORMS,
+    OTHER_SIZE,
+    SIZE,
+    STUDY,
+    accepting_campaign,
+    change_decision,
+    change_trial,
+    decision_of,
+    durable_id,
+    measured,
+    newest,
+    other_id,
+    pick,
+    recommend,
+    told,
+    trials_of,
+)
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.fixture
+def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
+    """It recommends a configuration as durable as the baseline at one of its two record sizes."""
+    found = accepting_campaign(reported_store, tmp_path)
+    recommend(found, durable_id(found))
+    return found
+
+
+def notice_of(manifest: Manifest) -> tuple[str, str]:
+    assert manifest.notice
+    return manifest.notice.kind, manifest.notice.text
+
+
+def test_a_recommendation_comes_into_force_with_its_evidence_and_what_was_before(campaign: Campaign) -> None:
+    accept.run(campaign, Wanted())
+    decision, settings = decision_of(campaign), newest(campaign)
+    assert (settings.version, settings.previous_version, settings.came_by) == (1, None, "recommended")
+    assert settings.properties == decision.recommended_properties
+    assert settings.previous_properties == decision.baseline_properties
+    assert settings.gains == decision.gains
+    assert settings.campaign == campaign.keys.campaign
+    assert settings.fingerprint.kafka_version == "4.3.1"
+    assert settings.configuration_id == decision.recommended_configuration_id
+
+
+def test_what_keeps_the_baseline_moves_nothing(campaign: Campaign) -> None:
+    manifest = accept.run(campaign, Wanted())
+    assert record_sizes_in_force(campaign.store, STUDY) == [SIZE] == manifest.record_sizes_bytes
+    assert "1,024 B: KEEP YOUR SETTINGS" in notice_of(manifest)[1]
+
+
+def test_a_campaign_without_any_gain_says_so_and_moves_nothing(campaign: Campaign) -> None:
+    change_decision(campaign, verdict="keep_baseline_no_gain")
+    manifest = accept.run(campaign, Wanted(answer="approve", by="alice"))
+    assert notice_of(manifest)[0] == "no_gain"
+    assert (manifest.record_sizes_bytes, manifest.event) == ([], {})
+    assert record_sizes_in_force(campaign.store, STUDY) == []
+
+
+def test_no_gain_of_which_the_report_has_told_is_not_told_again_where_nobody_was_asked(campaign: Campaign) -> None:
+    change_decision(campaign, verdict="keep_baseline_no_gain")
+    assert accept.run(campaign, Wanted()).notice is None
+
+
+def test_the_event_tells_other_dags_what_producers_are_to_be_told(campaign: Campaign) -> None:
+    decision, manifest = decision_of(campaign), accept.run(campaign, Wanted())
+    assert manifest.event == {
+        "study": STUDY,
+        "record_sizes": {
+            str(SIZE): {
+                "version": 1,
+                "configuration_id": decision.recommended_configuration_id,
+                "properties": decision.recommended_properties,
+                "previous_properties": decision.baseline_properties,
+                "campaign": campaign.keys.campaign,
+                "came_by": "recommended",
+            }
+        },
+    }
+
+
+def test_the_notice_says_what_changed_what_it_gains_and_how_to_go_back(campaign: Campaign) -> None:
+    decision = decision_of(campaign)
+    kind, text = notice_of(accept.run(campaign, Wanted()))
+    assert kind == "in_force"
+    new = decision.recommended_properties["batch.size"]
+    assert f"batch.size 16,384 -> {new:,}" in text
+    assert f"p95 latency {decision.gains[0].change_fraction:+.1%}".replace("%", " %") in text
+    assert f"make rollback STUDY={STUDY} RECORD_SIZE={SIZE}" in text
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_file_holds_the_newest_version_and_says_whence_it_is(campaign: Campaign, form: str) -> None:
+    accept.run(campaign, Wanted())
+    accept.run(campaign, pick(other_id(campaign)))
+    text = campaign.store.get(f"_in_force/{STUDY}/{SIZE}/{form}").decode()
+    assert f"records of {SIZE} B of study {STUDY}" in text
+    assert f"Version 2 since {newest(campaign).at}: picked" in text
+    assert (
+        f"Campaign {campaign.keys.campaign}, configuration {other_id(campaign)}, {newest(campaign).durability}." in text
+    )
+
+
+def test_the_properties_file_tells_what_the_report_tells(campaign: Campaign) -> None:
+    accept.run(campaign, Wanted())
+    wanted = decision_of(campaign).recommended_properties
+    assert told(campaign) == {name: property_text(value) for name, value in wanted.items()}
+
+
+def test_a_retried_request_adds_no_version_and_announces_the_same(campaign: Campaign) -> None:
+    first = accept.run(campaign, Wanted(request="manual__1"))
+    assert accept.run(campaign, Wanted(request="manual__1")) == first
+    assert len(versions(campaign.store, STUDY, SIZE)) == 1
+
+
+def test_a_pick_is_refused_once_another_version_is_in_force_than_it_was_decided_over(campaign: Campaign) -> None:
+    wanted = Wanted(SIZE, other_id(campaign), request="manual__1", from_version=1)
+    with pytest.raises(BadInputError, match="over version 1, but there is no version yet"):
+        accept.run(campaign, wanted)
+    accept.run(campaign, pick(durable_id(campaign)))
+    first = accept.run(campaign, wanted)
+    assert accept.run(campaign, wanted) == first
+    with pytest.raises(BadInputError, match="over version 1, but version 2 is in force by now"):
+        accept.run(campaign, Wanted(SIZE, campaign.study.baseline_id(), from_version=1))
+    assert newest(campaign).version == 2
+
+
+def test_the_version_that_is_moved_from_is_one_record_sizes(campaign: Campaign) -> None:
+    with pytest.raises(BadInputError, match="--from-version needs --record-size"):
+        accept.run(campaign, Wanted(from_version=1))
+
+
+@pytest.mark.parametrize("again", [Wanted(), Wanted(answer="approve", by="alice", request="manual__2")])
+def test_what_is_in_force_already_is_not_announced_again(campaign: Campaign, again: Wanted) -> None:
+    accept.run(campaign, Wanted(request="manual__1"))
+    manifest = accept.run(campaign, again)
+    assert (manifest.record_sizes_bytes, manifest.event) == ([], {})
+    kind, text = notice_of(manifest)
+    assert (kind, "65,636 B: in force already as version 1." in text) == ("unchanged", True)
+    assert len(versions(campaign.store, STUDY, SIZE)) == 1
+
+
+def test_an_old_approval_is_not_replayed_over_what_came_after_it_and_a_new_one_counts(campaign: Campaign) -> None:
+    approval = Wanted(answer="approve", by="alice", request="manual__1")
+    accept.run(campaign, approval)
+    accept.run(campaign, pick(other_id(campaign)))
+    manifest = accept.run(campaign, approval)
+    assert (manifest.record_sizes_bytes, manifest.event) == ([], {})
+    kind, text = notice_of(manifest)
+    assert kind == "unchanged"
+    assert "version 2 is in force, picked from campaign" in text
+    assert "This request made version 1, which was left since." in text
+    accept.run(campaign, Wanted(answer="approve", by="alice", request="manual__2"))
+    assert (newest(campaign).version, newest(campaign).request) == (3, "manual__2")
+
+
+def test_older_evidence_does_not_replace_what_came_into_force_since_without_a_persons_word(
+    campaign: Campaign, reported_store: Path
+) -> None:
+    older = accepting_campaign(reported_store, Path(campaign.store._folder), "older")
+    recommend(older, durable_id(older))
+    measured(older, datetime.now(UTC) - timedelta(hours=1))
+    accept.run(campaign, pick(other_id(campaign)))
+    kind, text = notice_of(accept.run(older, Wanted()))
+    assert kind == "unchanged"
+    assert "version 1 stays; it came into force after this recommendation was measured" in text
+    assert "trigger settings_in_force with action accept, campaign older, record size 65636" in text
+    accept.run(older, Wanted(answer="approve", by="alice"))
+    assert newest(older).campaign == "older"
+
+
+def test_less_durability_than_the_baselines_waits_for_a_person(campaign: Campaign, reported_store: Path) -> None:
+    weak = accepting_campaign(reported_store, Path(campaign.store._folder), "weak")
+    manifest = accept.run(weak, Wanted())
+    kind, text = notice_of(manifest)
+    assert (kind, manifest.record_sizes_bytes) == ("needs_approval", [])
+    assert "acks_1 instead of acks_all_idempotent" in text
+    kind, text = notice_of(accept.run(weak, Wanted(answer="approve", by="alice")))
+    assert kind == "in_force"
+    assert "WARNING: it promises less durability" in text
+    assert newest(weak).durability == "acks_1"
+
+
+def test_less_durability_than_what_is_in_force_waits_for_a_person(campaign: Campaign, reported_store: Path) -> None:
+    accept.run(campaign, Wanted())
+    weak = accepting_campaign(reported_store, Path(campaign.store._folder), "weak")
+    change_decision(weak, baseline_properties={"acks": "0"}, weaker_than_baseline=False)
+    assert notice_of(accept.run(weak, Wanted()))[0] == "needs_approval"
+    assert newest(campaign).version == 1
+
+
+def test_a_later_campaigns_recommendation_leads_back_to_the_former_one(
+    campaign: Campaign, reported_store: Path
+) -> None:
+    accept.run(campaign, Wanted())
+    later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
+    recommend(later, other_id(later))
+    accept.run(later, Wanted(answer="approve"))
+    assert (newest(later).version, newest(later).previous_version) == (2, 1)
+    assert newest(later).previous_properties == decision_of(campaign).recommended_properties
+
+
+def test_the_same_settings_on_newer_evidence_lead_back_to_other_ones(campaign: Campaign, reported_store: Path) -> None:
+    accept.run(campaign, Wanted())
+    later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
+    recommend(later, durable_id(later))
+    _, text = notice_of(accept.run(later, Wanted()))
+    settings = newest(later)
+    assert (settings.version, settings.previous_version, settings.campaign) == (2, None, "later")
+    assert settings.previous_properties == decision_of(campaign).baseline_properties
+    assert "the same settings, on newer evidence" in text
+
+
+def test_what_was_left_comes_again_only_on_a_persons_word(campaign: Campaign) -> None:
+    accept.run(campaign, Wanted())
+    roll_back.run(campaign.store, STUDY, SIZE)
+    kind, text = notice_of(accept.run(campaign, Wanted()))
+    assert kind == "unchanged"
+    assert "version 2 stays" in text
+    accept.run(campaign, Wanted(answer="approve", by="alice"))
+    assert (newest(campaign).version, newest(campaign).came_by, newest(campaign).accepted_by) == (
+        3,
+        "recommended",
+        "alice",
+    )
+
+
+def test_a_rejection_moves_nothing_and_is_kept_with_its_reason(campaign: Campaign) -> None:
+    manifest = accept.run(campaign, Wanted(answer="reject", by="bob", reason="not before the holidays"))
+    answer = last_answer(campaign, SIZE)
+    assert answer
+    assert (answer.answer, answer.by, answer.reason) == ("reject", "bob", "not before the holidays")
+    assert (manifest.record_sizes_bytes, manifest.artifacts) == ([], [campaign.keys.answer(answer.at)])
+    assert notice_of(manifest) == (
+        "unchanged",
+        f"What campaign {campaign.keys.campaign} recommends was rejected by bob (not before the holidays).",
+    )
+    assert record_sizes_in_force(campaign.store, STUDY) == []
+
+
+def test_an_approval_is_kept_and_nothing_is_where_nobody_was_asked(campaign: Campaign) -> None:
+    accept.run(campaign, Wanted())
+    assert campaign.store.keys(campaign.keys.answers()) == []
+    accept.run(campaign, Wanted(answer="approve", by="alice"))
+    answer = last_answer(campaign, SIZE)
+    assert answer
+    assert (answer.answer, answer.by, answer.record_sizes_bytes) == ("approve", "alice", [OTHER_SIZE, SIZE])
+
+
+def test_every_answer_is_kept_with_its_own_time_and_a_retry_keeps_none_twice(campaign: Campaign) -> None:
+    first, second = datetime(2026, 11, 22, 1, 2, 3, 4, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC)
+    for _ in range(2):
+        accept.run(campaign, Wanted(answer="reject", by="bob", answered_at=first))
+    accept.run(campaign, Wanted(OTHER_SIZE, answer="approve", by="alice", answered_at=second))
+    kept = [campaign.read_record(key, Answer) for key in campaign.store.keys(campaign.keys.answers())]
+    assert [(answer.answer, answer.at) for answer in kept] == [("reject", first), ("approve", second)]
+    assert [last_answer(campaign, size) for size in (SIZE, OTHER_SIZE)] == kept
+
+
+def test_what_was_rejected_does_not_come_into_force_when_the_campaign_goes_on_and_nobody_is_asked(
+    campaign: Campaign,
+) -> None:
+    accept.run(campaign, Wanted(answer="reject", by="bob", reason="not before the holidays"))
+    kind, text = notice_of(accept.run(campaign, Wanted(request="manual__2")))
+    assert kind == "unchanged"
+    assert "65,636 B: was rejected by bob (not before the holidays)." in text
+    assert record_sizes_in_force(campaign.store, STUDY) == []
+    accept.run(campaign, Wanted(answer="approve", by="bob"))
+    assert newest(campaign).accepted_by == "bob"
+
+
+def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Campaign) -> None:
+    decision = decision_of(campaign)
+    baseline, new = decision.baseline_properties, {**decision.recommended_properties, "acks": "1"}
+    assert approval_text(SIZE, None, baseline, baseline).splitlines() == [
+        "65,636 B: approving replaces the baseline; nothing was put in force yet.",
+        "  Changed: nothing; the same settings, on newer evidence.",
+    ]
+    accept.run(campaign, Wanted(SIZE, durable_id(campaign), by="alice"))
+    assert approval_text(SIZE, newest(campaign), baseline, new).splitlines() == [
+        f"65,636 B: approving replaces version 1, accepted from campaign {campaign.keys.campaign} by alice.",
+        "  Changed: acks all -> 1.",
+        "  WARNING: it promises less durability: acks_1 instead of acks_all_idempotent.",
+    ]
+
+
+def test_one_record_size_may_be_accepted_alone(campaign: Campaign) -> None:
+    recommend(campaign, durable_id(campaign, size=OTHER_SIZE), OTHER_SIZE)
+    manifest = accept.run(campaign, Wanted(OTHER_SIZE, answer="approve"))
+    assert manifest.record_sizes_bytes == [OTHER_SIZE] == record_sizes_in_force(campaign.store, STUDY)
+
+
+def test_a_picked_configuration_comes_into_force_without_gains_that_nobody_stated(campaign: Campaign) -> None:
+    name = other_id(campaign)
+    accept.run(campaign, Wanted(SIZE, name, by="alice", reason="p95 below 50 ms"))
+    settings = newest(campaign)
+    row = trials_of(campaign).set_index("configuration_id").loc[name]
+    assert (settings.came_by, settings.gains, settings.configuration_id) == ("picked", [], name)
+    assert (settings.accepted_by, settings.reason) == ("alice", "p95 below 50 ms")
+    assert settings.configuration == {factor: row[factor] for factor in campaign.study.factors}
+
+
+def test_picking_what_is_recommended_is_accepting_it(campaign: Campaign) -> None:
+    accept.run(campaign, pick(durable_id(campaign)))
+    assert (newest(campaign).came_by, newest(campaign).gains) == ("recommended", decision_of(campaign).gains)
+
+
+def test_the_baseline_may_be_picked(campaign: Campaign) -> None:
+    accept.run(campaign, Wanted())
+    accept.run(campaign, pick(campaign.study.baseline_id()))
+    assert newest(campaign).is_baseline
+    assert newest(campaign).previous_version == 1
+
+
+def test_what_was_not_confirmed_is_refused_with_what_was(campaign: Campaign) -> None:
+    with pytest.raises(BadInputError, match=r"'c0000000000' was not confirmed at 65636 B .*confirmed were c"):
+        accept.run(campaign, pick("c0000000000"))
+    assert record_sizes_in_force(campaign.store, STUDY) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"repetitions_lost_records": 1}, "lost or duplicated records"),
+        ({"repetitions_valid": 0}, "none of its repetitions is valid"),
+        ({"feasible": False}, "breaks a rule of the study"),
+    ],
+)
+def test_what_may_not_be_picked_is_refused_with_the_rule(
+    campaign: Campaign, changes: dict[str, object], rule: str
+) -> None:
+    name = other_id(campaign)
+    change_trial(campaign, name, **changes)
+    with pytest.raises(BadInputError, match=f"--configuration: '{name}' at 65636 B: .*{rule}"):
+        accept.run(campaign, pick(name))
+    assert record_sizes_in_force(campaign.store, STUDY) == []
+
+
+def test_a_record_lost_in_the_gain_blocks_alone_refuses_the_pick_too(campaign: Campaign) -> None:
+    change_decision(campaign, repetitions_lost_records=1, verdict="keep_baseline_lost_records")
+    with pytest.raises(BadInputError, match="lost or duplicated records"):
+        accept.run(campaign, pick(durable_id(campaign)))
+
+
+def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campaign) -> None:
+    trials = trials_of(campaign)
+    weak = trials[trials.durability == "acks_1"].configuration_id.iloc[0]
+    study = campaign.study.model_copy(update={"durability": None})
+    strict = Campaign(study, campaign.keys, campaign.store)
+    with pytest.raises(BadInputError, match=f"'{weak}' .*promises acks_1, the study accepts acks_all_idempotent"):
+        accept.run(strict, pick(weak))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (Wanted(4096), "--record-size: 4096: campaign paper/20261121-recorded has 1024 and 65636"),
+        (Wanted(None, "c1"), "--configuration needs --record-size"),
+        (Wanted(SIZE, "c1", answer="reject"), "--answer: reject: is of what is recommended"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(campaign: Campaign, wanted: Wanted, message: str) -> None:
+    with pytest.raises(BadInputError, match=message):
+        accept.run(campaign, wanted)
+
+
+def test_a_campaign_without_a_report_is_refused(campaign: Campaign) -> None:
+    campaign.store.delete(campaign.keys.report("cards.json"))
+    with pytest.raises(BadInputError, match=r"cards.json: campaign .* has no report yet; let it end first"):
+        accept.run(campaign, Wanted())

@@ -1,0 +1,112 @@
+"""What the explorer shows of the settings in force, and what it says that its buttons would change."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.in_force import in_force, versions
+from kafka_pareto.in_force_view import InForceView, Move, in_force_view, move_to
+from kafka_pareto.producer_properties import parse_properties
+from kafka_pareto.seen import read_seen
+from kafka_pareto.steps import accept, roll_back
+from kafka_pareto.store import FolderStore
+from tests.tasks.accepting import SIZE, STUDY, change_trial, durable_id, other_id, pick, told, trials_of
+from tests.tasks.report_campaign import CAMPAIGN
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.fixture
+def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
+    shutil.copytree(reported_store, tmp_path / "store")
+    return Campaign.open(FolderStore(tmp_path / "store"), STUDY, CAMPAIGN)
+
+
+def shown(campaign: Campaign) -> InForceView:
+    return in_force_view(versions(campaign.store, STUDY, SIZE))
+
+
+def moving(campaign: Campaign, configuration_id: str) -> Move:
+    return move_to(read_seen(campaign, SIZE), configuration_id, in_force(campaign.store, STUDY, SIZE))
+
+
+def test_where_nothing_is_in_force_there_is_nothing_to_go_back_from(campaign: Campaign) -> None:
+    view = shown(campaign)
+    assert view.versions == []
+    assert "nothing to go back from" in view.way_back.refused
+
+
+def test_what_a_button_says_is_what_the_step_then_changes(campaign: Campaign) -> None:
+    before = campaign.study.producer_properties(campaign.study.baseline_configuration())
+    for name in (durable_id(campaign), other_id(campaign)):
+        said = moving(campaign, name)
+        assert said.refused == ""
+        accept.run(campaign, pick(name))
+        after = told(campaign)
+        for change in said.changes:
+            assert change.after.replace(",", "") == after[change.name]
+        unchanged = {*after} - {change.name for change in said.changes}
+        assert {key: after[key] for key in unchanged} == {key: str(before[key]).lower() for key in unchanged}
+        before = parse_properties(campaign.store.get(f"_in_force/{STUDY}/{SIZE}/producer.properties").decode())
+
+
+def test_the_way_back_says_what_it_changes_and_ends_at_the_baseline(campaign: Campaign) -> None:
+    accept.run(campaign, pick(durable_id(campaign)))
+    view = shown(campaign)
+    forth = {change.name: (change.before, change.after) for change in view.differs_from_baseline}
+    assert forth
+    assert {change.name: (change.after, change.before) for change in view.way_back.changes} == forth
+    roll_back.run(campaign.store, STUDY, SIZE)
+    assert shown(campaign).differs_from_baseline == []
+    assert "nothing before it" in shown(campaign).way_back.refused
+
+
+def test_less_durability_is_said_in_either_direction(campaign: Campaign) -> None:
+    weaker = other_id(campaign)
+    said = moving(campaign, weaker).weakens
+    assert said == f"{dict(zip(*_durabilities(campaign), strict=True))[weaker]} instead of acks_all_idempotent"
+    accept.run(campaign, pick(weaker))
+    assert shown(campaign).way_back.weakens == ""
+    assert moving(campaign, durable_id(campaign)).weakens == ""
+
+
+def _durabilities(campaign: Campaign) -> tuple[list[str], list[str]]:
+    trials = trials_of(campaign)
+    return trials.configuration_id.tolist(), trials.durability.tolist()
+
+
+@pytest.mark.parametrize("outcome", [{"repetitions_lost_records": 1}, {"repetitions_valid": 0}, {"feasible": False}])
+def test_what_the_step_would_refuse_has_no_button(campaign: Campaign, outcome: dict[str, int]) -> None:
+    name = durable_id(campaign)
+    change_trial(campaign, name, **outcome)
+    refused = moving(campaign, name).refused
+    with pytest.raises(BadInputError, match=refused[-20:]):
+        accept.run(campaign, pick(name))
+
+
+def test_what_is_in_force_has_no_button_to_put_it_there(campaign: Campaign) -> None:
+    accept.run(campaign, pick(durable_id(campaign)))
+    assert moving(campaign, durable_id(campaign)).refused == "It is in force already, as version 1."
+    assert moving(campaign, other_id(campaign)).refused == ""
+
+
+def test_the_settings_in_use_have_one_only_where_others_are_in_force(campaign: Campaign) -> None:
+    baseline = campaign.study.baseline_id()
+    assert "no others are in force" in moving(campaign, baseline).refused
+    accept.run(campaign, pick(durable_id(campaign)))
+    assert moving(campaign, baseline).refused == ""
+
+
+def test_before_the_report_nothing_has_a_button(campaign: Campaign) -> None:
+    campaign.store.delete(campaign.keys.report("cards.json"))
+    assert "report is still to come" in moving(campaign, durable_id(campaign)).refused
+
+
+def test_what_was_not_measured_here_has_no_move(campaign: Campaign) -> None:
+    with pytest.raises(BadInputError, match="c0000000000 was not measured at 65636 B"):
+        moving(campaign, "c0000000000")

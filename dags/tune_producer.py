@@ -1,7 +1,8 @@
 """# Tune a Kafka producer
 
 Measures producer settings on the cluster itself, learns how they act, searches for the best ones, measures those
-again beside the settings in use, and hands over a decision card with a `producer.properties` per record size.
+again beside the settings in use, and hands over a decision card with a `producer.properties` per record size. What is
+recommended then comes into force: by itself, or, with the parameter `approval`, when a person has approved the cards.
 
 **Inputs**: a study (`include/studies/*.yaml`) and the parameters of the trigger form; an empty field leaves the study
 as it is. Naming the campaign of an earlier run goes on with it: what it has measured is not measured again.
@@ -13,7 +14,12 @@ the same, clear its `propose`, not its `measure`.
 
 **Outputs**, in the store under `<study>/<campaign>/`: the frozen `study.yaml`, `round=00/01_design.parquet` …
 `05_front/` and the same for each further round, `06_confirmation/` and `07_report/` (cards, `producer.properties`,
-figures, one HTML page); in MLflow one run per campaign.
+figures, one HTML page); in MLflow one run per campaign. What came into force is a version below
+`_in_force/<study>/<record size>/`. The assets `kafka_producer_recommendation` and `kafka_producer_settings_in_force`
+have events that carry the same, for other DAGs to be scheduled on.
+
+An approval waits for as long as it takes, and the next campaign waits with it; the cluster stays free for checks.
+Whatever the answer is, the campaign keeps it under `08_rollout/`, with who gave it and why.
 
 ## When a task fails
 The last lines of its log say what is wrong and what to do. A task that says `error: …` and is not retried was given
@@ -30,6 +36,8 @@ something that cannot be used; the others have been retried already. After mendi
 | optimize | the study's constraints and search; the surrogates |
 | confirm | as measure |
 | report | the store; everything that it needs has been measured |
+| approve | the store, which holds the cards; cleared, it asks again |
+| accept | the store; cleared, it does the rest, and announces again what it has moved |
 """
 
 from __future__ import annotations
@@ -40,7 +48,17 @@ from typing import Any
 from airflow.sdk import DAG, TaskGroup
 from airflow.sdk.definitions.mappedoperator import MappedOperator
 
-from kafka_pareto_airflow.parameters import CAMPAIGN_ARGUMENTS, DESIGN_ARGUMENTS, round_arguments, tune_parameters
+from kafka_pareto_airflow.approval import CardApproval
+from kafka_pareto_airflow.assets import RECOMMENDATION, SETTINGS_IN_FORCE
+from kafka_pareto_airflow.notices import FailureNotifier
+from kafka_pareto_airflow.parameters import (
+    ANSWER_ARGUMENTS,
+    CAMPAIGN_ARGUMENTS,
+    DESIGN_ARGUMENTS,
+    answer_parameters,
+    round_arguments,
+    tune_parameters,
+)
 from kafka_pareto_airflow.step_operator import StepOperator
 
 OWNER = "kafka-pareto"
@@ -69,6 +87,8 @@ RULES = {
     "confirm": rule(retries=3, after=timedelta(seconds=20), timeout=timedelta(hours=12)),
     # The MLflow server or the store may be restarting.
     "report": rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
+    # The store may be restarting.
+    "accept": rule(retries=2, after=timedelta(seconds=10), timeout=timedelta(minutes=10)),
 }
 
 
@@ -119,6 +139,7 @@ with DAG(
     tags=["kafka", "tuning"],
     default_args={"owner": OWNER},
     params=tune_parameters(),
+    on_failure_callback=FailureNotifier(),
 ):
     design = StepOperator(
         task_id="design",
@@ -153,8 +174,26 @@ with DAG(
         task_id="report",
         step="report",
         arguments=CAMPAIGN_ARGUMENTS,
+        outlets=[RECOMMENDATION],
         doc_md="Writes the decision cards, the producer.properties, the figures and the page.",
         **RULES["report"],
     )
+    approve = CardApproval(
+        task_id="approve",
+        report_task_id="report",
+        params=answer_parameters(),
+        # As the store may be restarting; no timeout, which would count for the person's answer.
+        retries=2,
+        retry_delay=timedelta(seconds=10),
+        doc_md="Asks a person whether what is recommended may come into force; passes at once unless told to ask.",
+    )
+    accept = StepOperator(
+        task_id="accept",
+        step="accept",
+        arguments=ANSWER_ARGUMENTS,
+        outlets=[SETTINGS_IN_FORCE],
+        doc_md="Puts into force what is recommended, unless somebody rejected it; keeps the answer.",
+        **RULES["accept"],
+    )
 
-    learned >> confirm >> report
+    learned >> confirm >> report >> approve >> accept

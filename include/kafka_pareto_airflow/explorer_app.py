@@ -18,13 +18,18 @@ from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Req
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 
+from kafka_pareto.artifacts import InForceKeys
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.campaign_list import CampaignEntry, list_campaigns
 from kafka_pareto.campaign_progress import ProgressReport, campaign_progress
+from kafka_pareto.checks import PastCheck, read_checks
 from kafka_pareto.errors import ArtifactError, BadInputError, KafkaParetoError, MissingArtifactError
 from kafka_pareto.exploring import SizeView, size_view
 from kafka_pareto.goals import OBJECTIVES, Limit
+from kafka_pareto.in_force import in_force, versions
+from kafka_pareto.in_force_view import InForceView, Move, in_force_view, move_to
 from kafka_pareto.producer_properties import Durability
+from kafka_pareto.records import Prior
 from kafka_pareto.seen import Seen, read_seen
 from kafka_pareto.settings import load_settings
 from kafka_pareto.settings_files import Form, settings_text, trials_csv
@@ -39,7 +44,7 @@ DAG_ID = "tune_producer"
 PAGE = FilePath(__file__).parents[2] / "plugins" / "kafka_pareto_explorer"
 _PLOTLY_VERSION = importlib.metadata.version("plotly")
 _STATIC = {
-    **{name: PAGE / name for name in ("explorer.css", "explorer.js", "charts.js", "dom.js", "panels.js", "wishes.js")},
+    **{path.name: path for path in PAGE.iterdir() if path.suffix in (".css", ".js")},
     "plotly.min.js": FilePath(
         str(importlib.metadata.distribution("plotly").locate_file("plotly/package_data/plotly.min.js"))
     ),
@@ -126,6 +131,7 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
         "progress": campaign_progress(found),
         "report": report.removeprefix(prefix) if report in artifacts else None,
         "data_docs": [key.removeprefix(prefix) for key in docs],
+        "prior": found.read_record(found.keys.prior(), Prior) if found.keys.prior() in artifacts else None,
         "tracked": bool(load_settings().mlflow_tracking_uri),
     }
 
@@ -189,6 +195,27 @@ def choice(
 def trials(study: StudyName, campaign: CampaignId, size: RecordSize) -> PlainTextResponse:
     text = trials_csv(_seen(study, campaign, size))
     return PlainTextResponse(text, media_type="text/csv", headers=_download(f"trials-{study}-{campaign}-{size}.csv"))
+
+
+@router.get("/api/campaigns/{study}/{campaign}/{size}/{configuration}/move")
+def move(study: StudyName, campaign: CampaignId, size: RecordSize, configuration: ConfigurationId) -> Move:
+    return move_to(_seen(study, campaign, size), configuration, in_force(_store(), study, size))
+
+
+@router.get("/api/in-force/{study}/{size}")
+def settings_in_force(study: StudyName, size: RecordSize) -> InForceView:
+    return in_force_view(versions(_store(), study, size))
+
+
+@router.get("/api/in-force/{study}/{size}/{form}")
+def file_in_force(study: StudyName, size: RecordSize, form: Form) -> PlainTextResponse:
+    content = _store().get(InForceKeys(study, size).file(form))
+    return PlainTextResponse(content, headers=_download(f"{study}-{size}-{form}"))
+
+
+@router.get("/api/checks/{study}/{size}")
+def checks(study: StudyName, size: RecordSize) -> list[PastCheck]:
+    return read_checks(_store(), study, size)
 
 
 @router.get("/api/campaigns/{study}/{campaign}/{size}/{configuration}/{form}")

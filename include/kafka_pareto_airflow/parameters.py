@@ -1,4 +1,4 @@
-"""The parameters of `tune_producer`: their schema for the trigger form and the API, and the arguments they become."""
+"""The DAGs' parameters: their schema for the trigger form and the API, and the arguments they become."""
 
 from __future__ import annotations
 
@@ -30,24 +30,64 @@ DESIGN_ARGUMENTS = [
     "{% if params.consent %}--consent{% endif %}",
 ]
 
+# What the task `approve` has returned.
+ANSWER_ARGUMENTS = [
+    *CAMPAIGN_ARGUMENTS,
+    "--answer={{ ti.xcom_pull(task_ids='approve')['answer'] }}",
+    "--approved-by={{ ti.xcom_pull(task_ids='approve')['by'] }}",
+    "--reason={{ ti.xcom_pull(task_ids='approve')['reason'] }}",
+    "--answered-at={{ ti.xcom_pull(task_ids='approve')['at'] }}",
+    # A retry is the same request; an answer that was asked for anew is another.
+    "--request={{ (run_id ~ ' ' ~ ti.xcom_pull(task_ids='approve')['at']) | trim }}",
+]
+# Whoever triggers it has decided: nobody is asked again.
+ACCEPT_ARGUMENTS = [
+    "--study={{ params.study }}",
+    "--campaign={{ params.campaign or '' }}",
+    "{% if params.record_size is not none %}--record-size={{ params.record_size | int }}{% endif %}",
+    "{% if params.configuration %}--configuration={{ params.configuration }}{% endif %}",
+    "--answer=approve",
+    "--approved-by={{ dag_run.triggering_user_name or '' }}",
+    "--reason={{ params.reason or '' }}",
+    "--answered-at={{ dag_run.run_after.isoformat() }}",
+    "--request={{ run_id }}",
+    "{% if params.from_version %}--from-version={{ params.from_version | int }}{% endif %}",
+]
+ROLL_BACK_ARGUMENTS = [
+    "--study={{ params.study }}",
+    "{% if params.record_size is not none %}--record-size={{ params.record_size | int }}{% endif %}",
+    "--by={{ dag_run.triggering_user_name or '' }}",
+    "--reason={{ params.reason or '' }}",
+    "--request={{ run_id }}",  # a retry does not go back once more
+    "{% if params.from_version %}--from-version={{ params.from_version | int }}{% endif %}",
+]
+
+_CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
+LONGEST_REASON = 500
+
 
 def round_arguments(number: int) -> list[str]:
     """The arguments of a step in a round after the design's."""
     return [*CAMPAIGN_ARGUMENTS, f"--round={number}"]
 
 
-def study_names() -> list[str]:
-    """The studies of the folder that the design step reads, as of now.
+def study_files() -> list[Path]:
+    """The studies of the folder that the steps read, as of now.
 
     Raises:
         BadInputError: If there is none.
     """
     shipped = project_root(os.environ) / "include" / "studies"
     folder = Path(os.environ.get("KAFKA_PARETO_STUDIES") or shipped)
-    names = sorted(path.stem for path in folder.glob("*.yaml"))
-    if not names:
+    files = sorted(folder.glob("*.yaml"))
+    if not files:
         raise BadInputError(f"{folder}: holds no study: put a <name>.yaml there, or mend KAFKA_PARETO_STUDIES")
-    return names
+    return files
+
+
+def study_names() -> list[str]:
+    """The names of these studies."""
+    return [file.stem for file in study_files()]
 
 
 def tune_parameters() -> dict[str, Param]:
@@ -64,7 +104,7 @@ def tune_parameters() -> dict[str, Param]:
         "campaign": Param(
             None,
             type=["null", "string"],
-            pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$",
+            pattern=f"^{_CAMPAIGN_ID}$",
             title="Campaign",
             description="Empty: a new campaign. The id of an earlier one: go on with it.",
         ),
@@ -93,7 +133,7 @@ def tune_parameters() -> dict[str, Param]:
         "warm_start": Param(
             None,
             type=["null", "string"],
-            pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,62}(,[A-Za-z0-9][A-Za-z0-9_-]{0,62})*$",
+            pattern=f"^{_CAMPAIGN_ID}(,{_CAMPAIGN_ID})*$",
             title="Warm start",
             description="Earlier campaigns to learn from, for a study in rounds: latest, or ids like id,id.",
         ),
@@ -130,5 +170,83 @@ def tune_parameters() -> dict[str, Param]:
             type="boolean",
             title="Consent",
             description="The plan that the design step prints may be carried out on a cluster of your own.",
+        ),
+        "approval": Param(
+            False,
+            type="boolean",
+            title="Approval",
+            description="What is recommended comes into force only when somebody has approved it in Airflow.",
+        ),
+    }
+
+
+def answer_parameters() -> dict[str, Param]:
+    """The form of the task `approve`. Too long a reason is cut rather than refused, which would fail the task."""
+    return {
+        "reason": Param(
+            None,
+            type=["null", "string"],
+            title="Reason",
+            description=f"Kept with the answer; at most {LONGEST_REASON} characters.",
+        )
+    }
+
+
+def in_force_parameters() -> dict[str, Param]:
+    """The parameters of `settings_in_force`; which of them an action needs, its step says."""
+    studies = study_names()
+    return {
+        "action": Param(
+            "accept",
+            type="string",
+            enum=["accept", "roll_back"],
+            title="Action",
+            description="Put something into force, or go back to what was in force before.",
+        ),
+        # A study whose file is gone may still have settings in force.
+        "study": Param(
+            studies[0],
+            type="string",
+            pattern="^[a-z0-9][a-z0-9_-]{0,62}$",
+            examples=studies,
+            title="Study",
+            description="Whose settings in force are moved.",
+        ),
+        "campaign": Param(
+            None,
+            type=["null", "string"],
+            pattern=f"^({_CAMPAIGN_ID})?$",
+            title="Campaign",
+            description="To accept from; empty to go back.",
+        ),
+        "record_size": Param(
+            None,
+            type=["null", "integer"],
+            minimum=1,
+            maximum=1_000_000,
+            title="Record size in bytes",
+            description="Empty: all that the campaign recommends. Going back needs it.",
+        ),
+        "configuration": Param(
+            None,
+            type=["null", "string"],
+            pattern="^(c[0-9a-f]{10})?$",
+            title="Configuration",
+            description="One that the campaign has confirmed; empty: what it recommends.",
+        ),
+        "from_version": Param(
+            None,
+            type=["null", "integer"],
+            minimum=0,
+            title="From version",
+            description="Refused if another version of the record size is in force by then; empty: not looked at.",
+        ),
+        "reason": Param(
+            None,
+            type=["null", "string"],
+            maxLength=LONGEST_REASON,
+            pattern="^[^\\u0000]*$",
+            title="Reason",
+            description="Kept with the version.",
         ),
     }

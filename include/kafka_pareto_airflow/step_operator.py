@@ -9,15 +9,14 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-from airflow.providers.standard.hooks.subprocess import SubprocessHook
 from airflow.sdk import BaseOperator, Context, TriggerRule
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, DownstreamTasksSkipped
 
 from kafka_pareto.errors import EXIT_BAD_INPUT
+from kafka_pareto_airflow.notices import StepNotifier
 
 PROJECT_ROOT_VARIABLE = "KAFKA_PARETO_PROJECT_ROOT"
 
@@ -53,10 +52,13 @@ _PASSED_VARIABLES = frozenset(
 class StepOperator(BaseOperator):
     """Runs `python -m tasks.<step>` with an argument list, in the project's root, and takes its manifest.
 
-    The step's last line is its manifest, pushed as the XCom `manifest`; the events of the task's outlets carry what it
-    has for them. The operator returns what a later task is
-    mapped over: the manifest's record sizes or, where the step was itself mapped over them, its one record size. A
-    manifest without record sizes leaves the tasks that follow nothing to do: they are skipped.
+    The step's last line is its manifest, pushed as the XCom `manifest` and kept out of the log, which so ends with the
+    step's words for people. The events of the task's outlets carry what the manifest has for them; without any, nothing
+    has happened to these assets, and there is no event. Its notice goes to the people whom the installation names.
+
+    The operator returns what a later task is mapped over: the manifest's record sizes or, where the step was itself
+    mapped over them, its one record size. A manifest without record sizes leaves the tasks that follow nothing to do:
+    they are skipped.
 
     The step ends with its task: asked to when the task is stopped or times out, and by the kernel's parent-death
     signal when the task's process is killed.
@@ -77,10 +79,12 @@ class StepOperator(BaseOperator):
     def __init__(
         self, *, step: str, arguments: Sequence[str], record_size_bytes: int | None = None, **kwargs: Any
     ) -> None:
-        super().__init__(**kwargs)
+        # A mapped step is made with every argument that an operator knows, this one among them.
+        super().__init__(**{**kwargs, "on_success_callback": StepNotifier()})
         self.step = step
         self.arguments = arguments
         self.record_size_bytes = record_size_bytes
+        self._process: subprocess.Popen[str] | None = None
 
     def execute(self, context: Context) -> list[int] | int:
         """Runs the step to its end."""
@@ -89,15 +93,18 @@ class StepOperator(BaseOperator):
         command += [argument for argument in self.arguments if argument]
         if self.record_size_bytes is not None:
             command.append(f"--record-size={self.record_size_bytes}")
-        result = self._hook.run_command(command, env=step_environment(os.environ, root), cwd=str(root))
-        if result.exit_code in (EXIT_BAD_INPUT, _EXIT_USAGE):
-            raise AirflowFailException(result.output)
-        if result.exit_code != 0:
-            raise AirflowException(f"step {self.step} ended with exit code {result.exit_code}: {result.output}")
-        manifest = self._manifest(result.output)
+        exit_code, last_line = self._run(command, root)
+        if exit_code in (EXIT_BAD_INPUT, _EXIT_USAGE):
+            raise AirflowFailException(last_line)
+        if exit_code != 0:
+            raise AirflowException(f"step {self.step} ended with exit code {exit_code}: {last_line}")
+        manifest = self._manifest(last_line)
         context["ti"].xcom_push(key="manifest", value=manifest)
+        event = manifest.get("event")
+        if not event:
+            self.outlets = []  # Airflow makes an event of each that is left
         for asset in self.outlets:
-            context["outlet_events"][asset].extra = manifest.get("event", {})
+            context["outlet_events"][asset].extra = event
         if self.record_size_bytes is not None:
             return self.record_size_bytes
         if not manifest["record_sizes_bytes"]:
@@ -106,10 +113,9 @@ class StepOperator(BaseOperator):
 
     def on_kill(self) -> None:
         """Tells the step and its children to end, and kills those that do not."""
-        process = self._hook.sub_process
+        process = self._process
         if process is None:
             return
-        # The hook made the step the leader of a process group of its own.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
             with suppress(subprocess.TimeoutExpired):
@@ -127,9 +133,35 @@ class StepOperator(BaseOperator):
                     reached.append(task)
         return list(skipped)
 
-    @cached_property
-    def _hook(self) -> SubprocessHook:
-        return SubprocessHook()
+    def _run(self, command: list[str], root: Path) -> tuple[int, str]:
+        """Runs the step and logs what it prints, but for the manifest; returns its exit code and its last line."""
+        self.log.info("Running command: %s", command)
+        self._process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=root,
+            env=step_environment(os.environ, root),
+            encoding="utf-8",
+            errors="backslashreplace",
+            start_new_session=True,  # it leads a process group of its own
+        )
+        line = held_back = ""
+        # Left open when a timeout strikes: whoever closes it would end a step that still prints as it cleans up.
+        for raw_line in self._process.stdout:
+            if held_back:
+                self.log.info("%s", held_back)
+            line = raw_line.rstrip()
+            held_back = line if line.startswith("{") else ""
+            if not held_back:
+                self.log.info("%s", line)
+        self._process.stdout.close()
+        exit_code = self._process.wait()
+        if exit_code != 0:
+            if held_back:
+                self.log.info("%s", held_back)
+            self.log.info("Command exited with return code %s", exit_code)
+        return exit_code, line
 
     def _manifest(self, line: str) -> dict[str, Any]:
         with suppress(ValueError):

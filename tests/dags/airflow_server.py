@@ -36,8 +36,8 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
     write_private(state / "airflow" / "passwords.json", json.dumps(login))
     migrate_database(stack)
     with ExitStack() as started:
-        for part in (["scheduler", "--skip-serve-logs"], ["dag-processor"], ["api-server"]):
-            started.enter_context(_running(part, stack, {**airflow_environment(stack), **_HASTE, **step_environment}))
+        environment = {**airflow_environment(stack), **_HASTE, **step_environment}
+        started.enter_context(_running(stack, environment))
         wait_until("Airflow answers", lambda: _is_up(stack), 90, f"see {stack.logs}")
         api = AirflowApi(stack)
         started.callback(api.close)
@@ -48,9 +48,22 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
 
 
 @contextmanager
-def _running(arguments: list[str], stack: Stack, environment: dict[str, str]) -> Iterator[None]:
+def _running(stack: Stack, environment: dict[str, str]) -> Iterator[None]:
+    """All of Airflow's processes; they are told to end at once, since each takes its time."""
+    parts = (["scheduler", "--skip-serve-logs"], ["dag-processor"], ["api-server"])
+    processes = [_started(part, stack, environment) for part in parts]
+    try:
+        yield
+    finally:
+        for process in processes:
+            os.killpg(process.pid, signal.SIGTERM)
+        for process in processes:
+            _await_end(process)
+
+
+def _started(arguments: list[str], stack: Stack, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     with (stack.logs / f"{arguments[0]}.log").open("wb") as log:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", "airflow", *arguments],
             env=environment,
             cwd=stack.state / "airflow",
@@ -58,15 +71,14 @@ def _running(arguments: list[str], stack: Stack, environment: dict[str, str]) ->
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+
+
+def _await_end(process: subprocess.Popen[bytes]) -> None:
     try:
-        yield
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        process.wait(20)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _is_up(stack: Stack) -> bool:

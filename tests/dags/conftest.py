@@ -7,11 +7,15 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from tests.dags.serving import Served
 
 PROJECT = Path(__file__).parent.parent.parent
 _HOME = tempfile.TemporaryDirectory(prefix="kafka-pareto-airflow-")
@@ -80,7 +84,7 @@ def new_project(folder: Path) -> FakeProject:
     (folder / "tasks").mkdir()
     (folder / "include").symlink_to(PROJECT / "include")
     project = FakeProject(folder)
-    for step in ("design", "measure", "validate", "train", "optimize", "confirm", "report"):
+    for step in ("design", "measure", "validate", "train", "optimize", "confirm", "report", "accept"):
         project.write_noting_step(step)
     project.write_noting_step("propose", sizes="[]")
     return project
@@ -92,6 +96,15 @@ from airflow.utils.db import initdb
 initdb()
 Pool.create_or_update_pool("kafka_cluster", 1, "one load at a time", include_deferred=False)
 """
+
+
+@pytest.fixture(scope="package")
+def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A real Airflow with stand-in steps, one for all tests that need a scheduler."""
+    from tests.dags.serving import served
+
+    with served(tmp_path_factory.mktemp("served")) as airflow:
+        yield airflow
 
 
 @pytest.fixture(scope="session")

@@ -11,82 +11,27 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, encode_table
-from kafka_pareto.design import design_table
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.planning import plan_campaign
 from kafka_pareto.store import FolderStore
-from kafka_pareto.study_file import dump_study
 from kafka_pareto_embedded.airflow_runs import AirflowRuns
+from kafka_pareto_embedded.rollout import RollBackRequest, roll_back
 from kafka_pareto_embedded.run import run_campaign
 from kafka_pareto_embedded.stack import DAG_ID, Stack
 from kafka_pareto_embedded.waiting import wait_until
-from tests.dags.airflow_server import running_airflow
-from tests.recorded import paper_study
+from tests.dags.serving import Served
+from tests.unit.test_rollout import FolderStack, put_in_force
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(300)]
 
-STEP = """
-import json, os, pathlib, sys, time
-step, campaign = pathlib.Path(__file__).stem, sys.argv[2].removeprefix("--campaign=")
-store = pathlib.Path(os.environ["KAFKA_PARETO_STORE_FOLDER"]) / "paper" / campaign
 
-def write(key, text=""):
-    path = store / key
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-if step == "design":
-    if campaign == "unasked":
-        print("plan: 8 repetitions, about 1 minutes")
-        sys.exit(print("error: it starts only with your consent", file=sys.stderr) or 65)
-    write("study.yaml", (store.parent / "study.yaml").read_text())
-    write("plan.json", (store.parent / "plan.json").read_text())
-    (store / "round=00").mkdir(exist_ok=True)
-    (store / "round=00/01_design.parquet").write_bytes((store.parent / "design.parquet").read_bytes())
-size = sys.argv[3].removeprefix("--record-size=") if len(sys.argv) > 3 else ""
-if step == "measure":
-    for number in range(3):
-        write(f"round=00/02_measurements/{size}/{number}.json")
-    if campaign == "hanging":
-        write(f"{size}.pid", str(os.getpid()))
-        time.sleep(600)
-if step == "validate":
-    if campaign == "bad":
-        sys.exit(print("error: 9 of 10 rows were set aside\\n  row b000: negative latency", file=sys.stderr) or 65)
-    write("round=00/03_validation/data_docs/index.html", "<html>docs</html>")
-    write("round=00/03_validation/data_docs/static/page.html", "<html>page</html>")
-if step == "confirm":
-    write(f"06_confirmation/{size}/repetitions/0.json")
-if step == "report":
-    write("07_report/cards.txt", "THE CARDS")
-    write("07_report/report.html", "<html>report</html>")
-sizes = [] if step == "propose" else [1024, 65636]  # the paper has no rounds
-print(json.dumps({"step": step, "record_sizes_bytes": sizes}))
-"""
+@pytest.fixture
+def stack(airflow: Served) -> Stack:
+    return airflow.stack
 
 
-@pytest.fixture(scope="module")
-def store_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("store")
-    study = paper_study().model_copy(update={"record_sizes_bytes": [1024, 65636]})
-    (folder / "paper").mkdir()
-    (folder / "paper" / "study.yaml").write_text(dump_study(study))
-    (folder / "paper" / "plan.json").write_text(plan_campaign(study).model_dump_json())
-    (folder / "paper" / "design.parquet").write_bytes(encode_table(design_table(study), DESIGN_COLUMNS, study))
-    return folder
-
-
-@pytest.fixture(scope="module")
-def stack(store_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    project = tmp_path_factory.mktemp("project")
-    (project / "tasks").mkdir()
-    for step in ("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report"):
-        (project / "tasks" / f"{step}.py").write_text(STEP)
-    (project / "include").symlink_to(Path(__file__).parent.parent.parent / "include")
-    steps_see = {"KAFKA_PARETO_PROJECT_ROOT": str(project), "KAFKA_PARETO_STORE_FOLDER": str(store_folder)}
-    with running_airflow(tmp_path_factory.mktemp("stack"), steps_see) as stack:
-        yield stack
+@pytest.fixture
+def store_folder(airflow: Served) -> Path:
+    return airflow.store
 
 
 @pytest.fixture
@@ -156,6 +101,22 @@ def test_ctrl_c_stops_the_load_and_says_how_to_go_on(
     assert "make run STUDY=paper CAMPAIGN=hanging" in said
     wait_until("the step is gone", lambda: not psutil.pid_exists(pids[0]), 10, "it was left behind")
     assert runs.active() == []
+
+
+def test_the_way_back_is_followed_to_what_its_step_tells_people_and_to_what_is_in_force(
+    airflow: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_in_force(FolderStore(airflow.store), "paper", 1024)
+    reason = "$(it) 'was' \"worse\"; --study=x {{ 1 + 1 }}"
+    stack = FolderStack(airflow.stack.state, airflow.stack.ports, airflow.store)
+    assert roll_back(RollBackRequest(study="paper", record_size=1024, reason=reason), stack) == 0
+    step, options = airflow.noted("moves")[-1]
+    assert (step, options["record-size"], options["by"], options["reason"]) == ("roll_back", "1024", "admin", reason)
+    said = capsys.readouterr().out
+    assert "roll_back: done" in said
+    assert "accept:" not in said  # the other branch
+    assert "paper: gone back\n1,024 B: version 2 is in force\n" in said
+    assert "1,024 B records: version 1 since" in said  # a stand-in moves nothing
 
 
 def test_a_parameter_that_the_schema_refuses_is_one_clear_message(runs: AirflowRuns) -> None:

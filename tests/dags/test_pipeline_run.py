@@ -22,8 +22,12 @@ dag = DagBag(dag_folder=conf.get("core", "dags_folder")).dags["tune_producer"]
 run = dag.test(run_conf=json.loads(sys.argv[1]))
 found = run.get_task_instances()
 tasks = [[ti.task_id, ti.map_index, str(ti.state), ti.rendered_map_index] for ti in found]
-print("RESULT " + json.dumps({"state": run.state, "tasks": tasks}))
+print("RESULT " + json.dumps({"run_id": run.run_id, "state": run.state, "tasks": tasks}))
 """
+
+
+# Approval is off.
+NOT_ASKED = ["--answer=not_asked", "--approved-by=", "--reason=", "--answered-at="]
 
 
 def run_dag(project: FakeProject, conf: dict[str, Any]) -> dict[str, Any]:
@@ -74,9 +78,9 @@ def test_runs_every_step_in_order_mapped_over_record_sizes_with_each_parameter_a
     ]
     which = [study, campaign]
     mapped = [[*which, f"--record-size={size}"] for size in (1024, 65636)]
-    learned, handed_over = calls[1:7], calls[-3:]
+    learned, handed_over = calls[1:7], calls[-4:]
     assert [step for step, *_ in learned] == ["measure", "measure", "validate", "train", "optimize", "optimize"]
-    assert [step for step, *_ in handed_over] == ["confirm", "confirm", "report"]
+    assert [step for step, *_ in handed_over] == ["confirm", "confirm", "report", "accept"]
     expected = [
         *(["measure", *arguments] for arguments in mapped),
         ["validate", *which],
@@ -84,6 +88,7 @@ def test_runs_every_step_in_order_mapped_over_record_sizes_with_each_parameter_a
         *(["optimize", *arguments] for arguments in mapped),
         *(["confirm", *arguments] for arguments in mapped),
         ["report", *which],
+        ["accept", *which, *NOT_ASKED, f"--request={result['run_id']}"],
     ]
     # Mapped tasks run side by side, in any order.
     assert sorted([*learned, *handed_over]) == sorted(expected)
@@ -107,7 +112,7 @@ def test_a_round_measures_the_record_sizes_that_go_on_and_the_rounds_after_the_l
         ["validate", *which, "--round=1"],
     ]
     assert second == ["propose", *which, "--round=2"]
-    assert [step for step, *_ in project.calls()[14:]] == ["confirm", "confirm", "report"]
+    assert [step for step, *_ in project.calls()[14:]] == ["confirm", "confirm", "report", "accept"]
     skipped = {task for task, _, state, _ in result["tasks"] if state == "skipped"}
     assert {f"round_2.{step}" for step in ("measure", "validate", "train", "optimize")} <= skipped
     assert {f"round_{number}.propose" for number in (3, 4)} <= skipped

@@ -16,13 +16,14 @@ from typing import Any
 
 import psutil
 import pytest
-from airflow.sdk import DAG
+from airflow.sdk import DAG, Asset
 from airflow.sdk.exceptions import (
     AirflowException,
     AirflowFailException,
     AirflowTaskTimeout,
     DownstreamTasksSkipped,
 )
+from airflow.sdk.execution_time.context import OutletEventAccessors
 from airflow.sdk.execution_time.task_runner import _run_execute_callable
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
@@ -55,6 +56,39 @@ def execute(root: Path, code: str, pushed: PushedXComs | None = None, **options:
         operator = StepOperator(task_id="tried", step="tried", **{"arguments": [], **options})
     context: Any = {"ti": PushedXComs() if pushed is None else pushed}
     return _run_execute_callable(context, operator.execute, operator)
+
+
+@pytest.mark.parametrize("event", [{"study": "quick"}, {}])
+def test_the_events_of_its_assets_carry_what_the_manifest_has_and_without_any_there_is_none(
+    root: Path, event: dict[str, Any]
+) -> None:
+    manifest = json.dumps({"record_sizes_bytes": [1024], "event": event})
+    (root / "tasks" / "tried.py").write_text(f"print({manifest!r})", encoding="utf-8")
+    asset = Asset("moved")
+    with DAG("try", schedule=None):
+        operator = StepOperator(task_id="tried", step="tried", arguments=[], outlets=[asset])
+    context: Any = {"ti": PushedXComs(), "outlet_events": OutletEventAccessors()}
+    _run_execute_callable(context, operator.execute, operator)
+    assert operator.outlets == ([asset] if event else [])
+    assert not event or context["outlet_events"][asset].extra == event
+
+
+def logged(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The events of the log, without their time and place."""
+    return [line.split("] ", 1)[1].split(" [")[0].strip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_the_log_ends_with_the_steps_words_for_people_and_not_with_its_manifest(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    execute(root, f"print('{{not yet the end}}'); print('THE CARDS'); print({MANIFEST!r})")
+    assert logged(capsys)[-2:] == ["{not yet the end}", "THE CARDS"]
+
+
+def test_the_last_line_of_a_step_that_failed_is_in_the_log(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(AirflowException):
+        execute(root, "import sys; print('{why}'); sys.exit(75)")
+    assert logged(capsys)[-2:] == ["{why}", "Command exited with return code 75"]
 
 
 def test_without_a_record_size_all_that_would_be_skipped_in_turn_is_skipped_at_once(

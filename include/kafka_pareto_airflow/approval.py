@@ -1,0 +1,118 @@
+"""The question to a person: may what a campaign recommends come into force?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any, ClassVar, TypedDict
+
+from airflow.providers.standard.operators.hitl import HITLOperator
+from airflow.sdk import Context
+
+from kafka_pareto_airflow.notices import Message, Notifier
+from kafka_pareto_airflow.parameters import LONGEST_REASON
+
+APPROVE, REJECT = "Approve", "Reject"
+NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
+
+
+class Answer(TypedDict):
+    """What was answered: approve, reject or not_asked; by whom, why and when (ISO 8601), each of which may be empty."""
+
+    answer: str
+    by: str
+    reason: str
+    at: str
+
+
+class ApprovalNotifier(Notifier):
+    """Tells that an approval waits for somebody."""
+
+    def message(self, context: Context) -> Message:
+        """The question's subject, and where it is answered."""
+        question = context["task"]
+        address = question.generate_link_to_ui(task_instance=context["ti"])
+        return Message(question.subject, f"Nothing changes before somebody has answered:\n{address}")
+
+
+class CardApproval(HITLOperator):
+    """Shows a person what approving overrides and the decision cards, and waits for as long as it takes.
+
+    Nobody is asked where the run's parameter `approval` is off, or where nothing is recommended. A rejection skips
+    nothing: the step that follows keeps the answer.
+
+    Args:
+        report_task_id: The task whose manifest says what is recommended.
+    """
+
+    # What is asked is made of artifacts, which must not act as templates.
+    template_fields: ClassVar[Collection[str]] = ()
+
+    def __init__(self, *, report_task_id: str, **kwargs: Any) -> None:
+        super().__init__(
+            subject="May the recommended settings come into force?",
+            options=[APPROVE, REJECT],
+            notifiers=ApprovalNotifier(),
+            **kwargs,
+        )
+        self.report_task_id = report_task_id
+
+    def execute(self, context: Context) -> Answer:
+        """Asks, or passes at once."""
+        manifest = context["ti"].xcom_pull(task_ids=self.report_task_id, key="manifest")
+        recommended = _recommended(manifest)
+        if not context["params"]["approval"] or not recommended:
+            self.log.info("Nobody is asked: %s", "approval is off" if recommended else "nothing is recommended")
+            return Answer(answer="not_asked", by="", reason="", at="")
+        sizes = ", ".join(f"{int(size):,} B ({found['configuration_id']})" for size, found in recommended.items())
+        self.subject = f"{manifest['study']}, campaign {manifest['campaign']}: new settings recommended for {sizes}"
+        self.body = as_code(_question(manifest["study"], manifest["campaign"], recommended))
+        return super().execute(context)
+
+    def execute_complete(self, context: Context, event: dict[str, Any]) -> Answer:
+        """Takes the answer."""
+        given = super().execute_complete(context, event)
+        reason = (given["params_input"].get("reason") or "").replace("\0", "")
+        return Answer(
+            answer=given["chosen_options"][0].lower(),
+            by=given["responded_by_user"]["name"],
+            reason=reason[:LONGEST_REASON],
+            at=given["responded_at"].isoformat(),
+        )
+
+
+def as_code(text: str) -> str:
+    """The text as Markdown that shows it as it stands: each line a code span of its own, which nothing in it can end.
+
+    Of a whole block of code, Airflow's page makes one paragraph: it folds spaces and lines.
+    """
+    lines = text.splitlines()
+    width = max(map(len, lines), default=0)
+    return "\\\n".join(_code_span(line.ljust(width)) for line in lines)
+
+
+def _code_span(line: str) -> str:
+    ticks = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
+    return f"{ticks} {line.replace(' ', NO_BREAK_SPACE)} {ticks}"
+
+
+def _recommended(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    decided = manifest.get("event", {}).get("record_sizes", {})
+    return {size: found for size, found in decided.items() if found["verdict"] == "recommended"}
+
+
+def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]]) -> str:
+    """By record size what approving overrides, as of now, then the cards."""
+    # Only where somebody is asked: their libraries would slow the reading of the DAG, which every task does.
+    from kafka_pareto.artifacts import CampaignKeys  # noqa: PLC0415
+    from kafka_pareto.in_force import in_force  # noqa: PLC0415
+    from kafka_pareto.in_force_text import approval_text  # noqa: PLC0415
+    from kafka_pareto.settings import load_settings  # noqa: PLC0415
+    from kafka_pareto.store import open_store  # noqa: PLC0415
+
+    store = open_store(load_settings())
+    overrides = [
+        approval_text(int(size), in_force(store, study, int(size)), found["baseline_properties"], found["properties"])
+        for size, found in recommended.items()
+    ]
+    return "\n".join([*overrides, "", store.get(CampaignKeys(study, campaign).report("cards.txt")).decode()])

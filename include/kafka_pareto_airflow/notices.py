@@ -1,0 +1,121 @@
+"""Notices to people: what a step says of its end, an approval that waits, a run that failed.
+
+`KAFKA_PARETO_NOTIFY` names who is told, several by comma: `log` (the task's log, where it is not set),
+`smtp:<address>` (mail, by the Airflow connection `smtp_default`), `slack:<connection>` (an incoming webhook).
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from airflow.sdk import BaseNotifier, Context
+from airflow.sdk.configuration import conf
+
+from kafka_pareto.errors import BadInputError
+
+VARIABLE = "KAFKA_PARETO_NOTIFY"
+_ADDRESS = r"[^\s@,:<>]+@[^\s@,:<>]+"
+_CONNECTION = r"[A-Za-z0-9_.-]+"
+
+
+class Message(NamedTuple):
+    """What people read: plain text, the subject of one line."""
+
+    subject: str
+    text: str
+
+
+class Notifier(BaseNotifier):
+    """Sends a message to everybody whom the installation names; a failure to do so never fails a task.
+
+    A subclass says what there is to tell in the context that Airflow calls it with.
+    """
+
+    def message(self, context: Context) -> Message | None:
+        """The message, or None where nobody needs to be told."""
+        raise NotImplementedError
+
+    def notify(self, context: Context) -> None:
+        """Sends the message, if there is one."""
+        try:
+            message = self.message(context)
+        except Exception as error:
+            self.log.error("there is no notice: %s", error)
+            return
+        if message is None:
+            return
+        # Mail headers end with the line.
+        subject, text = " ".join(message.subject.split()), message.text
+        for name in receivers(os.environ):
+            try:
+                self._send(name, Message(subject, text))
+            except Exception as error:
+                self.log.error("the notice %r was not sent to %s: %s", subject, name, error)
+
+    def _send(self, receiver: str, message: Message) -> None:
+        kind, _, target = receiver.partition(":")
+        if receiver == "log":
+            self.log.info("%s\n%s", *message)
+        elif kind == "smtp" and re.fullmatch(_ADDRESS, target):
+            _send_mail(target, message)
+        elif kind == "slack" and re.fullmatch(_CONNECTION, target):
+            _send_to_slack(target, message)
+        else:
+            raise BadInputError(
+                f"{VARIABLE}: {receiver!r}: must be log, smtp:<address> or slack:<connection>, several by comma; "
+                "mend it where Airflow is started"
+            )
+
+
+class StepNotifier(Notifier):
+    """Tells what the step's manifest has for people."""
+
+    def message(self, context: Context) -> Message | None:
+        """The manifest's notice."""
+        notice = (context["ti"].xcom_pull(key="manifest") or {}).get("notice")
+        return Message(notice["subject"], notice["text"]) if notice else None
+
+
+class FailureNotifier(Notifier):
+    """Tells that a run of a DAG has failed, and where to look."""
+
+    def message(self, context: Context) -> Message:
+        """Names the run, its address and, where Airflow knows it, the task that ended last."""
+        dag_id, run_id = context["dag"].dag_id, context["run_id"]
+        last = f"Its last task was {context['ti'].task_id}. " if "ti" in context else ""
+        return Message(
+            f"{dag_id} has failed",
+            f"The run {run_id} has failed. {last}The last lines of the failed task's log say what is wrong and what "
+            f"to do:\n{run_address(dag_id, run_id)}",
+        )
+
+
+def receivers(environment: Mapping[str, str]) -> list[str]:
+    """Who is to be told, as the installation names them."""
+    named = [name.strip() for name in environment.get(VARIABLE, "").split(",")]
+    return [name for name in named if name] or ["log"]
+
+
+def run_address(dag_id: str, run_id: str) -> str:
+    """Where a browser finds the run."""
+    return f"{conf.get('api', 'base_url', fallback='').rstrip('/')}/dags/{dag_id}/runs/{run_id}"
+
+
+def _send_mail(address: str, message: Message) -> None:
+    """Calls the notifier past its own templates: what a study or a person wrote is no Jinja, and no HTML."""
+    from airflow.providers.smtp.notifications.smtp import SmtpNotifier  # noqa: PLC0415 (few tasks have a notice)
+
+    body = f"<pre>{html.escape(message.text)}</pre>"
+    SmtpNotifier(to=address, subject=message.subject, html_content=body).notify({})
+
+
+def _send_to_slack(connection: str, message: Message) -> None:
+    """As for mail; without the three characters that make links and mentions of text, it can only be set in bold."""
+    from airflow.providers.slack.notifications.slack_webhook import SlackWebhookNotifier  # noqa: PLC0415
+
+    text = html.escape(f"{message.subject}\n{message.text}", quote=False)
+    SlackWebhookNotifier(slack_webhook_conn_id=connection, text=text, unfurl_links=False, unfurl_media=False).notify({})

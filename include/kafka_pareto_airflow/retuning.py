@@ -1,0 +1,56 @@
+"""What the DAGs of the checks are made of: which studies have a schedule, the parameters, the steps' arguments."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+
+import yaml
+from airflow.sdk import Param
+
+from kafka_pareto.retune import Retune
+from kafka_pareto_airflow.parameters import study_files, study_names
+
+log = logging.getLogger(__name__)
+
+# Of asset events the study is the one that their extras name; a run has one, so the step refuses several or none.
+_STUDY = (
+    "{% if triggering_asset_events %}{% set names = [] %}"
+    "{% for events in triggering_asset_events.values() %}{% for event in events %}"
+    "{% if event.extra.study not in names %}{{ names.append(event.extra.study) or '' }}{% endif %}"
+    "{% endfor %}{% endfor %}{{ names | join(',') }}{% else %}{{ params.study }}{% endif %}"
+)
+_KEY = r"[\w.-]+"  # Airflow's rule for a DAG's id, of which the study's name becomes a part
+# A check is named after its run, so that a cleared task finds it again.
+CHECK_ARGUMENTS = [f"--study={_STUDY}", "--campaign={{ dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}"]
+
+
+def retune_parameters(study: str) -> dict[str, Param]:
+    """The one parameter, for the trigger form and the API; `study` is its default."""
+    studies = study_names()
+    return {
+        "study": Param(
+            study if study in studies else studies[0],
+            type="string",
+            enum=studies,
+            title="Study",
+            description="Whose settings in force are checked.",
+        )
+    }
+
+
+def scheduled_studies() -> dict[str, Retune]:
+    """The studies that say when they are to be checked, by name."""
+    named = [file for file in study_files() if re.fullmatch(_KEY, file.stem)]
+    sections = {file.stem: _retune_section(file) for file in named}
+    return {name: section for name, section in sections.items() if section is not None and section.schedule is not None}
+
+
+def _retune_section(file: Path) -> Retune | None:
+    """What the study says of its checks; None where that cannot be read: who uses the study at all is told why."""
+    try:
+        return Retune.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")).get("retune", {}))
+    except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
+        log.warning("%s: has no schedule, since it cannot be read: %s", file, error)
+        return None

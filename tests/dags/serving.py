@@ -1,0 +1,127 @@
+"""A real Airflow with the real DAGs over stand-in steps, a store, somebody else's DAG, and people who are told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+import httpx
+from tenacity import retry, retry_if_result, stop_after_attempt, wait_fixed
+
+from kafka_pareto.artifacts import DESIGN_COLUMNS, encode_table
+from kafka_pareto.design import design_table
+from kafka_pareto.planning import plan_campaign
+from kafka_pareto.study_file import dump_study
+from kafka_pareto_embedded.stack import Stack
+from kafka_pareto_embedded.waiting import wait_until
+from tests.dags.airflow_server import running_airflow
+from tests.dags.conftest import PROJECT
+from tests.dags.receivers import mail_server, webhook
+from tests.recorded import paper_study
+
+HERE = Path(__file__).parent
+STEPS = (
+    *("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report", "accept", "roll_back"),
+    *("check", "check_measure", "check_compare"),
+)
+
+
+@dataclass(frozen=True)
+class Served:
+    """What the tests of this folder ask: `stack` is Airflow's, `store` the folder that the steps write to."""
+
+    stack: Stack
+    store: Path
+    mails: list[Message]
+    posts: list[dict[str, Any]]
+    client: httpx.Client
+
+    def noted(self, name: str) -> list[list[Any]]:
+        """The lines that the stand-in steps, or the DAG that reacts, have written to this file."""
+        path = self.store / f"{name}.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def trigger(self, dag_id: str, run_id: str, conf: dict[str, Any]) -> None:
+        self.ask("POST", f"dags/{dag_id}/dagRuns", {"dag_run_id": run_id, "logical_date": None, "conf": conf})
+
+    def state(self, dag_id: str, run_id: str) -> str:
+        return str(self.ask("GET", f"dags/{dag_id}/dagRuns/{run_id}")["state"])
+
+    def log(self, dag_id: str, run_id: str, task_id: str) -> list[str]:
+        """What the task's last try has logged."""
+        path = f"dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}"
+        number = self.ask("GET", path)["try_number"]
+        return [str(line["event"]) for line in self.ask("GET", f"{path}/logs/{number}?full_content=true")["content"]]
+
+    def ended(self, dag_id: str, run_id: str) -> str:
+        """The state in which the run has ended, once it has."""
+        soon(f"{run_id} has ended", lambda: self.state(dag_id, run_id) in ("success", "failed"))
+        return self.state(dag_id, run_id)
+
+    def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        """Asks Airflow's REST API, as its administrator; a busy one that cannot answer a question is asked again."""
+        attempts = 5 if method == "GET" else 1
+        send = retry(
+            retry=retry_if_result(lambda answer: answer.is_server_error),
+            stop=stop_after_attempt(attempts),
+            wait=wait_fixed(1),
+            retry_error_callback=lambda state: state.outcome.result(),
+        )(self.client.request)
+        answer = send(method, f"/api/v2/{path}", json=body)
+        assert answer.is_success, answer.text
+        return dict(answer.json())
+
+
+def soon(what: str, condition: Callable[[], bool]) -> None:
+    """Waits for what this Airflow has been made to do."""
+    wait_until(what, condition, 120, "see the logs of this test's Airflow", poll_s=0.5)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[Served]:
+    """Starts all of it below an empty folder; nothing of it is left afterwards."""
+    store, project, dags = (folder / name for name in ("store", "project", "dags"))
+    _write_study(store / "paper")
+    (project / "tasks").mkdir(parents=True)
+    for step in STEPS:
+        (project / "tasks" / f"{step}.py").symlink_to(HERE / "stand_in_step.py")
+    (project / "include").symlink_to(PROJECT / "include")
+    dags.mkdir()
+    for path in [*(PROJECT / "dags").glob("*.py"), HERE / "reacting_dag.py"]:
+        (dags / path.name).symlink_to(path)
+    with mail_server() as (port, mails), webhook() as (address, posts):
+        plain = {"disable_ssl": True, "disable_tls": True, "from_email": "kafka@example.org"}
+        smtp = {"conn_type": "smtp", "host": "127.0.0.1", "port": port, "extra": plain}
+        environment = {
+            "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
+            "KAFKA_PARETO_PROJECT_ROOT": str(project),
+            "KAFKA_PARETO_STORE_FOLDER": str(store),
+            "KAFKA_PARETO_NOTIFY": "log,smtp:ops@example.org,slack:our_team",
+            "AIRFLOW_CONN_SMTP_DEFAULT": json.dumps(smtp),
+            "AIRFLOW_CONN_OUR_TEAM": json.dumps({"conn_type": "slackwebhook", "password": address}),
+        }
+        with running_airflow(folder / "stack", environment) as stack, _administrator(stack) as client:
+            yield Served(stack, store, mails, posts, client)
+
+
+@contextmanager
+def _administrator(stack: Stack) -> Iterator[httpx.Client]:
+    login = stack.credentials
+    account = {"username": login.airflow_admin_user, "password": login.airflow_admin_password}
+    with httpx.Client(base_url=stack.airflow_url, trust_env=False, timeout=60) as client:
+        token = client.post("/auth/token", json=account).raise_for_status().json()["access_token"]
+        client.headers["Authorization"] = f"Bearer {token}"
+        yield client
+
+
+def _write_study(folder: Path) -> None:
+    study = paper_study().model_copy(update={"record_sizes_bytes": [1024, 65636]})
+    folder.mkdir(parents=True)
+    (folder / "study.yaml").write_text(dump_study(study))
+    (folder / "plan.json").write_text(plan_campaign(study).model_dump_json())
+    (folder / "design.parquet").write_bytes(encode_table(design_table(study), DESIGN_COLUMNS, study))

@@ -1,0 +1,93 @@
+"""Takes the place of every step of a project whose Airflow is real; what it does follows from the campaign's name."""
+
+import json
+import os
+import pathlib
+import sys
+import time
+
+RECOMMENDED = {
+    "verdict": "recommended",
+    "configuration_id": "c0123456789",
+    "properties": {"acks": "1"},
+    "baseline_properties": {"acks": "all"},
+    "reasons": [],
+}
+STEP = pathlib.Path(__file__).stem
+OPTIONS = dict(argument.removeprefix("--").split("=", 1) for argument in sys.argv[1:])
+CAMPAIGN = OPTIONS.get("campaign", "")
+SIZE = OPTIONS.get("record-size", "")
+ROOT = pathlib.Path(os.environ["KAFKA_PARETO_STORE_FOLDER"])
+STUDY = ROOT / OPTIONS["study"]
+
+sizes = [1024] if CAMPAIGN.startswith("asked") else [1024, 65636]
+event, notice = {}, None
+
+
+def write(key: str, text: str = "") -> None:
+    path = STUDY / CAMPAIGN / key
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def refuse(message: str) -> None:
+    print(f"error: {message}", file=sys.stderr)
+    sys.exit(65)
+
+
+if STEP == "design":
+    if CAMPAIGN == "unasked":
+        print("plan: 8 repetitions, about 1 minutes", flush=True)
+        refuse("it starts only with your consent")
+    write("study.yaml", (STUDY / "study.yaml").read_text())
+    write("plan.json", (STUDY / "plan.json").read_text())
+    (STUDY / CAMPAIGN / "round=00").mkdir(exist_ok=True)
+    (STUDY / CAMPAIGN / "round=00/01_design.parquet").write_bytes((STUDY / "design.parquet").read_bytes())
+if STEP == "propose":
+    sizes = []  # the paper has no rounds
+if STEP == "measure":
+    for number in range(3):
+        write(f"round=00/02_measurements/{SIZE}/{number}.json")
+    if CAMPAIGN == "hanging":
+        write(f"{SIZE}.pid", str(os.getpid()))
+        time.sleep(600)
+if STEP == "validate":
+    if CAMPAIGN == "bad":
+        refuse("9 of 10 rows were set aside\n  row b000: negative latency")
+    write("round=00/03_validation/data_docs/index.html", "<html>docs</html>")
+    write("round=00/03_validation/data_docs/static/page.html", "<html>page</html>")
+if STEP == "confirm":
+    write(f"06_confirmation/{SIZE}/repetitions/0.json")
+if STEP == "report":
+    write("07_report/cards.txt", "THE CARDS\n```\n# <script>alert(1)</script> {{ 1 + 1 }}\n")
+    cards = {"schema_version": 3, "study": STUDY.name, "campaign": CAMPAIGN, "cards": [], "contexts": []}
+    write("07_report/cards.json", json.dumps(cards))
+    write("07_report/report.html", "<html>report</html>")
+    event = {"study": STUDY.name, "campaign": CAMPAIGN, "record_sizes": {"1024": RECOMMENDED}}
+    notice = {
+        "kind": "finished",
+        "subject": f"paper:\nnew settings of {CAMPAIGN}",
+        "text": "<!channel> <b>bold</b> {{ 1 + 1 }} & more",
+    }
+    print("THE CARDS")
+if STEP in ("accept", "roll_back"):
+    with (ROOT / "moves.jsonl").open("a") as moves:
+        moves.write(json.dumps([STEP, OPTIONS]) + "\n")
+    if OPTIONS.get("configuration") == "c0000000bad":
+        refuse("--configuration: c0000000bad was not confirmed")
+    if OPTIONS.get("answer") == "reject":
+        sizes = []
+    else:
+        event = {"study": STUDY.name, "record_sizes": {"1024": {"version": 1, "campaign": CAMPAIGN}}}
+    if STEP == "roll_back":
+        notice = {"kind": "in_force", "subject": "paper: gone back", "text": "1,024 B: version 2 is in force"}
+if STEP.startswith("check"):
+    with (ROOT / "checks.jsonl").open("a") as checks:
+        checks.write(json.dumps([STEP, OPTIONS]) + "\n")
+if STEP == "check_compare":
+    sizes = [1024] if OPTIONS["study"] == "paper" else []  # it alone has drifted
+    tune = {"study": "paper", "campaign": CAMPAIGN, "record_sizes": sizes, "approval": False}
+    event = {"study": "paper", "check": CAMPAIGN, "tune": tune} if sizes else {}
+    notice = {"kind": "drift" if sizes else "unchanged", "subject": f"{STUDY.name}: checked", "text": "1,024 B"}
+manifest = {"step": STEP, "study": STUDY.name, "campaign": CAMPAIGN, "record_sizes_bytes": sizes}
+print(json.dumps({**manifest, "event": event, "notice": notice}))

@@ -1,0 +1,105 @@
+"""Notices to people: who is told, and that telling them never harms a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from airflow.sdk import Context
+
+from kafka_pareto_airflow.approval import NO_BREAK_SPACE, as_code
+from kafka_pareto_airflow.notices import VARIABLE, FailureNotifier, Message, Notifier, StepNotifier, receivers
+
+pytestmark = pytest.mark.fast
+
+
+class Told(Notifier):
+    """Has this to tell."""
+
+    def message(self, _context: Context) -> Message:
+        return Message("quick:\nBcc: eve@example.org", "two\nlines")
+
+
+class Broken(Notifier):
+    """Cannot say what there is to tell."""
+
+    def message(self, _context: Context) -> Message:
+        raise LookupError("the database is away")
+
+
+class Manifests:
+    """Takes the place of the task instance, of which the notifier asks the manifest."""
+
+    def __init__(self, manifest: dict[str, Any] | None) -> None:
+        self._manifest = manifest
+
+    def xcom_pull(self, *, key: str) -> dict[str, Any] | None:
+        assert key == "manifest"
+        return self._manifest
+
+
+def test_without_a_setting_the_tasks_log_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    Told()({})
+    assert "quick: Bcc: eve@example.org\ntwo\nlines" in capsys.readouterr().out
+
+
+def test_several_receivers_are_parted_by_commas() -> None:
+    assert receivers({VARIABLE: "log, smtp:ops@example.org,,slack:team"}) == [
+        "log",
+        "smtp:ops@example.org",
+        "slack:team",
+    ]
+
+
+@pytest.mark.parametrize(
+    "receiver", ["LOG", "smtp", "smtp:ops", "smtp:Ops <ops@example.org>", "slack:", "slack:a/b", "mail:ops@example.org"]
+)
+def test_a_receiver_that_cannot_be_is_named_with_the_variable_and_the_rule_and_the_others_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], receiver: str
+) -> None:
+    monkeypatch.setenv(VARIABLE, f"{receiver},log")
+    Told()({})
+    said = capsys.readouterr().out
+    assert f"{VARIABLE}: {receiver!r}: must be log, smtp:<address> or slack:<connection>" in said
+    assert "two\nlines" in said
+
+
+def test_a_receiver_that_cannot_be_reached_fails_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nobody = '{"conn_type": "smtp", "host": "127.0.0.1", "port": 1, "extra": {"disable_ssl": true}}'
+    monkeypatch.setenv("AIRFLOW_CONN_SMTP_DEFAULT", nobody)
+    monkeypatch.setenv(VARIABLE, "smtp:ops@example.org,slack:unknown_connection")
+    Told()({})
+    said = capsys.readouterr().out
+    assert "was not sent to smtp:ops@example.org: [Errno 111] Connection refused" in said
+    assert "was not sent to slack:unknown_connection: The conn_id `unknown_connection` isn't defined" in said
+
+
+def test_a_notice_that_cannot_be_made_fails_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    Broken()({})
+    assert "there is no notice: the database is away" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("manifest", [None, {}, {"notice": None}])
+def test_a_step_without_a_notice_tells_nobody(manifest: dict[str, Any] | None) -> None:
+    context: Any = {"ti": Manifests(manifest)}
+    assert StepNotifier().message(context) is None
+
+
+def test_a_run_that_failed_without_a_task_is_told_all_the_same() -> None:
+    class Failed:
+        dag_id = "tune_producer"
+
+    context: Any = {"dag": Failed(), "run_id": "r1"}
+    message = FailureNotifier().message(context)
+    assert message.subject == "tune_producer has failed"
+    assert message.text.endswith("/dags/tune_producer/runs/r1")
+
+
+def test_nothing_in_the_cards_ends_the_code_that_shows_each_of_their_lines_as_it_stands() -> None:
+    shown = as_code("a  b\n\n```\n# `c\n").replace(NO_BREAK_SPACE, "_")
+    assert shown.split("\\\n") == ["` a__b `", "` ____ `", "```` ```_ ````", "`` #_`c ``"]

@@ -1,0 +1,67 @@
+"""The checks of what is in force on a real Airflow: by hand, by an event, and what follows; only the steps stand in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.dags.receivers import body_of
+from tests.dags.serving import Served, soon
+
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(300)]
+
+DAG = "retune_producer"
+
+
+def events_of(airflow: Served, run_id: str) -> list[dict[str, Any]]:
+    return list(airflow.ask("GET", f"assets/events?source_dag_id={DAG}&source_run_id={run_id}")["asset_events"])
+
+
+def states(airflow: Served, run_id: str) -> dict[str, str]:
+    tasks = airflow.ask("GET", f"dags/{DAG}/dagRuns/{run_id}/taskInstances")["task_instances"]
+    return {f"{task['task_id']} {task['rendered_map_index'] or ''}".strip(): task["state"] for task in tasks}
+
+
+def test_a_drift_is_told_is_an_event_and_starts_a_tuning_under_the_checks_id(airflow: Served) -> None:
+    airflow.trigger(DAG, "drifts", {"study": "paper"})
+    assert airflow.ended(DAG, "drifts") == "success"
+    assert states(airflow, "drifts") == dict.fromkeys(
+        ["check", "check_measure 1024 B", "check_measure 65636 B", "check_compare", "tune"], "success"
+    )
+    check = airflow.noted("checks")[-1][1]["campaign"]
+    [event] = events_of(airflow, "drifts")
+    assert event["extra"]["check"] == check
+    [told] = [mail for mail in airflow.mails if mail["Subject"] == "paper: checked"]
+    assert "1,024 B" in body_of(told)
+
+    tuning = f"retune__{DAG}__drifts"
+    assert airflow.ended("tune_producer", tuning) == "success"
+    conf = airflow.ask("GET", f"dags/tune_producer/dagRuns/{tuning}")["conf"]
+    assert conf == {"study": "paper", "campaign": check, "record_sizes": [1024], "approval": False}
+
+
+def test_without_drift_nothing_is_tuned_and_there_is_no_event(airflow: Served) -> None:
+    airflow.trigger(DAG, "holds", {"study": "quick"})
+    assert airflow.ended(DAG, "holds") == "success"
+    assert states(airflow, "holds")["tune"] == "skipped"
+    assert events_of(airflow, "holds") == []
+
+
+def test_an_event_starts_a_check_of_the_study_that_it_names(airflow: Served) -> None:
+    [asset] = airflow.ask("GET", "assets?name_pattern=kafka_producer_check_wanted")["assets"]
+    before = len(airflow.noted("checks"))
+    airflow.ask("POST", "assets/events", {"asset_id": asset["id"], "extra": {"study": "cold_burst"}})
+
+    def compared() -> bool:
+        return any(step == "check_compare" for step, _ in airflow.noted("checks")[before:])
+
+    soon("the check was made", compared)
+    assert {options["study"] for _, options in airflow.noted("checks")[before:]} == {"cold_burst"}
+
+
+def test_a_study_with_a_schedule_is_checked_by_it_from_its_next_time_on(airflow: Served) -> None:
+    dag = airflow.ask("GET", f"dags/{DAG}_steady")
+    assert dag["is_paused"] is False
+    assert dag["next_dagrun_run_after"].endswith("T03:00:00Z")
+    assert airflow.ask("GET", f"dags/{DAG}_steady/dagRuns")["total_entries"] == 0

@@ -1,0 +1,102 @@
+"""The DAGs of the checks: which there are, and the policies that they keep."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import itertools
+import logging
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from airflow.sdk import DAG
+
+from kafka_pareto_airflow.overdue import tell_overdue
+from kafka_pareto_airflow.retuning import scheduled_studies
+from tests.dags.conftest import PROJECT
+
+pytestmark = pytest.mark.fast
+
+
+def retune_dags() -> dict[str, DAG]:
+    """What the DAG file makes of the studies as of now."""
+    spec = importlib.util.spec_from_file_location("retune_producer_under_test", PROJECT / "dags/retune_producer.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    made: dict[str, DAG] = {}
+    original = DAG.__exit__
+
+    def note(dag: DAG, *arguments: object) -> None:
+        made[dag.dag_id] = dag
+        original(dag, *arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DAG, "__exit__", note)
+        spec.loader.exec_module(module)
+    return made
+
+
+@pytest.fixture(scope="module")
+def dags() -> dict[str, DAG]:
+    return retune_dags()
+
+
+def test_of_the_shipped_studies_steady_alone_has_a_schedule(dags: dict[str, DAG]) -> None:
+    assert set(dags) == {"retune_producer", "retune_producer_steady"}
+    assert dags["retune_producer_steady"].schedule.expression == "0 3 * * 0"
+    assert dags["retune_producer_steady"].params["study"] == "steady"
+
+
+def test_checks_run_one_at_a_time_make_up_for_nothing_and_have_a_deadline(dags: dict[str, DAG]) -> None:
+    for name, dag in dags.items():
+        assert (dag.catchup, dag.max_active_runs) == (False, 1), name
+        [deadline] = dag.deadline
+        assert deadline.interval == timedelta(minutes=60), name
+        assert deadline.callback.path == "kafka_pareto_airflow.overdue.tell_overdue", name
+
+
+def test_the_edges_are_a_check_its_measuring_its_comparison_and_a_tuning(dags: dict[str, DAG]) -> None:
+    for dag in dags.values():
+        edges = {(task.task_id, below) for task in dag.tasks for below in task.downstream_task_ids}
+        assert edges == set(itertools.pairwise(["check", "check_measure", "check_compare", "tune"]))
+        assert {task.task_id for task in dag.tasks if task.pool == "kafka_cluster"} == {"check_measure"}
+        assert {task.task_id for task in dag.tasks if task.trigger_rule == "none_failed"} == {"check_compare"}
+
+
+def test_the_dag_says_what_to_do_for_every_task(dags: dict[str, DAG]) -> None:
+    for dag in dags.values():
+        for task in dag.tasks:
+            assert f"| {task.task_id} |" in str(dag.doc_md)
+            assert task.owner == "kafka-pareto"
+            assert task.execution_timeout
+            assert task.doc_md
+
+
+def test_a_study_that_cannot_be_read_has_no_schedule_and_takes_none_from_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "good.yaml").write_text("retune: {schedule: '@daily', deadline_minutes: 5}")
+    (tmp_path / "silent.yaml").write_text("name: silent")
+    (tmp_path / "wrong.yaml").write_text("retune: {schedule: weekly}")
+    (tmp_path / "torn.yaml").write_text("retune: {")
+    (tmp_path / "empty.yaml").touch()
+    monkeypatch.setenv("KAFKA_PARETO_STUDIES", str(tmp_path))
+    with caplog.at_level(logging.WARNING):
+        assert set(scheduled_studies()) == {"good"}
+    for name in ("wrong", "torn", "empty"):
+        assert f"{name}.yaml: has no schedule, since it cannot be read" in caplog.text
+    dags = retune_dags()
+    assert set(dags) == {"retune_producer", "retune_producer_good"}
+    assert dags["retune_producer_good"].deadline[0].interval == timedelta(minutes=5)
+
+
+def test_who_is_overdue_is_told_with_the_address_of_the_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_NOTIFY", "log")
+    asyncio.run(tell_overdue({"dag_run": {"dag_id": "retune_producer", "dag_run_id": "late"}}))
+    said = capsys.readouterr().out
+    assert "retune_producer takes longer than it may" in said
+    assert "/dags/retune_producer/runs/late" in said

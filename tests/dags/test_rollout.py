@@ -1,0 +1,173 @@
+"""From the report to settings in force on a real Airflow: asked, answered, told; only the steps are stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tests.dags.receivers import WEBHOOK_SECRET, body_of
+from tests.dags.serving import Served, soon
+
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(300)]
+
+RUN = "asked"
+QUESTION = f"dags/tune_producer/dagRuns/{RUN}/taskInstances/approve"
+REASON = "{{ 1 + 1 }} \"quoted\" 'twice'\n--consent $(id)"
+RECOMMENDED = {
+    "verdict": "recommended",
+    "configuration_id": "c0123456789",
+    "properties": {"acks": "1"},
+    "baseline_properties": {"acks": "all"},
+    "reasons": [],
+}
+EVENT = {"study": "paper", "campaign": RUN, "record_sizes": {"1024": RECOMMENDED}}
+
+
+def question(airflow: Served) -> dict[str, Any]:
+    """What the approval asks, once it does; and a person is slower than Airflow, which takes less for a failure."""
+    soon("the approval waits", lambda: airflow.ask("GET", QUESTION)["state"] == "awaiting_input")
+    number = airflow.ask("GET", QUESTION)["try_number"]
+    let_go = "executor event with state success for task instance TaskInstanceKey(dag_id='tune_producer', "
+    let_go += f"task_id='approve', run_id='{RUN}', try_number={number},"
+    soon("its process is gone", lambda: let_go in (airflow.stack.logs / "scheduler.log").read_text())
+    return airflow.ask("GET", f"{QUESTION}/-1/hitlDetails")
+
+
+def answer(airflow: Served, chosen: str, reason: str) -> None:
+    given = {"chosen_options": [chosen], "params_input": {"reason": reason}}
+    airflow.ask("PATCH", f"{QUESTION}/-1/hitlDetails", given)
+
+
+def approved(airflow: Served) -> None:
+    """The recommendation has its approval, unless it has had its answer before."""
+    if airflow.ask("GET", QUESTION)["state"] == "awaiting_input":
+        answer(airflow, "Approve", REASON)
+    assert airflow.ended("tune_producer", RUN) == "success"
+
+
+def moves_of(airflow: Served, step: str, request: str) -> list[dict[str, str]]:
+    """With what this step was told to move settings, for requests that begin so."""
+    return [
+        options for name, options in airflow.noted("moves") if name == step and options["request"].startswith(request)
+    ]
+
+
+@pytest.fixture(scope="module")
+def asked(airflow: Served) -> Iterator[dict[str, Any]]:
+    """A campaign whose recommendation waits for a person, and what that person is asked."""
+    airflow.trigger("tune_producer", RUN, {"study": "paper", "campaign": RUN, "approval": True})
+    yield question(airflow)
+    approved(airflow)  # an open question would keep other campaigns of this Airflow waiting
+
+
+def test_the_cards_are_the_question_and_nothing_in_them_acts(asked: dict[str, Any]) -> None:
+    assert asked["subject"] == "paper, campaign asked: new settings recommended for 1,024 B (c0123456789)"
+    assert asked["options"] == ["Approve", "Reject"]
+    assert list(asked["params"]) == ["reason"]
+    lines = asked["body"].replace("\N{NO-BREAK SPACE}", " ").split("\\\n")
+    assert [line.split(maxsplit=1)[0] for line in lines[-3:]] == ["`", "````", "`"]  # each is code
+    assert [line.strip("` ") for line in lines[-3:]] == ["THE CARDS", "", "# <script>alert(1)</script> {{ 1 + 1 }}"]
+
+
+def test_the_question_says_what_approving_overrides(asked: dict[str, Any]) -> None:
+    lines = asked["body"].replace("\N{NO-BREAK SPACE}", " ").split("\\\n")
+    overrides, changed, warning, *_ = [line.strip("` ") for line in lines]
+    assert overrides.startswith("1,024 B: approving replaces ")  # what other tests have put in force, if anything
+    assert changed.startswith("Changed: acks all -> 1")
+    assert warning == "WARNING: it promises less durability: acks_1 instead of acks_all_idempotent."
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_waiting_approval_leaves_the_clusters_slot_free_for_checks(airflow: Served) -> None:
+    waiting = airflow.ask("GET", QUESTION)
+    assert (waiting["state"], waiting["pool"]) == ("awaiting_input", "default_pool")
+
+
+@pytest.mark.usefixtures("asked")
+def test_the_reports_log_ends_with_the_cards_before_airflows_own_lines(airflow: Served) -> None:
+    log = airflow.log("tune_producer", RUN, "report")
+    assert log[log.index("::group::Post Execute") - 1] == "THE CARDS"
+
+
+@pytest.mark.usefixtures("asked")
+def test_people_are_told_of_the_end_and_of_the_question_and_no_text_of_a_study_acts(airflow: Served) -> None:
+    starts = (f"paper: new settings of {RUN}", f"paper, campaign {RUN}: ")
+    finished, waits = (next(mail for mail in airflow.mails if mail["Subject"].startswith(start)) for start in starts)
+    assert (finished["Subject"], finished["To"]) == (starts[0], "ops@example.org")
+    assert body_of(finished) == "<pre>&lt;!channel&gt; &lt;b&gt;bold&lt;/b&gt; {{ 1 + 1 }} &amp; more</pre>"
+    address = f"{airflow.stack.airflow_url}/dags/tune_producer/runs/{RUN}/tasks/approve/required_actions?map_index=-1"
+    assert address in body_of(waits)
+    said = [post["text"] for post in airflow.posts]
+    assert "paper: new settings of asked\n&lt;!channel&gt; &lt;b&gt;bold&lt;/b&gt; {{ 1 + 1 }} &amp; more" in said
+    assert any(text.startswith(waits["Subject"]) and text.endswith(address) for text in said)
+    logs = [path.read_text() for path in airflow.stack.state.rglob("*.log")]
+    assert not any(WEBHOOK_SECRET in text for text in logs)
+
+
+@pytest.mark.usefixtures("asked")
+def test_another_dag_reacts_to_the_recommendation(airflow: Served) -> None:
+    found = ["kafka_producer_recommendation", EVENT]
+    soon("it has reacted", lambda: found in airflow.noted("reactions"))
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_was_approved_comes_into_force_with_the_persons_name_and_words_as_they_are(airflow: Served) -> None:
+    approved(airflow)
+    [options] = moves_of(airflow, "accept", RUN)[:1]
+    at = options["answered-at"]
+    said = {"answer": "approve", "approved-by": "admin", "reason": REASON}
+    request = {"answered-at": at, "request": f"{RUN} {at}"}
+    assert options == {"study": "paper", "campaign": RUN, **said, **request}
+    assert datetime.fromisoformat(at) <= datetime.now(UTC)
+    version = {"version": 1, "campaign": RUN}
+    moved = ["kafka_producer_settings_in_force", {"study": "paper", "record_sizes": {"1024": version}}]
+    soon("it has reacted", lambda: moved in airflow.noted("reactions"))
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_question_that_is_cleared_is_asked_again_and_a_rejection_moves_nothing_and_is_kept(airflow: Served) -> None:
+    approved(airflow)
+    accepted = f"assets/events?source_dag_id=tune_producer&source_run_id={RUN}&source_task_id=accept"
+    events = airflow.ask("GET", accepted)["total_entries"]
+    cleared = {"dag_run_id": RUN, "task_ids": ["approve"], "include_downstream": True, "only_failed": False}
+    airflow.ask("POST", "dags/tune_producer/clearTaskInstances", {**cleared, "dry_run": False, "reset_dag_runs": True})
+    question(airflow)
+    answer(airflow, "Reject", "too late in the year " * 40)
+    assert airflow.ended("tune_producer", RUN) == "success"
+    first, *_, options = moves_of(airflow, "accept", RUN)
+    assert (options["answer"], options["approved-by"]) == ("reject", "admin")
+    assert options["request"] != first["request"]
+    assert options["reason"] == ("too late in the year " * 40)[:500]
+    assert airflow.ask("GET", accepted)["total_entries"] == events
+
+
+def test_what_somebody_picked_comes_into_force_in_their_name(airflow: Served) -> None:
+    picked = {"study": "paper", "campaign": "c1", "record_size": 1024, "configuration": "c0123456789"}
+    airflow.trigger("settings_in_force", "picked", {"action": "accept", **picked, "reason": REASON})
+    assert airflow.ended("settings_in_force", "picked") == "success"
+    [options] = moves_of(airflow, "accept", "picked")
+    assert datetime.fromisoformat(options.pop("answered-at")).tzinfo
+    said = {"answer": "approve", "approved-by": "admin", "reason": REASON, "request": "picked"}
+    what = {"study": "paper", "campaign": "c1", "record-size": "1024", "configuration": "c0123456789"}
+    assert options == {**what, **said}
+
+
+def test_the_way_back_is_asked_for_by_record_size_alone_and_a_retry_is_known_as_one(airflow: Served) -> None:
+    what = {"study": "paper", "campaign": "", "record_size": 1024, "configuration": "", "reason": "--by=eve"}
+    airflow.trigger("settings_in_force", "back", {"action": "roll_back", **what})
+    assert airflow.ended("settings_in_force", "back") == "success"
+    options = {"study": "paper", "record-size": "1024", "by": "admin", "reason": "--by=eve", "request": "back"}
+    assert moves_of(airflow, "roll_back", "back") == [options]
+
+
+def test_people_are_told_of_a_run_that_has_failed(airflow: Served) -> None:
+    picked = {"study": "paper", "campaign": "c1", "record_size": 1024, "configuration": "c0000000bad"}
+    airflow.trigger("settings_in_force", "refused", {"action": "accept", **picked})
+    assert airflow.ended("settings_in_force", "refused") == "failed"
+    address = f"{airflow.stack.airflow_url}/dags/settings_in_force/runs/refused"
+    soon("the mail is there", lambda: any(address in body_of(mail) for mail in airflow.mails))
+    subject = "settings_in_force has failed"
+    soon("Slack has it", lambda: any(post["text"].startswith(f"{subject}\n") for post in airflow.posts))

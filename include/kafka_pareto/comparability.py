@@ -39,6 +39,13 @@ def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
     ] or _difference_of_texts(then, now)
 
 
+def differences_of_clusters(then: Fingerprint, now: Fingerprint) -> list[str]:
+    """What is different about the cluster alone, each with key and both values."""
+    of_the_cluster = ("brokers", "kafka_version", "cluster_id")
+    before, after = ({key: _testbed_of(each)[key] for key in of_the_cluster} for each in (then, now))
+    return _differing("fingerprint.", before, after)
+
+
 def differences_of_testbeds(then: Fingerprint, now: Fingerprint) -> list[str]:
     """What is different about the cluster or the client's machine, each with key and both values."""
     return _differing("fingerprint.", _testbed_of(then), _testbed_of(now))

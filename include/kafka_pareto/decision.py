@@ -50,7 +50,7 @@ def decide(
     baseline_id, chosen_id = study.baseline_id(), choice.configuration_id
     both = [*choice_repetitions, *gain_repetitions]
     chosen = None if chosen_id == baseline_id else _configuration(study, candidates, chosen_id)
-    baseline_gain, chosen_gain = ([], []) if chosen is None else _paired(baseline_id, chosen_id, gain_repetitions)
+    baseline_gain, chosen_gain = ([], []) if chosen is None else paired(baseline_id, chosen_id, gain_repetitions)
     compared = [] if chosen is None else OBJECTIVES
     gains = [compare(objective, baseline_gain, chosen_gain, study.protocol, rng) for objective in compared]
     baseline_values = {gain.objective: _or_nan(gain.baseline_value) for gain in gains}
@@ -146,7 +146,7 @@ def _count_of(repetitions: Sequence[Repetition], configuration_id: str, outcomes
     return sum(r.configuration_id == configuration_id and r.outcome in outcomes for r in repetitions)
 
 
-def _paired(
+def paired(
     baseline_id: str, chosen_id: str, repetitions: Sequence[Repetition]
 ) -> tuple[list[Repetition], list[Repetition]]:
     """Valid repetitions of the baseline and of the chosen configuration, in the blocks that have both."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from kafka_pareto.cluster import LogDir
 from kafka_pareto.design import design_table
@@ -36,31 +37,23 @@ def plan_campaign(study: Study) -> Plan:
     most = {
         size: (count + in_rounds) * protocol.repetitions + beside_the_design for size, count in configurations.items()
     }
-    repetitions = sum(most.values())
-
-    mib_s = throughput_limit_mib_s(study) or _ASSUMED_STEADY_MIB_S
-    bytes_each = {size: (protocol.records or 0) * size or round(_sending_s(study) * mib_s * _MIB) for size in most}
-    sizing_loads = len(most) * sizing_loads_s(protocol)
-    sent_bytes = sum(most[size] * bytes_each[size] for size in most) + sum(sizing_loads) * mib_s * _MIB
-    on_disk = _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + max(bytes_each.values()))
-    seconds_each = {size: _TOOL_START_S + protocol.cool_down_s + _load_s(study, size) for size in most}
-    plan = Plan(
-        repetitions=repetitions,
-        noise_repetitions=protocol.noise_repetitions * len(most),
-        duration_s=sum(most[size] * seconds_each[size] for size in most)
-        + sum(_TOOL_START_S + each for each in sizing_loads),
-        sent_gib=sent_bytes / _GIB,
-        peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
+    plan = _plan(study, most, sizing_loads_s(protocol)).model_copy(
+        update={"noise_repetitions": protocol.noise_repetitions * len(most)}
     )
     least_each = protocol.adaptive.minimum_repetitions if protocol.adaptive else protocol.repetitions
     spared = {size: most[size] - configurations[size] * least_each - beside_the_design for size in most}
     if not any(spared.values()):
         return plan
     fewest = {
-        "fewest_repetitions": repetitions - sum(spared.values()),
-        "fewest_duration_s": plan.duration_s - sum(spared[size] * seconds_each[size] for size in most),
+        "fewest_repetitions": plan.repetitions - sum(spared.values()),
+        "fewest_duration_s": plan.duration_s - sum(spared[size] * _repetition_s(study, size) for size in most),
     }
     return plan.model_copy(update=fewest)
+
+
+def plan_check(study: Study, record_sizes_bytes: Sequence[int]) -> Plan:
+    """The same of a check of what is in force: blocks of it and of the baseline, sized as they were before."""
+    return _plan(study, dict.fromkeys(record_sizes_bytes, 2 * study.retune.blocks), [])
 
 
 def describe_plan(plan: Plan) -> str:
@@ -107,6 +100,30 @@ def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
             "this cluster is not the embedded one, so the campaign starts only with your consent: "
             "read the plan above and start it again with consent given"
         )
+
+
+def _plan(study: Study, repetitions: Mapping[int, int], sizing_loads: Sequence[float]) -> Plan:
+    """What so many repetitions of each record size cost, after loads of so many seconds at each that size them."""
+    mib_s = throughput_limit_mib_s(study) or _ASSUMED_STEADY_MIB_S
+    burst_records, steady_bytes = study.protocol.records or 0, round(_sending_s(study) * mib_s * _MIB)
+    bytes_each = {size: burst_records * size or steady_bytes for size in repetitions}
+    all_sizing_loads = len(repetitions) * list(sizing_loads)
+    sent_bytes = (
+        sum(repetitions[size] * bytes_each[size] for size in repetitions) + sum(all_sizing_loads) * mib_s * _MIB
+    )
+    on_disk = _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + max(bytes_each.values(), default=0))
+    return Plan(
+        repetitions=sum(repetitions.values()),
+        duration_s=sum(count * _repetition_s(study, size) for size, count in repetitions.items())
+        + sum(_TOOL_START_S + each for each in all_sizing_loads),
+        sent_gib=sent_bytes / _GIB,
+        peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
+    )
+
+
+def _repetition_s(study: Study, record_size_bytes: int) -> float:
+    """Seconds of one repetition, with all that is around its sending."""
+    return _TOOL_START_S + study.protocol.cool_down_s + _load_s(study, record_size_bytes)
 
 
 def _load_s(study: Study, record_size_bytes: int) -> float:

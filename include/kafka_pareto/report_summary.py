@@ -20,9 +20,10 @@ def _what(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
         return "Keep the producer settings in use: this campaign recommends no change at any record size."
     sizes = joined(f"{decision.record_size_bytes:,} B" for decision in changed)
     rest = [f"{decision.record_size_bytes:,} B" for decision in decisions if not decision.recommended]
-    kept = f" Keep the settings in use at {joined(rest)}." if rest else ""
-    count = f"{len(changed)} of {len(decisions)} record sizes" if rest else "every record size"
-    return f"Change the producer settings for {count}: {sizes}.{kept}"
+    if not rest:
+        return f"Change the producer settings for every record size: {sizes}."
+    count = f"{len(changed)} of {len(decisions)} record sizes"
+    return f"Change the producer settings for {count} ({sizes}), and keep those in use at {joined(rest)}."
 
 
 def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
@@ -46,24 +47,43 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
             if gain.objective == objective and gain.resolution == "better" and gain.change_fraction is not None
         ]
         if better:
-            parts.append(f"{LABELS[objective]} {_span(better)} (at {_sizes(len(better))})")
-    blocks = min(decision.blocks_used for decision in changed)
-    return f"Measured beside the settings in use in {blocks} or more fresh blocks: {joined(parts)}."
+            at = f" (at {_sizes(len(better))})" if len(better) < len(changed) else ""
+            parts.append(f"{LABELS[objective]} {_span(better)}{at}")
+    return f"Measured beside the settings in use in {_range(changed)} fresh blocks: {joined(parts)}."
 
 
 def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
-    weaker = [decision for decision in changed if decision.weaker_than_baseline]
+    if not changed:
+        lost = sum(decision.verdict == "keep_baseline_lost_records" for decision in decisions)
+        failed = sum(decision.verdict == "keep_baseline_failed_more" for decision in decisions)
+        found = [
+            *([f"at {_sizes(lost)} the pick lost or duplicated records"] if lost else []),
+            *([f"at {_sizes(failed)} the pick failed more often than the settings in use"] if failed else []),
+        ]
+        nothing_changes = "Nothing changes, so nothing is at risk"
+        return f"{nothing_changes}; {joined(found)}." if found else f"{nothing_changes}."
+    weaker = [f"{decision.record_size_bytes:,} B" for decision in changed if decision.weaker_than_baseline]
+    if weaker:
+        return (
+            f"Warning: at {joined(weaker)} the recommended settings promise less durability than those in use, so "
+            f"records can be lost that are safe today, and they come into force only when a person approves; "
+            f"{_cost(changed)}."
+        )
+    return f"The promise of durability is kept everywhere, and {_cost(changed)}."
+
+
+def _cost(changed: Sequence[Decision]) -> str:
+    """What got worse, or may have."""
     unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
     cost = f"steadiness is given up at {_sizes(unsteady)}" if unsteady else "nothing was shown to get worse"
-    if weaker:
-        sizes = joined(f"{decision.record_size_bytes:,} B" for decision in weaker)
-        return f"Warning: at {sizes} the recommended settings promise less durability than those in use; {cost}."
-    if changed:
-        return f"The promise of durability is kept everywhere, and {cost}."
-    lost = sum(decision.verdict == "keep_baseline_lost_records" for decision in decisions)
-    return (
-        f"At {_sizes(lost)} the pick lost or duplicated records." if lost else "Nothing changes, so nothing is at risk."
-    )
+    unknown = [
+        [LABELS[gain.objective] for gain in decision.main_gains if gain.resolution == "not resolved"]
+        for decision in changed
+    ]
+    if not any(unknown):
+        return cost
+    labels = joined(dict.fromkeys(label for found in unknown for label in found))
+    return f"{cost}, though what becomes of {labels} could not be told at {_sizes(sum(map(bool, unknown)))}"
 
 
 def _range(decisions: Sequence[Decision]) -> str:

@@ -32,6 +32,7 @@ from kafka_pareto.producer_properties import (
     unknown_property_rule,
 )
 from kafka_pareto.protocol import Count, Fraction, Protocol, Section, Workload
+from kafka_pareto.retune import Retune
 from kafka_pareto.warm_start import WarmStart
 
 STUDY_NAME = "[a-z0-9][a-z0-9_-]{0,62}"
@@ -174,6 +175,7 @@ class Study(Section):
     surrogate: Surrogate = Surrogate()
     search: Search = Search()
     confirmation: Confirmation
+    retune: Retune = Retune()
     cluster: ForeignCluster | None = None
 
     @field_validator("durability", mode="before")
@@ -311,6 +313,10 @@ class Study(Section):
         """Whether the configuration keeps every rule and promises the durability that the study accepts."""
         accepted = self.durability_of(configuration) >= self.weakest_durability()
         return accepted and satisfies(self.rules(), configuration, record_size_bytes)
+
+    def drift_fraction(self) -> float:
+        """The smallest change of a ratio to the baseline that is drift."""
+        return self.retune.drift_fraction or self.confirmation.wanted_effect_fraction
 
     def weakest_durability(self) -> Durability:
         """The weakest durability that may be recommended: as stated, else the baseline's own."""

@@ -84,7 +84,7 @@ def log_training(
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
     """
-    with _connected() as client:
+    with connected() as client:
         if client is None:
             return
         parent = _campaign_run(client, campaign)
@@ -102,12 +102,11 @@ def log_measured_hypervolume(campaign: Campaign, round_number: int, hypervolumes
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
     """
-    with _connected() as client:
+    with connected() as client:
         if client is None:
             return
-        run_id, now_ms = _campaign_run(client, campaign).info.run_id, int(time.time() * 1000)
         names = {f"measured_hypervolume_{size}": value for size, value in hypervolumes.items()}
-        client.log_batch(run_id, [Metric(name, value, now_ms, round_number) for name, value in names.items()])
+        log_values(client, _campaign_run(client, campaign), names, round_number, time.time())
 
 
 def log_search(campaign: Campaign, record_size_bytes: int, hypervolume: pd.DataFrame, round_number: int = 0) -> None:
@@ -116,7 +115,7 @@ def log_search(campaign: Campaign, record_size_bytes: int, hypervolume: pd.DataF
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
     """
-    with _connected() as client:
+    with connected() as client:
         if client is None:
             return
         parent = _campaign_run(client, campaign)
@@ -140,7 +139,7 @@ def log_report(campaign: Campaign, html: bytes) -> None:
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
     """
-    with _connected() as client:
+    with connected() as client:
         if client is not None:
             client.log_text(_campaign_run(client, campaign).info.run_id, html.decode(), "report.html")
 
@@ -161,7 +160,7 @@ def judge_champions(campaign: Campaign, confirmation: pd.DataFrame) -> list[Cham
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
     """
-    with _connected() as client:
+    with connected() as client:
         if client is None:
             return []
         outcomes = []
@@ -310,17 +309,25 @@ def _champion_number(client: MlflowClient, name: str) -> str | None:
 
 def _campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
     """The campaign's run, made when it is not there yet."""
-    name = experiment_name(campaign.keys)
-    experiment = client.get_experiment_by_name(name)
-    experiment_id = experiment.experiment_id if experiment is not None else client.create_experiment(name)
     tags = {CAMPAIGN_TAG: campaign.keys.campaign, PART_TAG: "campaign"}
-    found = _runs(client, experiment_id, tags)
-    if found:
-        return found[0]
-    run = client.create_run(experiment_id, tags=tags, run_name=campaign.keys.campaign)
-    study = campaign.store.get(campaign.keys.frozen_study())
-    client.log_param(run.info.run_id, "study_sha256", hashlib.sha256(study).hexdigest())
+    run, is_new = run_of(client, campaign.keys, campaign.keys.campaign, tags)
+    if is_new:
+        study = campaign.store.get(campaign.keys.frozen_study())
+        client.log_param(run.info.run_id, "study_sha256", hashlib.sha256(study).hexdigest())
     return run
+
+
+def run_of(client: MlflowClient, keys: CampaignKeys, name: str, tags: dict[str, str]) -> tuple[Run, bool]:
+    """The run with these tags in the study's experiment, and whether it was made just now."""
+    experiment = client.get_experiment_by_name(experiment_name(keys))
+    experiment_id = experiment.experiment_id if experiment else client.create_experiment(experiment_name(keys))
+    found = _runs(client, experiment_id, tags)
+    return (found[0], False) if found else (client.create_run(experiment_id, tags=tags, run_name=name), True)
+
+
+def log_values(client: MlflowClient, run: Run, values: Mapping[str, float], step: int, at_s: float) -> None:
+    """Adds one point to each of these metrics; the same point again changes nothing."""
+    client.log_batch(run.info.run_id, [Metric(name, each, int(at_s * 1000), step) for name, each in values.items()])
 
 
 def _new_part(client: MlflowClient, parent: Run, part: str, content_sha256: str) -> str | None:
@@ -346,7 +353,7 @@ def _runs(client: MlflowClient, experiment_id: str, tags: Mapping[str, str]) -> 
 
 
 @contextmanager
-def _connected() -> Iterator[MlflowClient | None]:
+def connected() -> Iterator[MlflowClient | None]:
     """A client of the configured server, or None where none is; MLflow's errors become one clear message."""
     uri = load_settings().mlflow_tracking_uri
     if not uri:

@@ -22,10 +22,11 @@ from tests.system.kills import Finished, Killer
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """The whole embedded stack, up and ready; its studies are the shipped ones and `paper_small`."""
+    """The whole embedded stack, up and ready; its studies are the shipped ones, `paper_small` and `drifting`."""
     folder = tmp_path_factory.mktemp("stack")
     shutil.copytree(STUDIES, folder / "studies")
     _write_paper_small(folder / "studies")
+    _write_drifting(folder / "studies")
     with embedded_stack(folder / "state") as started:
         started.environment["KAFKA_PARETO_STUDIES"] = str(folder / "studies")
         code, started.output = started.command("up")
@@ -75,3 +76,16 @@ def _write_paper_small(folder: Path) -> None:
     content["protocol"] |= {"repetitions": 2, "minimum_valid_repetitions": 2, "cool_down_s": 0.1}
     content["confirmation"] |= {"points": 3, "choice_blocks": 2, "gain_blocks": 3, "minimum_blocks": 2}
     (folder / "paper_small.yaml").write_text(yaml.safe_dump(content))
+
+
+def _write_drifting(folder: Path) -> None:
+    """`quick` with one record size, few configurations that all keep the durability, and blocks enough to recommend."""
+    content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
+    content |= {"name": "drifting", "record_sizes_bytes": [8192], "retune": {"blocks": 8}}
+    content["factors"] = {
+        "batch.size": {"type": "integer", "levels": [16384, 65536, 262144]},
+        "linger.ms": {"type": "integer", "levels": [0, 5]},
+        "compression.type": {"type": "categorical", "levels": ["none", "zstd", "lz4"]},
+    }
+    content["confirmation"] |= {"points": 2, "gain_blocks": 10, "minimum_blocks": 8}
+    (folder / "drifting.yaml").write_text(yaml.safe_dump(content))

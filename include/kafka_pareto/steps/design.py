@@ -16,6 +16,7 @@ from kafka_pareto.factors import Configuration
 from kafka_pareto.planning import check_plan, describe_plan, plan_campaign
 from kafka_pareto.prior import best_known, earlier_trials
 from kafka_pareto.records import Manifest
+from kafka_pareto.retune import Retune
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import dump_study, parse_study
@@ -43,7 +44,7 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: 
     """
     keys = CampaignKeys(study.name, campaign_id)
     known = _frozen_study(store, keys)
-    if known is not None and _without_consent(known) != _without_consent(study):
+    if known is not None and _as_measured(known) != _as_measured(study):
         raise BadInputError(
             f"campaign {keys.prefix} was started with other values of its study; "
             "go on with the same ones, or start a new campaign"
@@ -112,7 +113,9 @@ def _frozen_corpus(store: Store, keys: CampaignKeys) -> str | None:
         return None
 
 
-def _without_consent(study: Study) -> Study:
+def _as_measured(study: Study) -> Study:
+    """The study without what may change while a campaign goes on: the consent, and when it is checked afterwards."""
+    study = study.model_copy(update={"retune": Retune()})
     if study.cluster is None:
         return study
     return study.model_copy(update={"cluster": study.cluster.model_copy(update={"consent": False})})

@@ -1,0 +1,174 @@
+"""Step `check_compare`: has what is in force drifted since it was confirmed, and is it tuned again?"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from kafka_pareto import tracking_checks
+from kafka_pareto.artifacts import CheckKeys
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.check_text import drift_reason, notice_of
+from kafka_pareto.checks import (
+    TUNED_AGAIN,
+    Check,
+    CheckedRecordSize,
+    CheckOutcome,
+    CheckPlan,
+    PlannedRecordSize,
+    confirming_repetitions,
+    count_checks,
+    ratios_of,
+    read_checks,
+    reference_of,
+)
+from kafka_pareto.drift import RatioChange, adjusted, change_between
+from kafka_pareto.goals import MEANS
+from kafka_pareto.in_force import SettingsInForce, now
+from kafka_pareto.records import Manifest
+
+log = logging.getLogger(__name__)
+
+_TOO_FEW = "fewer than two blocks have a valid repetition of either side"
+_NO_SPREAD = "no block differs from another, so that there is no spread to judge a change by"
+_NOTHING_YET = "there was nothing to compare with: later checks are compared with this one"
+
+
+def run(check: Campaign) -> Manifest:
+    """Compares every record size that was measured, and says which are tuned again; decided once.
+
+    Raises:
+        ArtifactError: If an earlier step's artifact is missing, damaged or of another schema version.
+        TrackingError: If MLflow is configured and cannot be reached; the outcome is in the store by then.
+    """
+    key = CheckKeys(check.keys.study, check.keys.campaign).check()
+    if check.store.tag(key) is None:
+        # A try that lingers beside its retry must not write over what was told already.
+        check.store.put_if(key, _decided(check).model_dump_json().encode(), None)
+    decided = check.read_record(key, Check)
+    notice = notice_of(decided)
+    log.info("%s\n%s", notice.subject, notice.text)  # before MLflow, whose outage must not hide it
+    _track(check, decided)
+    tuned = [each.record_size_bytes for each in decided.record_sizes if each.tune]
+    counts = {"record_sizes": len(decided.record_sizes), "tuned_again": len(tuned)}
+    manifest = check.manifest("check_compare", [key], counts, tuned)
+    event = _event(check, decided, tuned) if tuned else {}
+    return manifest.model_copy(update={"event": event, "notice": notice})
+
+
+def _decided(check: Campaign) -> Check:
+    plan, fraction = check.read_record(check.keys.plan(), CheckPlan), check.study.drift_fraction()
+    measured = [
+        _Compared(check, each, each.settings) for each in plan.record_sizes if not each.outcome and each.settings
+    ]
+    judged = iter(adjusted([change for each in measured for change in each.changes(fraction)]))
+    found = {each.planned.record_size_bytes: each.checked([next(judged) for _ in MEANS]) for each in measured}
+    return Check(
+        study=check.keys.study,
+        check=check.keys.campaign,
+        at=now(),
+        drift_fraction=fraction,
+        record_sizes=[found.get(each.record_size_bytes) or _not_measured(each) for each in plan.record_sizes],
+    )
+
+
+class _Compared:
+    """One record size that was measured, beside what it is compared with."""
+
+    def __init__(self, check: Campaign, planned: PlannedRecordSize, settings: SettingsInForce) -> None:
+        self.planned = planned
+        self._settings = settings
+        self._baseline_id = check.study.baseline_id()
+        past = [
+            each
+            for each in read_checks(check.store, check.keys.study, planned.record_size_bytes)
+            if each.check != check.keys.campaign
+        ]
+        self._compared_with, self._reference = reference_of(check.store, settings, past)
+        self._repetitions = confirming_repetitions(check, planned.record_size_bytes)
+        self._found = ratios_of(self._repetitions, settings.configuration_id, check.study)
+
+    def changes(self, drift_fraction: float) -> list[RatioChange]:
+        """One of each mean, in their order."""
+        return [
+            change_between(objective, self._reference.get(objective), self._found.get(objective), drift_fraction)
+            for objective in MEANS
+        ]
+
+    def checked(self, changes: Sequence[RatioChange]) -> CheckedRecordSize:
+        """What follows from the changes, and from what was lost or failed beside."""
+        reasons = [drift_reason(change) for change in changes if change.drifted]
+        outcome: CheckOutcome = "unchanged"
+        if reasons := [*reasons, *self._harm()]:
+            outcome = "drifted"
+        elif not self._found:
+            outcome, reasons = "not_measured", [_TOO_FEW]
+        elif not self._compared_with:
+            outcome, reasons = "reference", [_NOTHING_YET]
+        elif all(change.p_value is None for change in changes):
+            outcome, reasons = "not_measured", [_NO_SPREAD]
+        return CheckedRecordSize(
+            record_size_bytes=self.planned.record_size_bytes,
+            version=self._settings.version,
+            configuration_id=self._settings.configuration_id,
+            outcome=outcome,
+            tune=outcome in TUNED_AGAIN,
+            reasons=reasons,
+            compared_with=self._compared_with,
+            changes=list(changes),
+        )
+
+    def _harm(self) -> list[str]:
+        """What makes settings unfit whatever their speed; a repetition counts as failed when all its attempts did."""
+        lost = self._count(self._settings.configuration_id, "records_lost", "records_duplicated")
+        failed, baseline_failed = (
+            self._count(each, "failed") for each in (self._settings.configuration_id, self._baseline_id)
+        )
+        reasons = [f"records were lost or duplicated in {lost} of its repetitions"] if lost else []
+        if failed > baseline_failed:
+            reasons.append(f"{failed} of its repetitions failed, and {baseline_failed} of the baseline's")
+        return reasons
+
+    def _count(self, configuration_id: str, *outcomes: str) -> int:
+        of_it = [each for each in self._repetitions if each.configuration_id == configuration_id]
+        return sum(each.outcome in outcomes for each in of_it)
+
+
+def _not_measured(planned: PlannedRecordSize) -> CheckedRecordSize:
+    outcome: CheckOutcome = planned.outcome or "not_measured"
+    return CheckedRecordSize(
+        record_size_bytes=planned.record_size_bytes,
+        version=planned.settings.version if planned.settings else None,
+        configuration_id=planned.settings.configuration_id if planned.settings else None,
+        outcome=outcome,
+        tune=outcome in TUNED_AGAIN,
+        reasons=planned.reasons,
+    )
+
+
+def _track(check: Campaign, decided: Check) -> None:
+    sizes = [each.record_size_bytes for each in decided.record_sizes if each.changes]
+    histories = [read_checks(check.store, check.keys.study, size) for size in sizes]
+    own = [each for history in histories for each in history if each.check == decided.check]
+    tracking_checks.log_check(check.keys, own, count_checks(check.store, check.keys.study, decided.at))
+
+
+def _event(check: Campaign, decided: Check, tuned: Sequence[int]) -> dict[str, JsonValue]:
+    """What other DAGs may react to, and `tune`: the parameters of the `tune_producer` that follows."""
+    study = check.study
+    tune: dict[str, JsonValue] = {
+        "study": study.name,
+        "campaign": decided.check,
+        "record_sizes": list(tuned),
+        "approval": study.retune.approval,
+    }
+    if study.strategy == "rounds":
+        tune["warm_start"] = "latest"
+    found: dict[str, JsonValue] = {
+        str(each.record_size_bytes): {"outcome": each.outcome, "reasons": list(each.reasons)}
+        for each in decided.record_sizes
+        if each.tune
+    }
+    return {"study": study.name, "check": decided.check, "record_sizes": found, "tune": tune}

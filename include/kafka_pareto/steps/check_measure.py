@@ -1,0 +1,43 @@
+"""Step `check_measure`: the settings in force and the baseline, in fresh blocks, at one record size."""
+
+from __future__ import annotations
+
+from kafka_pareto.blocks import Candidate, plan_blocks
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.checks import CheckPlan
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.in_force import SettingsInForce
+from kafka_pareto.measurement import Measurer
+from kafka_pareto.records import Manifest
+from kafka_pareto.sizing import sizing_of
+from kafka_pareto.steps.measure import baseline_candidate
+from kafka_pareto.testbed import Testbed
+
+
+def run(check: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifest:
+    """Measures what the store does not hold yet.
+
+    Raises:
+        BadInputError: If the check does not measure this record size.
+    """
+    settings = _settings(check, record_size_bytes)
+    in_force = Candidate(settings.configuration_id, is_baseline=False, configuration=settings.configuration)
+    prefix = check.keys.confirmation(record_size_bytes, "repetitions/")
+    planned = plan_blocks(
+        [baseline_candidate(check), in_force],
+        check.study.retune.blocks,
+        order="blocks",
+        phase="gain",
+        record_size_bytes=record_size_bytes,
+        seed=check.study.seed,
+    )
+    Measurer(check, testbed, sizing_of(check, record_size_bytes, testbed)).measure(planned, prefix)
+    testbed.cluster.delete_topic(testbed.topic)
+    return check.manifest("check_measure", [prefix], {"repetitions": len(planned)}, [record_size_bytes])
+
+
+def _settings(check: Campaign, record_size_bytes: int) -> SettingsInForce:
+    for planned in check.read_record(check.keys.plan(), CheckPlan).record_sizes:
+        if planned.record_size_bytes == record_size_bytes and planned.outcome is None and planned.settings is not None:
+            return planned.settings
+    raise BadInputError(f"--record-size: {record_size_bytes}: check {check.keys.prefix} measures none of that size")

@@ -1,0 +1,142 @@
+"""The check of what is in force, on the embedded stack: it holds; then the brokers are changed, and it is tuned."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import psutil
+import pytest
+
+from kafka_pareto.checks import PastCheck, read_checks
+from kafka_pareto.cluster import Cluster
+from kafka_pareto.errors import ClusterError
+from kafka_pareto.in_force import SettingsInForce, versions
+from kafka_pareto.store import Store, open_store
+from kafka_pareto_embedded.airflow_runs import AirflowRuns
+from kafka_pareto_embedded.waiting import wait_until
+from tests.system.embedded_stack import EmbeddedStack
+
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(1500)]
+
+STUDY, SIZE = "drifting", 8192
+BROKERS = ("kafka-1", "kafka-2", "kafka-3")
+CHANGE = "num.network.threads=1\nnum.io.threads=1\nlog.flush.interval.messages=1\n"
+
+
+@dataclass
+class Story:
+    """What was done to the stack, one after the other, and how long each took."""
+
+    store: Store
+    seconds: dict[str, float] = field(default_factory=dict)
+    tasks: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def checks(self) -> list[PastCheck]:
+        return read_checks(self.store, STUDY, SIZE)
+
+    @property
+    def versions(self) -> list[SettingsInForce]:
+        return versions(self.store, STUDY, SIZE)
+
+
+@pytest.fixture(scope="module")
+def story(stack: EmbeddedStack) -> Story:
+    told = Story(open_store(stack.stack.settings()))
+    _run(told, stack, "tune_producer", "tuned", {"study": STUDY, "campaign": "first"})
+    _run(told, stack, "retune_producer", "holds", {"study": STUDY})
+    with _changed_brokers(stack, CHANGE):
+        _run(told, stack, "retune_producer", "drifts", {"study": STUDY})
+        _ended(told, stack, "tune_producer", "retune__retune_producer__drifts")
+    print({name: round(seconds) for name, seconds in told.seconds.items()})
+    for check in told.checks:
+        print(check.model_dump_json(indent=1))
+    return told
+
+
+def test_what_the_first_campaign_recommends_is_in_force(story: Story) -> None:
+    assert story.versions[0].campaign == "first"
+    assert story.versions[0].came_by == "recommended"
+
+
+def test_on_the_unchanged_cluster_what_is_in_force_holds_and_nothing_is_tuned(story: Story) -> None:
+    assert story.checks[0].outcome == "unchanged"
+    assert story.checks[0].compared_with == "campaign first"
+    assert story.tasks["holds"]["tune"] == "skipped"
+
+
+def test_a_check_that_finds_nothing_ends_within_three_minutes(story: Story) -> None:
+    assert story.seconds["holds"] < 180
+
+
+def test_on_brokers_that_were_changed_the_drift_is_found(story: Story) -> None:
+    assert story.checks[1].outcome == "drifted"
+    assert story.checks[1].change_point
+    assert story.tasks["drifts"]["tune"] == "success"
+
+
+def test_new_settings_come_out_of_the_tuning_that_follows(story: Story) -> None:
+    newest = story.versions[-1]
+    assert newest.version == 2
+    assert newest.campaign == story.checks[1].check
+
+
+def _run(told: Story, stack: EmbeddedStack, dag_id: str, run_id: str, conf: dict[str, Any]) -> None:
+    runs = _runs(stack, dag_id)
+    runs.trigger(run_id, conf)
+    runs.close()
+    _ended(told, stack, dag_id, run_id)
+
+
+def _ended(told: Story, stack: EmbeddedStack, dag_id: str, run_id: str) -> None:
+    began, runs = time.monotonic(), _runs(stack, dag_id)
+    wait_until(f"{run_id} has ended", lambda: runs.state(run_id) in ("success", "failed"), 600)
+    told.seconds[run_id] = time.monotonic() - began
+    told.tasks[run_id] = {task.task_id: task.state for task in runs.tasks(run_id)}
+    state = runs.state(run_id)
+    runs.close()
+    assert state == "success", told.tasks[run_id]
+
+
+def _runs(stack: EmbeddedStack, dag_id: str) -> AirflowRuns:
+    login = stack.stack.credentials
+    return AirflowRuns(stack.stack.airflow_url, dag_id, login.airflow_admin_user, login.airflow_admin_password)
+
+
+@contextmanager
+def _changed_brokers(stack: EmbeddedStack, change: str) -> Iterator[None]:
+    """The cluster, restarted with other properties; nothing that is stored is touched."""
+    files = [stack.state / "brokers" / name / "server.properties" for name in BROKERS]
+    originals = [file.read_text() for file in files]
+    for file, original in zip(files, originals, strict=True):
+        file.write_text(original + change)
+    _restart_brokers(stack)
+    try:
+        yield
+    finally:
+        for file, original in zip(files, originals, strict=True):
+            file.write_text(original)
+        _restart_brokers(stack)
+
+
+def _restart_brokers(stack: EmbeddedStack) -> None:
+    before = stack.pids()
+    for name in BROKERS:
+        psutil.Process(before[name]).kill()
+    wait_until(
+        "all brokers were started again",
+        lambda: all(stack.pids().get(name, before[name]) != before[name] for name in BROKERS),
+        60,
+    )
+    with Cluster(stack.stack.bootstrap_servers, None, stack.stack.settings()) as cluster:
+        wait_until("all brokers are members", lambda: _members(cluster) == len(BROKERS), 120)
+
+
+def _members(cluster: Cluster) -> int:
+    with suppress(ClusterError):
+        return len(cluster.describe().brokers)
+    return 0

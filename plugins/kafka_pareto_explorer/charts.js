@@ -43,7 +43,7 @@ function marks(view, choice, intervals) {
 }
 
 // Plotly reads a little markup in its texts.
-const plain = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+export const plain = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
 function hoverText(view, mark) {
   const values = Object.entries(view.objectives).map(([name, label]) => `${label} ${shown(name, mark.value(name))}`);
@@ -51,13 +51,13 @@ function hoverText(view, mark) {
   return [`${mark.point.configuration_id}: ${what}`, settingsOf(mark.point), ...values].map(plain).join("<br>");
 }
 
-function colours() {
+export function colours() {
   const style = getComputedStyle(document.documentElement);
   return { ink: style.getPropertyValue("--ink").trim(), line: style.getPropertyValue("--line").trim(),
     panel: style.getPropertyValue("--panel").trim() };
 }
 
-const layoutOf = ({ ink, panel }, more) => ({
+export const layoutOf = ({ ink, panel }, more) => ({
   paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 12 },
   hoverlabel: { bgcolor: panel, font: { color: ink } }, showlegend: true, hovermode: "closest",
   legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, itemsizing: "constant" }, ...more,
@@ -71,9 +71,21 @@ function errorBars(trace, objective) {
     arrayminus: around.map(([value, interval]) => (interval ? Math.max(value - interval[0], 0) : 0)) };
 }
 
+/** Ticks of a logarithmic axis as whole numbers at 1, 2 and 5; at all digits where these are too few. */
+export function logTicks(values) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const decades = Array.from({ length: 24 }, (_, at) => 10 ** (at - 9));
+  const ticks = (digits) => decades.flatMap((decade) => digits.map((digit) => Number((digit * decade).toPrecision(3))))
+    .filter((value) => value >= low / 1.5 && value <= high * 1.5);
+  const few = ticks([1, 2, 5]);
+  const tickvals = few.length >= 4 ? few : ticks([1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9]);
+  return { tickvals, ticktext: tickvals.map((value) => value.toLocaleString("en")) };
+}
+
 function scatter(view, choice, drawn, { across, up }) {
   const axis = (objective, theme) => ({ gridcolor: theme.line, zeroline: false,
-    type: LOGARITHMIC.has(objective) ? "log" : "linear",
+    ...(LOGARITHMIC.has(objective)
+      ? { type: "log", ...logTicks(known.map((mark) => mark.value(objective)).filter((value) => value > 0)) } : {}),
     title: { text: [view.objectives[objective], unitOf(objective)].filter(Boolean).join(", ") } });
   const theme = colours();
   const known = drawn.filter((mark) => mark.value(across) !== null && mark.value(up) !== null);
@@ -150,10 +162,18 @@ function parallel(view, drawn) {
     yaxis: { visible: false, range: [-0.14, 1 + PADDING], fixedrange: true } })];
 }
 
-async function plotly() {
-  if (!window.Plotly) {
-    await new Promise((done) => { document.getElementById("plotly").addEventListener("load", done); });
-  }
+let loading = null;
+
+/** The library, begun at the first call, when what stands already was painted: it keeps the browser busy. */
+export async function plotly() {
+  if (!loading) await new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); });
+  loading ??= window.Plotly ?? new Promise((done) => {
+    const script = document.createElement("script");
+    script.src = document.getElementById("plotly").href;
+    script.addEventListener("load", done);
+    document.head.append(script);
+  });
+  await loading;
   return window.Plotly;
 }
 

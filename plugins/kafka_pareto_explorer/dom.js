@@ -11,16 +11,31 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** The files that producers read, as the server names them. */
+export const FORMS = [
+  ["producer.properties", "producer.properties"], ["application.yaml", "Spring Boot YAML"],
+  ["librdkafka.properties", "librdkafka"],
+];
+
+// Airflow's frame lets no other site in and opens no tab.
+export const EMBEDDED = window.self !== window.top;
+
+export const link = (href, text) => el("a", { href, target: EMBEDDED ? null : "_blank", rel: "noopener" }, text);
+
 export function fill(id, ...children) {
   document.getElementById(id).replaceChildren(...children.filter((child) => child !== null));
 }
 
-/** A table from rows of texts, the first one its header. */
-export function table(rows, { chosen = -1, text = [] } = {}) {
+// A value and its unit stay on one line.
+const BEFORE_UNIT = / (?=%|ms\b|MiB\b)/g;
+
+/** A table from rows of texts, the first one its header; columns of `text` wrap, or where `wrap` says so all of them. */
+export function table(rows, { chosen = -1, text = [], wrap = false } = {}) {
   const [header, ...body] = rows;
-  const cell = (value, column) => el("td", { class: text.includes(column) ? "text" : null }, String(value));
-  return el("div", { class: "scroll" }, el("table", {},
-    el("thead", {}, el("tr", {}, ...header.map((name) => el("th", { scope: "col" }, name)))),
+  const kind = (column) => (text.includes(column) ? "text" : null);
+  const cell = (value, column) => el("td", { class: kind(column) }, String(value).replace(BEFORE_UNIT, "\u00a0"));
+  return el("div", { class: "scroll" }, el("table", { class: wrap ? "wrap" : null },
+    el("thead", {}, el("tr", {}, ...header.map((name, column) => el("th", { scope: "col", class: kind(column) }, name)))),
     el("tbody", {}, ...body.map((row, at) => el("tr", { class: at === chosen ? "chosen" : null }, ...row.map(cell))))));
 }
 
@@ -50,4 +65,13 @@ export function duration(seconds) {
   const minutes = Math.round(seconds / 60);
   if (minutes < 1) return "under a minute";
   return minutes < 90 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
+}
+
+export const moment = (iso) => new Date(iso).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+
+/** How long ago something was, in words. */
+export function ago(iso) {
+  const seconds = Math.max((Date.now() - new Date(iso)) / 1000, 0);
+  if (seconds < 90) return `${Math.round(seconds)} s ago`;
+  return seconds < 48 * 3600 ? `${duration(seconds)} ago` : `${Math.round(seconds / 86400)} days ago`;
 }

@@ -1,33 +1,21 @@
 // What is looked at, kept in the address so that a view can be shared, and asked of the server, which decides.
 
+import { ask, Refused, runOf } from "./asking.js";
 import { drawCharts, redrawOnTheme } from "./charts.js";
+import { redrawChecks, showChecks } from "./checks.js";
 import { fill, el, options } from "./dom.js";
+import { offer, showInForce } from "./in_force.js";
 import * as panels from "./panels.js";
 import { readWishes, wishForm } from "./wishes.js";
 
 const PROGRESS_EVERY_MS = 10_000;
 const RESULTS_EVERY_MS = 30_000;
 
-const state = { view: null, choice: null, intervals: { design: {}, confirmed: {} }, asked: 0 };
+const state = { view: null, path: null, choice: null, intervals: { design: {}, confirmed: {} }, asked: 0,
+  opened: 0, current: null, following: null };
 let at = new URLSearchParams(location.hash.slice(1));
 
 const $ = (id) => document.getElementById(id);
-
-class Refused extends Error {}
-
-async function ask(path) {
-  let answer;
-  try {
-    answer = await fetch(path, { headers: { Accept: "application/json" } });
-  } catch {
-    throw new Refused("Airflow does not answer; the page tries again.");
-  }
-  if (answer.ok) return answer.json();
-  if (answer.status === 401) throw new Refused("You are logged out of Airflow. Log in, then open this page again.");
-  if (answer.status === 403) throw new Refused("Only those who may read the DAG tune_producer see its campaigns.");
-  const said = await answer.json().catch(() => ({}));
-  throw new Refused(String(said.detail ?? `Airflow answered ${answer.status}.`));
-}
 
 function tell(error) {
   if (!(error instanceof Refused)) throw error;
@@ -43,11 +31,22 @@ function remember(changes) {
   history.replaceState(null, "", `#${at}`);
 }
 
-const campaignPath = () => `api/campaigns/${at.get("study")}/${at.get("campaign")}`;
-const sizePath = () => `${campaignPath()}/${at.get("size")}`;
+const part = (name) => encodeURIComponent(at.get(name));
+const campaignPath = () => `api/campaigns/${part("study")}/${part("campaign")}`;
+const sizePath = () => `${campaignPath()}/${part("size")}`;
+
+/** What is shown goes at once; the answer tells whether anything else was opened since, after which nothing asked counts. */
+function opening() {
+  for (const id of ["view", "trouble"]) $(id).hidden = true;
+  const number = ++state.opened;
+  state.current = () => number === state.opened;
+  return state.current;
+}
 
 async function start() {
+  const current = opening();
   const campaigns = await ask("api/campaigns");
+  if (!current()) return;
   $("empty").hidden = campaigns.length > 0;
   if (!campaigns.length) return;
   const name = (entry) => `${entry.study}/${entry.campaign}`;
@@ -56,38 +55,41 @@ async function start() {
   const chosen = known || at.has("campaign") ? wanted : name(campaigns[0]);
   options($("campaign"), campaigns.map((entry) => [name(entry), `${name(entry)} (${entry.state})`]), chosen);
   if (!known && at.has("campaign")) $("campaign").prepend(el("option", { value: wanted, selected: true }, wanted));
-  await openCampaign(chosen);
+  await openCampaign(chosen, current);
 }
 
-async function openCampaign(name) {
+async function openCampaign(name, current = opening()) {
+  clearInterval(state.following);
   const [study, campaign] = name.split("/");
   remember({ study, campaign });
-  $("trouble").hidden = true;
-  $("view").hidden = true;
   const overview = await ask(campaignPath());
+  if (!current()) return;
   const sizes = overview.record_sizes_bytes.map(String);
   remember({ size: sizes.includes(at.get("size")) ? at.get("size") : sizes[0] });
   options($("size"), sizes.map((size) => [size, `${Number(size).toLocaleString("en")} B`]), at.get("size"));
   panels.links(overview, campaignPath());
-  panels.progress(overview.progress);
-  await openSize();
-  if (!overview.progress.finished) follow(overview.progress.repetitions);
+  panels.prior(overview.prior);
+  panels.progress(overview.progress, null);
+  if (!overview.progress.finished) follow(overview.progress);
+  await openSize(current);
 }
 
-async function openSize() {
+async function openSize(current = opening()) {
   const path = sizePath();
   const view = await ask(path);
-  if (path !== sizePath()) return;
-  state.view = view;
+  if (!current()) return;
+  Object.assign(state, { view, path, intervals: { design: {}, confirmed: {} } });
   $("trouble").hidden = true;
-  state.intervals = { design: {}, confirmed: {} };
-  wishForm(state.view, at, () => choose(true));
+  // New results bring new steps of the sliders; whoever moves one, or types, is not disturbed.
+  if ($("view").hidden || !$("wishes").contains(document.activeElement)) wishForm(view, at, told(() => choose(true)));
   choiceOfAxes();
-  panels.evidence(state.view);
+  panels.evidence(view);
   $("view").hidden = false;
   await choose(false);
+  if (!current()) return;
+  beside();
   const intervals = await ask(`${path}/intervals`);
-  if (path !== sizePath()) return;
+  if (!current()) return;
   state.intervals = intervals;
   const shown = view.points.filter((point) => point.on_estimated_front).length;
   const thinned = shown < view.estimated_front_points
@@ -96,16 +98,37 @@ async function openSize() {
   draw();
 }
 
+/** What follows the campaign into use: neither the choice nor the charts wait for it. */
+function beside() {
+  const { view: { study, record_size_bytes: size }, current } = state;
+  told(() => showInForce(study, size, inForceMoved, current))();
+  told(() => showChecks(study, size, current))();
+}
+
+function inForceMoved() {
+  beside();
+  offerToMove("put-best-in-force", state.choice.best_id);
+  offerToMove("put-left-in-force", $("left").value);
+}
+
+function offerToMove(place, configuration) {
+  const { view } = state;
+  const conf = { study: view.study, campaign: view.campaign, record_size: view.record_size_bytes, configuration };
+  if ($(place)) told(() => offer($(place), state.path, conf, inForceMoved))();
+}
+
 /** Asks for the best that remains; of answers that overtake each other the last question's counts. */
 async function choose(changed) {
   const wishes = readWishes();
   if (changed) remember(wishes);
   const number = ++state.asked;
+  const { current, path } = state;
   const given = Object.entries(wishes).filter(([, value]) => value !== "");
-  const choice = await ask(`${sizePath()}/choice?${new URLSearchParams(given)}`);
-  if (number !== state.asked) return;
+  const choice = await ask(`${path}/choice?${new URLSearchParams(given)}`);
+  if (number !== state.asked || !current()) return;
   state.choice = choice;
-  panels.best(state.view, choice, sizePath());
+  panels.best(state.view, choice, path);
+  offerToMove("put-best-in-force", choice.best_id);
   choiceOfSides();
   draw();
 }
@@ -130,6 +153,7 @@ function choiceOfSides() {
   options($("left"), entries, known(at.get("left"), choice.best_id ?? choice.nearest_id));
   options($("right"), entries, known(at.get("right"), view.baseline_id));
   panels.compare(view, $("left").value, $("right").value);
+  offerToMove("put-left-in-force", $("left").value);
 }
 
 function side(which, id) {
@@ -138,28 +162,27 @@ function side(which, id) {
 }
 
 /** Looks on while a campaign runs; new results are read at most every half minute: they come from the measured machine. */
-function follow(repetitions) {
+function follow(first) {
   const path = campaignPath();
-  let known = repetitions;
+  const [study, campaign] = [at.get("study"), at.get("campaign")];
+  let known = first.repetitions;
   let readAt = Date.now();
-  const timer = setInterval(async () => {
-    if (path !== campaignPath()) return clearInterval(timer);
-    if (document.hidden) return undefined;
-    try {
-      const progress = await ask(`${path}/progress`);
-      panels.progress(progress);
-      const due = progress.repetitions !== known && Date.now() - readAt >= RESULTS_EVERY_MS;
-      if (due || progress.finished) {
-        known = progress.repetitions;
-        readAt = Date.now();
-        await openSize();
-      }
-      if (progress.finished) clearInterval(timer);
-    } catch (error) {
-      tell(error);
-    }
-    return undefined;
-  }, PROGRESS_EVERY_MS);
+  const timer = setInterval(told(async () => {
+    if (!document.hidden) await show(await ask(`${path}/progress`));
+  }), PROGRESS_EVERY_MS);
+  state.following = timer;
+  async function show(progress) {
+    const run = progress.finished ? null : await runOf(study, campaign);
+    if (timer !== state.following || path !== campaignPath()) return;
+    panels.progress(progress, run);
+    const due = progress.repetitions !== known && Date.now() - readAt >= RESULTS_EVERY_MS;
+    if (progress.finished) clearInterval(timer);
+    if (!due && !progress.finished) return;
+    known = progress.repetitions;
+    readAt = Date.now();
+    await openSize(state.current);
+  }
+  told(() => show(first))();
 }
 
 function theme() {
@@ -168,9 +191,17 @@ function theme() {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   document.documentElement.dataset.theme = ["light", "dark"].includes(stored) ? stored : dark ? "dark" : "light";
   if (state.choice) redrawOnTheme();
+  redrawChecks();
 }
 
-const told = (action) => () => Promise.resolve(action()).catch(tell);
+/** Tells what an action is refused, unless something else was opened meanwhile. */
+function told(action) {
+  return () => {
+    const done = action();
+    const { current } = state;
+    return Promise.resolve(done).catch((error) => { if (current() || !(error instanceof Refused)) tell(error); });
+  };
+}
 
 theme();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);

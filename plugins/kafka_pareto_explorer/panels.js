@@ -1,12 +1,7 @@
 // The parts of the page that are text and tables.
 
-import { duration, el, fill, list, shown, table } from "./dom.js";
-
-const EMBEDDED = window.self !== window.top;
-const FORMS = [
-  ["producer.properties", "producer.properties"], ["application.yaml", "Spring Boot YAML"],
-  ["librdkafka.properties", "librdkafka"],
-];
+import { runAddress } from "./asking.js";
+import { ago, duration, el, EMBEDDED, fill, FORMS, link, list, shown, table } from "./dom.js";
 
 export const pointOf = (view, id) => view.points.find((point) => point.configuration_id === id);
 
@@ -26,17 +21,32 @@ export function settingsOf(point) {
 export const label = (view, point) => `${point.configuration_id} (${roleOf(view, point)}): ${settingsOf(point)}`;
 
 export function links(overview, path) {
-  const link = (href, text) => el("a", { href, target: EMBEDDED ? null : "_blank", rel: "noopener" }, text);
   const artifact = (name, text) => link(`${path}/artifacts/${name}`, text);
   const rounds = overview.data_docs.map((name, at) => artifact(name, at ? `Data Docs, round ${at}` : "Data Docs"));
-  // Airflow's frame lets no other site in and opens no tab.
   const tracked = overview.tracked && !EMBEDDED ? link(`${path}/mlflow`, "MLflow") : null;
   const alone = EMBEDDED ? el("span", { class: "quiet" }, `For MLflow, open ${location.href.split("#")[0]}`) : null;
   const report = overview.report ? artifact(overview.report, "Report") : null;
   fill("links", report, ...rounds, tracked, alone, EMBEDDED ? null : el("a", { href: "../" }, "Airflow"));
 }
 
-export function progress(report) {
+/** What a warm start has brought along, in a line. */
+export function prior(found) {
+  document.getElementById("prior").hidden = !found;
+  if (!found) return;
+  const used = found.campaigns.filter((each) => each.trials);
+  const days = (each) => Math.min(...Object.values(each.age_days)).toFixed(1);
+  const named = used.map((each) => `${each.campaign} (${each.trials} trials, ${days(each)} days old)`);
+  const left = found.campaigns.length - used.length;
+  document.getElementById("prior").textContent = `Warm start: ${named.length
+    ? `the search began with what it knew from ${named.join(", ")}` : "no earlier campaign could be used"}${
+    left ? `; ${left} more gave nothing` : ""}. No number below is theirs.`;
+}
+
+const STANDING = { queued: "Waiting in Airflow", running: "Running", failed: "Stopped, its run in Airflow has failed",
+  success: "Ended without a report, its run in Airflow is over" };
+
+/** How far an unfinished campaign is; `run` is Airflow's of it, where there is one. */
+export function progress(report, run) {
   const panel = document.getElementById("progress");
   panel.hidden = report.finished;
   if (report.finished) return;
@@ -44,16 +54,21 @@ export function progress(report) {
   const most = report.repetitions_most;
   const counted = most === null ? `${report.repetitions} repetitions`
     : `${report.repetitions} of at most ${most} repetitions`;
-  const left = report.time_left_s === null ? "" : `, at most ${duration(report.time_left_s)} left at this pace`;
-  const last = new Date(report.last_written_at).toLocaleTimeString();
-  const marks = { done: "✓", "under way": "▶", waiting: "·" };
+  const under = run?.state === "running";
+  const left = under && report.time_left_s !== null ? `, at most ${duration(report.time_left_s)} left at this pace` : "";
+  const last = `last written ${ago(report.last_written_at)}`;
+  const standing = run ? STANDING[run.state] ?? run.state : "Not finished";
+  const marks = { done: "✓", "under way": under ? "▶" : "…", waiting: "·" };
   const steps = report.steps.map((step) => {
     const count = step.repetitions === null ? "" : ` ${step.repetitions}/${step.repetitions_most ?? "?"}`;
     return el("li", { class: step.state === "waiting" ? "quiet" : null }, `${marks[step.state]} ${step.name}${count}`);
   });
   fill("progress",
-    el("p", {}, `Running: ${done} of ${report.steps.length} steps, ${counted}${left}; last written at ${last}.`),
-    el("progress", { max: most ?? 1, value: most === null ? null : report.repetitions, "aria-label": "Repetitions" }),
+    el("p", {}, `${standing}: ${done} of ${report.steps.length} steps, ${counted}${left}; ${last}. `,
+      run && link(runAddress(run), "Its run in Airflow")),
+    run?.state === "failed" ? el("p", { class: "quiet" },
+      "Nothing that was measured is lost: clear the failed task, or trigger tune_producer with this campaign.") : null,
+    el("progress", { max: most ?? 1, value: most === null && under ? null : report.repetitions, "aria-label": "Repetitions" }),
     el("ul", { class: "steps" }, ...steps));
 }
 
@@ -72,9 +87,11 @@ export function best(view, choice, path) {
     table([["Setting", "value"], ...settings, ["durability", point.durability.replaceAll("_", " ")]]),
     table([["Measured", `${measured.repetitions} repetition(s)`], ...values]),
     el("div", { class: "downloads" }, "Download:", ...files,
-      el("a", { href: `${path}/trials.csv`, download: true }, "all trials, CSV")));
+      el("a", { href: `${path}/trials.csv`, download: true }, "all trials, CSV")),
+    el("div", { id: "put-best-in-force" }));
 }
 
+/** Two configurations beside each other; the left one may be put in force. */
 export function compare(view, leftId, rightId) {
   const sides = [pointOf(view, leftId), pointOf(view, rightId)];
   if (sides.includes(undefined)) return fill("compare");
@@ -97,7 +114,8 @@ export function compare(view, leftId, rightId) {
       [words, shown(objective, values(left, objective)), shown(objective, values(right, objective)), change(objective)]),
     ["measured in", ...sides.map((point) => (point.confirmed ? "choice blocks" : `round ${point.round ?? 0}`)), ""],
     ["repetitions", ...sides.map((point) => (point.confirmed ?? point.design).repetitions), ""],
-  ]), el("p", { class: "quiet" }, "A plain difference of what was measured; gains with intervals stand with the decision."));
+  ], { wrap: true }), el("p", { class: "quiet" }, "A plain difference of what was measured; gains with intervals stand with the decision."),
+  el("div", { id: "put-left-in-force" }));
 }
 
 export function estimates(view, choice) {
@@ -113,7 +131,7 @@ export function estimates(view, choice) {
     ...Object.keys(view.objectives).map((objective) => pair(point, objective)), settingsOf(point)]);
   const chosen = rows.findIndex((point) => point.configuration_id === choice.best_id);
   const note = el("p", { class: "quiet" }, "Estimated → measured (choice blocks). In bold: the best that remains.");
-  return fill("estimates", table([header, ...body], { chosen, text: [1] }), note);
+  return fill("estimates", table([header, ...body], { chosen, text: [1, header.length - 1] }), note);
 }
 
 /** The decision, the latency breakdown and the noise floor, as the card has them. */
@@ -131,7 +149,7 @@ export function evidence(view) {
       view.provisional ? pending("Of this record size alone; the report adjusts for all.") : null,
       list(view.reasons),
       ...card.warnings.map((text) => el("p", { class: "warning" }, `Warning: ${text}`)),
-      card.gains.length ? table(card.gains) : null,
+      card.gains.length ? table(card.gains, { wrap: true }) : null,
       table(card.settings),
       sentences(card.price_label, card.price),
       sentences("Unresolved", card.unresolved),
@@ -139,7 +157,7 @@ export function evidence(view) {
       sentences("Notes", card.notes),
       el("p", { class: "quiet" }, `Evidence: ${card.evidence}`));
   }
-  if (card?.breakdown.length) fill("latency", table(card.breakdown), list(card.explanation));
+  if (card?.breakdown.length) fill("latency", table(card.breakdown, { wrap: true }), list(card.explanation));
   else fill("latency", pending("The report tells it, where the clients' own metrics were recorded."));
   if (view.noise_table.length) fill("noise", table(view.noise_table), list(view.noise_sentences));
   else fill("noise", pending("This campaign spent no repetitions on the settings in use against themselves."));

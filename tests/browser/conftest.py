@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from kafka_pareto.campaign import Campaign
-from kafka_pareto.steps import report
 from kafka_pareto.store import FolderStore
 from kafka_pareto_embedded.stack import Stack
+from tests.browser.chromium import launched, log_in
 from tests.dags.airflow_server import running_airflow
-from tests.tasks.report_campaign import CAMPAIGN, small_study, write_confirmed_campaign
+from tests.tasks.report_campaign import CAMPAIGN
 
 PICTURES = Path(__file__).parents[2] / ".state" / "pictures"
 SCREEN = {"width": 1280, "height": 800}
+PATIENCE_MS = 60_000  # a machine that does other work is slow to draw
+
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass(frozen=True)
@@ -36,14 +41,18 @@ class Explorer:
         return Campaign.open(self.store, "paper", CAMPAIGN)
 
 
-@pytest.fixture(scope="module")
-def explorer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+ADMINISTRATOR, ONLOOKER = "admin", "onlooker"
+
+
+@pytest.fixture(scope="package")
+def explorer(tmp_path_factory: pytest.TempPathFactory, reported_store: Path) -> Iterator[Explorer]:
     folder = tmp_path_factory.mktemp("explored")
-    campaign = write_confirmed_campaign(folder / "store", small_study())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", raising=False)
-        report.run(campaign)
-    with running_airflow(folder / "state", {"KAFKA_PARETO_STORE_FOLDER": str(folder / "store")}) as stack:
+    shutil.copytree(reported_store, folder / "store")
+    environment = {
+        "KAFKA_PARETO_STORE_FOLDER": str(folder / "store"),
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{ADMINISTRATOR}:admin,{ONLOOKER}:viewer",
+    }
+    with running_airflow(folder / "state", environment) as stack:
         yield Explorer(stack, FolderStore(folder / "store"))
 
 
@@ -58,17 +67,10 @@ def _store_as_it_was(explorer: Explorer, tmp_path: Path) -> Iterator[None]:
     shutil.copytree(kept, folder)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium, of which this test suite brings none of its own."""
-    binary = shutil.which("chromium")
-    if binary is None:
-        pytest.skip("there is no chromium on the PATH; install it (apt-get install chromium)")
-    with sync_playwright() as playwright:
-        # Its sandbox refuses to start as root, as which CI runs.
-        browser = playwright.chromium.launch(executable_path=binary, chromium_sandbox=False)
+    with sync_playwright() as playwright, launched(playwright) as browser:
         yield browser
-        browser.close()
 
 
 @dataclass(frozen=True)
@@ -84,23 +86,13 @@ class Visitor:
         self.page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
 
 
-def log_in(explorer: Explorer, context: BrowserContext) -> Page:
-    """By Airflow's own form."""
-    secret = explorer.stack.credentials
-    page = context.new_page()
-    page.goto(explorer.stack.airflow_url)
-    page.get_by_label("Username").fill(secret.airflow_admin_user)
-    page.locator("input[type=password]").fill(secret.airflow_admin_password)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(lambda url: "/auth/" not in url)
-    return page
-
-
-@pytest.fixture
-def visitor(explorer: Explorer, chromium: Browser) -> Iterator[Visitor]:
+@pytest.fixture(scope="package")
+def administrator(explorer: Explorer, chromium: Browser) -> Iterator[Visitor]:
+    """Logged in by Airflow's own form; one page for all tests, so that what a browser keeps is loaded once."""
     context = chromium.new_context(viewport=SCREEN, color_scheme="light", accept_downloads=True)
-    context.set_default_timeout(15_000)
-    page = log_in(explorer, context)
+    context.set_default_timeout(PATIENCE_MS)
+    page = context.new_page()
+    log_in(page, explorer.stack)
     complaints: list[str] = []
     page.on(
         "console",
@@ -109,3 +101,35 @@ def visitor(explorer: Explorer, chromium: Browser) -> Iterator[Visitor]:
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield Visitor(page, context, complaints)
     context.close()
+
+
+@pytest.fixture
+def visitor(administrator: Visitor) -> Visitor:
+    """The administrator, on an empty page."""
+    administrator.page.goto("about:blank")
+    administrator.complaints.clear()
+    return administrator
+
+
+@pytest.fixture
+def onlooker(explorer: Explorer, chromium: Browser) -> Iterator[Visitor]:
+    """Somebody who may read the DAGs, and trigger none; their session is begun by Airflow's API."""
+    passwords = json.loads((explorer.stack.state / "airflow" / "passwords.json").read_text())
+    login = {"username": ONLOOKER, "password": passwords[ONLOOKER]}
+    token = httpx.post(f"{explorer.stack.airflow_url}/auth/token", json=login, trust_env=False).json()["access_token"]
+    context = chromium.new_context(viewport=SCREEN)
+    context.set_default_timeout(PATIENCE_MS)
+    context.add_cookies([{"name": "_token", "value": token, "url": explorer.stack.airflow_url}])
+    yield Visitor(context.new_page(), context, [])
+    context.close()
+
+
+@pytest.fixture
+def airflow(explorer: Explorer) -> Iterator[httpx.Client]:
+    """Airflow's API, as the administrator."""
+    secret = explorer.stack.credentials
+    login = {"username": secret.airflow_admin_user, "password": secret.airflow_admin_password}
+    with httpx.Client(base_url=explorer.stack.airflow_url, trust_env=False, timeout=20) as client:
+        token = client.post("/auth/token", json=login).json()["access_token"]
+        client.headers["Authorization"] = f"Bearer {token}"
+        yield client

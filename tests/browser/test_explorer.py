@@ -10,7 +10,9 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from kafka_pareto.artifacts import TRIAL_COLUMNS
-from tests.browser.conftest import SCREEN, Explorer, Visitor, log_in
+from kafka_pareto.records import Prior, PriorCampaign
+from tests.browser.conftest import SCREEN, Explorer, Visitor
+from tests.browser.past_checks import write_check
 from tests.tasks.report_campaign import CAMPAIGN
 
 pytestmark = pytest.mark.servers
@@ -19,7 +21,8 @@ SIZE = 65636
 
 
 def open_view(explorer: Explorer, visitor: Visitor, size: int = SIZE) -> None:
-    """The page of one record size, when both charts are drawn."""
+    """The page of one record size, loaded anew, when both charts are drawn."""
+    visitor.page.goto("about:blank")
     visitor.page.goto(f"{explorer.url}#study=paper&campaign={CAMPAIGN}&size={size}")
     visitor.page.wait_for_selector("body[data-drawn]")
     expect(visitor.page.locator("#best .name")).to_be_visible()
@@ -122,6 +125,51 @@ def test_what_an_artifact_says_is_what_the_page_shows(explorer: Explorer, visito
     expect(row).to_contain_text(f"→ {trials.throughput_mib_s[1] + 500:.1f} MiB/s")
 
 
+def test_nothing_sticks_out_of_its_panel_at_any_width(explorer: Explorer, visitor: Visitor) -> None:
+    write_check(explorer.store, 1, SIZE, 0.51, 2.02)
+    open_view(explorer, visitor)
+    longest = visitor.page.locator("#left option", has_text="on the measured front").first.get_attribute("value")
+    visitor.page.get_by_label("left").select_option(longest)
+    expect(visitor.page.locator("#checks tbody tr")).to_be_visible()
+    too_wide = """(parts) => [...document.querySelectorAll(parts)]
+        .filter((each) => each.scrollWidth > each.clientWidth)
+        .map((each) => `${each.closest('section')?.querySelector('h2')?.textContent}: ${each.className}`)"""
+    # On a narrow screen a table may scroll within its panel.
+    for width, parts in {1280: ".panel, .scroll", 1440: ".panel, .scroll", 900: ".panel"}.items():
+        visitor.page.set_viewport_size({"width": width, "height": SCREEN["height"]})
+        assert visitor.page.evaluate(too_wide, parts) == [], width
+        visitor.picture(f"width_{width}")
+    visitor.page.set_viewport_size(SCREEN)
+
+
+def test_the_history_of_checks_is_drawn_with_what_drifted_told_apart(explorer: Explorer, visitor: Visitor) -> None:
+    history = [(1, 0.51, 2.02, 1), (8, 0.49, 1.98, 1), (15, 0.82, 1.6, 1), (16, 0.5, 2.1, 2), (22, 0.52, 2.0, 2)]
+    for day, p95, throughput, version in history:
+        write_check(explorer.store, day, SIZE, p95, throughput, version=version)
+    open_view(explorer, visitor)
+    rows = visitor.page.locator("#checks tbody tr")
+    expect(rows).to_have_count(len(history))
+    expect(rows.nth(2)).to_contain_text("drifted, change point")
+    expect(rows.nth(2)).to_contain_text("0.820")
+    expect(rows.nth(2)).to_contain_text("+64.0 %")
+    chart = visitor.page.locator("#checks-chart")
+    expect(chart.get_by_text("version 2")).to_be_visible()
+    expect(chart.get_by_text("change point")).to_be_visible()
+    symbols = visitor.page.evaluate("document.getElementById('checks-chart').data[0].marker.symbol")
+    assert symbols == ["circle", "circle", "x", "circle", "circle"]
+    visitor.picture("checks")
+
+
+def test_a_warm_start_is_told_in_a_line(explorer: Explorer, visitor: Visitor) -> None:
+    used = PriorCampaign(campaign="20261120-before", age_days={SIZE: 1.04}, trials=44)
+    other = PriorCampaign(campaign="20261119-other", left_out=["another cluster"])
+    campaign = explorer.campaign()
+    campaign.write_record(campaign.keys.prior(), Prior(half_life_days=30, campaigns=[used, other]))
+    open_view(explorer, visitor)
+    line = visitor.page.locator("#prior")
+    expect(line).to_contain_text("20261120-before (44 trials, 1.0 days old); 1 more gave nothing")
+
+
 def test_two_configurations_stand_side_by_side(explorer: Explorer, visitor: Visitor) -> None:
     open_view(explorer, visitor)
     names = visitor.page.locator("#left option").evaluate_all("options => options.map(option => option.value)")
@@ -148,6 +196,7 @@ def test_the_report_opens_without_a_right_to_run_scripts(explorer: Explorer, vis
     with visitor.context.expect_page() as opened:
         visitor.page.get_by_role("link", name="Report").click()
     expect(opened.value.get_by_role("region", name="The decision")).to_be_visible()
+    opened.value.close()
 
 
 def test_a_running_campaign_shows_its_progress_and_first_results(explorer: Explorer, visitor: Visitor) -> None:
@@ -176,16 +225,16 @@ def test_a_damaged_artifact_is_named_on_the_page(explorer: Explorer, visitor: Vi
     visitor.picture("damaged")
 
 
-def test_dark_mode_follows_the_system_and_airflows_own_choice(explorer: Explorer, chromium: Browser) -> None:
-    context = chromium.new_context(viewport=SCREEN, color_scheme="dark")
-    page = log_in(explorer, context)
-    dark = Visitor(page, context, [])
-    open_view(explorer, dark)
+def test_dark_mode_follows_the_system_and_airflows_own_choice(explorer: Explorer, visitor: Visitor) -> None:
+    page = visitor.page
+    page.emulate_media(color_scheme="dark")
+    open_view(explorer, visitor)
     ground = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(ground) == "rgb(18, 22, 29)"
-    dark.picture("dark")
+    visitor.picture("dark")
     page.evaluate("localStorage.setItem('theme', 'light')")
     page.reload()
     page.wait_for_selector("body[data-drawn]")
     assert page.evaluate(ground) == "rgb(244, 245, 247)"
-    context.close()
+    page.evaluate("localStorage.removeItem('theme')")
+    page.emulate_media(color_scheme="light")

@@ -1,0 +1,89 @@
+// What the page asks: of the explorer's own answers, and of Airflow's API with the session of whoever looks.
+
+export class Refused extends Error {}
+
+/** Nothing was decided: the same question may be answered a moment later. */
+class Unanswered extends Refused {}
+
+const AIRFLOW = "../api/v2";
+const POLL_MS = 1000;
+
+async function said(answer) {
+  const { detail } = await answer.json().catch(() => ({}));
+  if (Array.isArray(detail)) return detail.map((each) => each.msg).join("; ");
+  return typeof detail === "string" ? detail : `Airflow answered ${answer.status}.`;
+}
+
+async function send(path, options) {
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch {
+    throw new Unanswered("Airflow does not answer.");
+  }
+  if (answer.status === 401) throw new Refused("You are logged out of Airflow. Log in, then open this page again.");
+  return answer;
+}
+
+export async function ask(path) {
+  const answer = await send(path, { headers: { Accept: "application/json" } });
+  if (answer.ok) return answer.json();
+  if (answer.status === 403) throw new Refused("Only those who may read the DAG tune_producer see its campaigns.");
+  throw new (answer.status >= 500 ? Unanswered : Refused)(await said(answer));
+}
+
+/** Where the explorer tells what is in force for a record size. */
+export const inForcePath = (study, size) => `api/in-force/${encodeURIComponent(study)}/${size}`;
+
+/** Whether a run belongs to a campaign: one without a name is called after the time from which it may run. */
+function runs(run, study, campaign) {
+  const named = run.conf?.campaign;
+  if (named) return named === campaign && (run.conf.study ?? study) === study;
+  const [, day, time, fraction = ""] = /^(\S+?)T([\d:]+)(?:\.(\d+))?/.exec(run.run_after) ?? [];
+  return day && `${day.replaceAll("-", "")}T${time.replaceAll(":", "")}-${fraction.padEnd(6, "0")}` === campaign;
+}
+
+/** The campaign's last run among Airflow's hundred last ones; null where there is none, or none may be seen. */
+export async function runOf(study, campaign) {
+  const answer = await send(`${AIRFLOW}/dags/tune_producer/dagRuns?order_by=-run_after&limit=100`);
+  if (!answer.ok) return null;
+  const { dag_runs: found } = await answer.json();
+  return found.find((run) => runs(run, study, campaign)) ?? null;
+}
+
+export const runAddress = (run) => `../dags/${run.dag_id}/runs/${encodeURIComponent(run.dag_run_id)}`;
+
+/** Triggers the DAG that moves the settings in force, and tells of its run, or why nothing is heard of it, until it ended. */
+export async function moveSettings(conf, tell) {
+  const address = `${AIRFLOW}/dags/settings_in_force/dagRuns`;
+  const answer = await send(address, { method: "POST", headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ logical_date: null, conf }) });
+  if (answer.status === 403) throw new Refused("You may look, but not change what is in force: Airflow lets you trigger no DAG.");
+  if (answer.status === 404) throw new Refused("Airflow has no DAG settings_in_force; nothing was changed.");
+  if (!answer.ok) throw new Refused(`Nothing was changed: ${await said(answer)}`);
+  let run = await answer.json();
+  tell(run);
+  while (run.state === "queued" || run.state === "running") {
+    await new Promise((done) => { setTimeout(done, POLL_MS); });
+    try {
+      run = await ask(`${address}/${encodeURIComponent(run.dag_run_id)}`);
+      tell(run);
+    } catch (error) {
+      if (!(error instanceof Unanswered)) throw error;
+      tell(run, error.message);
+    }
+  }
+  return run;
+}
+
+/** The last lines that the run's failed task wrote, which say what is wrong; empty where they cannot be read. */
+export async function failureOf(run) {
+  const address = `${AIRFLOW}/dags/${run.dag_id}/dagRuns/${encodeURIComponent(run.dag_run_id)}/taskInstances`;
+  const listed = await send(address);
+  const tasks = listed.ok ? (await listed.json()).task_instances : [];
+  const failed = tasks.find((task) => task.state === "failed");
+  if (!failed) return "";
+  const log = await send(`${address}/${failed.task_id}/logs/${failed.try_number}`, { headers: { Accept: "application/json" } });
+  const lines = log.ok ? (await log.json()).content.map((line) => line.event ?? "") : [];
+  return lines.findLast((line) => line.startsWith("error: "))?.slice("error: ".length) ?? "";
+}

@@ -1,0 +1,113 @@
+// The settings in force, and the buttons that move them: by a DAG of Airflow's, as whoever is logged in.
+
+import { ask, failureOf, inForcePath, moveSettings, Refused, runAddress } from "./asking.js";
+import { el, fill, FORMS, link, moment, table } from "./dom.js";
+
+const LONGEST_REASON = 500;
+const CAME_BY = { recommended: "recommended", picked: "picked", rolled_back: "gone back" };
+
+const changesTable = (changes, before, after) =>
+  table([["Property", before, after], ...changes.map((each) => [each.name, each.before, each.after])]);
+
+const nameOf = (version) => (version
+  ? `Version ${version.version}: ${version.configuration_id}${version.is_baseline ? " (the baseline)" : ""}` : "The baseline");
+
+function newest(view, study) {
+  const now = view.versions.at(-1);
+  const by = `${CAME_BY[now.came_by]}${now.accepted_by ? `, by ${now.accepted_by}` : ""}`;
+  const address = new URLSearchParams({ study, campaign: now.campaign, size: now.record_size_bytes });
+  const from = el("a", { href: `#${address}` }, now.campaign);
+  return [
+    el("p", { class: "name" }, nameOf(now)),
+    el("p", {}, `Since ${moment(now.at)}; ${by}${now.reason ? `: ${now.reason}` : ""}. From campaign `, from, "."),
+    view.differs_from_baseline.length ? changesTable(view.differs_from_baseline, "baseline", "in force")
+      : el("p", {}, "It tells the producer the same as the baseline."),
+  ];
+}
+
+function history(view) {
+  const rows = view.versions.toReversed().map((each) => [String(each.version), moment(each.at), each.configuration_id,
+    CAME_BY[each.came_by], each.accepted_by || "-", each.campaign, each.reason || "-"]);
+  const header = ["Version", "since", "configuration", "came by", "by", "campaign", "reason"];
+  return el("details", {}, el("summary", {}, `All ${rows.length} version(s)`), table([header, ...rows], { text: [6], wrap: true }));
+}
+
+/**
+ * Shows what is in force for a record size, unless another one is looked at (`current`) once it is known; `moved` is
+ * called when it may have changed.
+ */
+export async function showInForce(study, size, moved, current) {
+  const view = await ask(inForcePath(study, size));
+  if (!current()) return undefined;
+  const back = el("button", { type: "button", id: "go-back", disabled: Boolean(view.way_back.refused),
+    onclick: () => confirmMove({ title: "Go back to what was in force before", move: view.way_back,
+      conf: { action: "roll_back", study, record_size: size }, moved }) }, "Go back …");
+  const nothing = el("p", { class: "quiet" },
+    "Nothing was put in force for this record size yet: producers are taken to use the baseline.");
+  if (!view.versions.length) return fill("in-force", nothing);
+  return fill("in-force", ...newest(view, study), history(view), el("div", { class: "downloads" }, back,
+    view.way_back.refused ? el("span", { class: "quiet" }, view.way_back.refused) : null,
+    ...FORMS.map(([form, text]) => el("a", { href: `${inForcePath(study, size)}/${form}`, download: true }, text))));
+}
+
+/** Readies a button that puts one measured configuration in force, or says why it may not be. */
+export async function offer(place, path, conf, moved) {
+  const move = await ask(`${path}/${encodeURIComponent(conf.configuration)}/move`);
+  const title = `Put ${conf.configuration} in force`;
+  place.replaceChildren(
+    el("button", { type: "button", disabled: Boolean(move.refused),
+      onclick: () => confirmMove({ title, move, conf: { action: "accept", ...conf }, moved }) }, `${title} …`),
+    el("p", { class: "quiet" }, move.refused));
+}
+
+function confirmMove({ title, move, conf, moved }) {
+  const dialog = document.getElementById("move");
+  const from = move.from_version === null ? "the baseline" : `version ${move.from_version}`;
+  const reason = el("textarea", { id: "reason", rows: 2, maxlength: LONGEST_REASON });
+  const said = el("p", { role: "status" });
+  const close = el("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
+  const confirm = el("button", { type: "button", class: "main", onclick: async () => {
+    confirm.disabled = true;
+    const stated = { ...conf, from_version: move.from_version, reason: reason.value.trim() };
+    confirm.disabled = await carryOut(stated, said, moved);
+    close.textContent = "Close";
+  } }, "Confirm");
+  dialog.replaceChildren(
+    el("h2", { id: "move-title" }, title),
+    el("p", {}, `Records of ${conf.record_size.toLocaleString("en")} B of study ${conf.study}. From ${from}:`),
+    move.changes.length ? changesTable(move.changes, "now", "afterwards")
+      : el("p", {}, "The producer is told the same; only the evidence is another."),
+    move.weakens ? el("p", { class: "warning" }, `Warning: it promises less durability, ${move.weakens}.`) : "",
+    el("label", { for: "reason" }, "Reason (kept with the version)"), reason,
+    said, el("div", { class: "downloads" }, confirm, close));
+  dialog.showModal();
+  reason.focus();
+}
+
+/** Has it done, and says how that ends; whether a run of Airflow's began, after which the dialog's table may be old. */
+async function carryOut(conf, said, moved) {
+  let begun = null;
+  const see = () => (begun ? [" See ", link(runAddress(begun), "its run in Airflow"), "."] : []);
+  try {
+    const run = await moveSettings(conf, (each, silence) => {
+      begun = each;
+      said.replaceChildren(silence ? `${silence} Asking again …` : `${each.state} …`, ...see());
+    });
+    const ending = run.state === "success" ? "Done." : await failed(run, conf);
+    said.replaceChildren(ending, ...see());
+    await moved();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    said.replaceChildren(error.message, ...see());
+  }
+  return begun !== null;
+}
+
+/** Why a run has failed, and what is in force now: one that was killed may have moved it before. */
+async function failed(run, conf) {
+  const why = await failureOf(run);
+  const { versions } = await ask(inForcePath(conf.study, conf.record_size));
+  const now = versions.at(-1);
+  const changed = (now?.version ?? null) !== conf.from_version;
+  return `${changed ? "Its run has failed" : "Nothing was changed"}${why ? `: ${why}` : ""}. In force now: ${nameOf(now)}.`;
+}

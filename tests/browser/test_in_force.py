@@ -1,0 +1,99 @@
+"""From a choice in the browser to the settings in force, and back: by a DAG of the real Airflow's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from kafka_pareto.artifacts import InForceKeys
+from kafka_pareto.in_force import in_force, versions
+from tests.browser.conftest import Explorer, Visitor
+from tests.browser.test_explorer import SIZE, best_id, open_view
+from tests.tasks.report_campaign import CAMPAIGN
+
+pytestmark = pytest.mark.servers
+
+RUN_MS = 120_000
+REASON = "it <b>fits</b> {{ 1 + 1 }} our 'day'"
+
+
+def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
+    explorer: Explorer, visitor: Visitor, tmp_path: Path
+) -> None:
+    page = visitor.page
+    open_view(explorer, visitor)
+    recommended = best_id(visitor)
+    page.get_by_label("latency CV at most", exact=True).press("Home")
+    expect(page.locator("#best .name")).not_to_contain_text(recommended)
+    picked = best_id(visitor)
+    page.locator("#put-best-in-force").get_by_role("button", name=f"Put {picked} in force").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("row", name="batch.size")).to_be_visible()
+    dialog.get_by_label("Reason").fill(REASON)
+    visitor.picture("put_in_force")
+    dialog.get_by_role("button", name="Confirm").click()
+    expect(dialog.get_by_role("status")).to_contain_text("Done", timeout=RUN_MS)
+    dialog.get_by_role("button", name="Close").click()
+    panel = page.locator("#in-force")
+    expect(panel).to_contain_text(f"Version 1: {picked}")
+    expect(panel).to_contain_text(f"picked, by {explorer.stack.credentials.airflow_admin_user}: {REASON}")
+    visitor.picture("in_force")
+    kept = in_force(explorer.store, "paper", SIZE)
+    assert kept
+    assert (kept.configuration_id, kept.came_by, kept.reason) == (picked, "picked", REASON)
+    with page.expect_download() as started:
+        panel.get_by_role("link", name="producer.properties").click()
+    started.value.save_as(tmp_path / "producer.properties")
+    artifact = explorer.store.get(InForceKeys("paper", SIZE).file("producer.properties"))
+    assert (tmp_path / "producer.properties").read_bytes() == artifact
+
+    panel.get_by_role("button", name="Go back").click()
+    dialog.get_by_role("button", name="Confirm").click()
+    expect(dialog.get_by_role("status")).to_contain_text("Done", timeout=RUN_MS)
+    dialog.get_by_role("button", name="Close").click()
+    expect(panel).to_contain_text("(the baseline)")
+    expect(panel.get_by_role("button", name="Go back")).to_be_disabled()
+    assert [each.came_by for each in versions(explorer.store, "paper", SIZE)] == ["picked", "rolled_back"]
+
+
+def test_who_may_not_trigger_dags_is_told_so_and_nothing_moves(explorer: Explorer, onlooker: Visitor) -> None:
+    open_view(explorer, onlooker)
+    onlooker.page.locator("#put-best-in-force").get_by_role("button").click()
+    onlooker.page.get_by_role("button", name="Confirm").click()
+    expect(onlooker.page.get_by_role("dialog").get_by_role("status")).to_contain_text("You may look, but not change")
+    assert in_force(explorer.store, "paper", SIZE) is None
+
+
+def test_what_was_not_confirmed_has_no_button_but_a_reason(explorer: Explorer, visitor: Visitor) -> None:
+    open_view(explorer, visitor)
+    unconfirmed = visitor.page.locator("#left option", has_text="(round 0)").first.get_attribute("value")
+    visitor.page.get_by_label("left").select_option(unconfirmed)
+    place = visitor.page.locator("#put-left-in-force")
+    expect(place.get_by_role("button", name=f"Put {unconfirmed} in force")).to_be_disabled()
+    expect(place).to_contain_text("was not confirmed")
+
+
+def test_a_campaign_whose_run_has_failed_is_not_said_to_be_running(
+    explorer: Explorer, visitor: Visitor, airflow: httpx.Client
+) -> None:
+    for key in explorer.store.keys(f"paper/{CAMPAIGN}/07_report/"):
+        explorer.store.delete(key)
+    progress = visitor.page.locator("#progress")
+    open_view(explorer, visitor)
+    expect(progress).to_contain_text("Not finished")
+    expect(progress).to_contain_text("last written")
+
+    # Paused: the run waits, and measures nothing.
+    airflow.patch("/api/v2/dags/tune_producer", json={"is_paused": True}).raise_for_status()
+    runs = "/api/v2/dags/tune_producer/dagRuns"
+    conf = {"study": "paper", "campaign": CAMPAIGN}
+    run = airflow.post(runs, json={"logical_date": None, "conf": conf}).raise_for_status().json()
+    open_view(explorer, visitor)
+    expect(progress).to_contain_text("Waiting in Airflow")
+    airflow.patch(f"{runs}/{run['dag_run_id']}", json={"state": "failed"}).raise_for_status()
+    open_view(explorer, visitor)
+    expect(progress).to_contain_text("Stopped, its run in Airflow has failed")
+    visitor.picture("stopped")

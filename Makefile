@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run up down status clean test test-fast benchmark benchmark-runs benchmark-others benchmark-cluster lint setup lock preflight preflight-start
+.PHONY: help run rollback retune in-force up down status clean pictures test test-fast benchmark benchmark-runs benchmark-others benchmark-cluster lint setup lock preflight preflight-start
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -18,31 +18,40 @@ STACK := $(PYTHON) -m kafka_pareto_embedded
 export PYTHONPATH := $(CURDIR)/include:$(CURDIR)
 export KAFKA_PARETO_STATE ?= $(TOOLS)
 
-# Options of `run`: handed over by the environment, so that no shell reads them.
-run: export KAFKA_PARETO_RUN_STUDY = $(STUDY)
-run: export KAFKA_PARETO_RUN_CAMPAIGN = $(CAMPAIGN)
-run: export KAFKA_PARETO_RUN_RECORD_SIZES = $(RECORD_SIZES)
-run: export KAFKA_PARETO_RUN_SEED = $(SEED)
-run: export KAFKA_PARETO_RUN_REPETITIONS = $(REPETITIONS)
-run: export KAFKA_PARETO_RUN_WARM_START = $(WARM_START)
-run: export KAFKA_PARETO_RUN_KAFKA = $(KAFKA)
-run: export KAFKA_PARETO_RUN_KAFKA_CONFIG = $(KAFKA_CONFIG)
-run: export KAFKA_PARETO_RUN_CEILING_MIB_S = $(CEILING_MIB_S)
-run: export KAFKA_PARETO_RUN_CEILING_GIB = $(CEILING_GIB)
-run: export KAFKA_PARETO_RUN_CONSENT = $(CONSENT)
+# What was given as NAME=value: handed over by the environment, so that no shell reads it.
+OPTIONS := $(sort STUDY CAMPAIGN RECORD_SIZES SEED REPETITIONS WARM_START APPROVAL RECORD_SIZE REASON FOLDER KAFKA \
+  KAFKA_CONFIG CEILING_MIB_S CEILING_GIB CONSENT \
+  $(foreach name,$(.VARIABLES),$(if $(filter command line,$(origin $(name))),$(name))))
+$(foreach name,$(filter-out KAFKA_PARETO_%,$(OPTIONS)),$(eval export KAFKA_PARETO_OPTION_$(name) = $$($(name))))
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
-	@printf '%s\n' '' 'Options of run: STUDY=quick|cold_burst|steady|paper  CAMPAIGN=<id> goes on with an interrupted one' \
-	  '  RECORD_SIZES=1024,8192  SEED=42  REPETITIONS=10  WARM_START=latest|<id>,<id>' \
-	  '  an existing cluster: KAFKA=host:9092,… KAFKA_CONFIG=client.properties CEILING_MIB_S=… CEILING_GIB=… CONSENT=yes' \
-	  'State: KAFKA_PARETO_STATE=<folder> (default .state)' \
-	  'Ports: KAFKA_PARETO_AIRFLOW_PORT=8080 KAFKA_PARETO_MLFLOW_PORT=5000 KAFKA_PARETO_MINIO_PORT=9000' \
-	  '  KAFKA_PARETO_KAFKA_PORTS=19092,19093,19094 KAFKA_PARETO_KAFKA_CONTROLLER_PORTS=19192,19193,19194'
+	@awk -F ':.*## ' '/^##@/ {print substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
+	@printf '%s\n' \
+	  'Options of run' \
+	  '  STUDY=quick|cold_burst|steady|paper|…    RECORD_SIZES=1024,8192    SEED=42    REPETITIONS=10' \
+	  '  CAMPAIGN=<id>: goes on with it           WARM_START=latest|<id>,<id>: learns from earlier campaigns' \
+	  '  APPROVAL=yes: a person is asked, in Airflow, before a recommendation comes into force' \
+	  '  KAFKA=host:9092,… KAFKA_CONFIG=client.properties CEILING_MIB_S=… CEILING_GIB=…: a cluster of your own;' \
+	  '    prints the plan and stops; CONSENT=yes: goes ahead' \
+	  'Environment, with defaults' \
+	  '  KAFKA_PARETO_STATE=.state  KAFKA_PARETO_STUDIES=include/studies  KAFKA_PARETO_NOTIFY=log' \
+	  '  KAFKA_PARETO_AIRFLOW_PORT=8080  KAFKA_PARETO_MLFLOW_PORT=5000  KAFKA_PARETO_MINIO_PORT=9000' \
+	  '  KAFKA_PARETO_KAFKA_PORTS=19092,19093,19094  KAFKA_PARETO_KAFKA_CONTROLLER_PORTS=19192,19193,19194'
 
-run: preflight-start setup ## the main job: stack up, tune, print the decision cards (options below)
+##@ Tune
+run: preflight-start setup ## the main job: stack up, tune, decision cards (options below)
 	@$(STACK) run
 
+in-force: setup ## what producers are told now: STUDY=… [FOLDER=… copies the files there]
+	@$(STACK) in-force
+
+rollback: setup ## back to what was in force before: STUDY=… RECORD_SIZE=… [REASON='…']
+	@$(STACK) rollback
+
+retune: setup ## check whether it is still the best, tune again if not: STUDY=…
+	@$(STACK) retune
+
+##@ The embedded stack (Kafka, MinIO, MLflow, Airflow)
 up: preflight-start setup ## start the embedded stack and wait until it is ready
 	@$(STACK) up
 
@@ -58,28 +67,33 @@ clean: ## stop the stack and remove all state and installed tools
 	@if [ "$$KAFKA_PARETO_STATE" = '$(TOOLS)' ]; then rm -rf .state; fi
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-test: setup lint ## set-up, linters, type checks, then every test: the fast ones first
-	$(PYTHON) -m pytest
+##@ Work on it
+pictures: setup ## the README's pictures anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
+	@$(PYTHON) -m docs.pictures
 
-test-fast: setup ## the tests that need no server, under two minutes
-	$(PYTHON) -m pytest -m fast
+# Servers, brokers and browsers share the machine badly: what needs none goes by two processes, the rest by one.
+test: setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
+	$(PYTHON) -m pytest -m 'not fast'
 
-benchmark: setup ## which strategy of search finds most: the tables of benchmarks/README.md, from stored runs
+test-fast: setup ## the tests that need no server, about a minute
+	$(PYTHON) -m pytest -m fast -n 2 --dist worksteal
+
+benchmark: setup ## which search finds most: the tables of benchmarks/README.md, from stored runs
 	$(PYTHON) -m benchmarks.search
 
-benchmark-runs: setup $(STAMPS)/peers ## what that is made of, anew: every strategy and its peers (4.4 GB), 20 to 30 minutes
+benchmark-runs: setup $(STAMPS)/peers ## its runs anew: every strategy and its peers (4.4 GB), 20 to 30 minutes
 	$(PYTHON) -m benchmarks.search_runs rounds one_shot random latin_hypercube
 	.state/peers/bin/python -m pytest -q tests/contract/test_strategies.py
 	.state/peers/bin/python -m benchmarks.search_runs optuna_nsga3 optuna_tpe botorch_nehvi
 
-benchmark-others: setup ## the other figures of benchmarks/, about 15 minutes; nothing else should run meanwhile
+benchmark-others: setup ## the other figures; 15 minutes in which nothing else should run
 	$(PYTHON) -m benchmarks.overhead
 	$(PYTHON) -m benchmarks.variability
 	$(PYTHON) -m benchmarks.adaptive
 	$(PYTHON) -m benchmarks.surrogates
 	$(PYTHON) -m benchmarks.search_speed
 
-benchmark-cluster: setup $(STAMPS)/peers ## strategies, and cold picks under steady load, measured on the stack of `make up`: about an hour
+benchmark-cluster: setup $(STAMPS)/peers ## strategies and picks measured on the stack of `make up`: an hour
 	.state/peers/bin/python -m benchmarks.search_on_cluster measure
 	$(PYTHON) -m benchmarks.search_on_cluster table
 	$(PYTHON) -m benchmarks.cold_picks_under_steady measure
@@ -90,7 +104,7 @@ lint: setup ## ruff and mypy
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 
-lock: setup ## resolve the dependencies of pyproject.toml anew into requirements.txt, with hashes
+lock: setup ## resolve pyproject.toml's dependencies anew into requirements.txt
 	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes -o requirements.txt
 
 setup: preflight $(STAMPS)/python $(STAMPS)/kafka $(MINIO) ## install what is missing into .state

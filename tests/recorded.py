@@ -20,6 +20,7 @@ from kafka_pareto.study_file import load_study
 
 FIXTURES = Path(__file__).parent / "fixtures"
 _RECORDING_BEGAN = pd.Timestamp("2026-11-21T00:00:00Z")
+RECORDED = Path(__file__).parent.parent / "benchmarks" / "data"
 STUDIES = Path(__file__).parent.parent / "include" / "studies"
 
 

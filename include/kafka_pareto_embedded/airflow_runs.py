@@ -12,11 +12,13 @@ import httpx
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.records import Notice
 from kafka_pareto_embedded.errors import StackError
 
 _REQUEST_TIMEOUT_S = 20.0
 _RETRY_FOR_S = 60.0
 _PAGE = 100  # Airflow's own most for one answer
+_WAITS_FOR_A_PERSON = "awaiting_input"
 
 
 class _PassingTroubleError(Exception):
@@ -25,7 +27,7 @@ class _PassingTroubleError(Exception):
 
 @dataclass(frozen=True)
 class TaskRun:
-    """One task of a run; a mapped one has an index, in the order of the record sizes that it is mapped over."""
+    """One task of a run; a mapped one has an index, in the order of what it is mapped over, and a label as it runs."""
 
     task_id: str
     map_index: int
@@ -33,6 +35,11 @@ class TaskRun:
     try_number: int
     started_at: datetime | None
     ended_at: datetime | None
+    label: str | None = None
+
+    @property
+    def waits_for_a_person(self) -> bool:
+        return self.state == _WAITS_FOR_A_PERSON
 
     @property
     def seconds(self) -> float | None:
@@ -73,6 +80,18 @@ class AirflowRuns:
         query = f"{self._runs}?state=queued&state=running&order_by=run_after"
         return [(run["dag_run_id"], run["conf"] or {}) for run in self._get(query)["dag_runs"]]
 
+    def newest_of(self, study: str, campaign: str) -> str:
+        """The id of the campaign's latest run.
+
+        Raises:
+            StackError: If none of the latest runs is the campaign's.
+        """
+        for run in self._get(f"{self._runs}?order_by=-run_after&limit={_PAGE}")["dag_runs"]:
+            conf = run["conf"] or {}
+            if (conf.get("study"), conf.get("campaign")) == (study, campaign):
+                return str(run["dag_run_id"])
+        raise StackError(f"Airflow at {self._url} has no run of campaign {campaign} of {study}")
+
     def state(self, run_id: str) -> str:
         """`queued`, `running`, `success` or `failed`."""
         return str(self._get(self._path(run_id))["state"])
@@ -94,6 +113,7 @@ class AirflowRuns:
                 try_number=task["try_number"],
                 started_at=_time(task["start_date"]),
                 ended_at=_time(task["end_date"]),
+                label=task["rendered_map_index"],
             )
             for task in found
         ]
@@ -102,7 +122,16 @@ class AirflowRuns:
         """The lines that the task's last try has logged."""
         path = f"{self._path(run_id)}/taskInstances/{task.task_id}/logs/{task.try_number}"
         content = self._get(f"{path}?map_index={task.map_index}&full_content=true")["content"]
-        return [line if isinstance(line, str) else str(line["event"]) for line in content]
+        return [text for line in content for text in _texts(line)]
+
+    def notice(self, run_id: str, task: TaskRun) -> Notice | None:
+        """What the task's step tells people, from its manifest; None where it has nothing for them, or no manifest."""
+        path = f"{self._path(run_id)}/taskInstances/{task.task_id}/xcomEntries/manifest"
+        answer = self._request("GET", f"{path}?map_index={task.map_index}")
+        if answer.status_code == HTTPStatus.NOT_FOUND:
+            return None
+        found = self._checked(answer).json()["value"].get("notice")
+        return None if found is None else Notice.model_validate(found)
 
     def stop(self, run_id: str) -> None:
         """Marks the run as failed, whereupon Airflow ends its tasks; content when there is no such run."""
@@ -113,6 +142,10 @@ class AirflowRuns:
     def address(self, run_id: str) -> str:
         """Where a person sees the run."""
         return f"{self._url}{self._path(run_id).replace('/api/v2', '').replace('/dagRuns/', '/runs/')}"
+
+    def answer_address(self, run_id: str, task: TaskRun) -> str:
+        """Where a person answers a task that waits for one."""
+        return f"{self.address(run_id)}/tasks/{task.task_id}/required_actions?map_index={task.map_index}"
 
     def close(self) -> None:
         """Gives the connections back."""
@@ -166,6 +199,14 @@ class AirflowRuns:
             f"Airflow at {self._url} refused {request.method} {request.url.path}: "
             f"HTTP {answer.status_code}: {_one_line(answer.text)[:300]}"
         )
+
+
+def _texts(line: str | dict[str, Any]) -> list[str]:
+    """A line of a log as its text, and that of an exception which Airflow itself has met; its folds are left out."""
+    if isinstance(line, str):
+        return [line]
+    raised = [f"{error['exc_type']}: {error['exc_value']}" for error in line.get("error_detail") or []]
+    return [text for text in (str(line["event"]), *raised) if not text.startswith("::")]
 
 
 def _time(text: str | None) -> datetime | None:

@@ -7,8 +7,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -17,6 +15,7 @@ from rich.table import Table
 from kafka_pareto.errors import KafkaParetoError
 from kafka_pareto.settings import load_settings
 from kafka_pareto_embedded import lifecycle
+from kafka_pareto_embedded.options import read_options
 from kafka_pareto_embedded.ports import LOOPBACK
 from kafka_pareto_embedded.stack import Stack
 from kafka_pareto_embedded.supervision import ProcessState
@@ -30,30 +29,24 @@ app = typer.Typer(
 )
 
 
-def _option(name: str, text: str) -> typer.models.OptionInfo:
-    variable = "KAFKA_PARETO_RUN_" + name.removeprefix("--").replace("-", "_").upper()
-    option: typer.models.OptionInfo = typer.Option(name, envvar=variable, help=text, show_envvar=False)
-    return option
-
-
 @app.command()
 def up() -> None:
     """Starts the stack and waits until it is ready."""
-    with _clear_errors():
+    with clear_errors():
         _print_addresses(lifecycle.up(_say))
 
 
 @app.command()
 def down() -> None:
     """Stops the stack; its data stays."""
-    with _clear_errors():
+    with clear_errors():
         lifecycle.down(_say)
 
 
 @app.command()
 def status() -> None:
     """Says what runs where."""
-    with _clear_errors():
+    with clear_errors():
         stack, processes = lifecycle.status()
     if stack is None or not processes:
         print("The stack is down.")
@@ -64,48 +57,53 @@ def status() -> None:
 @app.command()
 def clean() -> None:
     """Stops the stack and removes all of its state."""
-    with _clear_errors():
+    with clear_errors():
         lifecycle.clean(_say)
 
 
 @app.command()
-def run(
-    study: Annotated[str, _option("--study", "name of the study")] = "quick",
-    campaign: Annotated[str | None, _option("--campaign", "an interrupted campaign to go on with")] = None,
-    record_sizes: Annotated[str | None, _option("--record-sizes", "only these, in bytes, as in 1024,8192")] = None,
-    seed: Annotated[int | None, _option("--seed", "instead of the study's")] = None,
-    repetitions: Annotated[int | None, _option("--repetitions", "instead of the study's")] = None,
-    warm_start: Annotated[str | None, _option("--warm-start", "latest, or ids of campaigns to learn from")] = None,
-    kafka: Annotated[str | None, _option("--kafka", "an existing cluster, as host:port,…")] = None,
-    kafka_config: Annotated[Path | None, _option("--kafka-config", "its client.properties")] = None,
-    ceiling_mib_s: Annotated[float | None, _option("--ceiling-mib-s", "most load on it, in MiB/s")] = None,
-    ceiling_gib: Annotated[float | None, _option("--ceiling-gib", "most data written to it, in GiB")] = None,
-    consent: Annotated[bool, _option("--consent", "yes: load it as planned")] = False,
-) -> None:
+def run() -> None:
     """Brings the stack up, then tunes: triggers the DAG, follows it, and prints the decision cards."""
-    # Imported here: the other commands start faster without.
+    # Imported here and below: the other commands start faster without.
     from kafka_pareto.study_file import load_named_study  # noqa: PLC0415
+    from kafka_pareto_embedded.request import RunRequest  # noqa: PLC0415
     from kafka_pareto_embedded.run import run as run_campaign  # noqa: PLC0415
 
-    with _clear_errors():
-        if campaign is None:
-            load_named_study(load_settings().studies, study)  # a mistake in it is said before anything starts
-        stack = lifecycle.up(_say)
-        code = run_campaign(
-            stack,
-            study=study,
-            campaign=campaign,
-            record_sizes=record_sizes,
-            seed=seed,
-            repetitions=repetitions,
-            warm_start=warm_start,
-            kafka=kafka,
-            kafka_config=kafka_config,
-            ceiling_mib_s=ceiling_mib_s,
-            ceiling_gib=ceiling_gib,
-            consent=consent,
-        )
+    with clear_errors():
+        request = read_options(RunRequest, "run")
+        if request.campaign is None:
+            load_named_study(load_settings().studies, request.study)  # a mistake in it is said before anything starts
+        code = run_campaign(lifecycle.up(_say), request)
     raise typer.Exit(code)
+
+
+@app.command()
+def rollback() -> None:
+    """Goes back to what was in force before, for one record size of a study."""
+    from kafka_pareto_embedded.rollout import RollBackRequest, roll_back  # noqa: PLC0415
+
+    with clear_errors():
+        code = roll_back(read_options(RollBackRequest, "rollback"), lifecycle.running())
+    raise typer.Exit(code)
+
+
+@app.command()
+def retune() -> None:
+    """Checks whether the settings in force are still the best, and tunes again where they are not."""
+    from kafka_pareto_embedded.rollout import RetuneRequest, retune_now  # noqa: PLC0415
+
+    with clear_errors():
+        code = retune_now(read_options(RetuneRequest, "retune"), lifecycle.running())
+    raise typer.Exit(code)
+
+
+@app.command()
+def in_force() -> None:
+    """Says what is in force for a study, and copies its files where a folder is named."""
+    from kafka_pareto_embedded.rollout import InForceRequest, show_in_force  # noqa: PLC0415
+
+    with clear_errors():
+        show_in_force(read_options(InForceRequest, "in-force"), lifecycle.running())
 
 
 def _say(line: str) -> None:
@@ -117,6 +115,7 @@ def _print_addresses(stack: Stack) -> None:
     _say(f"MLflow   {stack.mlflow_url}")
     _say(f"MinIO    {stack.s3_url}")
     _say(f"Kafka    {stack.bootstrap_servers}")
+    _say(f"Logs     {stack.logs}")
 
 
 def _status_table(stack: Stack, processes: list[ProcessState]) -> Table:
@@ -136,7 +135,7 @@ def _status_table(stack: Stack, processes: list[ProcessState]) -> Table:
 
 
 @contextmanager
-def _clear_errors() -> Iterator[None]:
+def clear_errors() -> Iterator[None]:
     """TERM ends a command in order, as Ctrl-C does; a user's trouble is one message, not a traceback."""
     os.umask(0o077)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

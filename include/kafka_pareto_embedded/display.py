@@ -11,23 +11,26 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from kafka_pareto_embedded.progress import Progress, Row
+from kafka_pareto_embedded.display_lines import lines_of, state_text
+from kafka_pareto_embedded.progress import Progress
 
 _COUNT_EVERY_S = 10.0
-_STYLES = {"success": "green", "failed": "bold red", "running": "bold cyan", "up_for_retry": "yellow"}
-_WORDS = {
-    "success": "done",
-    "up_for_retry": "waits for its retry",
-    "upstream_failed": "not reached",
-    "scheduled": "waiting",
-    "queued": "waiting",
+_STYLES = {
+    "success": "green",
+    "failed": "bold red",
+    "running": "bold cyan",
+    "up_for_retry": "yellow",
+    "awaiting_input": "bold yellow",
 }
+_BAR_WIDTH = 48
 
 
 class Display(Protocol):
-    """Shows each progress that it is given, between entering and leaving."""
+    """Shows each progress that it is given, between entering and leaving, and what else is to be said meanwhile."""
 
     def show(self, progress: Progress) -> None: ...
+
+    def say(self, text: str) -> None: ...
 
     def __enter__(self) -> Self: ...
 
@@ -38,7 +41,8 @@ class Display(Protocol):
 
 def open_display(console: Console) -> Display:
     """The display that suits where the console writes to."""
-    return LiveDisplay(console) if console.is_terminal else LineDisplay(console)
+    redraws = console.is_terminal and not console.is_dumb_terminal
+    return LiveDisplay(console) if redraws else LineDisplay(console)
 
 
 class LiveDisplay:
@@ -49,6 +53,9 @@ class LiveDisplay:
 
     def show(self, progress: Progress) -> None:
         self._live.update(_drawn(progress), refresh=True)
+
+    def say(self, text: str) -> None:
+        self._live.console.print(text, style="bold", highlight=False, markup=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
         self._live.__enter__()
@@ -71,7 +78,7 @@ class LineDisplay:
 
     def show(self, progress: Progress) -> None:
         for row in progress.rows:
-            state = _state(row)
+            state = state_text(row)
             if self._states.get(row.name, "waiting") != state:
                 self._say(progress, f"{row.name}: {state}")
             self._states[row.name] = state
@@ -79,6 +86,9 @@ class LineDisplay:
         if due and progress.repetitions != self._counted:
             self._counted_at_s, self._counted = progress.elapsed_s, progress.repetitions
             self._say(progress, _summary(progress))
+
+    def say(self, text: str) -> None:
+        print(text, file=self._file, flush=True)
 
     def _say(self, progress: Progress, text: str) -> None:
         print(f"[{duration(progress.elapsed_s):>8}] {text}", file=self._file, flush=True)
@@ -103,35 +113,41 @@ def duration(seconds: float) -> str:
 
 
 def _drawn(progress: Progress) -> RenderableType:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("step", "record size", "state"):
-        table.add_column(heading)
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("step", "records", "state"):
+        table.add_column(heading, overflow="fold")
     for heading in ("repetitions", "time"):
-        table.add_column(heading, justify="right")
-    for row in progress.rows:
+        table.add_column(heading, justify="right", no_wrap=True)
+    lines, to_come = lines_of(progress.rows)
+    for line in lines:
         table.add_row(
-            row.step_name,
-            "" if row.record_size_bytes is None else f"{row.record_size_bytes} B",
-            Text(_state(row), style=_STYLES.get(row.state, "dim")),
-            "" if row.repetitions is None else str(row.repetitions),
-            "" if row.seconds is None else duration(row.seconds),
+            line.step,
+            line.record_sizes,
+            Text(line.state_text, style=_STYLES.get(line.state, "dim")),
+            "" if line.repetitions is None else str(line.repetitions),
+            "" if line.seconds is None else duration(line.seconds),
         )
-    bar = ProgressBar(total=progress.repetitions_planned or 1, completed=progress.repetitions, width=48)
-    return Group(table, bar, Text(f"{_summary(progress)}, {duration(progress.elapsed_s)} so far"))
+    then = [Text(f"then {', '.join(to_come)}", style="dim")] if to_come else []
+    return Group(table, *then, Text(), *_below(progress))
 
 
-def _state(row: Row) -> str:
-    word = _WORDS.get(row.state, row.state)
-    again = row.state == "running" and row.task.try_number > 1
-    return f"{word}, try {row.task.try_number}" if again else word
+def _below(progress: Progress) -> list[RenderableType]:
+    so_far = f"{duration(progress.elapsed_s)} so far"
+    if progress.repetitions_planned is None:
+        return [Text(f"{_summary(progress)}, {so_far}" if progress.run_state == "queued" else so_far)]
+    bar = Table.grid()  # a bar ends no line by itself
+    bar.add_row(ProgressBar(progress.repetitions_planned, progress.repetitions, width=_BAR_WIDTH))
+    return [bar, Text(f"{_summary(progress)}, {so_far}")]
 
 
 def _summary(progress: Progress) -> str:
     if progress.run_state == "queued":
-        return "waits for the campaign that runs before it"
+        return "waits for the run that is before it"
     if progress.repetitions_planned is None:
         return "no plan yet"
     if progress.repetitions >= progress.repetitions_planned:
         return f"{progress.repetitions} repetitions"
     text = f"{progress.repetitions} of at most {progress.repetitions_planned} repetitions"
-    return text if progress.time_left_s is None else f"{text}, up to {duration(progress.time_left_s)} left"
+    if progress.time_left_s is not None:
+        return f"{text}, up to {duration(progress.time_left_s)} left"
+    return text if progress.planned_s is None else f"{text}, planned at about {duration(progress.planned_s)}"

@@ -2,36 +2,75 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-import httpx
-
 from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.campaign import Campaign
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.cards import WIDTH, Cards
+from kafka_pareto.errors import BadInputError, TrackingError
+from kafka_pareto.records import decode_record
+from kafka_pareto.report_summary import summary_sentences
 from kafka_pareto.store import Store
+from kafka_pareto.tracking_address import run_address
+from kafka_pareto_embedded.short_cards import short_cards
 from kafka_pareto_embedded.stack import Stack
 
-_TIMEOUT_S = 10.0
 
+def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, terminal_width: int | None) -> str:
+    """Fetches the report and the Data Docs, and returns the cards, addresses and what to do next as text.
 
-def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str) -> str:
-    """Fetches the report and the Data Docs, and returns the cards and addresses as text.
+    Args:
+        stack: Where the report is copied to, and where the rest is seen.
+        store: The store.
+        keys: The campaign's.
+        run_address: Where the run is seen in Airflow.
+        terminal_width: A terminal narrower than a card gets the cards' essence; None: there is no terminal.
 
     Raises:
         ArtifactError: If the report's cards or its page are not in the store.
     """
-    cards = store.get(keys.report("cards.txt")).decode().rstrip()
+    key = keys.report("cards.json")
+    cards = decode_record(store.get(key), key, Cards)
     folder = stack.reports / keys.study / keys.campaign
-    report = _download(store, [keys.report("report.html")], keys.report(""), folder)
+    report = _download(store, [keys.report("report.html"), keys.report("cards.txt")], keys.report(""), folder)
+    if terminal_width is not None and terminal_width < WIDTH:
+        shown = short_cards(cards, terminal_width)
+    else:
+        shown = store.get(keys.report("cards.txt")).decode().rstrip()
     addresses = {
-        "Airflow": run_address,
-        "MLflow": _experiment_address(stack, keys),
-        **_data_docs(store, keys, folder),
+        "Explorer": f"{stack.airflow_url}/kafka-pareto/#study={keys.study}&campaign={keys.campaign}",
         "Report": _address_of(report, "report.html"),
+        "Cards": _address_of(report, "cards.txt"),
+        "Airflow": run_address,
+        "MLflow": _mlflow_address(stack, keys),
+        **_data_docs(store, keys, folder),
+        "Logs": stack.logs.as_uri(),
     }
-    return "\n".join([cards, "", *(f"{name:<9}  {address}" for name, address in addresses.items())])
+    return "\n".join(
+        [
+            shown,
+            "",
+            *(textwrap.fill(sentence, terminal_width or WIDTH) for sentence in summary_sentences(cards.cards)),
+            "",
+            *(f"{name:<9}  {address}" for name, address in addresses.items()),
+            "",
+            *_next_commands(keys, cards),
+        ]
+    )
+
+
+def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:
+    """What a user may want to do now, each with its command."""
+    commands = {f"make in-force STUDY={keys.study}": "what producers are told now, and since when"}
+    if any(decision.recommended for decision in cards.cards):
+        commands[f"make retune STUDY={keys.study}"] = "is it still the best?"
+    elif all(decision.verdict == "keep_baseline_not_enough_evidence" for decision in cards.cards):
+        commands = {"make run STUDY=cold_burst": "enough repetitions for a decision, in half an hour"}
+    commands["make down"] = "stops the stack; what was measured stays"
+    width = max(len(command) for command in commands)
+    return ["Next:", *(f"  {command:<{width}}  {text}" for command, text in commands.items())]
 
 
 def _data_docs(store: Store, keys: CampaignKeys, folder: Path) -> dict[str, str]:
@@ -63,15 +102,9 @@ def _address_of(paths: Sequence[Path], name: str) -> str:
     return found[0].as_uri() if found else "none was made"
 
 
-def _experiment_address(stack: Stack, keys: CampaignKeys) -> str:
-    """The experiment's page; the server's own where the experiment cannot be asked for."""
+def _mlflow_address(stack: Stack, keys: CampaignKeys) -> str:
+    """The campaign's run; the server's own page where that cannot be asked for."""
     try:
-        answer = httpx.get(
-            f"{stack.mlflow_url}/api/2.0/mlflow/experiments/get-by-name",
-            params={"experiment_name": f"kafka-pareto/{keys.study}"},
-            timeout=_TIMEOUT_S,
-            trust_env=False,
-        ).raise_for_status()
-        return f"{stack.mlflow_url}/#/experiments/{answer.json()['experiment']['experiment_id']}/runs"
-    except (httpx.HTTPError, ValueError, KeyError):
+        return run_address(stack.mlflow_url, keys) or stack.mlflow_url
+    except TrackingError:
         return stack.mlflow_url

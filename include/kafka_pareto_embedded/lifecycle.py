@@ -64,6 +64,18 @@ def up(say: Say) -> Stack:
     return stack
 
 
+def running() -> Stack:
+    """The stack that is up.
+
+    Raises:
+        StackError: If it is down.
+    """
+    stack = Stack.load()
+    if stack is None or not Supervisor(stack.state).is_up():
+        raise StackError("the stack is down; start it with `make up`, then run the same command again")
+    return stack
+
+
 def down(say: Say) -> None:
     """Stops the whole stack; silent when nothing runs."""
     state = state_folder(os.environ)

@@ -22,6 +22,8 @@ _TELEMETRY_OFF = {
     "DO_NOT_TRACK": "true",
     "GX_ANALYTICS_ENABLED": "false",
 }
+# What a user may set: a folder of studies, who is told of what happens, and the Airflow connections that this takes.
+_PASSED_ON = ("KAFKA_PARETO_STUDIES", "KAFKA_PARETO_NOTIFY", "AIRFLOW_CONN_")
 _STEP_LIMITS = {"OMP_NUM_THREADS": "2", "MPLBACKEND": "Agg"}
 _AIRFLOW_PARTS = {
     "api-server": ["airflow", "api-server"],
@@ -66,7 +68,7 @@ def airflow_environment(stack: Stack) -> dict[str, str]:
     """What every part of Airflow needs to know, and its command line; nothing of the steps."""
     home = stack.state / "airflow"
     secret = stack.credentials
-    passed_on = {name: os.environ[name] for name in ("KAFKA_PARETO_STUDIES",) if os.environ.get(name)}
+    passed_on = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON) and value}
     return {
         **base_environment(stack),
         **_TELEMETRY_OFF,

@@ -1,10 +1,12 @@
-"""How far a campaign is: its tasks as Airflow sees them, and its repetitions as they lie in the store."""
+"""How far a run is: its tasks as Airflow sees them, and a campaign's repetitions as they lie in the store."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys, decode_table
 from kafka_pareto.errors import ArtifactError, StoreError
@@ -14,9 +16,10 @@ from kafka_pareto.store import Store
 from kafka_pareto.study_file import parse_study
 from kafka_pareto_embedded.airflow_runs import TaskRun
 
-_STEPS = ("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report")
-_AFTER_THE_ROUNDS = ("confirm", "report")
+_STEPS = ("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report", "approve", "accept")
+_AFTER_THE_ROUNDS = ("confirm", "report", "approve", "accept")
 _NOT_BEGUN = ("skipped", "waiting", "upstream_failed")
+_QUEUED = ("scheduled", "queued")
 
 # A pace from fewer repetitions says nothing.
 _PACE_REPETITIONS = 3
@@ -46,6 +49,18 @@ class Row:
     task: TaskRun
 
     @property
+    def has_begun(self) -> bool:
+        return self.state not in (*_NOT_BEGUN, *_QUEUED)
+
+    @property
+    def has_ended_well(self) -> bool:
+        return self.state in ("success", "skipped")
+
+    @property
+    def is_after_the_rounds(self) -> bool:
+        return self.step in _AFTER_THE_ROUNDS
+
+    @property
     def name(self) -> str:
         size = "" if self.record_size_bytes is None else f" ({self.record_size_bytes} B)"
         return f"{self.step_name}{size}"
@@ -65,11 +80,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Progress:
-    """The campaign at one moment.
+    """A run at one moment.
 
     `repetitions_planned` is the most that the campaign can come to: adaptive trials may stop early, rounds may be
     spared, and what keeps the baseline needs no gain blocks. It falls to what was measured as tasks end; None before
-    the plan is in the store. Rows of rounds that are skipped, or not begun, are left out.
+    the plan is in the store. So is `planned_s`, what the plan says of the time. Rows of rounds that are skipped, or not
+    begun, are left out.
     """
 
     run_state: str
@@ -78,6 +94,23 @@ class Progress:
     repetitions_planned: int | None
     elapsed_s: float
     time_left_s: float | None
+    planned_s: float | None = None
+
+
+class FollowedRun(Protocol):
+    """Turns what Airflow says of a run into its progress, `elapsed_s` after the follower began."""
+
+    def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress: ...
+
+
+class TaskProgress:
+    """Follows a run by its tasks alone; those that were skipped are left out."""
+
+    def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
+        """The progress now, in the order in which the tasks have begun."""
+        shown = [task for task in tasks if task.state != "skipped"]
+        rows = tuple(_plain_row(task) for task in sorted(shown, key=_as_begun))
+        return Progress(run_state, rows, 0, None, elapsed_s, None)
 
 
 class CampaignProgress:
@@ -109,6 +142,7 @@ class CampaignProgress:
             repetitions_planned=planned,
             elapsed_s=elapsed_s,
             time_left_s=self._time_left_s(repetitions, planned, elapsed_s),
+            planned_s=None if self._planned is None else self._planned.plan.duration_s,
         )
 
     def _belongs(self, task: TaskRun) -> bool:
@@ -198,3 +232,13 @@ def _round_of(task: TaskRun) -> int:
 def _in_order(task: TaskRun) -> tuple[bool, int, int, int]:
     step = _step_of(task)
     return step in _AFTER_THE_ROUNDS, _round_of(task), _STEPS.index(step), task.map_index
+
+
+def _plain_row(task: TaskRun) -> Row:
+    size = re.fullmatch(r"(\d+) B", task.label or "")
+    return Row(task.task_id, 0, int(size.group(1)) if size else None, task.state, None, task.seconds, task)
+
+
+def _as_begun(task: TaskRun) -> tuple[bool, float, str, int]:
+    began = task.started_at.timestamp() if task.started_at else 0.0
+    return task.started_at is None, began, task.task_id, task.map_index

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.campaign import campaign_ids
@@ -21,9 +22,20 @@ from kafka_pareto_embedded.credentials import write_private
 _NAMED_CAMPAIGNS = 5
 
 
-@dataclass(frozen=True)
-class RunRequest:
-    """The user's words; None where they said nothing. `kafka` and what follows speak of a cluster of their own."""
+class RunRequest(BaseModel):
+    """The options of `make run`; None where nothing was said.
+
+    Attributes:
+        campaign: An interrupted campaign to go on with.
+        record_sizes: Only these, in bytes, as in `1024,8192`.
+        warm_start: `latest`, or ids of campaigns to learn from.
+        approval: Whether a person is asked before a recommendation comes into force.
+        kafka: An existing cluster, as `host:port,…`; what follows speaks of it.
+        kafka_config: Its `client.properties`.
+        consent: Whether it may be loaded as planned.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     study: str = "quick"
     campaign: str | None = None
@@ -31,6 +43,7 @@ class RunRequest:
     seed: int | None = None
     repetitions: int | None = None
     warm_start: str | None = None
+    approval: bool = False
     kafka: str | None = None
     kafka_config: Path | None = None
     ceiling_mib_s: float | None = None
@@ -63,6 +76,7 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         "seed": request.seed,
         "repetitions": request.repetitions,
         "warm_start": request.warm_start,
+        "approval": request.approval or None,
         "bootstrap_servers": request.kafka,
         "client_config": _keep_client_config(settings.client_configs, request.kafka_config, campaign),
         "ceiling_mib_s": request.ceiling_mib_s,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -13,10 +12,9 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.store import Store, open_store
 from kafka_pareto_embedded.airflow_runs import AirflowRuns
-from kafka_pareto_embedded.errors import StackError
-from kafka_pareto_embedded.follow import failed_rows, follow, stop, what_failed
+from kafka_pareto_embedded.follow import failed_rows, follow, say_notices, say_what_failed, stack_runs, stop
 from kafka_pareto_embedded.hand_over import hand_over
-from kafka_pareto_embedded.progress import CampaignProgress, Progress, Row
+from kafka_pareto_embedded.progress import CampaignProgress, Progress
 from kafka_pareto_embedded.request import RunRequest, dag_parameters, timestamp
 from kafka_pareto_embedded.stack import DAG_ID, Stack
 
@@ -25,21 +23,7 @@ _STUDY_POLL_S = 2.0
 _STUDY_SEEN_WITHIN_S = 45.0  # by itself, Airflow reads the DAG's file every 30 s
 
 
-def run(
-    stack: Stack,
-    *,
-    study: str = "quick",
-    campaign: str | None = None,
-    record_sizes: str | None = None,
-    seed: int | None = None,
-    repetitions: int | None = None,
-    warm_start: str | None = None,
-    kafka: str | None = None,
-    kafka_config: Path | None = None,
-    ceiling_mib_s: float | None = None,
-    ceiling_gib: float | None = None,
-    consent: bool = False,
-) -> int:
+def run(stack: Stack, request: RunRequest) -> int:
     """Runs a campaign to its end; one that exists already goes on with the values that it was started with.
 
     Returns:
@@ -49,28 +33,11 @@ def run(
         BadInputError: If something given cannot be used; nothing has been started then.
         StackError: If the stack does not answer.
     """
-    request = RunRequest(
-        study=study,
-        campaign=campaign,
-        record_sizes=record_sizes,
-        seed=seed,
-        repetitions=repetitions,
-        warm_start=warm_start,
-        kafka=kafka,
-        kafka_config=kafka_config,
-        ceiling_mib_s=ceiling_mib_s,
-        ceiling_gib=ceiling_gib,
-        consent=consent,
-    )
     settings = stack.settings()
     store = open_store(settings)
     parameters = dag_parameters(request, store, settings)
-    login = stack.credentials
-    runs = AirflowRuns(stack.airflow_url, DAG_ID, login.airflow_admin_user, login.airflow_admin_password)
-    try:
+    with stack_runs(stack, DAG_ID) as runs:
         return run_campaign(stack, runs, store, parameters)
-    finally:
-        runs.close()
 
 
 def run_campaign(stack: Stack, runs: AirflowRuns, store: Store, parameters: dict[str, Any]) -> int:
@@ -85,21 +52,32 @@ def run_campaign(stack: Stack, runs: AirflowRuns, store: Store, parameters: dict
         _say(f"Campaign {keys.campaign} of study {keys.study}: {runs.address(run_id)}")
         progress = follow(runs, run_id, CampaignProgress(store, keys), Console())
     except (KeyboardInterrupt, SystemExit) as interruption:
-        _say("\nStopping the campaign …")
-        ended = stop(runs, run_id, keys)
-        _say("It has stopped." if ended else f"A task has not ended yet; see {runs.address(run_id)}")
-        if _is_designed(store, keys):
-            _say(f"Nothing measured is lost; to go on: {_go_on(keys)}")
-        else:
-            _say("Nothing had been measured yet; to begin again, run the same command.")
+        _say_interrupted(runs, run_id, store, keys)
         if isinstance(interruption, SystemExit):
             raise
         return _INTERRUPTED
     if progress.run_state == "failed":
         _say_failure(runs, run_id, progress, keys, is_new)
         return 1
-    _say(f"\n{hand_over(stack, store, keys, runs.address(run_id))}")
+    say_notices(runs, run_id, [row for row in progress.rows if row.step == "accept"])
+    _say(f"\n{hand_over(stack, store, keys, runs.address(run_id), _terminal_width())}")
     return 0
+
+
+def _say_interrupted(runs: AirflowRuns, run_id: str, store: Store, keys: CampaignKeys) -> None:
+    """Stops the campaign, so that no load is left; one that only waits for a person's answer goes on waiting."""
+    waiting = [task for task in runs.tasks(run_id) if task.waits_for_a_person]
+    if waiting:
+        _say(f"\nThe campaign goes on waiting for your answer: {runs.answer_address(run_id, waiting[0])}")
+        _say(f"To follow it again: {_go_on(keys)}")
+        return
+    _say("\nStopping the campaign …")
+    ended = stop(runs, run_id, keys)
+    _say("It has stopped." if ended else f"A task has not ended yet; see {runs.address(run_id)}")
+    if _is_designed(store, keys):
+        _say(f"Nothing measured is lost; to go on: {_go_on(keys)}")
+    else:
+        _say("Nothing had been measured yet; to begin again, run the same command.")
 
 
 def _run_of(runs: AirflowRuns, keys: CampaignKeys) -> str | None:
@@ -145,10 +123,7 @@ def _is_designed(store: Store, keys: CampaignKeys) -> bool:
 
 def _say_failure(runs: AirflowRuns, run_id: str, progress: Progress, keys: CampaignKeys, is_new: bool) -> None:
     failed = failed_rows(progress)
-    messages = [_what_failed(runs, run_id, row) for row in failed]
-    for row, message in zip(failed, messages, strict=True):
-        _say(f"\n{row.name} failed:")
-        _say(_indented(message))
+    messages = [say_what_failed(runs, run_id, row) for row in failed]
     steps = {row.step for row in failed}
     _say("")
     sent = "Nothing has been sent" if is_new else "Nothing more has been sent"
@@ -156,6 +131,8 @@ def _say_failure(runs: AirflowRuns, run_id: str, progress: Progress, keys: Campa
         _say(f"{sent} to your cluster. To go ahead as planned, run the same command with CONSENT=yes.")
     elif "design" in steps:
         _say(f"{sent} to the cluster. Mend the cause, then run the same command again.")
+    elif "accept" in steps:
+        _say("What is in force has not moved. Mend the cause, then accept it in the explorer, or clear the task.")
     elif "validate" in steps:
         _say("The validation would answer the same again. Mend the cause, then start a new campaign with `make run`.")
     else:
@@ -163,19 +140,13 @@ def _say_failure(runs: AirflowRuns, run_id: str, progress: Progress, keys: Campa
     _say(f"The whole log: {runs.address(run_id)}")
 
 
-def _what_failed(runs: AirflowRuns, run_id: str, row: Row) -> str:
-    try:
-        return what_failed(runs, run_id, row.task)
-    except StackError as error:
-        return str(error)
-
-
 def _go_on(keys: CampaignKeys) -> str:
     return f"make run STUDY={keys.study} CAMPAIGN={keys.campaign}"
 
 
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.splitlines())
+def _terminal_width() -> int | None:
+    console = Console()
+    return console.width if console.is_terminal else None
 
 
 def _say(line: str) -> None:

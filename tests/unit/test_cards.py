@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import numpy as np
@@ -351,4 +352,64 @@ def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_s
     better = {"resolution": "better", "change_fraction": -0.5}
     gains = [*decision.gains[:3], decision.gains[3].model_copy(update=better)]
     steadier = decision.model_copy(update={"gains": gains, "verdict": "recommended"})
-    assert "throughput CV falls by 50% (at 1 record size)." in " ".join(summary_sentences([steadier]))
+    assert "throughput CV falls by 50%." in " ".join(summary_sentences([steadier]))
+
+
+def summary_of(*decisions: Decision) -> str:
+    sentences = summary_sentences(decisions)
+    assert len(sentences) == 3
+    assert all(sentence.endswith(".") for sentence in sentences)
+    return " ".join(sentences)
+
+
+def resolved_as(decision: Decision, **resolutions: str) -> Decision:
+    gains = [
+        gain.model_copy(update={"resolution": resolutions.get(gain.objective, "better")}) for gain in decision.gains
+    ]
+    return decision.model_copy(update={"gains": gains, "verdict": "recommended"})
+
+
+def test_the_summary_says_what_to_change_and_what_to_keep_by_record_size():
+    changed = resolved_as(recorded_decision("all"))
+    kept = recorded_decision("all", 1024).model_copy(update={"verdict": "keep_baseline_no_gain"})
+    both = summary_of(kept, changed)
+    assert both.startswith("Change the producer settings for 1 of 2 record sizes (65,636 B), and keep those in use at")
+    p95_worse = resolved_as(recorded_decision("all", 1024), p95_latency_ms="no difference shown")
+    assert re.search(r"p95 latency \w+ by \d+% \(at 1 record size\)", summary_of(changed, p95_worse))
+    assert "(at" not in summary_of(changed)
+    assert summary_of(changed).startswith("Change the producer settings for every record size: 65,636 B. Measured")
+    assert summary_of(kept).startswith("Keep the producer settings in use: this campaign recommends no change at any")
+
+
+def test_the_summary_never_calls_a_weaker_promise_kept_and_says_who_must_approve_it():
+    weaker = resolved_as(recorded_decision("0")).model_copy(update={"weaker_than_baseline": True})
+    said = summary_of(weaker)
+    assert "Warning: at 65,636 B the recommended settings promise less durability than those in use" in said
+    assert "they come into force only when a person approves" in said
+    assert "is kept everywhere" not in said
+    assert "The promise of durability is kept everywhere" in summary_of(resolved_as(recorded_decision("all")))
+
+
+def test_the_summary_tells_what_got_worse_and_what_nobody_knows():
+    decision = recorded_decision("all")
+    assert "and nothing was shown to get worse." in summary_of(resolved_as(decision))
+    unsteady = resolved_as(decision, latency_cv="worse")
+    assert "steadiness is given up at 1 record size." in summary_of(unsteady)
+    unknown = resolved_as(decision, throughput_mib_s="not resolved")
+    said = summary_of(unknown, resolved_as(decision))
+    assert "though what becomes of throughput could not be told at 1 record size." in said
+    assert "throughput rises" not in summary_of(unknown)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "found"),
+    [
+        ("keep_baseline_lost_records", "at 1 record size the pick lost or duplicated records."),
+        ("keep_baseline_failed_more", "at 1 record size the pick failed more often than the settings in use."),
+        ("keep_baseline_not_enough_evidence", "the study asks for 10 fresh blocks and has 10;"),
+    ],
+)
+def test_the_summary_says_why_nothing_changes(verdict: str, found: str):
+    kept = recorded_decision("all").model_copy(update={"verdict": verdict})
+    assert found in summary_of(kept)
+    assert "so nothing is at risk" in summary_of(kept)

@@ -8,6 +8,7 @@ import pytest
 
 from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.retune import Retune
 from kafka_pareto.steps import design
 from kafka_pareto.store import FolderStore
 from kafka_pareto.study_file import load_study, parse_study, read_corpus
@@ -47,3 +48,10 @@ def test_a_study_that_names_no_file_has_no_text(tmp_path: Path):
     design.run(store, study, "c1", FakeCluster(), read_corpus(study, GOOD, "study"))
 
     assert CampaignKeys(study.name, "c1").payload() not in store.keys("")
+
+
+def test_a_campaign_goes_on_whatever_its_study_says_of_checks_by_now(tmp_path: Path):
+    store, scheduled = FolderStore(tmp_path), STUDY.model_copy(update={"retune": Retune(schedule="@daily")})
+    design.run(store, STUDY, "c1", FakeCluster(), "one text")
+
+    assert design.run(store, scheduled, "c1", FakeCluster(), "one text").campaign == "c1"

@@ -13,7 +13,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from kafka_pareto_embedded import lifecycle
+from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.ports import VARIABLES
+from kafka_pareto_embedded.request import RunRequest
+from kafka_pareto_embedded.rollout import InForceRequest, RetuneRequest, RollBackRequest
 
 pytestmark = pytest.mark.fast
 
@@ -137,7 +141,7 @@ def test_up_refuses_what_is_no_port_makes_the_state_folder_its_owners_alone_and_
 
 
 def test_run_refuses_an_unknown_study_before_anything_starts(tmp_path: Path) -> None:
-    done = _stack(tmp_path / "state", "run", KAFKA_PARETO_RUN_STUDY="quikc")
+    done = _stack(tmp_path / "state", "run", KAFKA_PARETO_OPTION_STUDY="quikc")
     assert done.returncode == 65
     assert "error: " in done.stderr
     assert "quikc: there is no such study; there are cold_burst, paper, quick, steady" in done.stderr
@@ -156,16 +160,51 @@ def test_run_takes_an_option_that_make_hands_over_empty_as_not_given(state: Path
         "CEILING_GIB",
         "CONSENT",
     )
-    empty = {f"KAFKA_PARETO_RUN_{name}": "" for name in names}
+    empty = {f"KAFKA_PARETO_OPTION_{name}": "" for name in names}
     done = _stack(state, "run", **empty, **{VARIABLES["airflow"]: "eighty"})
     # It has got as far as the start of the stack, so the options were read.
     assert (done.returncode, done.stdout) == (65, "")
     assert done.stderr == f"error: {VARIABLES['airflow']}=eighty: must be a port from 1024 to 65535\n"
 
 
-@pytest.mark.parametrize(("option", "value"), [("SEED", "many"), ("CONSENT", "perhaps"), ("CEILING_GIB", "big")])
-def test_run_refuses_an_option_of_the_wrong_type_by_its_name(tmp_path: Path, option: str, value: str) -> None:
-    done = _stack(tmp_path / "state", "run", **{f"KAFKA_PARETO_RUN_{option}": value})
-    assert done.returncode == 2
-    assert f"Invalid value for '--{option.lower().replace('_', '-')}'" in done.stderr
+def _make(state: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", "--no-print-directory", "-o", "setup", "-o", "preflight-start", *arguments],
+        env={"PATH": os.environ["PATH"], "KAFKA_PARETO_STATE": str(state)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_what_make_cannot_use_is_said_by_its_name_before_anything_starts(tmp_path: Path) -> None:
+    done = _make(tmp_path / "state", "run", "SEED=many", "SEDE=3")
+    assert done.returncode == 2  # make's own
+    assert "error: SEDE=3: make run has no such option; did you mean SEED?\n" in done.stderr
+    assert "error: SEED=many: must be a whole number\n" in done.stderr
     assert "Traceback" not in done.stderr
+    assert not (tmp_path / "state").exists()
+
+
+def test_what_needs_the_stack_says_how_to_start_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path))
+    with pytest.raises(
+        StackError, match=r"the stack is down; start it with `make up`, then run the same command again"
+    ):
+        lifecycle.running()
+
+
+def test_help_fits_a_screen_of_forty_lines_and_names_every_option() -> None:
+    said = subprocess.run(
+        ["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    assert len(said.splitlines()) <= 40
+    assert max(map(len, said.splitlines())) <= 110
+    options = {
+        name.upper()
+        for model in (RunRequest, RollBackRequest, RetuneRequest, InForceRequest)
+        for name in model.model_fields
+    }
+    assert {option for option in options if f"{option}=" not in said} == set()

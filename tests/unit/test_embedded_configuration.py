@@ -18,7 +18,7 @@ from kafka_pareto_embedded.credentials import (
 )
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.ports import Ports
-from kafka_pareto_embedded.programs import Program, prepare_programs
+from kafka_pareto_embedded.programs import Program, airflow_environment, base_environment, prepare_programs
 from kafka_pareto_embedded.stack import Stack
 from kafka_pareto_embedded.supervision import ProcessState, Supervisor, render_configuration
 
@@ -77,6 +77,19 @@ def test_every_program_is_known_by_the_stacks_home_and_the_brokers_keep_their_da
     assert {program.environment["HOME"] for program in programs} == {str(tmp_path / "home")}
     brokers = {program.directory for program in programs if program.name.startswith("kafka-")}
     assert brokers == {tmp_path / "brokers" / f"kafka-{number}" for number in (1, 2, 3)}
+
+
+def test_airflow_alone_is_told_whom_to_notify_and_by_which_connections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = "smtp://ops:s%3Bcret@mail.example.org:587/?from_email=kafka%40example.org"
+    notify = {"KAFKA_PARETO_NOTIFY": "log,smtp:ops@example.org", "AIRFLOW_CONN_SMTP_DEFAULT": connection}
+    for name, value in notify.items():
+        monkeypatch.setenv(name, value)
+    stack = Stack(tmp_path, Ports())
+    write_credentials(stack.secrets_file, Credentials())
+    assert notify.items() <= airflow_environment(stack).items()
+    assert not notify.keys() & base_environment(stack).keys()
 
 
 def test_a_process_manager_that_does_not_come_up_in_time_is_one_message_with_its_log(

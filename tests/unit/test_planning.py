@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kafka_pareto.errors import PlanError
-from kafka_pareto.planning import check_plan, describe_plan, plan_campaign
+from kafka_pareto.planning import check_plan, describe_plan, plan_campaign, plan_check
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import load_named_study, parse_study
 from tests.recorded import STUDIES
@@ -108,3 +108,11 @@ def test_one_factor_at_a_time_is_planned_by_what_is_feasible_at_each_record_size
     # which the baseline's batch.size of 16,384 makes infeasible at 65,636 B.
     confirmed = 4 * 2 + 2 * 2
     assert plan_campaign(study).repetitions == 2 * (1 + 8 + 9) + 2 * (1 + 2) + 2 * confirmed
+
+
+def test_a_check_of_quick_is_planned_in_under_three_minutes():
+    study = load_named_study(STUDIES, "quick")
+    plan = plan_check(study, study.record_sizes_bytes)
+
+    assert plan.repetitions == 5 * 2 * 5
+    assert plan.duration_s < 2.5 * 60  # starting and ending its tasks comes on top

@@ -8,18 +8,25 @@ from kafka_pareto_embedded.follow import message_in
 
 pytestmark = pytest.mark.fast
 
-END = "Command exited with return code 65"
+RUN = "Running command: ['setpriv']"
+EXIT = "Command exited with return code 65"
+END = "Task failed with exception"
 
 
 @pytest.mark.parametrize(
     ("log", "message"),
     [
-        (["Output:", "error: a: b: c", END, "Task failed"], "error: a: b: c"),
-        (["error: a: one", "a: two", "", END], "error: a: one\na: two"),
-        (["error: first try", END, "error: second try", END], "error: second try"),
-        (["plan: 9 repetitions", "cluster x", "error: too much", END], "plan: 9 repetitions\nerror: too much"),
-        (["Output:", "KeyError: 'x'", "Command exited with return code 1", "step ended"], "KeyError: 'x'"),
-        (["Output:", "error: killed before the end"], "error: killed before the end"),
+        ([RUN, "error: a: b: c", EXIT, END, "AirflowFailException: error: a: b: c"], "error: a: b: c"),
+        ([RUN, "error: a: one", "a: two", "", EXIT], "error: a: one\na: two"),
+        ([RUN, "error: first try", "error: second try", END], "error: second try"),
+        ([RUN, "plan: 9 repetitions", "cluster x", "error: too much", END], "plan: 9 repetitions\nerror: too much"),
+        ([RUN, "KeyError: 'x'", EXIT, END, "AirflowException: step x ended with exit code 1"], "KeyError: 'x'"),
+        ([RUN, "error: killed before the end"], "error: killed before the end"),
+        (["Filling up the DagBag", END, "TypeError: no step was started"], "TypeError: no step was started"),
+        (
+            [RUN, END, "AirflowException: step x ended with exit code -9"],
+            "it has logged nothing; look at its log in Airflow",
+        ),
         ([], "it has logged nothing; look at its log in Airflow"),
     ],
 )

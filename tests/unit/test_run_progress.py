@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from kafka_pareto.study import Rounds
 from kafka_pareto.study_file import dump_study, parse_study
 from kafka_pareto_embedded.airflow_runs import TaskRun
 from kafka_pareto_embedded.display import LineDisplay, LiveDisplay, duration, open_display
-from kafka_pareto_embedded.progress import CampaignProgress
+from kafka_pareto_embedded.display_lines import lines_of
+from kafka_pareto_embedded.progress import CampaignProgress, Progress, TaskProgress
 from tests.recorded import paper_study
 
 pytestmark = pytest.mark.fast
@@ -29,8 +31,18 @@ PLANNED = 2 * (IN_DESIGN + 2 * 1 + 2 * 2)
 
 
 def task(step: str, state: str = "running", map_index: int = -1, try_number: int = 1) -> TaskRun:
+    if state == "waiting":
+        return TaskRun(step, map_index, state, 0, None, None)
     began = datetime(2026, 11, 21, tzinfo=UTC)
     return TaskRun(step, map_index, state, try_number, began, began + timedelta(seconds=75))
+
+
+def drawn(progress: Progress, width: int = 100) -> str:
+    """What a terminal without colours shows."""
+    output = io.StringIO()
+    with LiveDisplay(Console(file=output, force_terminal=True, no_color=True, width=width, height=24)) as display:
+        display.show(progress)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.getvalue())
 
 
 @pytest.fixture
@@ -97,10 +109,7 @@ def test_what_ended_tasks_left_out_is_planned_no_more(store: FolderStore) -> Non
     done = [task(step, "success", map_index=at) for step in ("measure", "confirm") for at in (0, 1)]
     progress = campaign.at("success", done, 3.0)
     assert progress.repetitions == progress.repetitions_planned == 2 * IN_DESIGN - 5 + 2
-    output = io.StringIO()
-    with LiveDisplay(Console(file=output, force_terminal=True, width=100)) as display:
-        display.show(progress)
-    assert f"{progress.repetitions} repetitions, 3 s so far" in output.getvalue()
+    assert f"{progress.repetitions} repetitions, 3 s so far" in drawn(progress)
 
 
 def test_the_rows_of_a_round_are_of_the_record_sizes_that_go_on_and_spared_ones_are_planned_no_more(
@@ -185,24 +194,75 @@ def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_a
     assert "\x1b" not in output.getvalue()
 
 
-def test_a_terminal_shows_steps_record_sizes_repetitions_and_times(store: FolderStore) -> None:
-    output = io.StringIO()
-    display = open_display(Console(file=output, force_terminal=True, width=100))
-    assert isinstance(display, LiveDisplay)
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_terminal_shows_steps_record_sizes_repetitions_and_times(store: FolderStore, width: int) -> None:
     measured(store, 8192, range(7))
     tasks = [task("design", "success"), task("measure", map_index=1), task("validate", "waiting")]
-    with display:
-        display.show(CampaignProgress(store, KEYS).at("running", tasks, 80.0))
-    for text in (
-        "design",
-        "done",
-        "8192 B",
-        "running",
-        "7 of at most 36 repetitions",
-        "1 min 15 s",
-        "1 min 20 s so far",
-    ):
-        assert text in output.getvalue()
+    shown = drawn(CampaignProgress(store, KEYS).at("running", tasks, 80.0), width).splitlines()
+    assert [line.split() for line in shown[:4]] == [
+        ["step", "records", "state", "repetitions", "time"],
+        ["design", "done", "1", "min", "15", "s"],
+        ["measure", "8,192", "B", "running", "7", "1", "min", "15", "s"],
+        ["then", "validate"],
+    ]
+    assert set(shown[5].strip()) <= set("━╸")
+    assert re.fullmatch(r"7 of at most 36 repetitions, planned at about \d min \d\d s, 1 min 20 s so far *", shown[6])
+
+
+def test_a_campaign_in_its_last_round_fits_a_terminal_of_24_lines(tmp_path: Path) -> None:
+    sizes = range(5)
+    steps = ("measure", "validate", "train", "optimize")
+    ended = [task(f"{prefix}{step}", "success") for prefix in ("", "round_1.", "round_2.") for step in steps]
+    ended += [task(f"{prefix}propose", "success") for prefix in ("round_1.", "round_2.", "round_3.")]
+    now = [task("round_3.measure", "success", 0), task("round_3.measure", "running", 1)]
+    now += [task("round_3.measure", "queued", index) for index in sizes[2:]]
+    rest = [task(step, "waiting") for step in ("confirm", "report", "approve", "accept")]
+    plan = CampaignProgress(FolderStore(tmp_path), KEYS)
+    lines, to_come = lines_of(plan.at("running", [task("design", "success"), *ended, *now, *rest], 60.0).rows)
+    assert [(line.step, line.state_text) for line in lines] == [
+        ("design and first fit", "done"),
+        ("round 1", "done"),
+        ("round 2", "done"),
+        ("round 3 propose", "done"),
+        ("round 3 measure", "done"),
+        ("round 3 measure", "running"),
+    ]
+    assert to_come == ["round 3 measure", "confirm", "report", "approve", "accept"]
+
+
+def test_what_failed_is_not_hidden_among_others(store: FolderStore) -> None:
+    tasks = [task("design", "success"), task("measure", "failed", 0), task("measure", "success", 1)]
+    tasks += [task("confirm", "upstream_failed"), task("report", "upstream_failed")]
+    lines, _ = lines_of(CampaignProgress(store, KEYS).at("failed", tasks, 60.0).rows)
+    assert [(line.step, line.record_sizes, line.state_text) for line in lines][1:3] == [
+        ("measure", "1,024 B", "failed"),
+        ("measure", "8,192 B", "done"),
+    ]
+
+
+def test_a_run_that_is_no_campaign_is_followed_by_its_tasks_and_their_labels() -> None:
+    first = TaskRun("check", -1, "success", 1, datetime(2026, 11, 21, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC))
+    mapped = TaskRun("check_measure", 0, "running", 1, datetime.now(UTC), None, "8192 B")
+    tasks = [
+        TaskRun("tune", -1, "waiting", 0, None, None),
+        mapped,
+        TaskRun("other", -1, "skipped", 0, None, None),
+        first,
+    ]
+    progress = TaskProgress().at("running", tasks, 5.0)
+    assert [row.name for row in progress.rows] == ["check", "check_measure (8192 B)", "tune"]
+    assert "5 s so far" in drawn(progress)
+    assert "repetitions," not in drawn(progress)
+
+
+def test_where_a_person_is_waited_for_the_line_says_so(store: FolderStore) -> None:
+    tasks = [task("report", "success"), task("approve", "awaiting_input")]
+    assert "waits for a person" in drawn(CampaignProgress(store, KEYS).at("running", tasks, 5.0))
+
+
+def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(open_display(Console(file=io.StringIO(), force_terminal=True)), LineDisplay)
 
 
 @pytest.mark.parametrize(

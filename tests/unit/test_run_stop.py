@@ -1,7 +1,8 @@
-"""How `make run` stops a campaign and starts one: what it waits for."""
+"""How `make run` starts, follows and stops a campaign: what it waits for."""
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.errors import BadInputError
 from kafka_pareto_embedded import follow, run
 from kafka_pareto_embedded.airflow_runs import AirflowRuns, TaskRun
+from kafka_pareto_embedded.progress import TaskProgress
 
 pytestmark = pytest.mark.fast
 
@@ -52,6 +55,32 @@ def test_a_run_has_not_stopped_while_a_process_of_its_campaign_is_there(
     load.kill()
     load.wait()
     assert follow.stop(EndedRuns(), "r", KEYS)
+
+
+class AskingRuns(AirflowRuns):
+    """A run that waits for a person's answer three times it is looked at, and has it then."""
+
+    def __init__(self) -> None:
+        super().__init__("http://airflow", "tune_producer", "", "")
+        self.looks = 0
+
+    def state(self, run_id: str) -> str:  # noqa: ARG002
+        self.looks += 1
+        return "success" if self.looks > 3 else "running"
+
+    def tasks(self, run_id: str) -> list[TaskRun]:  # noqa: ARG002
+        return [TaskRun("approve", -1, "success" if self.looks > 3 else "awaiting_input", 1, None, None)]
+
+
+def test_where_a_person_is_waited_for_is_said_once_with_the_address_and_followed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(follow, "_POLL_S", 0.01)
+    said = io.StringIO()
+    progress = follow.follow(AskingRuns(), "r 1", TaskProgress(), Console(file=said))
+    address = "http://airflow/dags/tune_producer/runs/r%201/tasks/approve/required_actions?map_index=-1"
+    assert progress.run_state == "success"
+    assert said.getvalue().count(f"approve waits for your answer: {address}\n") == 1
 
 
 class SlowToSee(AirflowRuns):

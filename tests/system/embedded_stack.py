@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from kafka_pareto_embedded.options import PREFIX
 from kafka_pareto_embedded.ports import VARIABLES
 from kafka_pareto_embedded.stack import Stack
 from kafka_pareto_embedded.supervision import Supervisor
@@ -49,12 +50,12 @@ class EmbeddedStack:
     def supervisor(self) -> Supervisor:
         return Supervisor(self.state)
 
-    def begin(self, *arguments: str) -> subprocess.Popen[str]:
-        """Starts `python -m kafka_pareto_embedded …` and returns at once."""
+    def begin(self, command: str, **options: str) -> subprocess.Popen[str]:
+        """Starts `python -m kafka_pareto_embedded …` with options as `make` hands them over, and returns at once."""
         process = subprocess.Popen(
-            [sys.executable, "-m", "kafka_pareto_embedded", *arguments],
+            [sys.executable, "-m", "kafka_pareto_embedded", command],
             cwd=ROOT,
-            env=self.environment,
+            env={**self.environment, **{f"{PREFIX}{name}": value for name, value in options.items()}},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -63,9 +64,9 @@ class EmbeddedStack:
         self._begun.append(process)
         return process
 
-    def command(self, *arguments: str, timeout_s: float = 300) -> tuple[int, str]:
+    def command(self, command: str, *, timeout_s: float = 300, **options: str) -> tuple[int, str]:
         """Runs a command to its end; its exit code and all that it said."""
-        process = self.begin(*arguments)
+        process = self.begin(command, **options)
         try:
             said, _ = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:

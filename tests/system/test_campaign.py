@@ -139,7 +139,7 @@ def test_mlflow_shows_the_r2_of_four_models(stack: EmbeddedStack) -> None:
 def test_going_on_with_a_finished_campaign_measures_nothing_again(finished: Finished, stack: EmbeddedStack) -> None:
     campaign = finished.campaign
     before = _tags_of_repetitions(campaign)
-    code, said = stack.command("run", "--study", "paper_small", "--campaign", campaign.keys.campaign, timeout_s=400)
+    code, said = stack.command("run", STUDY="paper_small", CAMPAIGN=campaign.keys.campaign, timeout_s=400)
 
     assert code == 0, said
     assert _tags_of_repetitions(campaign) == before

@@ -26,6 +26,7 @@ RUNS = Path(__file__).parent / "data" / "search"
 SEEDS = 20
 BUDGETS = {"one_shot": 910, "botorch_nehvi": 120}
 BUDGET = 240
+_STRATEGIES = Path(__file__).parent / "strategies"
 _LIBRARY = Path(__file__).parent.parent / "include" / "kafka_pareto"
 _PACKAGES = {
     "rounds": ("numpy", "scikit-learn", "moocore"),
@@ -35,21 +36,19 @@ _PACKAGES = {
     "botorch_nehvi": ("botorch", "torch"),
 }
 _OF_THE_STUDY = {"factors", "constraints", "forbidden", "limits", "durability", "baseline", "design", "rounds"}
-_LEARNED_FROM = ("blocks.py", "design.py", "hypervolume.py", "selection.py", "trials.py")
-_CODE = {
-    "rounds": ("own.py", "proposal.py", "posterior.py", "rebasing.py", *_LEARNED_FROM),
+_LEARNED_FROM = ("blocks", "design", "hypervolume", "selection", "trials")
+# The modules that decide what a strategy asks for: those of `benchmarks/strategies`, and those of the library.
+_CODE: dict[str, tuple[list[str], list[str]]] = {
+    "rounds": (["own"], ["proposal", "posterior", "rebasing", *_LEARNED_FROM]),
     "one_shot": (
-        *("own.py", "plain.py", "proposal.py", "surrogate.py", *_LEARNED_FROM),
-        *("optimization.py", "search_algorithm.py", "search_problem.py", "search_space.py"),
+        ["own", "plain"],
+        ["proposal", "surrogate", *_LEARNED_FROM, "optimization", "search_algorithm", "search_problem", "search_space"],
     ),
-    "random": ("plain.py", "proposal.py"),
-    "latin_hypercube": ("plain.py", "proposal.py", "design.py"),
-    "optuna_nsga3": ("optuna_samplers.py", "answers.py"),
-    "optuna_tpe": ("optuna_samplers.py", "answers.py"),
-    "botorch_nehvi": (
-        *("botorch_nehvi.py", "answers.py", "plain.py"),
-        *("proposal.py", "hypervolume.py", "posterior.py"),
-    ),
+    "random": (["plain"], ["proposal"]),
+    "latin_hypercube": (["plain"], ["proposal", "design"]),
+    "optuna_nsga3": (["optuna_samplers", "answers"], []),
+    "optuna_tpe": (["optuna_samplers", "answers"], []),
+    "botorch_nehvi": (["botorch_nehvi", "answers", "plain"], ["proposal", "hypervolume", "posterior"]),
 }
 
 NAMES = tuple(_CODE)
@@ -78,10 +77,11 @@ def stored(name: str) -> dict[int, list[Answer]]:
 
 def made_with(name: str) -> dict[str, str]:
     """Hashes of the recording, of what the study asks, and of the modules that decide what the strategy asks for."""
-    folders = (Path(__file__).parent / "strategies", _LIBRARY)
-    files = [folder / file for file in ("table.py", *_CODE[name]) for folder in folders]
+    own, of_the_library = _CODE[name]
+    files = [_STRATEGIES / f"{module}.py" for module in ("table", *own)]
+    files += [_LIBRARY / f"{module}.py" for module in of_the_library]
     return {
-        "code": _sha256(*(bare_code(path.read_text()).encode() for path in files if path.exists())),
+        "code": _sha256(*(bare_code(path.read_text()).encode() for path in files)),
         "recording": _sha256(GRID.read_bytes()),
         "study": _sha256(json.dumps(_asked_by_the_study(), sort_keys=True).encode()),
     }

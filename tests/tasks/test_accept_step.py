@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.approvals import Answer, last_answer
+from kafka_pareto.answers import Answer, last_answer
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cards import property_text
 from kafka_pareto.errors import BadInputError

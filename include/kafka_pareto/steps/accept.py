@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from kafka_pareto.approvals import Answer, keep_answer, last_answer
+from kafka_pareto.answers import Answer, keep_answer, last_answer
 from kafka_pareto.artifacts import InForceKeys
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.cards import HEADLINES, Cards

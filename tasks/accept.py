@@ -30,7 +30,7 @@ ByOption = Annotated[str, typer.Option("--approved-by", help="who that was")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="in their words")]
 AnsweredAtOption = Annotated[str, typer.Option("--answered-at", help="when they said so, in ISO 8601; empty: now")]
 RequestOption = Annotated[str, typer.Option("--request", help="the same request moves something only once")]
-FromVersionOption = Annotated[int, typer.Option("--from-version", min=0, help="the one in force before; 0: not stated")]
+FromVersionIfAny = Annotated[int | None, typer.Option("--from-version", min=0, help="in force before; 0: none yet")]
 
 
 def main(
@@ -43,7 +43,7 @@ def main(
     reason: ReasonOption = "",
     answered_at: AnsweredAtOption = "",
     request: RequestOption = "",
-    from_version: FromVersionOption = 0,
+    from_version: FromVersionIfAny = None,
     manifest: ManifestOption = None,
 ) -> None:
     """Puts what is recommended, or what was picked, in force as a new version."""

@@ -18,7 +18,7 @@ RecordSizeIfAny = Annotated[int | None, typer.Option("--record-size", help="whos
 ByOption = Annotated[str, typer.Option("--by", help="who wants it")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="why, in their words")]
 RequestOption = Annotated[str, typer.Option("--request", help="the same request goes back only once")]
-FromVersionOption = Annotated[int, typer.Option("--from-version", min=0, help="the one in force before; 0: not stated")]
+FromVersionIfAny = Annotated[int | None, typer.Option("--from-version", min=0, help="in force before; 0: none yet")]
 
 
 def main(
@@ -27,7 +27,7 @@ def main(
     by: ByOption = "",
     reason: ReasonOption = "",
     request: RequestOption = "",
-    from_version: FromVersionOption = 0,
+    from_version: FromVersionIfAny = None,
     manifest: ManifestOption = None,
 ) -> None:
     """Goes back to the version before, or from the first one to the baseline."""

@@ -140,17 +140,18 @@ def refuse_another_version(kept: Sequence[SettingsInForce], from_version: int | 
 
     Args:
         kept: Every version of the record size, the oldest first.
-        from_version: The version that was in force when it was decided on; None or 0: not stated, nothing is refused.
+        from_version: The version that was in force when it was decided on; 0: there was none yet; None: not stated,
+            nothing is refused.
 
     Raises:
         BadInputError: If another version is in force.
     """
-    newest = kept[-1].version if kept else None
-    if from_version and newest != from_version:
+    newest = kept[-1].version if kept else 0
+    if from_version is not None and newest != from_version:
+        decided_over = f"over version {from_version}" if from_version else "before there was a version"
         standing = f"version {newest} is in force by now" if newest else "there is no version yet"
         raise BadInputError(
-            f"--from-version: the move was decided on over version {from_version}, but {standing}; look at it, then "
-            "decide anew"
+            f"--from-version: the move was decided on {decided_over}, but {standing}; look at it, then decide anew"
         )
 
 

@@ -51,7 +51,7 @@ ACCEPT_ARGUMENTS = [
     "--reason={{ params.reason or '' }}",
     "--answered-at={{ dag_run.run_after.isoformat() }}",
     "--request={{ run_id }}",
-    "{% if params.from_version %}--from-version={{ params.from_version | int }}{% endif %}",
+    "{% if params.from_version is not none %}--from-version={{ params.from_version | int }}{% endif %}",
 ]
 ROLL_BACK_ARGUMENTS = [
     "--study={{ params.study }}",
@@ -59,7 +59,7 @@ ROLL_BACK_ARGUMENTS = [
     "--by={{ dag_run.triggering_user_name or '' }}",
     "--reason={{ params.reason or '' }}",
     "--request={{ run_id }}",  # a retry does not go back once more
-    "{% if params.from_version %}--from-version={{ params.from_version | int }}{% endif %}",
+    "{% if params.from_version is not none %}--from-version={{ params.from_version | int }}{% endif %}",
 ]
 
 _CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
@@ -239,7 +239,7 @@ def in_force_parameters() -> dict[str, Param]:
             type=["null", "integer"],
             minimum=0,
             title="From version",
-            description="Refused if another version of the record size is in force by then; empty: not looked at.",
+            description="Refused if another is in force by then; 0: if any is; empty: not looked at.",
         ),
         "reason": Param(
             None,

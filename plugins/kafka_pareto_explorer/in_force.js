@@ -68,7 +68,7 @@ function confirmMove({ title, move, conf, moved }) {
   const close = el("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
   const confirm = el("button", { type: "button", class: "main", onclick: async () => {
     confirm.disabled = true;
-    const stated = { ...conf, from_version: move.from_version, reason: reason.value.trim() };
+    const stated = { ...conf, from_version: move.from_version ?? 0, reason: reason.value.trim() };
     confirm.disabled = await carryOut(stated, said, moved);
     close.textContent = "Close";
   } }, "Confirm");
@@ -108,6 +108,6 @@ async function failed(run, conf) {
   const why = await failureOf(run);
   const { versions } = await ask(inForcePath(conf.study, conf.record_size));
   const now = versions.at(-1);
-  const changed = (now?.version ?? null) !== conf.from_version;
+  const changed = (now?.version ?? 0) !== conf.from_version;
   return `${changed ? "Its run has failed" : "Nothing was changed"}${why ? `: ${why}` : ""}. In force now: ${nameOf(now)}.`;
 }

@@ -142,6 +142,8 @@ def test_a_pick_is_refused_once_another_version_is_in_force_than_it_was_decided_
     assert accept.run(campaign, wanted) == first
     with pytest.raises(BadInputError, match="over version 1, but version 2 is in force by now"):
         accept.run(campaign, Wanted(SIZE, campaign.study.baseline_id(), from_version=1))
+    with pytest.raises(BadInputError, match="before there was a version, but version 2 is in force by now"):
+        accept.run(campaign, Wanted(SIZE, campaign.study.baseline_id(), from_version=0))
     assert newest(campaign).version == 2
 
 

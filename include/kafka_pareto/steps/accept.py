@@ -46,7 +46,7 @@ class Wanted:
         reason: In their words, in one line.
         answered_at: When they said so; None: now.
         request: By which a retry is known: it announces again what it has moved; one that was left since stays left.
-        from_version: The version that the record size is moved from; None or 0: whichever is in force.
+        from_version: The version that the record size is moved from; 0: there is none yet; None: whichever is in force.
     """
 
     record_size_bytes: int | None = None
@@ -98,7 +98,7 @@ def _decisions(campaign: Campaign, wanted: Wanted) -> list[Decision]:
         raise BadInputError(f"{key}: campaign {campaign.keys.prefix} has no report yet; let it end first") from error
     if size is None and wanted.configuration_id is not None:
         raise BadInputError("--configuration needs --record-size: it is put in force for one record size")
-    if size is None and wanted.from_version:
+    if size is None and wanted.from_version is not None:
         raise BadInputError("--from-version needs --record-size: each record size has versions of its own")
     found = [decision for decision in cards if size in (None, decision.record_size_bytes)]
     if not found:

@@ -46,7 +46,7 @@ def run(
         by: Who wants it.
         reason: Why, in their words, in one line.
         request: Where it is given, the same request goes back only once, however often it is tried.
-        from_version: The version to go back from; None or 0: whichever is in force.
+        from_version: The version to go back from; None: whichever is in force.
 
     Raises:
         BadInputError: If nothing is in force, if the baseline is, or if somebody else has moved the settings

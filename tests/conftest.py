@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".state/cache/hypothesis"))
+# Whatever a script's shell runs in the background is deaf to it, and hands that down to what it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 pytest_plugins = [
     "tests.system.broker_fixtures",
     "tests.contract.minio_fixture",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from kafka_pareto.artifacts import TRIAL_COLUMNS
 from kafka_pareto.records import Prior, PriorCampaign
@@ -79,6 +79,25 @@ def test_a_slider_moved_by_keyboard_changes_what_is_named(explorer: Explorer, vi
     slider.press("End")
     expect(visitor.page.locator("#best .name")).to_contain_text(before)
     assert "latency_cv=" not in visitor.page.url
+
+
+def test_an_answer_that_a_later_one_has_overtaken_does_not_count(explorer: Explorer, visitor: Visitor) -> None:
+    page = visitor.page
+    open_view(explorer, visitor)
+    recommended = best_id(visitor)
+    held: list[Route] = []
+    limited = re.compile(r"/choice\?.*latency_cv=")
+    page.route(limited, lambda route: held.append(route))  # noqa: PLW0108 (Playwright cannot take a built-in)
+    slider = page.get_by_label("latency CV at most", exact=True)
+    with page.expect_request(limited):
+        slider.press("Home")
+    with page.expect_response(lambda answer: "/choice?" in answer.url):
+        slider.press("End")
+    with page.expect_response(limited):
+        for route in held:
+            route.continue_()
+    expect(page.locator("#best .name")).to_contain_text(recommended)
+    page.unroute_all()
 
 
 def test_a_limit_that_nothing_keeps_names_the_nearest(explorer: Explorer, visitor: Visitor) -> None:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from kafka_pareto.artifacts import InForceKeys
 from kafka_pareto.in_force import in_force, versions
 from tests.browser.conftest import Explorer, Visitor
 from tests.browser.test_explorer import SIZE, best_id, open_view
 from tests.tasks.report_campaign import CAMPAIGN
+from tests.unit.test_rollout import put_in_force
 
 pytestmark = pytest.mark.servers
 
@@ -57,6 +58,33 @@ def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
     expect(panel).to_contain_text("(the baseline)")
     expect(panel.get_by_role("button", name="Go back")).to_be_disabled()
     assert [each.came_by for each in versions(explorer.store, "paper", SIZE)] == ["picked", "rolled_back"]
+
+
+def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_not_answer(
+    explorer: Explorer, visitor: Visitor
+) -> None:
+    page, dialog = visitor.page, visitor.page.get_by_role("dialog")
+    open_view(explorer, visitor)
+    page.locator("#put-best-in-force").get_by_role("button").click()
+    expect(dialog).to_contain_text("From the baseline")
+    put_in_force(explorer.store, "paper", SIZE)
+    dropped: list[str] = []
+
+    def drop_once(route: Route) -> None:
+        if dropped:
+            route.continue_()
+        else:
+            dropped.append(route.request.url)
+            route.abort()
+
+    page.route("**/dags/settings_in_force/dagRuns/*", drop_once)
+    dialog.get_by_role("button", name="Confirm").click()
+    status = dialog.get_by_role("status")
+    expect(status).to_contain_text("Airflow does not answer. Asking again", timeout=RUN_MS)
+    expect(status).to_contain_text("decided on before there was a version, but version 1 is in force", timeout=RUN_MS)
+    expect(status).to_contain_text("In force now: Version 1")
+    page.unroute_all()
+    assert len(versions(explorer.store, "paper", SIZE)) == 1
 
 
 def test_who_may_not_trigger_dags_is_told_so_and_nothing_moves(explorer: Explorer, onlooker: Visitor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,14 @@ from kafka_pareto.errors import BadInputError
 
 EXPECTATIONS_FILE = Path(__file__).parent.parent / "expectations" / "repetitions.yaml"
 ROW_ID = "repetition_id"
+_INDEX = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Data Docs of {name}</title>
+<style>body {{ font-family: sans-serif; margin: 2em }} td {{ padding: 0.2em 1.5em 0.2em 0 }}</style>
+<h1>Data Docs</h1><p>What the expectations came to in campaign {name}, suite by suite.</p>
+<table>
+{rows}
+</table></html>
+"""
 
 Severity = Literal["critical", "warning"]
 
@@ -111,6 +120,7 @@ class Examination:
     def __init__(self, docs_folder: Path, name: str) -> None:
         self._docs_folder = docs_folder
         self._name = name
+        self._findings: dict[str, list[Finding]] = {}
 
     def check(
         self, suite: str, expectations: Sequence[Expectation], table: pd.DataFrame, parameters: Mapping[str, Any]
@@ -134,11 +144,23 @@ class Examination:
             result_format={"result_format": "COMPLETE", "unexpected_index_column_names": [ROW_ID]},
             run_id=gx.RunIdentifier(run_name=self._name),
         )
-        return [_finding(suite, result) for result in outcome.results]
+        self._findings[suite] = [_finding(suite, result) for result in outcome.results]
+        return self._findings[suite]
 
     def build_data_docs(self) -> None:
-        """Builds the site of everything checked so far; its `index.html` opens from any copy of the folder."""
+        """Builds the site of everything checked so far; its `index.html` opens from any copy of the folder.
+
+        Great Expectations' own index is drawn by scripts from public servers: offline it is empty.
+        """
         self._context.build_data_docs()
+        rows = []
+        for suite, findings in self._findings.items():
+            page = next(self._docs_folder.glob(f"validations/{suite}/**/*.html"))
+            address = html.escape(page.relative_to(self._docs_folder).as_posix())
+            kept = sum(finding.success for finding in findings)
+            rows.append(f'<tr><td><a href="{address}">{html.escape(suite)}</a><td>{kept} of {len(findings)} kept')
+        index = _INDEX.format(name=html.escape(self._name), rows="\n".join(rows))
+        (self._docs_folder / "index.html").write_text(index, encoding="utf-8")
 
     @cached_property
     def _gx(self) -> Any:

@@ -62,13 +62,16 @@ def best_remaining(seen: Seen, wishes: Wishes) -> Remaining:
     """Names the best measured configuration that keeps the wishes; what was confirmed goes before what was not.
 
     Never one that lost a record, breaks the study's rules, or has no valid repetition. The settings in use take part
-    like any other, exempt from the rules as in the study.
+    like any other, exempt from the rules as in the study. Whether a limit is kept, fresh blocks say of the campaign's
+    own pick and of the settings in use; of all others the blocks in which candidates were compared.
     """
     confirmed, design = (_eligible(table, wishes) for table in (seen.confirmed, seen.trials))
     design = design[~design.index.isin(seen.confirmed.configuration_id)]
-    kept, kept_design = (_keeping(table, wishes.limits) for table in (confirmed, design))
-    remaining = [*kept.index, *kept_design.index]
     decision = seen.decision
+    judged = _with_fresh_values(confirmed, decision)
+    kept = confirmed.loc[_keeping(judged, wishes.limits).index]
+    kept_design = _keeping(design, wishes.limits)
+    remaining = [*kept.index, *kept_design.index]
     if decision and wishes.prefer == "study" and decision.recommended_configuration_id in kept.index:
         return Remaining(
             best_id=decision.recommended_configuration_id,
@@ -84,8 +87,9 @@ def best_remaining(seen: Seen, wishes: Wishes) -> Remaining:
         best = _best(seen, table, all_of_it, wishes.prefer)
         if best is not None:
             reasons = _reasons(seen, wishes, table, best[0], best[1], basis)
+            reasons += _pick_left_out(decision, judged, wishes)
             return Remaining(best_id=best[0], basis=basis, remaining_ids=remaining, reasons=reasons)
-    return _nothing(wishes, pd.concat([confirmed, design]) if len(confirmed) or len(design) else confirmed)
+    return _nothing(wishes, pd.concat([judged, design]) if len(judged) or len(design) else judged)
 
 
 def _eligible(trials: pd.DataFrame, wishes: Wishes) -> pd.DataFrame:
@@ -94,6 +98,30 @@ def _eligible(trials: pd.DataFrame, wishes: Wishes) -> pd.DataFrame:
     allowed = (trials.feasible | trials.is_baseline).astype(bool)
     sound = ((trials.repetitions_lost_records == 0) & (trials.repetitions_valid > 0)).astype(bool)
     return trials[strong & allowed & sound].set_index("configuration_id").sort_index()
+
+
+def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd.DataFrame:
+    """The trials with what fresh blocks say, where there were any: of the campaign's pick and the settings in use."""
+    fresh = confirmed.copy()
+    if decision is None:
+        return fresh
+    for gain in decision.gains:
+        for configuration_id, value in (
+            (decision.tentative_configuration_id, gain.candidate_value),
+            (decision.baseline_configuration_id, gain.baseline_value),
+        ):
+            if configuration_id in fresh.index and value is not None:
+                fresh.loc[str(configuration_id), gain.objective] = value
+    return fresh
+
+
+def _pick_left_out(decision: Decision | None, judged: pd.DataFrame, wishes: Wishes) -> list[str]:
+    """Why the campaign's own pick is not among what keeps the limits."""
+    pick = decision.tentative_configuration_id if decision else None
+    if pick is None or pick not in judged.index:
+        return []
+    missed = missed_limits(wishes.limits, judged.loc[pick])
+    return [f"The campaign's own pick, {pick}, misses {joined(missed)} in its fresh blocks."] if missed else []
 
 
 def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
@@ -126,12 +154,13 @@ def _best(
 
 
 def _of_recommendation(seen: Seen, decision: Decision, wishes: Wishes, remaining: int) -> list[str]:
-    kept = (
-        f"It keeps {_limits_text(wishes.limits)}, as {remaining} measured configurations do." if wishes.limits else ""
-    )
+    kept = []
+    if wishes.limits:
+        where = " in its fresh blocks" if decision.gains else ""
+        kept = [f"It keeps {_limits_text(wishes.limits)}{where}; {remaining} measured configurations do."]
     subject = "The campaign recommends it." if decision.recommended else "The campaign keeps the settings in use."
     provisional = "" if seen.context else "The report, which judges all record sizes together, is still to come."
-    return [sentence for sentence in (subject, *decision.reasons, kept, provisional) if sentence]
+    return [sentence for sentence in (subject, *decision.reasons, *kept, provisional) if sentence]
 
 
 def _reasons(

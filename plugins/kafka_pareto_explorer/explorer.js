@@ -214,5 +214,6 @@ for (const id of ["left", "right"]) $(id).addEventListener("change", () => side(
 addEventListener("unhandledrejection", (event) => {
   if (event.reason instanceof Refused) { event.preventDefault(); tell(event.reason); }
 });
+$("loading").remove(); // it stays where a part of this script never came
 fill("card", el("p", { class: "quiet" }, "Reading …"));
 told(start)();

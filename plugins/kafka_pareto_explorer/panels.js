@@ -24,7 +24,7 @@ export function links(overview, path) {
   const artifact = (name, text) => link(`${path}/artifacts/${name}`, text);
   const rounds = overview.data_docs.map((name, at) => artifact(name, at ? `Data Docs, round ${at}` : "Data Docs"));
   const tracked = overview.tracked && !EMBEDDED ? link(`${path}/mlflow`, "MLflow") : null;
-  const alone = EMBEDDED ? el("span", { class: "quiet" }, `For MLflow, open ${location.href.split("#")[0]}`) : null;
+  const alone = EMBEDDED ? el("span", { class: "quiet" }, "For MLflow, open the explorer in a tab of its own: ", el("code", {}, location.href.split("#")[0])) : null;
   const report = overview.report ? artifact(overview.report, "Report") : null;
   fill("links", report, ...rounds, tracked, alone, EMBEDDED ? null : el("a", { href: "../" }, "Airflow"));
 }

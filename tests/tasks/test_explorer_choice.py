@@ -57,6 +57,24 @@ def test_a_limit_that_the_recommendation_misses_gives_another_confirmed_one_that
     assert first.best_id not in found.remaining_ids
 
 
+def test_what_fresh_blocks_say_of_the_campaigns_pick_decides_whether_it_keeps_a_limit(seen: Seen) -> None:
+    decision = seen.decision
+    assert decision
+    pick = decision.recommended_configuration_id
+    compared = float(seen.confirmed.set_index("configuration_id").loc[pick, "p95_latency_ms"])
+    gains = [
+        gain.model_copy(update={"candidate_value": compared * 1.2}) if gain.objective == "p95_latency_ms" else gain
+        for gain in decision.gains
+    ]
+    worse_when_fresh = dataclasses.replace(seen, decision=decision.model_copy(update={"gains": gains}))
+    found = best_remaining(worse_when_fresh, wishes(f"p95_latency_ms <= {compared * 1.1}"))
+    assert pick not in [found.best_id, *found.remaining_ids]
+    assert any(f"own pick, {pick}, misses p95_latency_ms" in reason for reason in found.reasons)
+    kept = best_remaining(worse_when_fresh, wishes(f"p95_latency_ms <= {compared * 1.3}"))
+    assert kept.best_id == pick
+    assert any("in its fresh blocks" in reason for reason in kept.reasons)
+
+
 @pytest.mark.parametrize(
     ("prefer", "objective", "better"), [("throughput", "throughput_mib_s", max), ("latency", "p95_latency_ms", min)]
 )

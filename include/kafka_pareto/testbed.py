@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from ipaddress import ip_address, ip_interface
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +34,8 @@ from kafka_pareto.study import Study
 # Long enough for a killed holder's lease to lapse; whoever has to wait longer waits in Airflow's pool, not here.
 _LEASE_WAIT_S = 120.0
 SEGMENT_BYTES = 64 << 20
+_DOCKER_MARK = Path("/.dockerenv")
+_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 
 
 @dataclass(frozen=True)
@@ -152,8 +156,6 @@ def keep_fingerprint(campaign: Campaign, record_size_bytes: int, found: Fingerpr
 
 def fingerprint_of(description: ClusterDescription, study: Study, topic: str) -> Fingerprint:
     """The cluster as described and the machine that this process runs on."""
-    own_addresses = {item.address for items in psutil.net_if_addrs().values() for item in items}
-    own_addresses |= {socket.gethostname(), "localhost"}
     return Fingerprint(
         kafka_version=description.kafka_version or "unknown",
         cluster_id=description.cluster_id,
@@ -164,10 +166,34 @@ def fingerprint_of(description: ClusterDescription, study: Study, topic: str) ->
         min_insync_replicas=study.workload.min_insync_replicas,
         client_host=socket.gethostname(),
         client_cpu=_cpu_model(),
-        client_cores=psutil.cpu_count() or 0,
+        client_cores=_cores(),
         client_kernel=platform.release(),
-        load_and_brokers_share_a_machine=any(broker.host in own_addresses for broker in description.brokers),
+        load_and_brokers_share_a_machine=any(_is_on_this_machine(broker.host) for broker in description.brokers),
     )
+
+
+def _is_on_this_machine(host: str) -> bool:
+    """Whether the host is this machine or, seen from a container, one that is attached to the same bridge."""
+    own = [item for items in psutil.net_if_addrs().values() for item in items]
+    if host in {*(item.address for item in own), socket.gethostname(), "localhost"}:
+        return True
+    if not _DOCKER_MARK.exists():
+        return False
+    bridges = [ip_interface(f"{item.address}/{item.netmask}").network for item in own if item.family == socket.AF_INET]
+    try:
+        address = ip_address(socket.gethostbyname(host))
+    except OSError:
+        return False
+    return any(address in bridge for bridge in bridges)
+
+
+def _cores() -> int:
+    """The machine's, or as many as a container's limit comes to, a part of one counted as one."""
+    cores = psutil.cpu_count() or 0
+    with suppress(OSError, ValueError):  # there is no limit, or it reads `max`
+        quota_us, period_us = map(int, _CPU_LIMIT.read_text(encoding="ascii").split())
+        return min(cores, math.ceil(quota_us / period_us))
+    return cores
 
 
 def _cpu_model() -> str:

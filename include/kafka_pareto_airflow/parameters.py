@@ -8,7 +8,7 @@ from pathlib import Path
 from airflow.sdk import Param
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto_airflow.step_operator import project_root
+from kafka_pareto_airflow.project import project_root
 
 DEFAULT_STUDY = "quick"
 
@@ -90,9 +90,9 @@ def study_names() -> list[str]:
     return [file.stem for file in study_files()]
 
 
-def tune_parameters() -> dict[str, Param]:
-    """The parameters with their JSON schemas. Null leaves the study as it is."""
-    studies = study_names()
+def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
+    """The parameters with their JSON schemas, to choose among these studies (all). Null leaves the study as it is."""
+    studies = studies or study_names()
     return {
         "study": Param(
             DEFAULT_STUDY if DEFAULT_STUDY in studies else studies[0],

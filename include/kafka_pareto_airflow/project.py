@@ -1,0 +1,13 @@
+"""Where the project lies that a DAG's steps and studies are taken from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+PROJECT_ROOT_VARIABLE = "KAFKA_PARETO_PROJECT_ROOT"
+
+
+def project_root(environment: Mapping[str, str]) -> Path:
+    """The folder that holds `tasks` and `include`: this checkout, unless the environment names another."""
+    return Path(environment.get(PROJECT_ROOT_VARIABLE) or Path(__file__).parent.parent.parent)

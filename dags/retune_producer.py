@@ -8,8 +8,8 @@ longer the same, it starts `tune_producer` for those record sizes.
 `retune_producer` runs by hand and by an event of the asset `kafka_producer_check_wanted`, whose extra names the study:
 `{"study": "steady"}`; events of several studies that come while a check runs are refused, one run having one study. A
 study with `retune.schedule` has a DAG of its own beside it, `retune_producer_<study>`, which runs by that schedule, in
-UTC; after a downtime there is one check, not one for each that was missed. Checks and campaigns share the cluster's one
-slot, so that there are never two loads at once.
+UTC; after a downtime there is one check, not one for each that was missed. So has one that names its cluster: it is
+checked by that DAG alone. Checks and campaigns share the cluster's one slot, so that there are never two loads at once.
 
 **Inputs**: the study; what is in force for it; its section `retune`.
 
@@ -39,14 +39,14 @@ from airflow.sdk import DAG, Asset, AsyncCallback, CronTriggerTimetable, Deadlin
 
 from kafka_pareto.retune import Retune
 from kafka_pareto_airflow.assets import CHECK_WANTED, DRIFT
+from kafka_pareto_airflow.clusters import Rails, own_rails, rails_of_studies
 from kafka_pareto_airflow.notices import FailureNotifier
 from kafka_pareto_airflow.overdue import tell_overdue
 from kafka_pareto_airflow.parameters import DEFAULT_STUDY
-from kafka_pareto_airflow.retuning import CHECK_ARGUMENTS, retune_parameters, scheduled_studies
+from kafka_pareto_airflow.retuning import CHECK_ARGUMENTS, retune_parameters, studies_with_checks_of_their_own
 from kafka_pareto_airflow.step_operator import StepOperator
 
 OWNER = "kafka-pareto"
-CLUSTER_POOL = "kafka_cluster"  # one slot: one load at a time
 
 
 def rule(retries: int, after: timedelta, timeout: timedelta) -> dict[str, Any]:
@@ -64,7 +64,14 @@ RULES = {
 }
 
 
-def retune_dag(dag_id: str, study: str, retune: Retune, schedule: CronTriggerTimetable | list[Asset]) -> DAG:
+def timetable(schedule: str | None) -> CronTriggerTimetable | None:
+    # Airflow would otherwise begin with the time that has just passed, up to a tenth of the interval ago.
+    return schedule and CronTriggerTimetable(schedule, timezone="UTC", run_immediately=timedelta(0))
+
+
+def retune_dag(
+    dag_id: str, study: str, retune: Retune, schedule: CronTriggerTimetable | list[Asset] | None, rails: Rails
+) -> DAG:
     with DAG(
         dag_id=dag_id,
         description="Checks the settings in force on the cluster itself, and tunes again where they have drifted.",
@@ -74,8 +81,8 @@ def retune_dag(dag_id: str, study: str, retune: Retune, schedule: CronTriggerTim
         max_active_runs=1,
         is_paused_upon_creation=False,  # who writes a schedule into a study wants it kept
         tags=["kafka", "tuning"],
-        default_args={"owner": OWNER},
-        params=retune_parameters(study),
+        default_args={"owner": OWNER, "queue": rails.queue},
+        params=retune_parameters(study, rails.studies),
         on_failure_callback=FailureNotifier(),
         deadline=DeadlineAlert(
             reference=DeadlineReference.DAGRUN_QUEUED_AT,
@@ -94,7 +101,7 @@ def retune_dag(dag_id: str, study: str, retune: Retune, schedule: CronTriggerTim
             task_id="check_measure",
             step="check_measure",
             arguments=CHECK_ARGUMENTS,
-            pool=CLUSTER_POOL,
+            pool=rails.pool,
             map_index_template="{{ task.record_size_bytes }} B",
             doc_md="Measures the settings in force and the baseline in blocks, for one record size.",
             **RULES["check_measure"],
@@ -110,7 +117,7 @@ def retune_dag(dag_id: str, study: str, retune: Retune, schedule: CronTriggerTim
         )
         tune = TriggerDagRunOperator(
             task_id="tune",
-            trigger_dag_id="tune_producer",
+            trigger_dag_id=rails.tune_dag_id,
             trigger_run_id="retune__{{ dag.dag_id }}__{{ run_id }}",
             conf="{{ ti.xcom_pull(task_ids='check_compare', key='manifest')['event']['tune'] | tojson }}",
             skip_when_already_exists=True,
@@ -121,8 +128,7 @@ def retune_dag(dag_id: str, study: str, retune: Retune, schedule: CronTriggerTim
     return dag
 
 
-retune_dag("retune_producer", DEFAULT_STUDY, Retune(), [CHECK_WANTED])
-for name, retune in scheduled_studies().items():
-    # Airflow would otherwise begin with the time that has just passed, up to a tenth of the interval ago.
-    from_now_on = CronTriggerTimetable(retune.schedule, timezone="UTC", run_immediately=timedelta(0))
-    retune_dag(f"retune_producer_{name}", name, retune, from_now_on)
+own, named = own_rails(), rails_of_studies()  # asked once: they read every study
+retune_dag("retune_producer", DEFAULT_STUDY, Retune(), [CHECK_WANTED], own)
+for name, retune in studies_with_checks_of_their_own(named).items():
+    retune_dag(f"retune_producer_{name}", name, retune, timetable(retune.schedule), named.get(name, own))

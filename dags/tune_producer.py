@@ -18,6 +18,10 @@ figures, one HTML page); in MLflow one run per campaign. What came into force is
 `_in_force/<study>/<record size>/`. The assets `kafka_producer_recommendation` and `kafka_producer_settings_in_force`
 have events that carry the same, for other DAGs to be scheduled on.
 
+A study that names its cluster (`cluster: {name: …}`) has a DAG of its own beside this one, `tune_producer_<cluster>`,
+with a pool and, for an executor that knows queues, the queue `kafka_<cluster>`: several clusters are tuned at once,
+each by workers near it.
+
 An approval waits for as long as it takes, and the next campaign waits with it; the cluster stays free for checks.
 Whatever the answer is, the campaign keeps it under `08_rollout/`, with who gave it and why.
 
@@ -50,6 +54,7 @@ from airflow.sdk.definitions.mappedoperator import MappedOperator
 
 from kafka_pareto_airflow.approval import CardApproval
 from kafka_pareto_airflow.assets import RECOMMENDATION, SETTINGS_IN_FORCE
+from kafka_pareto_airflow.clusters import Rails, named_rails, own_rails
 from kafka_pareto_airflow.notices import FailureNotifier
 from kafka_pareto_airflow.parameters import (
     ANSWER_ARGUMENTS,
@@ -62,7 +67,6 @@ from kafka_pareto_airflow.parameters import (
 from kafka_pareto_airflow.step_operator import StepOperator
 
 OWNER = "kafka-pareto"
-CLUSTER_POOL = "kafka_cluster"  # one slot: one load at a time
 RECORD_SIZE_LABEL = "{{ task.record_size_bytes }} B"
 MOST_ROUNDS = 4  # after the design; as the study's schema allows, whose import takes too long for a DAG file
 
@@ -92,13 +96,13 @@ RULES = {
 }
 
 
-def measure_and_learn(designed: StepOperator, arguments: list[str]) -> MappedOperator:
+def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -> MappedOperator:
     """The four steps that follow a design or a proposal; all are skipped where it names no record size."""
     measure = StepOperator.partial(
         task_id="measure",
         step="measure",
         arguments=arguments,
-        pool=CLUSTER_POOL,
+        pool=pool,
         map_index_template=RECORD_SIZE_LABEL,
         doc_md="Measures every configuration on the cluster, repetition by repetition, for one record size.",
         **RULES["measure"],
@@ -129,71 +133,77 @@ def measure_and_learn(designed: StepOperator, arguments: list[str]) -> MappedOpe
     return optimize
 
 
-with DAG(
-    dag_id="tune_producer",
-    description="Finds the best producer settings for a Kafka cluster, measured on the cluster itself.",
-    doc_md=__doc__,
-    schedule=None,
-    catchup=False,
-    max_active_runs=1,  # a campaign that trains would disturb the one that measures
-    tags=["kafka", "tuning"],
-    default_args={"owner": OWNER},
-    params=tune_parameters(),
-    on_failure_callback=FailureNotifier(),
-):
-    design = StepOperator(
-        task_id="design",
-        step="design",
-        arguments=DESIGN_ARGUMENTS,
-        doc_md="Freezes the study, draws the configurations to measure, and checks that the campaign fits.",
-        **RULES["design"],
-    )
-    learned = measure_and_learn(design, CAMPAIGN_ARGUMENTS)
-    for number in range(1, MOST_ROUNDS + 1):
-        with TaskGroup(f"round_{number}", tooltip="Measures what the surrogates expect most of; skipped when done"):
-            propose = StepOperator(
-                task_id="propose",
-                step="propose",
-                arguments=round_arguments(number),
-                doc_md="Proposes what to measure next, for each record size whose search goes on.",
-                **RULES["propose"],
-            )
-            learned >> propose
-            learned = measure_and_learn(propose, round_arguments(number))
-    confirm = StepOperator.partial(
-        task_id="confirm",
-        step="confirm",
-        arguments=CAMPAIGN_ARGUMENTS,
-        pool=CLUSTER_POOL,
-        map_index_template=RECORD_SIZE_LABEL,
-        trigger_rule="none_failed",  # rounds that are not needed are skipped
-        doc_md="Measures points of the front and the baseline again, in blocks, and decides.",
-        **RULES["confirm"],
-    ).expand(record_size_bytes=design.output)
-    report = StepOperator(
-        task_id="report",
-        step="report",
-        arguments=CAMPAIGN_ARGUMENTS,
-        outlets=[RECOMMENDATION],
-        doc_md="Writes the decision cards, the producer.properties, the figures and the page.",
-        **RULES["report"],
-    )
-    approve = CardApproval(
-        task_id="approve",
-        report_task_id="report",
-        params=answer_parameters(),
-        # As the store may be restarting; no timeout, which would count for the person's answer.
-        retries=2,
-        retry_delay=timedelta(seconds=10),
-        doc_md="Asks a person whether what is recommended may come into force; passes at once unless told to ask.",
-    )
-    accept = StepOperator(
-        task_id="accept",
-        step="accept",
-        arguments=ANSWER_ARGUMENTS,
-        outlets=[SETTINGS_IN_FORCE],
-        doc_md="Puts into force what is recommended, unless somebody rejected it; keeps the answer.",
-        **RULES["accept"],
-    )
+def tune_dag(rails: Rails) -> None:
+    with DAG(
+        dag_id=rails.tune_dag_id,
+        description="Finds the best producer settings for a Kafka cluster, measured on the cluster itself.",
+        doc_md=__doc__,
+        schedule=None,
+        catchup=False,
+        max_active_runs=1,  # a campaign that trains would disturb the one that measures
+        is_paused_upon_creation=False,
+        tags=["kafka", "tuning"],
+        default_args={"owner": OWNER, "queue": rails.queue},
+        params=tune_parameters(rails.studies),
+        on_failure_callback=FailureNotifier(),
+    ):
+        design = StepOperator(
+            task_id="design",
+            step="design",
+            arguments=DESIGN_ARGUMENTS,
+            doc_md="Freezes the study, draws the configurations to measure, and checks that the campaign fits.",
+            **RULES["design"],
+        )
+        learned = measure_and_learn(design, CAMPAIGN_ARGUMENTS, rails.pool)
+        for number in range(1, MOST_ROUNDS + 1):
+            with TaskGroup(f"round_{number}", tooltip="Measures what the surrogates expect most of; skipped when done"):
+                propose = StepOperator(
+                    task_id="propose",
+                    step="propose",
+                    arguments=round_arguments(number),
+                    doc_md="Proposes what to measure next, for each record size whose search goes on.",
+                    **RULES["propose"],
+                )
+                learned >> propose
+                learned = measure_and_learn(propose, round_arguments(number), rails.pool)
+        confirm = StepOperator.partial(
+            task_id="confirm",
+            step="confirm",
+            arguments=CAMPAIGN_ARGUMENTS,
+            pool=rails.pool,
+            map_index_template=RECORD_SIZE_LABEL,
+            trigger_rule="none_failed",  # rounds that are not needed are skipped
+            doc_md="Measures points of the front and the baseline again, in blocks, and decides.",
+            **RULES["confirm"],
+        ).expand(record_size_bytes=design.output)
+        report = StepOperator(
+            task_id="report",
+            step="report",
+            arguments=CAMPAIGN_ARGUMENTS,
+            outlets=[RECOMMENDATION],
+            doc_md="Writes the decision cards, the producer.properties, the figures and the page.",
+            **RULES["report"],
+        )
+        approve = CardApproval(
+            task_id="approve",
+            report_task_id="report",
+            params=answer_parameters(),
+            # As the store may be restarting; no timeout, which would count for the person's answer.
+            retries=2,
+            retry_delay=timedelta(seconds=10),
+            doc_md="Asks a person whether what is recommended may come into force; passes at once unless told to ask.",
+        )
+        accept = StepOperator(
+            task_id="accept",
+            step="accept",
+            arguments=ANSWER_ARGUMENTS,
+            outlets=[SETTINGS_IN_FORCE],
+            doc_md="Puts into force what is recommended, unless somebody rejected it; keeps the answer.",
+            **RULES["accept"],
+        )
 
-    learned >> confirm >> report >> approve >> accept
+        learned >> confirm >> report >> approve >> accept
+
+
+for rails in (own_rails(), *named_rails().values()):
+    tune_dag(rails)

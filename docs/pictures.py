@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.campaign_list import list_campaigns
+from kafka_pareto.cluster_names import TUNE_DAG_ID
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.store import open_store
 from kafka_pareto.tracking_address import run_address
@@ -18,7 +19,7 @@ from kafka_pareto_embedded import lifecycle
 from kafka_pareto_embedded.cli import clear_errors
 from kafka_pareto_embedded.follow import stack_runs
 from kafka_pareto_embedded.options import read_options
-from kafka_pareto_embedded.stack import DAG_ID, Stack
+from kafka_pareto_embedded.stack import Stack
 from tests.browser.chromium import launched, log_in
 
 IMAGES = Path(__file__).parent / "images"
@@ -54,10 +55,10 @@ def take_pictures(stack: Stack, wanted: Pictured) -> list[Path]:
     """
     keys = _campaign(stack, wanted)
     report = stack.reports / keys.study / keys.campaign / "report.html"
-    with stack_runs(stack, DAG_ID) as runs:
+    with stack_runs(stack, TUNE_DAG_ID) as runs:
         run = runs.address(runs.newest_of(keys.study, keys.campaign))
     views = {
-        "trigger_form": View(f"{stack.airflow_url}/dags/{DAG_ID}", 800, _trigger_form),
+        "trigger_form": View(f"{stack.airflow_url}/dags/{TUNE_DAG_ID}", 800, _trigger_form),
         "run": View(run, 640, _graph, width=1700),
         "explorer": View(
             f"{stack.airflow_url}/kafka-pareto/#study={keys.study}&campaign={keys.campaign}", 1000, _explorer

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from kafka_pareto.cluster_names import CLUSTER_NAME
 from kafka_pareto.factors import (
     RECORD_SIZE,
     CategoricalFactor,
@@ -135,8 +136,12 @@ class Confirmation(Section):
 
 
 class ForeignCluster(Section):
-    """An existing cluster, reached with a `client.properties` that the installation keeps under a name."""
+    """An existing cluster, reached with a `client.properties` that the installation keeps under a name.
 
+    One with a `name` is tuned apart from all others: by a DAG, in a pool and on a queue of Airflow's that bear it.
+    """
+
+    name: Annotated[str, Field(pattern=f"^{CLUSTER_NAME}$")] | None = None
     bootstrap_servers: str
     client_config: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None = None
     ceiling_mib_s: Annotated[float, Field(gt=0)]

@@ -143,7 +143,9 @@ def progress(study: StudyName, campaign: CampaignId) -> ProgressReport:
 
 @router.get("/api/campaigns/{study}/{campaign}/mlflow")
 def mlflow_run(study: StudyName, campaign: CampaignId) -> RedirectResponse:
-    address = run_address(load_settings().mlflow_tracking_uri, Campaign.open(_store(), study, campaign).keys)
+    settings = load_settings()
+    keys = Campaign.open(_store(), study, campaign).keys
+    address = run_address(settings.mlflow_tracking_uri, keys, settings.mlflow_public_uri)
     if address is None:
         raise HTTPException(404, f"MLflow has no run of campaign {study}/{campaign}")
     return RedirectResponse(address)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 import yaml
@@ -26,9 +27,9 @@ _KEY = r"[\w.-]+"  # Airflow's rule for a DAG's id, of which the study's name be
 CHECK_ARGUMENTS = [f"--study={_STUDY}", "--campaign={{ dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}"]
 
 
-def retune_parameters(study: str) -> dict[str, Param]:
-    """The one parameter, for the trigger form and the API; `study` is its default."""
-    studies = study_names()
+def retune_parameters(study: str, studies: list[str]) -> dict[str, Param]:
+    """The one parameter, for the trigger form and the API: one of these studies, `study` unless told otherwise."""
+    studies = studies or study_names()
     return {
         "study": Param(
             study if study in studies else studies[0],
@@ -40,11 +41,15 @@ def retune_parameters(study: str) -> dict[str, Param]:
     }
 
 
-def scheduled_studies() -> dict[str, Retune]:
-    """The studies that say when they are to be checked, by name."""
+def studies_with_checks_of_their_own(apart: Collection[str]) -> dict[str, Retune]:
+    """The studies that say when they are to be checked, and those whose cluster is apart, by name."""
     named = [file for file in study_files() if re.fullmatch(_KEY, file.stem)]
     sections = {file.stem: _retune_section(file) for file in named}
-    return {name: section for name, section in sections.items() if section is not None and section.schedule is not None}
+    return {
+        name: section
+        for name, section in sections.items()
+        if section is not None and (section.schedule is not None or name in apart)
+    }
 
 
 def _retune_section(file: Path) -> Retune | None:

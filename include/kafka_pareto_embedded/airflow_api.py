@@ -9,9 +9,10 @@ from pathlib import Path
 
 import httpx
 
+from kafka_pareto.cluster_names import TUNE_DAG_ID
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.programs import airflow_environment
-from kafka_pareto_embedded.stack import DAG_ID, POOL, Stack
+from kafka_pareto_embedded.stack import Stack
 
 _MIGRATION_TIMEOUT_S = 180
 _REQUEST_TIMEOUT_S = 20.0
@@ -73,10 +74,10 @@ class AirflowApi:
         token = self._ask("POST", "/auth/token", json=login).json()["access_token"]
         self._client.headers["Authorization"] = f"Bearer {token}"
 
-    def create_pool(self) -> None:
-        """Makes the pool that lets one load at a time onto the cluster; content when it is there."""
+    def create_pool(self, name: str) -> None:
+        """Makes a pool that lets one load at a time onto its cluster; content when it is there."""
         pool = {
-            "name": POOL,
+            "name": name,
             "slots": 1,
             "description": "One load at a time on the Kafka cluster.",
             "include_deferred": False,
@@ -89,7 +90,7 @@ class AirflowApi:
         Raises:
             StackError: If it cannot be imported.
         """
-        if self._ask("GET", f"/api/v2/dags/{DAG_ID}", accepted=(404,)).is_success:
+        if self._ask("GET", f"/api/v2/dags/{TUNE_DAG_ID}", accepted=(404,)).is_success:
             return True
         errors = self._ask("GET", "/api/v2/importErrors").json()["import_errors"]
         if errors:
@@ -99,7 +100,7 @@ class AirflowApi:
 
     def unpause_dag(self) -> None:
         """Lets runs of the DAG begin."""
-        self._ask("PATCH", f"/api/v2/dags/{DAG_ID}", json={"is_paused": False})
+        self._ask("PATCH", f"/api/v2/dags/{TUNE_DAG_ID}", json={"is_paused": False})
 
     def close(self) -> None:
         """Gives the connections back."""

@@ -9,11 +9,12 @@ import httpx
 import psutil
 
 from kafka_pareto.cluster import Cluster
+from kafka_pareto.cluster_names import TUNE_DAG_ID, cluster_names, pool_of
 from kafka_pareto.errors import ClusterError
 from kafka_pareto_embedded.airflow_api import AirflowApi, is_healthy
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.ports import LOOPBACK
-from kafka_pareto_embedded.stack import DAG_ID, Stack
+from kafka_pareto_embedded.stack import Stack
 from kafka_pareto_embedded.supervision import Supervisor
 from kafka_pareto_embedded.waiting import wait_until
 
@@ -60,14 +61,16 @@ def wait_for_brokers(stack: Stack, supervisor: Supervisor) -> None:
 
 
 def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
-    """Waits until all parts of Airflow are healthy, its pool is there, and the DAG is known and may run."""
+    """Waits until all parts of Airflow are healthy, its pools are there, and the DAG is known and may run."""
     names = [process.name for process in supervisor.processes() if process.group == "airflow"]
     _wait(stack, supervisor, names, "every part of Airflow is healthy", lambda: is_healthy(stack))
     _check_owner(supervisor, "airflow-api-server", stack.ports.airflow)
     api = AirflowApi(stack)
     try:
-        api.create_pool()
-        _wait(stack, supervisor, names, f"Airflow knows the DAG {DAG_ID}", api.has_dag)
+        clusters = cluster_names(sorted(stack.settings().studies.glob("*.yaml"))).values()
+        for name in dict.fromkeys(["", *clusters]):
+            api.create_pool(pool_of(name))
+        _wait(stack, supervisor, names, f"Airflow knows the DAG {TUNE_DAG_ID}", api.has_dag)
         api.unpause_dag()
     finally:
         api.close()

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from kafka_pareto.artifacts import InForceKeys
 from kafka_pareto.cards import property_text
+from kafka_pareto.cluster_names import cluster_of, tune_dag_of
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.in_force import SettingsInForce, in_force, record_sizes_in_force
 from kafka_pareto.store import Store, open_store
@@ -17,7 +18,7 @@ from kafka_pareto.study import STUDY_NAME
 from kafka_pareto_embedded.follow import failed_rows, follow, say_notices, say_what_failed, stack_runs
 from kafka_pareto_embedded.progress import TaskProgress
 from kafka_pareto_embedded.request import timestamp
-from kafka_pareto_embedded.stack import DAG_ID, Stack
+from kafka_pareto_embedded.stack import Stack
 
 _CAME_BY = {
     "recommended": "recommended by campaign {}",
@@ -72,8 +73,10 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
 
 def retune_now(request: RetuneRequest, stack: Stack) -> int:
     """Triggers a check of what is in force, and follows it to its decision; returns as `roll_back` does."""
-    code = _run_dag(stack, "retune_producer", f"retune__{timestamp()}", {"study": request.study})
-    with stack_runs(stack, DAG_ID) as runs:
+    cluster = cluster_of(stack.settings().studies, request.study)
+    check_dag = f"retune_producer_{request.study}" if cluster else "retune_producer"
+    code = _run_dag(stack, check_dag, f"retune__{timestamp()}", {"study": request.study})
+    with stack_runs(stack, tune_dag_of(cluster)) as runs:
         for run_id, parameters in runs.active():
             if parameters.get("study") == request.study and "campaign" in parameters:
                 print(f"\nTuning: {runs.address(run_id)}")

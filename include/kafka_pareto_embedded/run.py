@@ -8,6 +8,7 @@ from rich.console import Console
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from kafka_pareto.artifacts import CampaignKeys
+from kafka_pareto.cluster_names import cluster_of, tune_dag_of
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.store import Store, open_store
@@ -16,7 +17,7 @@ from kafka_pareto_embedded.follow import failed_rows, follow, say_notices, say_w
 from kafka_pareto_embedded.hand_over import hand_over
 from kafka_pareto_embedded.progress import CampaignProgress, Progress
 from kafka_pareto_embedded.request import RunRequest, dag_parameters, timestamp
-from kafka_pareto_embedded.stack import DAG_ID, Stack
+from kafka_pareto_embedded.stack import Stack
 
 _INTERRUPTED = 130
 _STUDY_POLL_S = 2.0
@@ -36,7 +37,7 @@ def run(stack: Stack, request: RunRequest) -> int:
     settings = stack.settings()
     store = open_store(settings)
     parameters = dag_parameters(request, store, settings)
-    with stack_runs(stack, DAG_ID) as runs:
+    with stack_runs(stack, tune_dag_of(cluster_of(settings.studies, request.study))) as runs:
         return run_campaign(stack, runs, store, parameters)
 
 

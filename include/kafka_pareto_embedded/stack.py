@@ -23,8 +23,6 @@ PROJECT = Path(__file__).parent.parent.parent
 TOOLS = PROJECT / ".state"  # what set-up installs; stacks with a state folder of their own share it
 PARETO_BUCKET = "kafka-pareto"
 MLFLOW_BUCKET = "mlflow"
-DAG_ID = "tune_producer"
-POOL = "kafka_cluster"
 
 
 @dataclass(frozen=True)

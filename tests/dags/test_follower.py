@@ -11,12 +11,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from kafka_pareto.cluster_names import TUNE_DAG_ID
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.store import FolderStore
 from kafka_pareto_embedded.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.rollout import RollBackRequest, roll_back
 from kafka_pareto_embedded.run import run_campaign
-from kafka_pareto_embedded.stack import DAG_ID, Stack
+from kafka_pareto_embedded.stack import Stack
 from kafka_pareto_embedded.waiting import wait_until
 from tests.dags.serving import Served
 from tests.unit.test_rollout import FolderStack, put_in_force
@@ -37,7 +38,7 @@ def store_folder(airflow: Served) -> Path:
 @pytest.fixture
 def runs(stack: Stack) -> Iterator[AirflowRuns]:
     login = stack.credentials
-    runs = AirflowRuns(stack.airflow_url, DAG_ID, login.airflow_admin_user, login.airflow_admin_password)
+    runs = AirflowRuns(stack.airflow_url, TUNE_DAG_ID, login.airflow_admin_user, login.airflow_admin_password)
     yield runs
     runs.close()
 

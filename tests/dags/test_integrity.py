@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import runpy
 import subprocess
 import sys
 from copy import copy
@@ -288,6 +289,8 @@ def test_parsing_is_quick_and_imports_nothing_heavy() -> None:
         "sklearn",
         "pyarrow",
         "minio",
+        "docker",
+        "kubernetes",
     )
     code = PARSE.format(folder=str(PROJECT / "dags"))
     seconds, *imported = (
@@ -297,6 +300,35 @@ def test_parsing_is_quick_and_imports_nothing_heavy() -> None:
     )
     assert imported == [], "import these inside the step, not in a DAG file or what it imports"
     assert float(seconds) < 5, "parsing takes too long: look at what the DAG file does at its top level"
+
+
+@pytest.mark.parametrize(("runner", "operator"), [("docker", "DockerStep"), ("kubernetes", "KubernetesStep")])
+def test_every_dag_is_the_same_whatever_its_steps_run_in(runner: str, operator: str) -> None:
+    """Parsed, written to the database and, where a task is mapped, made anew for one of its record sizes."""
+    code = f"""
+import os
+os.environ["KAFKA_PARETO_RUNNER"] = {runner!r}
+from airflow.dag_processing.dagbag import DagBag
+from airflow.serialization.serialized_objects import DagSerialization
+bag = DagBag(dag_folder={str(PROJECT / "dags")!r})
+assert bag.import_errors == {{}}, bag.import_errors
+dag = bag.dags["tune_producer"]
+DagSerialization.to_dict(dag)
+measure = dag.get_task("measure").unmap({{"record_size_bytes": 8192}})
+assert (measure.record_size_bytes, measure.step) == (8192, "measure")
+assert measure.arguments[0] == "--study={{{{ params.study }}}}"
+print(len(dag.tasks), dag.get_task("design").task_type, type(measure).__name__)
+"""
+    tasks, *operators = _python(code).splitlines()[-1].split()
+    assert operators == [operator, operator]
+    assert int(tasks) == 5 + len(LEARNING) + MOST_ROUNDS * (1 + len(LEARNING))
+
+
+def test_a_runner_that_there_is_not_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_RUNNER", "Docker")
+    file = PROJECT / "include" / "kafka_pareto_airflow" / "step_operator.py"
+    with pytest.raises(BadInputError, match="KAFKA_PARETO_RUNNER: 'Docker': must be process, docker or kubernetes"):
+        runpy.run_path(str(file))
 
 
 def test_the_form_offers_the_studies_of_the_installations_own_folder(

@@ -13,15 +13,19 @@ import pytest
 from airflow.sdk import DAG
 
 from kafka_pareto_airflow.overdue import tell_overdue
-from kafka_pareto_airflow.retuning import scheduled_studies
+from kafka_pareto_airflow.retuning import studies_with_checks_of_their_own
 from tests.dags.conftest import PROJECT
 
 pytestmark = pytest.mark.fast
 
 
 def retune_dags() -> dict[str, DAG]:
-    """What the DAG file makes of the studies as of now."""
-    spec = importlib.util.spec_from_file_location("retune_producer_under_test", PROJECT / "dags/retune_producer.py")
+    return dags_of("retune_producer")
+
+
+def dags_of(file: str) -> dict[str, DAG]:
+    """What a DAG file makes of the studies as of now."""
+    spec = importlib.util.spec_from_file_location(f"{file}_under_test", PROJECT / f"dags/{file}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -84,7 +88,7 @@ def test_a_study_that_cannot_be_read_has_no_schedule_and_takes_none_from_the_oth
     (tmp_path / "empty.yaml").touch()
     monkeypatch.setenv("KAFKA_PARETO_STUDIES", str(tmp_path))
     with caplog.at_level(logging.WARNING):
-        assert set(scheduled_studies()) == {"good"}
+        assert set(studies_with_checks_of_their_own([])) == {"good"}
     for name in ("wrong", "torn", "empty"):
         assert f"{name}.yaml: has no schedule, since it cannot be read" in caplog.text
     dags = retune_dags()

@@ -4,13 +4,13 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force up down status clean pictures test test-fast benchmark benchmark-runs benchmark-others benchmark-cluster lint setup lock preflight preflight-start
+.PHONY: help run rollback retune in-force up down status clean env pictures test test-fast benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom setup lock preflight preflight-start
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
 PYTHON := .state/venv/bin/python
 UV := .state/venv/bin/uv
-MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
+MINIO_VERSION := $(shell sed -n 's/^ARG MINIO_VERSION=//p' include/containers/minio/Dockerfile 2>/dev/null)
 # A minio on the PATH is used as it is; else it is built.
 MINIO := $(if $(shell command -v minio 2>/dev/null),,$(STAMPS)/minio-$(MINIO_VERSION))
 STACK := $(PYTHON) -m kafka_pareto_embedded
@@ -67,6 +67,10 @@ clean: ## stop the stack and remove all state and installed tools
 	@if [ "$$KAFKA_PARETO_STATE" = '$(TOOLS)' ]; then rm -rf .state; fi
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+##@ The stack in containers (docker compose)
+env: ## write .env with generated secrets, or complete the one that is there
+	@python3 -B -m kafka_pareto_containers.env_file
+
 ##@ Work on it
 pictures: setup ## the README's pictures anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
@@ -103,6 +107,22 @@ lint: setup ## ruff and mypy
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
+
+# Apart from the pipeline's environment, so that what these tools need is neither in its lock nor in its images; as of a
+# day, so that the same is run tomorrow.
+AUDIT_TOOL := $(UV) tool run --quiet --python $(PYTHON) --exclude-newer 2026-11-20T00:00:00Z
+
+# Strict: a package of which the advisories cannot be had is an error, not a clean one.
+audit: setup ## known vulnerabilities of the locked packages; exceptions: .ci/accepted-advisories
+	$(AUDIT_TOOL) --from pip-audit==2.10.1 pip-audit --strict --progress-spinner off --disable-pip --require-hashes \
+	  -r requirements.txt $$(awk '!/^#/ && NF {print "--ignore-vuln " $$1}' .ci/accepted-advisories)
+
+sbom: setup ## what Python environment and jars consist of, as CycloneDX JSON, into .state/sbom
+	@mkdir -p .state/sbom
+	$(AUDIT_TOOL) --from cyclonedx-bom==7.5.0 cyclonedx-py environment $(PYTHON) --pyproject pyproject.toml \
+	  --output-reproducible --output-format JSON --output-file .state/sbom/python.cdx.json
+	mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml -DstateDir='$(TOOLS)/kafka' \
+	  org.cyclonedx:cyclonedx-maven-plugin:2.9.3:makeBom -DoutputFormat=json -DoutputDirectory='$(TOOLS)/sbom' -DoutputName=kafka.cdx
 
 lock: setup ## resolve pyproject.toml's dependencies anew into requirements.txt
 	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes -o requirements.txt

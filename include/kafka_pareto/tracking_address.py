@@ -27,8 +27,11 @@ def without_credentials(uri: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
-def run_address(tracking_uri: str, keys: CampaignKeys) -> str | None:
+def run_address(tracking_uri: str, keys: CampaignKeys, public_uri: str = "") -> str | None:
     """Where a person sees the campaign's run; None where MLflow has none, or none is configured.
+
+    Args:
+        public_uri: Where people reach MLflow, if not at the tracking URI.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
@@ -49,4 +52,5 @@ def run_address(tracking_uri: str, keys: CampaignKeys) -> str | None:
     except httpx.HTTPError as error:
         raise TrackingError(f"MLflow at {shown} cannot be asked ({type(error).__name__}); is it up?") from error
     runs = answer.get("runs", [])
-    return f"{shown}/#/experiments/{experiment_id}/runs/{runs[0]['info']['run_id']}" if runs else None
+    seen_at = public_uri.rstrip("/") or shown
+    return f"{seen_at}/#/experiments/{experiment_id}/runs/{runs[0]['info']['run_id']}" if runs else None

@@ -12,17 +12,11 @@ from pathlib import Path
 
 from kafka_pareto.errors import ClusterError
 
-_TEMPLATE = Path(__file__).parent.parent / "kafka" / "broker.properties"
+_KAFKA = Path(__file__).parent.parent / "kafka"
+_TEMPLATE = _KAFKA / "broker.properties"
+_JVM_OPTIONS = _KAFKA / "broker.jvm"
+_HOST = "127.0.0.1"
 _FORMAT_TIMEOUT_S = 120
-
-# The options of Kafka's own start script that bear on speed.
-_KAFKA_JVM_OPTIONS = [
-    "-XX:+UseG1GC",
-    "-XX:MaxGCPauseMillis=20",
-    "-XX:InitiatingHeapOccupancyPercent=35",
-    "-XX:+ExplicitGCInvokesConcurrent",
-    "-XX:+ExitOnOutOfMemoryError",
-]
 
 
 @dataclass(frozen=True)
@@ -73,7 +67,8 @@ def _properties(number: int, node: Path, ports: list[tuple[int, int]]) -> str:
     broker_port, controller_port = ports[number - 1]
     return string.Template(_TEMPLATE.read_text(encoding="utf-8")).substitute(
         node_id=number,
-        voters=",".join(f"{voter}@127.0.0.1:{port}" for voter, (_, port) in enumerate(ports, start=1)),
+        host=_HOST,
+        voters=",".join(f"{voter}@{_HOST}:{port}" for voter, (_, port) in enumerate(ports, start=1)),
         broker_port=broker_port,
         controller_port=controller_port,
         data_folder=node / "data",
@@ -116,10 +111,8 @@ def _broker_argv(node: Path, jars: Path, java: str, heap_mib: int) -> list[str]:
         java,
         f"-Xms{heap_mib}m",
         f"-Xmx{heap_mib}m",
-        *_KAFKA_JVM_OPTIONS,
-        *_tidy_options(node / "tmp"),
-        "-Dorg.slf4j.simpleLogger.logFile=System.out",
-        "-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
+        f"@{_JVM_OPTIONS}",
+        *_folder_options(node / "tmp"),
         "-cp",
         f"{jars}/*",
         "kafka.Kafka",
@@ -128,18 +121,13 @@ def _broker_argv(node: Path, jars: Path, java: str, heap_mib: int) -> list[str]:
 
 
 def _quick_start_options(temporary: Path) -> list[str]:
-    return ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *_tidy_options(temporary)]
+    options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Duser.language=en"]
+    return [*options, *_folder_options(temporary)]
 
 
-def _tidy_options(temporary: Path) -> list[str]:
-    """Keeps native libraries, performance data and crash reports out of the system's folders."""
-    return [
-        f"-Djava.io.tmpdir={temporary}",
-        f"-XX:ErrorFile={temporary}/hs_err_%p.log",
-        "-XX:-UsePerfData",
-        "-Djava.awt.headless=true",
-        "-Duser.language=en",
-    ]
+def _folder_options(temporary: Path) -> list[str]:
+    """Keeps native libraries and crash reports out of the system's folders."""
+    return [f"-Djava.io.tmpdir={temporary}", f"-XX:ErrorFile={temporary}/hs_err_%p.log"]
 
 
 def _environment() -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import urllib3
 from minio import Minio, MinioAdmin
 from minio.credentials.providers import StaticProvider
@@ -16,41 +18,68 @@ _ALL = ["s3:*"]
 _READ = ["s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"]
 
 
+@dataclass(frozen=True)
+class Login:
+    """An access key and its secret."""
+
+    access_key: str
+    secret_key: str = field(repr=False)
+
+
 def prepare_object_store(stack: Stack) -> None:
-    """Makes buckets and users where they are not there yet; may be repeated.
+    """Makes the embedded stack's buckets and users where they are not there yet; may be repeated.
 
     Raises:
         StackError: If MinIO refuses.
     """
     secret = stack.credentials
-    address = f"{LOOPBACK}:{stack.ports.minio}"
+    make_buckets_and_users(
+        f"{LOOPBACK}:{stack.ports.minio}",
+        root=Login(secret.minio_root_user, secret.minio_root_password),
+        pareto=Login(secret.s3_pareto_access_key, secret.s3_pareto_secret_key),
+        explorer=Login(secret.s3_explorer_access_key, secret.s3_explorer_secret_key),
+        mlflow=Login(secret.s3_mlflow_access_key, secret.s3_mlflow_secret_key),
+    )
+
+
+def make_buckets_and_users(address: str, *, root: Login, pareto: Login, explorer: Login, mlflow: Login) -> None:
+    """Makes buckets and users where they are not there yet; a user's secret is set anew.
+
+    Args:
+        address: MinIO's `host:port`.
+        root: Who may make buckets and users.
+        pareto: The pipeline's user: all of its bucket.
+        explorer: Reads the pipeline's bucket.
+        mlflow: MLflow's user: all of its bucket.
+
+    Raises:
+        StackError: If MinIO refuses.
+    """
     http = urllib3.PoolManager(timeout=10.0, retries=3)
     client = Minio(
         address,
-        access_key=secret.minio_root_user,
-        secret_key=secret.minio_root_password,
+        access_key=root.access_key,
+        secret_key=root.secret_key,
         secure=False,
         region=_REGION,
         http_client=http,
     )
-    provider = StaticProvider(secret.minio_root_user, secret.minio_root_password)
+    provider = StaticProvider(root.access_key, root.secret_key)
     admin = MinioAdmin(endpoint=address, credentials=provider, region=_REGION, secure=False, http_client=http)
     applications = [
-        (f"only-{PARETO_BUCKET}", PARETO_BUCKET, _ALL, secret.s3_pareto_access_key, secret.s3_pareto_secret_key),
-        (f"read-{PARETO_BUCKET}", PARETO_BUCKET, _READ, secret.s3_explorer_access_key, secret.s3_explorer_secret_key),
-        (f"only-{MLFLOW_BUCKET}", MLFLOW_BUCKET, _ALL, secret.s3_mlflow_access_key, secret.s3_mlflow_secret_key),
+        (f"only-{PARETO_BUCKET}", PARETO_BUCKET, _ALL, pareto),
+        (f"read-{PARETO_BUCKET}", PARETO_BUCKET, _READ, explorer),
+        (f"only-{MLFLOW_BUCKET}", MLFLOW_BUCKET, _ALL, mlflow),
     ]
     try:
-        for policy, bucket, actions, access_key, secret_key in applications:
+        for policy, bucket, actions, user in applications:
             if not client.bucket_exists(bucket):
                 client.make_bucket(bucket)
-            admin.user_add(access_key, secret_key)
+            admin.user_add(user.access_key, user.secret_key)
             admin.policy_add(policy, policy=_allowing(actions, bucket))
-            admin.policy_set(policy, user=access_key)
+            admin.policy_set(policy, user=user.access_key)
     except (S3Error, MinioAdminException, urllib3.exceptions.HTTPError) as error:
-        raise StackError(
-            f"MinIO at {stack.s3_url} refused its buckets or users: {error}; see {stack.logs / 'minio.log'}"
-        ) from error
+        raise StackError(f"MinIO at {address} refused its buckets or users: {error}; see MinIO's log") from error
 
 
 def _allowing(actions: list[str], bucket: str) -> dict[str, object]:

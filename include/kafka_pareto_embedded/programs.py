@@ -15,13 +15,6 @@ from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.ports import LOOPBACK
 from kafka_pareto_embedded.stack import MLFLOW_BUCKET, PROJECT, Stack
 
-_TELEMETRY_OFF = {
-    "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
-    "SCARF_ANALYTICS": "false",
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "DO_NOT_TRACK": "true",
-    "GX_ANALYTICS_ENABLED": "false",
-}
 # What a user may set: a folder of studies, who is told of what happens, and the Airflow connections that this takes.
 _PASSED_ON = ("KAFKA_PARETO_STUDIES", "KAFKA_PARETO_NOTIFY", "AIRFLOW_CONN_")
 _STEP_LIMITS = {"OMP_NUM_THREADS": "2", "MPLBACKEND": "Agg"}
@@ -71,17 +64,15 @@ def airflow_environment(stack: Stack) -> dict[str, str]:
     passed_on = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON) and value}
     return {
         **base_environment(stack),
-        **_TELEMETRY_OFF,
+        **read_pairs(PROJECT / "include" / "airflow.env"),
         **passed_on,
         "PYTHONPATH": f"{PROJECT}:{PROJECT / 'include'}",
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
-        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
         # `run` has the DAG read again for a study that was just added; what was read counts at once.
         "AIRFLOW__CORE__MIN_SERIALIZED_DAG_UPDATE_INTERVAL": "1",
-        "AIRFLOW__CORE__PARALLELISM": "4",
         "AIRFLOW__CORE__FERNET_KEY": secret.airflow_fernet_key,
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{secret.airflow_admin_user}:admin",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(_passwords_file(stack)),
@@ -91,19 +82,8 @@ def airflow_environment(stack: Stack) -> dict[str, str]:
         "AIRFLOW__API__HOST": LOOPBACK,
         "AIRFLOW__API__PORT": str(stack.ports.airflow),
         "AIRFLOW__API__BASE_URL": stack.airflow_url,
-        "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__API__SECRET_KEY": secret.airflow_secret_key,
         "AIRFLOW__API_AUTH__JWT_SECRET": secret.airflow_jwt_secret,
-        # Without it a finished task often idles for five seconds.
-        "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",
-        # A task that was killed is tried again within a minute or so, not within five: those of a killed scheduler
-        # when it has not been heard of for 30 s, any other after a minute without its heartbeats.
-        "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "10",
-        "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "60",
-        "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
-        "AIRFLOW__LOGGING__COLORED_CONSOLE_LOG": "False",
-        "AIRFLOW__LOGGING__FILE_TASK_HANDLER_NEW_FOLDER_PERMISSIONS": "0o700",
-        "AIRFLOW__LOGGING__FILE_TASK_HANDLER_NEW_FILE_PERMISSIONS": "0o600",
     }
 
 

@@ -1,0 +1,1 @@
+"""What prepares the stack in containers: its secrets, databases, buckets, and Airflow's users."""

@@ -1,0 +1,91 @@
+"""Airflow before its first use: its tables, its users with their roles, and a pool for each Kafka cluster."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from kafka_pareto.cluster_names import cluster_names, pool_of
+from kafka_pareto.errors import KafkaParetoError
+from kafka_pareto.settings import load_settings
+from kafka_pareto_containers.environment import required
+
+# By the name of the login: FAB's role, which holds what each may do. `User` may trigger, `Viewer` only look.
+ROLES = {"viewer": "Viewer", "operator": "User", "admin": "Admin"}
+_PASSWORD_OF = {login: f"AIRFLOW_{login.upper()}_PASSWORD" for login in ROLES}
+_MIGRATION_TIMEOUT_S = 600
+
+
+class AirflowError(KafkaParetoError):
+    """Airflow could not be prepared."""
+
+
+def main() -> int:
+    """Migrates the database, then adds what is missing; the exit code."""
+    try:
+        passwords = {login: required(name) for login, name in _PASSWORD_OF.items()}
+        migrate()
+        add_users(passwords)
+        make_pools()
+    except KafkaParetoError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    print("Airflow's tables, users and pools are there.")
+    return 0
+
+
+def migrate() -> None:
+    """Brings the tables of Airflow and of its user management to the installed version.
+
+    Raises:
+        AirflowError: If Airflow cannot, or needs too long.
+    """
+    passwords = set(_PASSWORD_OF.values())
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "airflow", "db", "migrate"],
+            env={name: value for name, value in os.environ.items() if name not in passwords},
+            stdin=subprocess.DEVNULL,
+            timeout=_MIGRATION_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise AirflowError(
+            f"Airflow has not prepared its database within {_MIGRATION_TIMEOUT_S} s; "
+            "see whether Postgres answers and something else holds its tables, then start it again"
+        ) from error
+    if done.returncode != 0:
+        raise AirflowError("Airflow could not prepare its database; what it said stands above")
+
+
+def add_users(passwords: dict[str, str]) -> None:
+    """Adds each login that is not there yet; one that is keeps its password and its roles.
+
+    Raises:
+        AirflowError: If a user cannot be added.
+    """
+    # Airflow's modules read its database when they are imported, which must have been migrated.
+    from airflow.providers.fab.auth_manager.cli_commands.utils import get_application_builder  # noqa: PLC0415
+
+    with get_application_builder() as builder:
+        manager = builder.sm
+        for login, password in passwords.items():
+            if manager.find_user(login) is None:
+                role = manager.find_role(ROLES[login])
+                address = f"{login}@kafka-pareto.invalid"  # FAB wants one that is nobody else's
+                if not manager.add_user(login, login.capitalize(), "kafka-pareto", address, role, password):
+                    raise AirflowError(f"Airflow refused to add the user {login}; what it said stands above")
+
+
+def make_pools() -> None:
+    """Makes the pools that let one load at a time onto each cluster: the stack's own, and those that studies name."""
+    from airflow.models.pool import Pool  # noqa: PLC0415
+
+    clusters = cluster_names(sorted(load_settings().studies.glob("*.yaml"))).values()
+    for name in dict.fromkeys(["", *clusters]):
+        Pool.create_or_update_pool(pool_of(name), 1, "One load at a time on a Kafka cluster.", include_deferred=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""Postgres before its first use: a database for each application, owned by a role that may enter no other."""
+
+from __future__ import annotations
+
+import psycopg2
+from psycopg2 import sql
+from psycopg2.extensions import cursor
+
+from kafka_pareto.errors import KafkaParetoError
+
+_CONNECT_TIMEOUT_S = 10
+
+
+class DatabaseError(KafkaParetoError):
+    """Postgres refused or cannot be reached."""
+
+
+def make_databases(host: str, superuser_password: str, passwords: dict[str, str]) -> None:
+    """Makes role and database of each name where they are not there yet; a role's password is set anew.
+
+    Args:
+        host: Postgres' host; the superuser is `postgres`.
+        passwords: By the name of a role and its database.
+
+    Raises:
+        DatabaseError: If Postgres refuses.
+    """
+    try:
+        connection = psycopg2.connect(
+            host=host, user="postgres", password=superuser_password, connect_timeout=_CONNECT_TIMEOUT_S
+        )
+        connection.autocommit = True  # no database is made within a transaction
+        with connection.cursor() as asking:
+            for name, password in passwords.items():
+                _make_role(asking, name, password)
+                _make_database(asking, name)
+            for name in ["postgres", "template1", *passwords]:
+                _close_to_others(asking, name)
+        connection.close()
+    except psycopg2.Error as error:
+        raise DatabaseError(f"Postgres at {host} refused roles or databases: {str(error).strip()}") from error
+
+
+def _make_role(asking: cursor, name: str, password: str) -> None:
+    asking.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (name,))
+    verb = sql.SQL("ALTER" if asking.fetchone() else "CREATE")
+    statement = sql.SQL("{} ROLE {} LOGIN PASSWORD {}")
+    asking.execute(statement.format(verb, sql.Identifier(name), sql.Literal(password)))
+
+
+def _make_database(asking: cursor, name: str) -> None:
+    asking.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,))
+    if asking.fetchone() is None:
+        asking.execute(sql.SQL("CREATE DATABASE {0} OWNER {0}").format(sql.Identifier(name)))
+
+
+def _close_to_others(asking: cursor, name: str) -> None:
+    """Leaves a database to its owner and the superuser; Postgres lets every role in."""
+    asking.execute(sql.SQL("REVOKE CONNECT ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name)))

@@ -1,0 +1,111 @@
+"""Writes `.env`, which docker-compose.yaml reads: the lines of `.env.example`, with every secret drawn anew.
+
+Standard library alone: it runs before anything is installed. A line that is there already stays as it is.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import secrets
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent.parent
+
+_LINE = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
+_GENERATED = {
+    "<generated>": lambda: secrets.token_hex(32),
+    "<generated:fernet>": lambda: base64.urlsafe_b64encode(os.urandom(32)).decode(),
+}
+_GROUP_OF = re.compile(r"<group of ([A-Z_]+)>")
+
+
+class EnvFileError(Exception):
+    """`.env` cannot be written; the message names the variable, its value and the remedy."""
+
+
+def completed(example: str, existing: str, environment: Mapping[str, str]) -> str:
+    """The text of `.env`: what exists, and after it each line of the example that it lacks.
+
+    Args:
+        example: The text of `.env.example`.
+        existing: The text of `.env`; empty where there is none.
+        environment: A variable of this name replaces the example's value, except where it is a secret.
+
+    Raises:
+        EnvFileError: If a value cannot be found out.
+    """
+    known = dict(_pairs(existing))
+    lines: list[str] = []
+    for line in example.splitlines():
+        found = _LINE.fullmatch(line)
+        if found is None:
+            if not existing:
+                lines.append(line)
+        elif found[1] not in known:
+            known[found[1]] = _value(found[1], found[2], known, environment)
+            lines.append(f"{found[1]}={known[found[1]]}")
+    if not existing:
+        return "\n".join([*lines, ""])
+    if not lines:
+        return existing
+    return "\n".join([existing.removesuffix("\n"), "# Added by make env:", *lines, ""])
+
+
+def write(path: Path, text: str) -> None:
+    """Writes a file that only its owner may read, whole or not at all."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.unlink(missing_ok=True)
+    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    partial.replace(path)
+
+
+def _value(name: str, template: str, known: Mapping[str, str], environment: Mapping[str, str]) -> str:
+    if template in _GENERATED:
+        return _GENERATED[template]()
+    if environment.get(name):
+        return environment[name]
+    group = _GROUP_OF.fullmatch(template)
+    return str(_group_of(group[1], known[group[1]])) if group else template
+
+
+def _group_of(name: str, socket: str) -> int:
+    try:
+        found = Path(socket).stat()
+    except OSError as error:
+        raise EnvFileError(f"{name}={socket}: {error.strerror}; start Docker, or name its socket: {name}=…") from error
+    if not stat.S_ISSOCK(found.st_mode):
+        raise EnvFileError(f"{name}={socket}: is no socket; name that of Docker: {name}=…")
+    return found.st_gid
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    found = (_LINE.fullmatch(line) for line in text.splitlines())
+    return [(match[1], match[2]) for match in found if match]
+
+
+def main(folder: Path = PROJECT) -> int:
+    """Brings the project's `.env` up to date and says what was done; the exit code."""
+    path = folder / ".env"
+    existing = path.read_text(encoding="utf-8") if path.exists() else ""
+    try:
+        text = completed((folder / ".env.example").read_text(encoding="utf-8"), existing, os.environ)
+    except EnvFileError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    added = [name for name, _ in _pairs(text) if name not in dict(_pairs(existing))]
+    if added or path.stat().st_mode & 0o077:
+        write(path, text)
+    print(f"{path}: {f'{len(added)} lines written' if added else 'complete already'} (mode 600).")
+    print("Airflow's logins are viewer, operator and admin; their passwords are in it, as AIRFLOW_…_PASSWORD.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,19 @@
+"""What a container that prepares something was told, by variables that docker-compose.yaml sets."""
+
+from __future__ import annotations
+
+import os
+
+from kafka_pareto.errors import BadInputError
+
+
+def required(name: str) -> str:
+    """The variable's value.
+
+    Raises:
+        BadInputError: If it is not set, or empty.
+    """
+    value = os.environ.get(name)
+    if not value:
+        raise BadInputError(f"{name} is not set; run `make env`, then start the stack again")
+    return value

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_pareto.artifacts import CANDIDATE_COLUMNS, DESIGN_COLUMNS
-from kafka_pareto.blocks import Candidate, candidates_of, plan_blocks
-from kafka_pareto.campaign import Campaign
 from kafka_pareto.cluster import Cluster
-from kafka_pareto.records import Phase, Repetition
-from kafka_pareto.steps.measure import baseline_candidate
-from kafka_pareto.verdict import Decision
+from kafka_pareto.records import Repetition
 from kafka_pareto_embedded.readiness import answers_everywhere
 from kafka_pareto_embedded.waiting import wait_until
+from tests.planned import planned_confirmation, planned_design, stored_ids
 from tests.system.embedded_stack import EmbeddedStack
 from tests.system.kills import STEP, VICTIMS, Finished
 
@@ -40,9 +36,9 @@ def test_a_campaign_goes_on_within_a_minute_and_within_two_where_its_step_was_en
 def test_every_planned_repetition_is_there_exactly_once(finished: Finished) -> None:
     campaign = finished.campaign
     for size in campaign.study.record_sizes_bytes:
-        assert _ids(campaign, campaign.keys.measurements(size)) == _planned_design(campaign, size)
-        found = _ids(campaign, campaign.keys.confirmation(size, "repetitions/"))
-        assert found == _planned_confirmation(campaign, size)
+        assert stored_ids(campaign, campaign.keys.measurements(size)) == planned_design(campaign, size)
+        found = stored_ids(campaign, campaign.keys.confirmation(size, "repetitions/"))
+        assert found == planned_confirmation(campaign, size)
 
 
 def test_no_record_of_a_repetition_is_missing_or_counted_twice(finished: Finished) -> None:
@@ -66,34 +62,3 @@ def test_the_stack_is_whole_again(stack: EmbeddedStack) -> None:
     assert all(process.is_running for process in stack.supervisor.processes())
     with Cluster(stack.stack.bootstrap_servers, None, stack.stack.settings()) as cluster:
         assert len(cluster.describe().brokers) == 3
-
-
-def _ids(campaign: Campaign, prefix: str) -> list[str]:
-    return sorted(repetition.repetition_id for repetition in campaign.read_repetitions(prefix))
-
-
-def _planned_design(campaign: Campaign, size: int) -> list[str]:
-    design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
-    candidates = candidates_of(design[design.record_size_bytes == size], campaign.study)
-    return sorted(_planned(campaign, candidates, campaign.study.protocol.repetitions, "design", size))
-
-
-def _planned_confirmation(campaign: Campaign, size: int) -> list[str]:
-    keys, confirmation = campaign.keys, campaign.study.confirmation
-    selected = candidates_of(
-        campaign.read_table(keys.confirmation(size, "candidates.parquet"), CANDIDATE_COLUMNS), campaign.study
-    )
-    baseline = baseline_candidate(campaign)
-    planned = _planned(campaign, [baseline, *selected], confirmation.choice_blocks, "choice", size)
-    chosen = campaign.read_record(keys.confirmation(size, "decision.json"), Decision).tentative_configuration_id
-    if chosen is not None:
-        finalists = [baseline, *(each for each in selected if each.configuration_id == chosen)]
-        planned += _planned(campaign, finalists, confirmation.gain_blocks, "gain", size)
-    return sorted(planned)
-
-
-def _planned(campaign: Campaign, candidates: list[Candidate], blocks: int, phase: Phase, size: int) -> list[str]:
-    planned = plan_blocks(
-        candidates, blocks, order="blocks", phase=phase, record_size_bytes=size, seed=campaign.study.seed
-    )
-    return [repetition.repetition_id for repetition in planned]

@@ -1,0 +1,95 @@
+"""A campaign of the stack in containers, run to its end although parts of the stack were taken away meanwhile."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from kafka_pareto.artifacts import CampaignKeys
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.store import open_store
+from kafka_pareto_embedded.waiting import wait_until
+from tests.compose.phases import phase
+from tests.compose.stack import ComposeStack
+
+DAG_RUNS = "/api/v2/dags/tune_producer/dagRuns"
+STUDY, RECORD_SIZE = "quick", 1024
+_GOES_ON_WITHIN_S = 240.0
+_ENDS_WITHIN_S = 420.0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What is left of it.
+
+    Attributes:
+        state: Of its run in Airflow.
+        tasks: By task id, the last try of each that was not skipped, as Airflow's API tells of it.
+        begun_s: Unix time of the trigger; `ended_s` that of the run's end.
+    """
+
+    run_id: str
+    campaign: Campaign
+    state: str
+    tasks: dict[str, dict[str, Any]]
+    begun_s: float
+    ended_s: float
+
+
+def run_disturbed(stack: ComposeStack) -> Finished:
+    """Triggers the campaign, kills a broker and restarts the scheduler while it measures, and sees it end."""
+    begun_s = time.time()
+    with stack.login("operator") as airflow:
+        conf = {"study": STUDY, "record_sizes": [RECORD_SIZE], "repetitions": 4}
+        run = airflow.post(DAG_RUNS, json={"logical_date": None, "conf": conf}).raise_for_status().json()
+        run_id = run["dag_run_id"]
+        with phase("campaign until it measures"):
+            wait_until("design is done", lambda: _task(airflow, run_id, "design") == "success", _GOES_ON_WITHIN_S)
+            keys = CampaignKeys(STUDY, _campaign_id(airflow, run_id))
+            campaign = Campaign.open(open_store(stack.settings()), keys.study, keys.campaign)
+            _wait_for_more(campaign, 2)
+        with phase("one broker killed, and the campaign went on"):
+            restarts = stack.container("kafka-2")["RestartCount"]
+            stack.kill("kafka-2", "java")
+            _wait_for_more(campaign, 2)
+            wait_until("the broker is back", lambda: stack.container("kafka-2")["RestartCount"] > restarts, 60)
+        with phase("scheduler restarted, and the campaign went on"):
+            stack.compose("restart", "--timeout", "5", "airflow-scheduler")
+            _wait_for_more(campaign, 2)
+        with phase("campaign's rest"):
+            wait_until("the run has ended", lambda: _state(airflow, run_id) in ("success", "failed"), _ENDS_WITHIN_S)
+        listed = airflow.get(f"{DAG_RUNS}/{run_id}/taskInstances", params={"limit": 200}).json()["task_instances"]
+        tasks = {task["task_id"]: task for task in listed if task["state"] not in (None, "skipped")}
+        return Finished(run_id, campaign, _state(airflow, run_id), tasks, begun_s, time.time())
+
+
+def manifest(airflow: httpx.Client, run_id: str, task: str) -> dict[str, Any]:
+    """What the task's step said as its last line, from Airflow's XComs."""
+    answer = airflow.get(f"{DAG_RUNS}/{run_id}/taskInstances/{task}/xcomEntries/manifest", params={"deserialize": True})
+    found: dict[str, Any] = answer.raise_for_status().json()["value"]
+    return found
+
+
+def _campaign_id(airflow: httpx.Client, run_id: str) -> str:
+    return str(manifest(airflow, run_id, "design")["campaign"])
+
+
+def _wait_for_more(campaign: Campaign, count: int) -> None:
+    """Until that many more repetitions are stored."""
+    prefix = campaign.keys.measurements(RECORD_SIZE)
+    enough = len(campaign.store.keys(prefix)) + count
+    wait_until(
+        f"{count} more repetitions are stored", lambda: len(campaign.store.keys(prefix)) >= enough, _GOES_ON_WITHIN_S
+    )
+
+
+def _task(airflow: httpx.Client, run_id: str, task: str) -> str | None:
+    state: str | None = airflow.get(f"{DAG_RUNS}/{run_id}/taskInstances/{task}").raise_for_status().json()["state"]
+    return state
+
+
+def _state(airflow: httpx.Client, run_id: str) -> str:
+    return str(airflow.get(f"{DAG_RUNS}/{run_id}").raise_for_status().json()["state"])

@@ -1,0 +1,190 @@
+"""The stack of docker-compose.yaml on the private engine: built, started, asked, disturbed, removed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+from pydantic import SecretStr
+
+from kafka_pareto.settings import Settings
+from kafka_pareto_containers.env_file import completed, write
+from kafka_pareto_embedded.credentials import read_pairs
+from kafka_pareto_embedded.stack import TOOLS
+from tests.compose.engine import BASE_IMAGE, Engine
+from tests.compose.phases import phase
+from tests.recorded import STUDIES
+from tests.system.broker_fixtures import free_ports
+
+ROOT = Path(__file__).parent.parent.parent
+PROJECT = "kafka-pareto"
+_FILES = ["docker-compose.yaml", "include/containers/no-registry.yaml"]
+# What set-up has installed is handed to the builds: it is fetched and compiled once.
+_JARS_IMAGE, _SERVER_IMAGE = "kafka-pareto/jars:test", "kafka-pareto/minio-server:test"
+_BUILD_TIMEOUT_S, _UP_TIMEOUT_S = 900, 600
+
+
+class ComposeStack:
+    """One stack. Its `.env` lies in a folder of its own, and so the checkout's stays untouched."""
+
+    def __init__(self, engine: Engine, folder: Path) -> None:
+        self.engine = engine
+        self._folder = folder
+        self._env_file = folder / "env"
+        airflow, mlflow, minio, grafana = free_ports(4)
+        chosen = {"AIRFLOW": airflow, "MLFLOW": mlflow, "MINIO": minio, "GRAFANA": grafana}
+        given = {f"KAFKA_PARETO_{door}_PORT": str(port) for door, port in chosen.items()}
+        given |= {"DOCKER_SOCK": str(engine.socket), "KAFKA_PARETO_METRICS": "True"}
+        write(self._env_file, completed((ROOT / ".env.example").read_text(encoding="utf-8"), "", given))
+        self._given = {"BASE_IMAGE": BASE_IMAGE, "JARS_IMAGE": _JARS_IMAGE, "SERVER_IMAGE": _SERVER_IMAGE}
+        self._given["COMPOSE_PROFILES"] = "monitoring"
+        self.variables = read_pairs(self._env_file)
+        self.airflow_url = f"http://127.0.0.1:{airflow}"
+        self.mlflow_url = f"http://127.0.0.1:{mlflow}"
+        self.s3_url = f"http://127.0.0.1:{minio}"
+
+    def compose(self, *arguments: str, timeout_s: float = 120) -> str:
+        """Runs `docker compose` on the stack's files; what it printed."""
+        files = [option for name in _FILES for option in ("--file", name)]
+        return self.engine.docker(
+            "compose",
+            *["--env-file", str(self._env_file), *files, *arguments],
+            timeout_s=timeout_s,
+            environment=self._given,
+            cwd=ROOT,
+        ).stdout
+
+    def build(self) -> None:
+        """Builds every image; those that others are built on go first."""
+        self._import_folder(TOOLS / "kafka", ["jars", "agent"], "opt/kafka", _JARS_IMAGE)
+        built = TOOLS / "bin" / "minio"
+        minio = built if built.exists() else Path(shutil.which("minio") or built)
+        self._import_folder(minio.parent, [minio.name], "opt", _SERVER_IMAGE)
+        self.compose(
+            "build",
+            "python",
+            "kafka-1",
+            "minio",
+            "postgres",
+            "engine",
+            "prometheus",
+            "redis",
+            timeout_s=_BUILD_TIMEOUT_S,
+        )
+        self.compose("build", timeout_s=_BUILD_TIMEOUT_S)
+        for image in ("airflow", "steps"):
+            self._add_study(f"kafka-pareto/{image}:local")
+
+    @contextmanager
+    def login(self, name: str) -> Iterator[httpx.Client]:
+        """A client of Airflow's API with the rights of this user."""
+        given = {"username": name, "password": self.variables[f"AIRFLOW_{name.upper()}_PASSWORD"]}
+        with httpx.Client(base_url=self.airflow_url, timeout=60, trust_env=False) as client:
+            token = client.post("/auth/token", json=given).raise_for_status().json()["access_token"]
+            client.headers["Authorization"] = f"Bearer {token}"
+            yield client
+
+    def settings(self) -> Settings:
+        """What opens the store from outside, through its door."""
+        return Settings(
+            s3_endpoint=self.s3_url,
+            s3_access_key="kafka-pareto",
+            s3_secret_key=SecretStr(self.variables["S3_PARETO_SECRET_KEY"]),
+            mlflow_tracking_uri=self.mlflow_url,
+        )
+
+    def services(self) -> list[dict[str, Any]]:
+        """What Compose says of each service that runs."""
+        return [json.loads(line) for line in self.compose("ps", "--format", "json").splitlines()]
+
+    def container(self, service: str) -> dict[str, Any]:
+        """How the service's container stands: State, RestartCount, and what it was created with."""
+        return self.engine.inspect(f"{PROJECT}-{service}-1")
+
+    def prometheus_url(self) -> str:
+        """No door of the stack leads to Prometheus; the engine's own machine reaches every network."""
+        networks = self.container("prometheus")["NetworkSettings"]["Networks"]
+        return f"http://{networks[f'{PROJECT}_monitoring']['IPAddress']}:9090"
+
+    def kill(self, service: str, program: str) -> None:
+        """Kills the program in the service's container with -9, as no stop of the container would."""
+        listed = self.engine.docker("top", f"{PROJECT}-{service}-1", "-eo", "pid,comm").stdout.split("\n")[1:]
+        pid = next(int(line.split()[0]) for line in listed if line.split()[1:] == [program])
+        os.kill(pid, signal.SIGKILL)
+
+    def steps(self) -> list[str]:
+        """The containers of steps, whatever their state."""
+        named = self.engine.docker("ps", "--all", "--format", "{{.Names}}", "--filter", f"name={PROJECT}-step-")
+        return named.stdout.split()
+
+    def left(self) -> list[str]:
+        """Containers, networks and volumes of the project, and containers of its steps."""
+        label = f"label=com.docker.compose.project={PROJECT}"
+        found = [
+            self.engine.docker("ps", "--all", "--format", "{{.Names}}", "--filter", label),
+            self.engine.docker("network", "ls", "--format", "{{.Name}}", "--filter", label),
+            self.engine.docker("volume", "ls", "--format", "{{.Name}}", "--filter", label),
+        ]
+        return [*self.steps(), *(name for each in found for name in each.stdout.split())]
+
+    def down(self) -> None:
+        """Removes the stack with all of its data."""
+        self.compose("down", "--volumes", "--remove-orphans", "--timeout", "5", timeout_s=_UP_TIMEOUT_S)
+
+    def turn_to_celery(self) -> None:
+        """Has tasks run on Celery's workers from now on, and brings the second cluster up."""
+        self._given |= {"COMPOSE_PROFILES": "monitoring,celery", "KAFKA_PARETO_EXECUTOR": "CeleryExecutor"}
+        self.compose("up", "--detach", "--wait", timeout_s=_UP_TIMEOUT_S)
+
+    def _add_study(self, image: str) -> None:
+        """Puts the study of the second cluster beside those that the image has."""
+        study = yaml.safe_load((STUDIES / "quick.yaml").read_text(encoding="utf-8"))
+        ceilings = {"ceiling_mib_s": 200, "ceiling_gib": 20, "consent": True}
+        study |= {"name": "second", "record_sizes_bytes": [1024]}
+        study["cluster"] = {"name": "second", "bootstrap_servers": "kafka-second:9092", **ceilings}
+        study["workload"] |= {"replication_factor": 1, "min_insync_replicas": 1}
+        (self._folder / "second.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
+        layer = f"FROM {image}\nCOPY second.yaml /opt/kafka-pareto/include/studies/\n"
+        (self._folder / "Dockerfile").write_text(layer, encoding="utf-8")
+        self.engine.docker("build", "--tag", image, str(self._folder))
+
+    def _import_folder(self, folder: Path, names: list[str], target: str, image: str) -> None:
+        pack = ["tar", "-C", str(folder), "--transform", f"s,^,{target}/,", "-cf", "-", *names]
+        with subprocess.Popen(pack, stdout=subprocess.PIPE) as packing:
+            command = ["docker", "import", "-", image]
+            subprocess.run(
+                command,
+                env=self.engine.environment(),
+                stdin=packing.stdout,
+                check=True,
+                capture_output=True,
+                timeout=120,
+            )
+        assert packing.returncode == 0, f"{folder}: cannot be packed; run the project's set-up first"
+
+
+@contextmanager
+def running_stack(engine: Engine, folder: Path) -> Iterator[ComposeStack]:
+    """The stack, built, started and healthy; afterwards it is gone."""
+    stack = ComposeStack(engine, folder)
+    with phase("images built"):
+        stack.build()
+    try:
+        with phase("stack up and healthy"):
+            stack.compose("up", "--detach", "--wait", timeout_s=_UP_TIMEOUT_S)
+        yield stack
+    except AssertionError:
+        print(stack.compose("ps", "--all"), stack.compose("logs", "--tail", "40", "--no-color"))
+        raise
+    finally:
+        with phase("stack down"):
+            stack.down()

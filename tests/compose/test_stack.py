@@ -1,0 +1,154 @@
+"""The stack in containers, for real: its doors and roles, a campaign in it, and that it leaves nothing."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+from kafka_pareto.tracking_address import run_address
+from kafka_pareto_embedded.waiting import wait_until
+from tests.compose.dashboards import unanswered
+from tests.compose.disturbed_campaign import DAG_RUNS, RECORD_SIZE, Finished, manifest, run_disturbed
+from tests.compose.stack import ComposeStack
+from tests.compose.two_clusters import tune_both
+from tests.planned import planned_confirmation, planned_design, stored_ids
+
+pytestmark = [pytest.mark.compose, pytest.mark.timeout(1500)]
+
+# Runs in a step's image and network: what can be reached from there, by name and port.
+_REACH = """
+import json, socket, sys
+def reaches(host, port):
+    try:
+        socket.create_connection((host, port), 3).close()
+    except OSError:
+        return False
+    return True
+print(json.dumps([reaches(host, port) for host, port in json.loads(sys.argv[1])]))
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(stack: ComposeStack) -> Finished:
+    """A campaign during which one broker was killed and the scheduler restarted."""
+    return run_disturbed(stack)
+
+
+def test_every_service_is_healthy_and_everything_listens_on_loopback_alone(stack: ComposeStack) -> None:
+    listed = stack.services()
+    assert {each["Health"] for each in listed} == {"healthy"}
+    assert len(listed) == 12
+    published = [port for each in listed for port in each["Publishers"] or [] if port["PublishedPort"]]
+    assert {port["URL"] for port in published} == {"127.0.0.1"}
+    assert len(published) == 3
+
+
+def test_a_viewer_may_look_but_not_trigger_and_a_stranger_may_nothing(stack: ComposeStack) -> None:
+    with stack.login("viewer") as viewer:
+        assert viewer.get("/api/v2/dags/tune_producer").is_success
+        assert viewer.post(DAG_RUNS, json={"logical_date": None}).status_code == 403
+    assert httpx.get(f"{stack.airflow_url}/api/v2/dags", trust_env=False).status_code == 401
+    guess = {"username": "admin", "password": "admin"}
+    assert httpx.post(f"{stack.airflow_url}/auth/token", json=guess, trust_env=False).status_code == 401
+
+
+def test_a_step_reaches_brokers_store_and_tracking_but_neither_database_engine_nor_the_world(
+    stack: ComposeStack,
+) -> None:
+    wanted = [("kafka-1", 9092), ("minio", 9000), ("mlflow", 5000)]
+    unwanted = [("postgres", 5432), ("engine", 2375), ("airflow-scheduler", 8974), ("1.1.1.1", 443)]
+    asked = json.dumps(wanted + unwanted)
+    answers = stack.compose("run", "--rm", "--no-TTY", "tools", "python", "-c", _REACH, asked).splitlines()[-1]
+    assert json.loads(answers) == [True] * len(wanted) + [False] * len(unwanted)
+
+
+def test_a_campaign_ends_well_although_a_broker_died_and_the_scheduler_was_restarted(finished: Finished) -> None:
+    assert finished.state == "success", finished.tasks
+    steps = ["design", "measure", "validate", "train", "optimize", "confirm", "report", "accept"]
+    assert set(steps) <= finished.tasks.keys()
+
+
+def test_every_planned_repetition_is_in_the_store_exactly_once(finished: Finished) -> None:
+    campaign = finished.campaign
+    assert stored_ids(campaign, campaign.keys.measurements(RECORD_SIZE)) == planned_design(campaign, RECORD_SIZE)
+    confirmed = stored_ids(campaign, campaign.keys.confirmation(RECORD_SIZE, "repetitions/"))
+    assert confirmed == planned_confirmation(campaign, RECORD_SIZE)
+
+
+def test_the_topics_end_offsets_grew_by_what_was_sent(finished: Finished) -> None:
+    campaign = finished.campaign
+    for prefix in (campaign.keys.measurements(RECORD_SIZE), campaign.keys.confirmation(RECORD_SIZE, "repetitions/")):
+        for repetition in campaign.read_repetitions(prefix):
+            assert repetition.outcome == "valid", repetition
+            assert repetition.records_sent == repetition.end_offset_growth == 1000
+
+
+def test_the_report_is_in_the_store_and_the_runs_are_in_mlflow(stack: ComposeStack, finished: Finished) -> None:
+    keys = finished.campaign.keys
+    for name in ("report.html", "cards.txt", "cards.json"):
+        assert finished.campaign.store.get(keys.report(name))
+    address = run_address(stack.mlflow_url, keys)
+    assert address is not None
+    experiment = address.split("/")[-3]
+    with httpx.Client(base_url=f"{stack.mlflow_url}/api/2.0/mlflow", trust_env=False) as mlflow:
+        runs = mlflow.post("/runs/search", json={"experiment_ids": [experiment]}).raise_for_status().json()["runs"]
+        assert {run["info"]["status"] for run in runs} == {"FINISHED"}
+        assert len(runs) >= 3  # the campaign's own, its surrogates', its search's
+        models = mlflow.get("/registered-models/search").raise_for_status().json()["registered_models"]
+    assert len(models) == 4
+
+
+def test_a_viewer_sees_the_campaign_in_the_explorer_with_a_link_to_mlflows_door(
+    stack: ComposeStack, finished: Finished
+) -> None:
+    keys = finished.campaign.keys
+    with stack.login("viewer") as airflow:
+        view = f"/kafka-pareto/api/campaigns/{keys.prefix}"
+        assert airflow.get(view).raise_for_status().json()["report"] == "07_report/report.html"
+        link = airflow.get(f"{view}/mlflow").headers["location"]
+    assert link == run_address(stack.mlflow_url, keys)
+
+
+def test_logs_and_manifests_of_the_steps_come_back_to_airflow(stack: ComposeStack, finished: Finished) -> None:
+    with stack.login("viewer") as airflow:
+        assert manifest(airflow, finished.run_id, "validate")["step"] == "validate"
+        number = finished.tasks["report"]["try_number"]
+        log = airflow.get(f"{DAG_RUNS}/{finished.run_id}/taskInstances/report/logs/{number}").text
+    assert "champion for p95_latency_ms: this campaign's model" in log
+    assert not any(secret in log for name, secret in stack.variables.items() if name.startswith("S3_"))
+
+
+def test_every_panel_of_the_dashboards_has_data_after_a_campaign(stack: ComposeStack, finished: Finished) -> None:
+    assert unanswered(stack.prometheus_url(), finished.begun_s, finished.ended_s, otlp=False) == []
+
+
+def test_the_stack_is_whole_again_after_the_disturbances(stack: ComposeStack, finished: Finished) -> None:
+    assert finished.state == "success"
+    wait_until("every service is healthy", lambda: {each["Health"] for each in stack.services()} == {"healthy"}, 60)
+
+
+def test_two_clusters_are_tuned_at_the_same_time_by_workers_of_their_own(stack: ComposeStack) -> None:
+    own, second = tune_both(stack)
+    assert (own.measure["queue"], second.measure["queue"]) == ("default", "kafka_second")
+    workers = [
+        stack.container(service)["Config"]["Hostname"] for service in ("airflow-worker", "airflow-worker-second")
+    ]
+    assert [own.measure["hostname"], second.measure["hostname"]] == workers
+    latest_start, first_end = (
+        pick(tuned.measure[moment] for tuned in (own, second))
+        for pick, moment in ((max, "start_date"), (min, "end_date"))
+    )
+    assert latest_start < first_end
+    assert own.fingerprint.brokers == ["kafka-1:9092", "kafka-2:9092", "kafka-3:9092"]
+    assert second.fingerprint.brokers == ["kafka-second:9092"]
+    for tuned in (own, second):
+        prefix = tuned.campaign.keys.measurements(RECORD_SIZE)
+        assert stored_ids(tuned.campaign, prefix) == planned_design(tuned.campaign, RECORD_SIZE)
+        assert {each.outcome for each in tuned.campaign.read_repetitions(prefix)} == {"valid"}
+
+
+def test_down_with_volumes_leaves_nothing(stack: ComposeStack) -> None:
+    stack.down()
+    assert stack.left() == []

@@ -1,0 +1,44 @@
+"""Which repetitions a campaign must have by its plan, and which it has."""
+
+from __future__ import annotations
+
+from kafka_pareto.artifacts import CANDIDATE_COLUMNS, DESIGN_COLUMNS
+from kafka_pareto.blocks import Candidate, candidates_of, plan_blocks
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.records import Phase
+from kafka_pareto.steps.measure import baseline_candidate
+from kafka_pareto.verdict import Decision
+
+
+def stored_ids(campaign: Campaign, prefix: str) -> list[str]:
+    """The ids of the repetitions below a prefix of the store."""
+    return sorted(repetition.repetition_id for repetition in campaign.read_repetitions(prefix))
+
+
+def planned_design(campaign: Campaign, size: int) -> list[str]:
+    """Those that the design of one record size asks for."""
+    design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
+    candidates = candidates_of(design[design.record_size_bytes == size], campaign.study)
+    return sorted(_planned(campaign, candidates, campaign.study.protocol.repetitions, "design", size))
+
+
+def planned_confirmation(campaign: Campaign, size: int) -> list[str]:
+    """Those that its confirmation asks for, by what it has chosen."""
+    keys, confirmation = campaign.keys, campaign.study.confirmation
+    selected = candidates_of(
+        campaign.read_table(keys.confirmation(size, "candidates.parquet"), CANDIDATE_COLUMNS), campaign.study
+    )
+    baseline = baseline_candidate(campaign)
+    planned = _planned(campaign, [baseline, *selected], confirmation.choice_blocks, "choice", size)
+    chosen = campaign.read_record(keys.confirmation(size, "decision.json"), Decision).tentative_configuration_id
+    if chosen is not None:
+        finalists = [baseline, *(each for each in selected if each.configuration_id == chosen)]
+        planned += _planned(campaign, finalists, confirmation.gain_blocks, "gain", size)
+    return sorted(planned)
+
+
+def _planned(campaign: Campaign, candidates: list[Candidate], blocks: int, phase: Phase, size: int) -> list[str]:
+    planned = plan_blocks(
+        candidates, blocks, order="blocks", phase=phase, record_size_bytes=size, seed=campaign.study.seed
+    )
+    return [repetition.repetition_id for repetition in planned]

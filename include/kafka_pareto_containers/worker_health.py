@@ -1,4 +1,7 @@
-"""Whether this container's Celery worker is connected to its queue: asking the worker itself takes seconds of CPU."""
+"""Whether this container's Celery worker is connected to its queue: asking the worker itself takes seconds of CPU.
+
+A worker that has lost its queue is seen, one that is connected and hangs is not.
+"""
 
 from __future__ import annotations
 

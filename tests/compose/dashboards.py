@@ -43,17 +43,16 @@ def panel_queries() -> list[PanelQuery]:
     ]
 
 
-def unanswered(prometheus_url: str, begin_s: float, end_s: float, otlp: bool = True) -> list[PanelQuery]:
+def unanswered(prometheus_url: str, begin_s: float, end_s: float) -> list[PanelQuery]:
     """The queries for which Prometheus has no single value between two times (seconds since 1970).
 
-    Args:
-        otlp: Whether this Prometheus receives what Airflow sends (Debian's is built without); else those are left out.
+    Those for what Airflow sends are left out: Debian's Prometheus is built without a receiver for it.
 
     Raises:
         httpx.HTTPStatusError: If Prometheus refuses a query, as when it cannot be parsed.
     """
     with httpx.Client(base_url=prometheus_url, timeout=30) as client:
-        queries = [query for query in panel_queries() if otlp or "airflow_" not in query.expression]
+        queries = [query for query in panel_queries() if "airflow_" not in query.expression]
         return [query for query in queries if not _values(client, query.expression, begin_s, end_s)]
 
 

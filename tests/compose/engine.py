@@ -84,6 +84,8 @@ def why_not() -> str:
     missing = [program for program in _PROGRAMS if shutil.which(program, path=_path()) is None]
     if missing:
         return f"missing: {', '.join(missing)} (apt-get install docker.io iptables debootstrap iproute2)"
+    if "docker0" in _bridges():
+        return "another engine is at work here, whose bridge and rules must be left alone"
     return ""
 
 
@@ -163,7 +165,18 @@ def _bridges() -> set[str]:
 @contextmanager
 def _daemon(engine: Engine) -> Iterator[None]:
     folder = engine.folder
-    command = ["dockerd", "--data-root", str(folder / "data"), "--exec-root", str(folder / "exec")]
+    # Tied to this process: a test run that is killed leaves rules and bridges, but no engine at work.
+    command = [
+        "setpriv",
+        "--pdeathsig",
+        "TERM",
+        "--",
+        "dockerd",
+        "--data-root",
+        str(folder / "data"),
+        "--exec-root",
+        str(folder / "exec"),
+    ]
     command += ["--pidfile", str(folder / "dockerd.pid"), "--host", f"unix://{engine.socket}", "--mtu", "1400"]
     with (folder / "dockerd.log").open("wb") as log:
         daemon = subprocess.Popen(
@@ -235,7 +248,8 @@ def debian_mirror() -> str:
     sources = [Path("/etc/apt/sources.list"), *Path("/etc/apt/sources.list.d").glob("*")]
     text = "\n".join(path.read_text() for path in sources if path.is_file())
     found = re.search(r"^(?:URIs:|deb (?:\[.*\] )?)\s*(\S+/debian)/?\s", text, re.MULTILINE)
-    return found[1] if found else "http://deb.debian.org/debian"
+    assert found, "apt's sources name no mirror of Debian's, from which Compose and the base image are fetched"
+    return found[1]
 
 
 def _unmount_below(folder: Path) -> None:

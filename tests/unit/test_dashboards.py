@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ import yaml
 from tests.compose.dashboards import MONITORING, dashboards, panel_queries
 
 pytestmark = pytest.mark.fast
+
+ROOT = Path(__file__).parents[2]
 
 _METRIC = re.compile(r"\b(?:kafka|minio|airflow|jvm|process)_\w+")
 # The JMX exporter's placeholders for what a pattern has found, and what stands for them in a name.
@@ -47,6 +50,15 @@ def test_a_bean_that_is_read_has_a_rule(bean: str) -> None:
     said = f"{domain}<{properties.replace(',', ', ')}><>"
     patterns = [rule["pattern"].split("><>")[0] + "><>" for rule in _exporter()["rules"]]
     assert any(re.fullmatch(pattern, said) for pattern in patterns)
+
+
+def test_what_a_panel_asks_of_airflow_is_what_its_scheduler_may_send() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yaml").read_text(encoding="utf-8"))
+    allowed = compose["services"]["airflow-scheduler"]["environment"]["AIRFLOW__METRICS__METRICS_ALLOW_LIST"]
+    sent = re.compile(allowed.replace("$$", "$").replace(r"\.", "_").replace(",", "|"))
+    asked = {name for query in panel_queries() for name in _METRIC.findall(query.expression) if "airflow_" in name}
+    assert asked
+    assert [name for name in sorted(asked) if not sent.match(name.removeprefix("airflow_"))] == []
 
 
 def test_every_panel_asks_the_provisioned_source() -> None:

@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force up down status clean env pictures test test-fast benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom setup lock preflight preflight-start
+.PHONY: help run rollback retune in-force up down status clean env pictures test test-fast test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom setup lock preflight preflight-start
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -77,7 +77,10 @@ pictures: setup ## the README's pictures anew, of a campaign on the stack: [STUD
 
 # Servers, brokers and browsers share the machine badly: what needs none goes by two processes, the rest by one.
 test: setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
-	$(PYTHON) -m pytest -m 'not fast'
+	$(PYTHON) -m pytest -m 'not fast and not compose'
+
+test-compose: setup ## the stack in containers, on a Docker engine that the tests start and end; wants root on Debian
+	$(PYTHON) -m pytest -m compose
 
 test-fast: setup ## the tests that need no server, about a minute
 	$(PYTHON) -m pytest -m fast -n 2 --dist worksteal

@@ -79,7 +79,7 @@ pictures: setup ## the README's pictures anew, of a campaign on the stack: [STUD
 test: setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
 	$(PYTHON) -m pytest -m 'not fast and not compose'
 
-test-compose: setup ## the stack in containers, on a Docker engine of the tests own (root, Debian)
+test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m pytest -m compose
 
 test-fast: setup ## the tests that need no server, about a minute

@@ -50,15 +50,17 @@ def run_disturbed(stack: ComposeStack) -> Finished:
             wait_until("design is done", lambda: _task(airflow, run_id, "design") == "success", _GOES_ON_WITHIN_S)
             keys = CampaignKeys(STUDY, _campaign_id(airflow, run_id))
             campaign = Campaign.open(open_store(stack.settings()), keys.study, keys.campaign)
-            _wait_for_more(campaign, 2)
+            _wait_for_repetitions(campaign, 2)
         with phase("one broker killed, and the campaign went on"):
             restarts = stack.container("kafka-2")["RestartCount"]
+            stored = _repetitions(campaign)
             stack.kill("kafka-2", "java")
-            _wait_for_more(campaign, 2)
+            _wait_for_repetitions(campaign, stored + 2)
             wait_until("the broker is back", lambda: stack.container("kafka-2")["RestartCount"] > restarts, 60)
         with phase("scheduler restarted, and the campaign went on"):
+            stored = _repetitions(campaign)
             stack.compose("restart", "--timeout", "5", "airflow-scheduler")
-            _wait_for_more(campaign, 2)
+            _wait_for_repetitions(campaign, stored + 2)
         with phase("campaign's rest"):
             wait_until("the run has ended", lambda: _state(airflow, run_id) in ("success", "failed"), _ENDS_WITHIN_S)
         listed = airflow.get(f"{DAG_RUNS}/{run_id}/taskInstances", params={"limit": 200}).json()["task_instances"]
@@ -77,13 +79,13 @@ def _campaign_id(airflow: httpx.Client, run_id: str) -> str:
     return str(manifest(airflow, run_id, "design")["campaign"])
 
 
-def _wait_for_more(campaign: Campaign, count: int) -> None:
-    """Until that many more repetitions are stored."""
-    prefix = campaign.keys.measurements(RECORD_SIZE)
-    enough = len(campaign.store.keys(prefix)) + count
-    wait_until(
-        f"{count} more repetitions are stored", lambda: len(campaign.store.keys(prefix)) >= enough, _GOES_ON_WITHIN_S
-    )
+def _repetitions(campaign: Campaign) -> int:
+    return len(campaign.store.keys(campaign.keys.measurements(RECORD_SIZE)))
+
+
+def _wait_for_repetitions(campaign: Campaign, count: int) -> None:
+    what = f"{count} repetitions are stored"
+    wait_until(what, lambda: _repetitions(campaign) >= count, _GOES_ON_WITHIN_S)
 
 
 def _task(airflow: httpx.Client, run_id: str, task: str) -> str | None:

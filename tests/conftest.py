@@ -15,6 +15,7 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents
 # Whatever a script's shell runs in the background is deaf to it, and hands that down to what it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 pytest_plugins = [
+    "tests.airflow_home",
     "tests.system.broker_fixtures",
     "tests.contract.minio_fixture",
     "tests.tasks.reported_fixture",

@@ -1,4 +1,4 @@
-"""An Airflow of its own for these tests: its home is a temporary folder, set before anything imports Airflow."""
+"""Steps and servers of Airflow's, for the tests of what runs in it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,26 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.airflow_home import AIRFLOW_ENVIRONMENT, PROJECT
+
 if TYPE_CHECKING:
     from tests.dags.serving import Served
-
-PROJECT = Path(__file__).parent.parent.parent
-_HOME = tempfile.TemporaryDirectory(prefix="kafka-pareto-airflow-")
-
-AIRFLOW_ENVIRONMENT = {
-    "AIRFLOW_HOME": _HOME.name,
-    "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
-    "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
-    "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-    "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
-    "SCARF_ANALYTICS": "false",
-    "DO_NOT_TRACK": "true",
-}
-os.environ.update(AIRFLOW_ENVIRONMENT)
-
-
-def pytest_unconfigure() -> None:
-    _HOME.cleanup()
 
 
 @dataclass(frozen=True)

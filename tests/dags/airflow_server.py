@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+from kafka_pareto.cluster_names import pool_of
 from kafka_pareto_embedded.airflow_api import AirflowApi, migrate_database
 from kafka_pareto_embedded.credentials import Credentials, write_credentials, write_private
 from kafka_pareto_embedded.ports import Ports
@@ -41,7 +42,7 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
         wait_until("Airflow answers", lambda: _is_up(stack), 90, f"see {stack.logs}")
         api = AirflowApi(stack)
         started.callback(api.close)
-        api.create_pool()
+        api.create_pool(pool_of(""))
         wait_until("Airflow knows the DAG", api.has_dag, 60, f"see {stack.logs}")
         api.unpause_dag()
         yield stack

@@ -17,6 +17,7 @@ from minio import Minio
 from minio.error import S3Error
 
 from kafka_pareto.cluster import Cluster
+from kafka_pareto.cluster_names import pool_of
 from kafka_pareto.store import open_store
 from kafka_pareto_embedded.airflow_api import AirflowApi
 from kafka_pareto_embedded.ports import LOOPBACK, taken_ports
@@ -174,7 +175,7 @@ def test_airflow_has_the_dag_unpaused_and_a_pool_of_one_slot(airflow: httpx.Clie
 
 def test_the_pool_may_be_asked_for_again(stack: EmbeddedStack, airflow: httpx.Client) -> None:
     api = AirflowApi(stack.stack)
-    api.create_pool()
+    api.create_pool(pool_of(""))
     api.close()
     assert airflow.get("/api/v2/pools/kafka_cluster").json()["slots"] == 1
 

@@ -75,12 +75,12 @@ env: ## write .env with generated secrets, or complete the one that is there
 pictures: setup ## the README's pictures anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
 
-# Servers, brokers and browsers share the machine badly: what needs none goes by two processes, the rest by one.
+# Two processes each: the second time one has the embedded stack, the other all else, a server after the other.
 test: setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
-	$(PYTHON) -m pytest -m 'not fast and not compose'
+	$(PYTHON) -m pytest -m 'not fast and not compose' -n 2 --dist loadgroup --no-loadscope-reorder
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
-	$(PYTHON) -m pytest -m compose
+	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose
 
 test-fast: setup ## the tests that need no server, about a minute
 	$(PYTHON) -m pytest -m fast -n 2 --dist worksteal

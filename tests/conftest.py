@@ -22,9 +22,23 @@ pytest_plugins = [
 ]
 
 
+_ORDER = ("fast", "stack", "brokers", "contract", "tasks", "dags", "browser")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The fast tests go first: most mistakes show within two minutes."""
-    items.sort(key=lambda item: item.get_closest_marker("fast") is None)
+    """The fast tests go first: most mistakes show within two minutes. The rest by what takes longest.
+
+    Two processes take a group each: whatever shares servers stays together, and there is one embedded stack.
+    """
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    items.sort(key=lambda item: _ORDER.index(_group(item)) if _group(item) in _ORDER else len(_ORDER))
+
+
+def _group(item: pytest.Item) -> str:
+    """What starts the same servers: by the marker, or else by the folder."""
+    marked = [name for name in _ORDER[:3] if item.get_closest_marker(name)]
+    return marked[0] if marked else item.path.relative_to(Path(__file__).parent).parts[0]
 
 
 @pytest.fixture(scope="session", autouse=True)

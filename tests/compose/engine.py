@@ -1,7 +1,7 @@
-"""A private Docker engine with a base image that comes from no registry; it leaves the machine as it was.
+"""A private Docker engine with a base image that comes from no registry.
 
 It has its own socket and data root, and Compose and BuildKit from Debian's packages. Usable by hand as well:
-`python -m tests.compose.engine FOLDER` keeps one up until it is interrupted.
+`python -m tests.compose.namespaces python -m tests.compose.engine FOLDER` keeps one up until it is interrupted.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.compose import namespaces
+
 BASE_IMAGE = "kafka-pareto/base:test"
 _PLUGINS = ("docker-compose", "docker-buildx")
 # Debian 12 has neither; those of the next release run on it.
 _PLUGIN_RELEASE = "trixie"
-_PROGRAMS = ("dockerd", "iptables-save", "iptables-restore", "debootstrap", "ip", "apt-get", "dpkg-deb")
+_PROGRAMS = ("dockerd", "iptables", "debootstrap", "apt-get", "dpkg-deb")
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 _START_TIMEOUT_S = 60
 _STOP_TIMEOUT_S = 60
@@ -79,13 +81,14 @@ class Engine:
 
 def why_not() -> str:
     """Why no engine can run on this machine; empty if one can."""
-    if os.geteuid() != 0:
-        return "a private engine needs root"
+    reason = namespaces.why_not()
+    if reason:
+        return reason
     missing = [program for program in _PROGRAMS if shutil.which(program, path=_path()) is None]
     if missing:
-        return f"missing: {', '.join(missing)} (apt-get install docker.io iptables debootstrap iproute2)"
-    if "docker0" in _bridges():
-        return "another engine is at work here, whose bridge and rules must be left alone"
+        return f"missing: {', '.join(missing)} (apt-get install docker.io iptables debootstrap)"
+    if not namespaces.is_inside():
+        return "an engine would change this machine's network: make test-compose gives it one of its own"
     return ""
 
 
@@ -96,11 +99,9 @@ def is_required() -> bool:
 
 @contextmanager
 def private_engine(folder: Path) -> Iterator[Engine]:
-    """Starts an engine below the folder, with `BASE_IMAGE` in it; afterwards nothing of it is left on the machine."""
+    """Starts an engine below the folder, with `BASE_IMAGE` in it; afterwards its data are gone."""
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as undo:
-        undo.enter_context(_ending_on_termination())
-        undo.enter_context(_network_as_before())
         fetched = subprocess.Popen([sys.executable, "-m", "tests.compose.base_image", str(folder)])
         undo.callback(_end, fetched)
         engine = Engine(folder)
@@ -112,71 +113,9 @@ def private_engine(folder: Path) -> Iterator[Engine]:
 
 
 @contextmanager
-def _ending_on_termination() -> Iterator[None]:
-    """TERM unwinds like an interruption, so that nothing is left behind then either."""
-
-    def end(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _network_as_before() -> Iterator[None]:
-    """Takes back what an engine changes of the machine's network: rules, bridges, forwarding."""
-    forwarding = Path("/proc/sys/net/ipv4/ip_forward")
-    rules, bridges, forwarded = _rules(), _bridges(), forwarding.read_text()
-    try:
-        yield
-    finally:
-        for bridge in _bridges() - bridges:
-            _run("ip", "link", "delete", bridge)
-        after = _rules()
-        restored = [rules.get(table) or _emptied(lines) for table, lines in after.items()]
-        _run("iptables-restore", text="\n".join(line for lines in restored for line in lines) + "\n")
-        forwarding.write_text(forwarded)
-
-
-def _rules() -> dict[str, list[str]]:
-    """The rules of each table in use, as iptables-save prints them."""
-    tables: dict[str, list[str]] = {}
-    for line in _run("iptables-save").splitlines():
-        if line.startswith("*"):
-            table = tables.setdefault(line, [])
-        if not line.startswith("#"):
-            table.append(re.sub(r"\[\d+:\d+\]", "[0:0]", line))
-    return tables
-
-
-def _emptied(lines: list[str]) -> list[str]:
-    """A table with its built-in chains alone, all open, as the kernel makes it."""
-    built_in = [re.sub(r"^(:\S+) \S+", r"\1 ACCEPT", line) for line in lines if re.match(r":\S+ (?!-)", line)]
-    return [lines[0], *built_in, "COMMIT"]
-
-
-def _bridges() -> set[str]:
-    return {path.name for path in Path("/sys/class/net").iterdir() if (path / "bridge").exists()}
-
-
-@contextmanager
 def _daemon(engine: Engine) -> Iterator[None]:
     folder = engine.folder
-    # Tied to this process: a test run that is killed leaves rules and bridges, but no engine at work.
-    command = [
-        "setpriv",
-        "--pdeathsig",
-        "TERM",
-        "--",
-        "dockerd",
-        "--data-root",
-        str(folder / "data"),
-        "--exec-root",
-        str(folder / "exec"),
-    ]
+    command = ["dockerd", "--data-root", str(folder / "data"), "--exec-root", str(folder / "exec")]
     command += ["--pidfile", str(folder / "dockerd.pid"), "--host", f"unix://{engine.socket}", "--mtu", "1400"]
     with (folder / "dockerd.log").open("wb") as log:
         daemon = subprocess.Popen(
@@ -187,7 +126,6 @@ def _daemon(engine: Engine) -> Iterator[None]:
         yield
     finally:
         _end(daemon)
-        _unmount_below(folder)
         shutil.rmtree(folder / "data", ignore_errors=True)
         shutil.rmtree(folder / "exec", ignore_errors=True)
 
@@ -231,7 +169,7 @@ def _fetch_plugins(folder: Path) -> None:
     _run("apt-get", *options, "-q", "update", cwd=state)
     _run("apt-get", *options, "-q", "download", *_PLUGINS, cwd=state)
     for package in state.glob("docker-*.deb"):
-        _run("dpkg-deb", "-x", str(package), str(state / "unpacked"))
+        _run("dpkg-deb", "-x", str(package), str(state / "unpacked"), cwd=state)
     for name in _PLUGINS:
         shutil.copy(next((state / "unpacked").rglob(f"cli-plugins/{name}")), plugins / name)
 
@@ -252,12 +190,6 @@ def debian_mirror() -> str:
     return found[1]
 
 
-def _unmount_below(folder: Path) -> None:
-    mounted = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-    for point in sorted((each for each in mounted if each.startswith(f"{folder}/")), reverse=True):
-        _run("umount", "--lazy", point)
-
-
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
@@ -267,11 +199,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _run(*command: str, text: str | None = None, cwd: Path | None = None) -> str:
+def _run(*command: str, cwd: Path) -> None:
     done = subprocess.run(
         command,
-        input=text,
         cwd=cwd,
+        stdin=subprocess.DEVNULL,
         env={**os.environ, "PATH": _path(), "DEBIAN_FRONTEND": "noninteractive"},
         capture_output=True,
         text=True,
@@ -279,7 +211,6 @@ def _run(*command: str, text: str | None = None, cwd: Path | None = None) -> str
         check=False,
     )
     assert done.returncode == 0, f"{' '.join(command)}: {done.stdout[-1000:]}{done.stderr[-1000:]}"
-    return done.stdout
 
 
 def _path() -> str:
@@ -287,7 +218,7 @@ def _path() -> str:
 
 
 def main() -> None:
-    """Keeps an engine up until this process is interrupted or told to end."""
+    """Keeps an engine up until this process is interrupted."""
     with private_engine(Path(sys.argv[1]).resolve()) as engine:
         print(f"ready: DOCKER_HOST=unix://{engine.socket} DOCKER_CONFIG={engine.folder / 'config'}", flush=True)
         try:

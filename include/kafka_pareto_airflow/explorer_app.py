@@ -23,6 +23,7 @@ from kafka_pareto.campaign import Campaign
 from kafka_pareto.campaign_list import CampaignEntry, list_campaigns
 from kafka_pareto.campaign_progress import ProgressReport, campaign_progress
 from kafka_pareto.checks import PastCheck, read_checks
+from kafka_pareto.cluster_names import tune_dag_of
 from kafka_pareto.errors import ArtifactError, BadInputError, KafkaParetoError, MissingArtifactError
 from kafka_pareto.exploring import SizeView, size_view
 from kafka_pareto.goals import OBJECTIVES, Limit
@@ -132,6 +133,7 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
         "report": report.removeprefix(prefix) if report in artifacts else None,
         "data_docs": [key.removeprefix(prefix) for key in docs],
         "prior": found.read_record(found.keys.prior(), Prior) if found.keys.prior() in artifacts else None,
+        "tune_dag": tune_dag_of((found.study.cluster and found.study.cluster.name) or ""),
         "tracked": bool(load_settings().mlflow_tracking_uri),
     }
 

@@ -44,11 +44,19 @@ function runs(run, study, campaign) {
 }
 
 /** The campaign's last run among Airflow's hundred last ones; null where there is none, or none may be seen. */
-export async function runOf(study, campaign) {
-  const answer = await send(`${AIRFLOW}/dags/tune_producer/dagRuns?order_by=-run_after&limit=100`);
+export async function runOf(dag, study, campaign) {
+  const answer = await send(`${AIRFLOW}/dags/${encodeURIComponent(dag)}/dagRuns?order_by=-run_after&limit=100`);
   if (!answer.ok) return null;
   const { dag_runs: found } = await answer.json();
   return found.find((run) => runs(run, study, campaign)) ?? null;
+}
+
+/** Where somebody is to answer before the run goes on; null where nobody is, or it may not be seen. */
+export async function questionOf(run) {
+  const path = `dagRuns/${encodeURIComponent(run.dag_run_id)}/hitlDetails?response_received=false`;
+  const answer = await send(`${AIRFLOW}/dags/${run.dag_id}/${path}`);
+  const [asked] = answer.ok ? (await answer.json()).hitl_details : [];
+  return asked ? `${runAddress(run)}/tasks/${asked.task_instance.task_id}/required_actions` : null;
 }
 
 export const runAddress = (run) => `../dags/${run.dag_id}/runs/${encodeURIComponent(run.dag_run_id)}`;

@@ -63,8 +63,9 @@ export const layoutOf = ({ ink, panel }, more) => ({
   legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, itemsizing: "constant" }, ...more,
 });
 
+/** Bars of what remains: those of the rest would be as dark as these. */
 function errorBars(trace, objective) {
-  const around = trace.map((mark) => [mark.value(objective), mark.interval(objective)]);
+  const around = trace.map((mark) => [mark.value(objective), mark.kept ? mark.interval(objective) : null]);
   if (!around.some(([, interval]) => interval)) return undefined;
   return { type: "data", symmetric: false, thickness: 1, width: 2,
     array: around.map(([value, interval]) => (interval ? Math.max(interval[1] - value, 0) : 0)),
@@ -120,6 +121,12 @@ function axisOf(label, values, read, { levels = [], log = false, write = String 
   return { label, read, at, ticks: high > low ? [[0, write(low)], [1, write(high)]] : known.length ? [[0.5, write(low)]] : [] };
 }
 
+/** A name on two lines where it would reach into its neighbours'. */
+function broken(name) {
+  const [, first, second] = name.length > 11 ? /^(.*)([ .].*)$/.exec(name) ?? [] : [];
+  return first ? `${plain(first)}<br>${plain(second.trim())}` : plain(name);
+}
+
 function parallel(view, drawn) {
   const objectives = Object.entries(view.objectives).map(([name, label]) => {
     const values = drawn.map((mark) => mark.value(name));
@@ -153,11 +160,11 @@ function parallel(view, drawn) {
   const upright = axes.map((_, at) => ({ type: "line", x0: at, x1: at, y0: 0, y1: 1, line: { color: theme.line, width: 1 },
     layer: "below" }));
   const written = axes.flatMap((axis, at) => [
-    { x: at, y: -0.05, text: plain(axis.label), showarrow: false, yanchor: "top", font: { weight: 600 } },
+    { x: at, y: -0.05, text: broken(axis.label), showarrow: false, yanchor: "top", font: { weight: 600 } },
     ...axis.ticks.map(([y, text]) => ({ x: at, y, text: plain(text), showarrow: false, xanchor: "left", xshift: 6,
       font: { size: 11 }, bgcolor: theme.panel, opacity: 0.85 })),
   ]);
-  return [traces, layoutOf(theme, { margin: { l: 24, r: 60, t: 40, b: 30 }, shapes: upright, annotations: written,
+  return [traces, layoutOf(theme, { margin: { l: 24, r: 60, t: 40, b: 40 }, shapes: upright, annotations: written,
     xaxis: { visible: false, range: [-0.15, axes.length - 0.5 + PADDING], fixedrange: true },
     yaxis: { visible: false, range: [-0.14, 1 + PADDING], fixedrange: true } })];
 }

@@ -22,7 +22,7 @@ function traceOf(checks, objective, series) {
     x: points.map(([check]) => check.at), y: points.map(([, change]) => change.found.ratio),
     error_y: { type: "data", symmetric: false, array: side("high"), arrayminus: side("low"), thickness: 1, width: 3 },
     text: points.map(([check, change]) =>
-      [moment(check.at), `${series.name} ${ratioText(change)}`, check.outcome, ...check.reasons].map(plain).join("<br>")),
+      [moment(check.at), `${series.name} ${ratioText(change)}`, check.outcome_text, ...check.reasons].map(plain).join("<br>")),
     line: { color: series.color, width: 1.5 },
     marker: { color: series.color, size: points.map(([, { drifted }]) => (drifted ? DRIFTED.size : 8)),
       symbol: points.map(([, { drifted }]) => (drifted ? DRIFTED.symbol : series.symbol)) } };
@@ -82,7 +82,7 @@ export async function showChecks(study, size, current) {
   const header = ["Checked", "version", "outcome", ...Object.values(SERIES).flatMap(({ name }) =>
     [`${name}, in force / baseline`, "change since"]), "why"];
   const rows = checks.toReversed().map((check) => [moment(check.at), check.version ?? "-",
-    check.outcome.replaceAll("_", " ") + (check.change_point ? ", change point" : ""),
+    check.outcome_text + (check.change_point ? ", change point" : ""),
     ...Object.keys(SERIES).flatMap((objective) => [ratioText(changeOf(check, objective)), changeText(changeOf(check, objective))]),
     check.reasons.join(" ")]);
   fill("checks", table([header, ...rows], { text: [header.length - 1], wrap: true }),

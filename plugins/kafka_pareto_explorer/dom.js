@@ -61,6 +61,9 @@ export function shown(objective, value) {
     minimumFractionDigits: value >= 1000 ? 0 : 1 }) + UNITS[objective];
 }
 
+/** So many of something whose plural ends in -s. */
+export const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
 export function duration(seconds) {
   const minutes = Math.round(seconds / 60);
   if (minutes < 1) return "under a minute";

@@ -1,6 +1,6 @@
 // What is looked at, kept in the address so that a view can be shared, and asked of the server, which decides.
 
-import { ask, Refused, runOf } from "./asking.js";
+import { ask, questionOf, Refused, runOf } from "./asking.js";
 import { drawCharts, redrawOnTheme } from "./charts.js";
 import { redrawChecks, showChecks } from "./checks.js";
 import { fill, el, options } from "./dom.js";
@@ -60,6 +60,8 @@ async function start() {
 
 async function openCampaign(name, current = opening()) {
   clearInterval(state.following);
+  state.following = null;
+  panels.approval(null);
   const [study, campaign] = name.split("/");
   remember({ study, campaign });
   const overview = await ask(campaignPath());
@@ -69,8 +71,9 @@ async function openCampaign(name, current = opening()) {
   options($("size"), sizes.map((size) => [size, `${Number(size).toLocaleString("en")} B`]), at.get("size"));
   panels.links(overview, campaignPath());
   panels.prior(overview.prior);
-  panels.progress(overview.progress, null);
-  if (!overview.progress.finished) follow(overview.progress);
+  panels.progress(overview.progress, null, overview.tune_dag);
+  if (overview.progress.finished) followApproval(overview.tune_dag);
+  else follow(overview.progress, overview.tune_dag);
   await openSize(current);
 }
 
@@ -161,8 +164,24 @@ function side(which, id) {
   choiceOfSides();
 }
 
+/** Says so while a decided campaign waits for somebody's approval. */
+function followApproval(dag) {
+  const [study, campaign] = [at.get("study"), at.get("campaign")];
+  const timer = setInterval(told(show), PROGRESS_EVERY_MS);
+  state.following = timer;
+  async function show() {
+    const run = await runOf(dag, study, campaign);
+    const goesOn = run?.state === "running";
+    const question = goesOn ? await questionOf(run) : null;
+    if (timer !== state.following) return;
+    panels.approval(question);
+    if (!goesOn) clearInterval(timer);
+  }
+  told(show)();
+}
+
 /** Looks on while a campaign runs; new results are read at most every half minute: they come from the measured machine. */
-function follow(first) {
+function follow(first, dag) {
   const path = campaignPath();
   const [study, campaign] = [at.get("study"), at.get("campaign")];
   let known = first.repetitions;
@@ -172,11 +191,14 @@ function follow(first) {
   }), PROGRESS_EVERY_MS);
   state.following = timer;
   async function show(progress) {
-    const run = progress.finished ? null : await runOf(study, campaign);
+    const run = progress.finished ? null : await runOf(dag, study, campaign);
     if (timer !== state.following || path !== campaignPath()) return;
-    panels.progress(progress, run);
+    panels.progress(progress, run, dag);
     const due = progress.repetitions !== known && Date.now() - readAt >= RESULTS_EVERY_MS;
-    if (progress.finished) clearInterval(timer);
+    if (progress.finished) {
+      clearInterval(timer);
+      followApproval(dag);
+    }
     if (!due && !progress.finished) return;
     known = progress.repetitions;
     readAt = Date.now();

@@ -1,7 +1,7 @@
 // The settings in force, and the buttons that move them: by a DAG of Airflow's, as whoever is logged in.
 
 import { ask, failureOf, inForcePath, moveSettings, Refused, runAddress } from "./asking.js";
-import { el, fill, FORMS, link, moment, table } from "./dom.js";
+import { counted, el, fill, FORMS, link, moment, table } from "./dom.js";
 
 const LONGEST_REASON = 500;
 const CAME_BY = { recommended: "recommended", picked: "picked", rolled_back: "gone back" };
@@ -29,7 +29,7 @@ function history(view) {
   const rows = view.versions.toReversed().map((each) => [String(each.version), moment(each.at), each.configuration_id,
     CAME_BY[each.came_by], each.accepted_by || "-", each.campaign, each.reason || "-"]);
   const header = ["Version", "since", "configuration", "came by", "by", "campaign", "reason"];
-  return el("details", {}, el("summary", {}, `All ${rows.length} version(s)`), table([header, ...rows], { text: [6], wrap: true }));
+  return el("details", {}, el("summary", {}, rows.length > 1 ? `All ${counted(rows.length, "version")}` : "Its only version"), table([header, ...rows], { text: [6], wrap: true }));
 }
 
 /**

@@ -1,7 +1,7 @@
 // The parts of the page that are text and tables.
 
 import { runAddress } from "./asking.js";
-import { ago, duration, el, EMBEDDED, fill, FORMS, link, list, shown, table } from "./dom.js";
+import { ago, counted, duration, el, EMBEDDED, fill, FORMS, link, list, shown, table } from "./dom.js";
 
 export const pointOf = (view, id) => view.points.find((point) => point.configuration_id === id);
 
@@ -42,11 +42,17 @@ export function prior(found) {
     left ? `; ${left} more gave nothing` : ""}. No number below is theirs.`;
 }
 
+/** That somebody is to approve, and where; nothing where `question` is null. */
+export function approval(question) {
+  document.getElementById("approval").hidden = !question;
+  if (question) fill("approval", "What this campaign recommends waits for an answer before it comes into force: ", link(question, "approve or reject it in Airflow"), ".");
+}
+
 const STANDING = { queued: "Waiting in Airflow", running: "Running", failed: "Stopped, its run in Airflow has failed",
   success: "Ended without a report, its run in Airflow is over" };
 
 /** How far an unfinished campaign is; `run` is Airflow's of it, where there is one. */
-export function progress(report, run) {
+export function progress(report, run, dag) {
   const panel = document.getElementById("progress");
   panel.hidden = report.finished;
   if (report.finished) return;
@@ -67,7 +73,7 @@ export function progress(report, run) {
     el("p", {}, `${standing}: ${done} of ${report.steps.length} steps, ${counted}${left}; ${last}. `,
       run && link(runAddress(run), "Its run in Airflow")),
     run?.state === "failed" ? el("p", { class: "quiet" },
-      "Nothing that was measured is lost: clear the failed task, or trigger tune_producer with this campaign.") : null,
+      `Nothing that was measured is lost: clear the failed task, or trigger ${dag} with this campaign.`) : null,
     el("progress", { max: most ?? 1, value: most === null && under ? null : report.repetitions, "aria-label": "Repetitions" }),
     el("ul", { class: "steps" }, ...steps));
 }
@@ -85,7 +91,7 @@ export function best(view, choice, path) {
     el("p", { class: "name" }, point.configuration_id, ` (${roleOf(view, point)})`),
     reasons,
     table([["Setting", "value"], ...settings, ["durability", point.durability.replaceAll("_", " ")]]),
-    table([["Measured", `${measured.repetitions} repetition(s)`], ...values]),
+    table([["Measured", counted(measured.repetitions, "repetition")], ...values]),
     el("div", { class: "downloads" }, "Download:", ...files,
       el("a", { href: `${path}/trials.csv`, download: true }, "all trials, CSV")),
     el("div", { id: "put-best-in-force" }));

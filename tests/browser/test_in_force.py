@@ -125,3 +125,32 @@ def test_a_campaign_whose_run_has_failed_is_not_said_to_be_running(
     open_view(explorer, visitor)
     expect(progress).to_contain_text("Stopped, its run in Airflow has failed")
     visitor.picture("stopped")
+
+
+def test_a_recommendation_that_waits_for_approval_says_so_and_leads_to_the_question(
+    explorer: Explorer, visitor: Visitor, airflow: httpx.Client
+) -> None:
+    dag = "/api/v2/dags/tune_producer"
+    recommended = {"verdict": "recommended", "configuration_id": "c0123456789", "baseline_properties": {"acks": "all"}}
+    event = {"record_sizes": {str(SIZE): {**recommended, "properties": {"acks": "1"}}}}
+    decided = {"study": "paper", "campaign": CAMPAIGN, "event": event}
+
+    # All but the question is said to be done already; it alone runs.
+    airflow.patch(dag, json={"is_paused": True}).raise_for_status()
+    asked = {"dag_run_id": "asked", "conf": {"study": "paper", "campaign": CAMPAIGN, "approval": True}}
+    airflow.post(f"{dag}/dagRuns", json={"logical_date": None, **asked}).raise_for_status()
+    report = f"{dag}/dagRuns/asked/taskInstances/report"
+    airflow.patch(report, json={"new_state": "success", "include_upstream": True}).raise_for_status()
+    airflow.post(f"{report}/xcomEntries", json={"key": "manifest", "value": decided}).raise_for_status()
+    airflow.patch(dag, json={"is_paused": False}).raise_for_status()
+
+    waits = visitor.page.locator("#approval")
+    open_view(explorer, visitor)
+    expect(waits).to_contain_text("waits for an answer before it comes into force")
+    visitor.picture("approval")
+    with visitor.context.expect_page() as opened:
+        waits.get_by_role("link").click()
+    expect(opened.value.get_by_role("button", name="Reject")).to_be_visible()
+    opened.value.close()
+    airflow.patch(f"{dag}/dagRuns/asked", json={"state": "failed"}).raise_for_status()
+    expect(waits).to_be_hidden()

@@ -14,6 +14,7 @@ from kafka_pareto.records import NoiseReport, Repetition, RoundsSoFar, Sizing
 from kafka_pareto.stability import SentinelReport, sentinel_report
 from kafka_pareto.study import Study
 from kafka_pareto.verdict import Decision
+from kafka_pareto.wording import counted
 
 _DEFINITIONS: dict[Variability, str] = {
     "across_repetitions": "CVs are of the repetitions among each other: of their p95 latency, and of their throughput.",
@@ -101,8 +102,8 @@ def _protocol(context: CardContext) -> list[str]:
     sentences.append(_DEFINITIONS[context.variability])
     if context.repetitions_set_aside:
         sentences.append(
-            f"{context.repetitions_set_aside} repetition(s) were set aside and measured again, for trouble in the "
-            "cluster or on the machine."
+            "Set aside and measured again, for trouble in the cluster or on the machine: "
+            f"{counted(context.repetitions_set_aside, 'repetition')}."
         )
     return sentences
 

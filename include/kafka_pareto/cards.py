@@ -12,7 +12,7 @@ from kafka_pareto.noise import MOST_BLOCKS
 from kafka_pareto.producer_properties import DEFAULTS, Durability, PropertyValue
 from kafka_pareto.records import Record
 from kafka_pareto.verdict import Decision, Verdict
-from kafka_pareto.wording import criterion_text, interval_text, joined, p_text, percent, value_text
+from kafka_pareto.wording import counted, criterion_text, interval_text, joined, p_text, percent, value_text
 
 WIDTH = 100
 
@@ -101,17 +101,14 @@ def warnings_of(decision: Decision) -> list[str]:
             f"New: {PROMISES[decision.tentative_durability]}. In use: {PROMISES[decision.baseline_durability]}. "
             "Records can be lost that are safe today."
         )
-    if decision.repetitions_lost_records:
-        warnings.append(f"the pick lost or duplicated records in {decision.repetitions_lost_records} repetition(s).")
-    if decision.baseline_repetitions_lost_records:
-        warnings.append(
-            "the settings in use lost or duplicated records in "
-            f"{decision.baseline_repetitions_lost_records} repetition(s)."
-        )
-    if decision.repetitions_failed:
-        warnings.append(f"the pick failed in {decision.repetitions_failed} repetition(s).")
-    if decision.baseline_repetitions_failed:
-        warnings.append(f"the settings in use failed in {decision.baseline_repetitions_failed} repetition(s).")
+    for whose, lost, failed in (
+        ("the pick", decision.repetitions_lost_records, decision.repetitions_failed),
+        ("the settings in use", decision.baseline_repetitions_lost_records, decision.baseline_repetitions_failed),
+    ):
+        if lost:
+            warnings.append(f"{whose} lost or duplicated records in {counted(lost, 'repetition')}.")
+        if failed:
+            warnings.append(f"{whose} failed in {counted(failed, 'repetition')}.")
     if decision.recommended:
         warnings += [
             f"{LABELS[gain.objective]} is not resolved: its change may lie anywhere from {interval_text(gain)}."

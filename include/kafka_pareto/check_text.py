@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kafka_pareto.checks import Check, CheckedRecordSize, CheckOutcome
+from kafka_pareto.checks import Check, CheckedRecordSize, CheckOutcome, outcome_text
 from kafka_pareto.drift import Ratio, RatioChange
 from kafka_pareto.gains import LABELS
 from kafka_pareto.records import Notice
@@ -42,7 +42,7 @@ def drift_reason(change: RatioChange) -> str:
 def _lines(checked: CheckedRecordSize) -> list[str]:
     version = "" if checked.version is None else f", version {checked.version}"
     against = f", against {checked.compared_with}" if checked.compared_with else ""
-    head = f"{checked.record_size_bytes:,} B{version}{against}: {checked.outcome.replace('_', ' ')}"
+    head = f"{checked.record_size_bytes:,} B{version}{against}: {outcome_text(checked.outcome)}"
     numbers = [f"  {LABELS[change.objective]}: {_change_text(change)}" for change in checked.changes]
     shown = {drift_reason(change) for change in checked.changes}
     return [head, *numbers, *(f"  {reason}" for reason in checked.reasons if reason not in shown)]

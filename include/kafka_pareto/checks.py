@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, computed_field
 
 from kafka_pareto.artifacts import CampaignKeys, CheckKeys
 from kafka_pareto.campaign import Campaign
@@ -101,6 +101,16 @@ class PastCheck(CheckedRecordSize):
     at: str
     drift_fraction: float
     change_point: bool = False
+
+    @computed_field
+    def outcome_text(self) -> str:
+        """The outcome in words."""
+        return outcome_text(self.outcome)
+
+
+def outcome_text(outcome: CheckOutcome) -> str:
+    """An outcome in words; what was compared and did not drift may have changed by less than can be shown."""
+    return "no drift shown" if outcome == "unchanged" else outcome.replace("_", " ")
 
 
 def read_checks(store: Store, study: str, record_size_bytes: int) -> list[PastCheck]:

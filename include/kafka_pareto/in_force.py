@@ -216,7 +216,7 @@ def _factor_value(value: PropertyValue) -> FactorValue:
 
 
 def _header(settings: SettingsInForce) -> list[str]:
-    came_by = {"recommended": "recommended", "picked": "picked by somebody", "rolled_back": "by the way back"}
+    came_by = {"recommended": "recommended", "picked": "picked by hand", "rolled_back": "by the way back"}
     return [
         f"Kafka producer settings in force for records of {settings.record_size_bytes} B of study {settings.study}.",
         f"Version {settings.version} since {settings.at}: {came_by[settings.came_by]}.",

@@ -17,7 +17,7 @@ from kafka_pareto.objectives import smallest_latency_ms
 from kafka_pareto.producer_properties import Durability
 from kafka_pareto.seen import Seen
 from kafka_pareto.verdict import Decision
-from kafka_pareto.wording import criterion_text, joined, value_text
+from kafka_pareto.wording import counted, criterion_text, joined, value_text
 
 Preference = Literal["study", "throughput", "latency", "balanced"]
 Basis = Literal["recommended", "confirmed", "design", "none"]
@@ -177,8 +177,8 @@ def _reasons(
         sentences.append("These are the settings in use.")
     if basis == "design":
         sentences.append(
-            f"It was measured {int(best.repetitions_valid)} time(s) and not confirmed: luck is part of these values. "
-            "Measure it again before you use it."
+            f"It was measured by {counted(int(best.repetitions_valid), 'repetition')} and not confirmed: luck is part "
+            "of these values. Measure it again before you use it."
         )
     elif best_id != seen.study.baseline_id():
         sentences.append(_standing(seen.decision, best_id))

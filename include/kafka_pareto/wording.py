@@ -67,6 +67,11 @@ def missed_limit_text(limit: Limit, value: float) -> str:
     return f"{limit} ({value_text(value, limit.objective)}, {excess:.1%} beyond)"
 
 
+def counted(number: int, noun: str) -> str:
+    """So many of something whose plural ends in -s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def joined(words: Iterable[str]) -> str:
     """The words in one enumeration."""
     *first, last = words

@@ -15,6 +15,7 @@ from kafka_pareto_embedded.display_lines import lines_of, state_text
 from kafka_pareto_embedded.progress import Progress
 
 _COUNT_EVERY_S = 10.0
+_BEGINS_WITHIN_S = 5.0
 _STYLES = {
     "success": "green",
     "failed": "bold red",
@@ -68,15 +69,20 @@ class LiveDisplay:
 
 
 class LineDisplay:
-    """One line for each change of a task, and the count of repetitions now and then; no control codes."""
+    """One line for each change of a task, a run that is held back, and the repetitions now and then; no codes."""
 
     def __init__(self, console: Console) -> None:
         self._file = console.file
         self._states: dict[str, str] = {}
         self._counted_at_s = 0.0
         self._counted = 0
+        self._queued_said = False
 
     def show(self, progress: Progress) -> None:
+        queued = progress.run_state == "queued" and progress.elapsed_s > _BEGINS_WITHIN_S
+        if queued and not self._queued_said:
+            self._say(progress, _summary(progress))
+        self._queued_said = queued
         for row in progress.rows:
             state = state_text(row)
             if self._states.get(row.name, "waiting") != state:

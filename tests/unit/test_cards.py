@@ -150,8 +150,8 @@ def test_failed_repetitions_and_another_criterion_than_the_studys_are_said():
     assert "failed in" not in text_of(decision)
     failing = {"repetitions_failed": 3, "baseline_repetitions_failed": 1, "chosen_by": "balanced_gain"}
     text = flat(text_of(decision.model_copy(update=failing)))
-    assert "the pick failed in 3 repetition(s)" in text
-    assert "the settings in use failed in 1 repetition(s)" in text
+    assert "the pick failed in 3 repetitions." in text
+    assert "the settings in use failed in 1 repetition." in text
     assert "the choice went by the balanced gain (throughput and p95 latency), not by R1" in text
 
 
@@ -281,7 +281,7 @@ def test_a_card_says_which_rate_was_asked_and_of_which_capacity():
     )
     text = flat(text_of(decision, contexts=[context_of(decision, sizing=sizing, repetitions_set_aside=2)]))
     assert "Latency at a fixed 570 records/s, 50% of the 1,140 that the settings in use hold" in text
-    assert "2 repetition(s) were set aside and measured again" in text
+    assert "on the machine: 2 repetitions." in text
 
 
 def test_a_card_says_of_what_its_cvs_are():

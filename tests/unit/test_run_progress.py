@@ -194,6 +194,15 @@ def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_a
     assert "\x1b" not in output.getvalue()
 
 
+def test_without_a_terminal_a_run_that_is_held_back_says_so_once(store: FolderStore) -> None:
+    output = io.StringIO()
+    campaign = CampaignProgress(store, KEYS)
+    with open_display(Console(file=output)) as display:
+        for second in range(20):
+            display.show(campaign.at("queued", [task("design", "waiting")], float(second)))
+    assert output.getvalue() == "[     6 s] waits for the run that is before it\n"
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_terminal_shows_steps_record_sizes_repetitions_and_times(store: FolderStore, width: int) -> None:
     measured(store, 8192, range(7))

@@ -75,9 +75,10 @@ env: ## write .env with generated secrets, or complete the one that is there
 pictures: setup ## the README's pictures anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
 
-# Two processes each: the second time one has the embedded stack, the other all else, a server after the other.
+# By two processes, of which one has all that shares servers (tests/conftest.py); what tells the time comes last, alone.
 test: setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
-	$(PYTHON) -m pytest -m 'not fast and not compose' -n 2 --dist loadgroup --no-loadscope-reorder
+	$(PYTHON) -m pytest -m 'not fast and not alone and not compose' -n 2 --dist loadgroup --no-loadscope-reorder
+	$(PYTHON) -m pytest -m alone tests/system
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose

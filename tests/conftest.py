@@ -25,13 +25,16 @@ pytest_plugins = [
 _ORDER = ("fast", "stack", "brokers", "contract", "tasks", "dags", "browser")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The fast tests go first: most mistakes show within two minutes. The rest by what takes longest.
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Of several processes one takes a whole group: whatever shares servers stays together.
 
-    Two processes take a group each: whatever shares servers stays together, and there is one embedded stack.
+    xdist reads the groups before it asks for the items' order.
     """
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item)))
+    item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The fast tests go first: most mistakes show within two minutes. The rest by what takes longest."""
     items.sort(key=lambda item: _ORDER.index(_group(item)) if _group(item) in _ORDER else len(_ORDER))
 
 

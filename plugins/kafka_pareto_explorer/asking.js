@@ -3,7 +3,7 @@
 export class Refused extends Error {}
 
 /** Nothing was decided: the same question may be answered a moment later. */
-class Unanswered extends Refused {}
+export class Unanswered extends Refused {}
 
 const AIRFLOW = "../api/v2";
 const POLL_MS = 1000;
@@ -46,6 +46,7 @@ function runs(run, study, campaign) {
 /** The campaign's last run among Airflow's hundred last ones; null where there is none, or none may be seen. */
 export async function runOf(dag, study, campaign) {
   const answer = await send(`${AIRFLOW}/dags/${encodeURIComponent(dag)}/dagRuns?order_by=-run_after&limit=100`);
+  if (answer.status >= 500) throw new Unanswered(await said(answer));
   if (!answer.ok) return null;
   const { dag_runs: found } = await answer.json();
   return found.find((run) => runs(run, study, campaign)) ?? null;
@@ -55,6 +56,7 @@ export async function runOf(dag, study, campaign) {
 export async function questionOf(run) {
   const path = `dagRuns/${encodeURIComponent(run.dag_run_id)}/hitlDetails?response_received=false`;
   const answer = await send(`${AIRFLOW}/dags/${run.dag_id}/${path}`);
+  if (answer.status >= 500) throw new Unanswered(await said(answer));
   const [asked] = answer.ok ? (await answer.json()).hitl_details : [];
   return asked ? `${runAddress(run)}/tasks/${asked.task_instance.task_id}/required_actions` : null;
 }

@@ -1,6 +1,6 @@
 // What is looked at, kept in the address so that a view can be shared, and asked of the server, which decides.
 
-import { ask, questionOf, Refused, runOf } from "./asking.js";
+import { ask, questionOf, Refused, runOf, Unanswered } from "./asking.js";
 import { drawCharts, redrawOnTheme } from "./charts.js";
 import { redrawChecks, showChecks } from "./checks.js";
 import { fill, el, options } from "./dom.js";
@@ -164,20 +164,25 @@ function side(which, id) {
   choiceOfSides();
 }
 
-/** Says so while a decided campaign waits for somebody's approval. */
+/** Says so while a decided campaign waits for somebody's approval; once its run has ended, what is in force is asked anew. */
 function followApproval(dag) {
   const [study, campaign] = [at.get("study"), at.get("campaign")];
-  const timer = setInterval(told(show), PROGRESS_EVERY_MS);
+  let wentOn = false;
+  const timer = setInterval(() => { if (!document.hidden) look(); }, PROGRESS_EVERY_MS);
   state.following = timer;
   async function show() {
     const run = await runOf(dag, study, campaign);
-    const goesOn = run?.state === "running";
+    const goesOn = ["queued", "running"].includes(run?.state);
     const question = goesOn ? await questionOf(run) : null;
     if (timer !== state.following) return;
     panels.approval(question);
     if (!goesOn) clearInterval(timer);
+    if (!goesOn && wentOn && state.choice) inForceMoved();
+    wentOn = goesOn;
   }
-  told(show)();
+  // An Airflow that does not answer is asked again: nobody on the page waits for this.
+  const look = told(() => show().catch((error) => { if (!(error instanceof Unanswered)) throw error; }));
+  look();
 }
 
 /** Looks on while a campaign runs; new results are read at most every half minute: they come from the measured machine. */

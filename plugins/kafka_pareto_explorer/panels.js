@@ -35,7 +35,7 @@ export function prior(found) {
   if (!found) return;
   const used = found.campaigns.filter((each) => each.trials);
   const days = (each) => Math.min(...Object.values(each.age_days)).toFixed(1);
-  const named = used.map((each) => `${each.campaign} (${each.trials} trials, ${days(each)} days old)`);
+  const named = used.map((each) => `${each.campaign} (${counted(each.trials, "trial")}, ${days(each)} days old)`);
   const left = found.campaigns.length - used.length;
   document.getElementById("prior").textContent = `Warm start: ${named.length
     ? `the search began with what it knew from ${named.join(", ")}` : "no earlier campaign could be used"}${
@@ -44,7 +44,9 @@ export function prior(found) {
 
 /** That somebody is to approve, and where; nothing where `question` is null. */
 export function approval(question) {
-  document.getElementById("approval").hidden = !question;
+  const place = document.getElementById("approval");
+  place.hidden = !question;
+  if (question === place.querySelector("a")?.getAttribute("href")) return;
   if (question) fill("approval", "What this campaign recommends waits for an answer before it comes into force: ", link(question, "approve or reject it in Airflow"), ".");
 }
 
@@ -58,7 +60,7 @@ export function progress(report, run, dag) {
   if (report.finished) return;
   const done = report.steps.filter((step) => step.state === "done").length;
   const most = report.repetitions_most;
-  const counted = most === null ? `${report.repetitions} repetitions`
+  const soFar = most === null ? counted(report.repetitions, "repetition")
     : `${report.repetitions} of at most ${most} repetitions`;
   const under = run?.state === "running";
   const left = under && report.time_left_s !== null ? `, at most ${duration(report.time_left_s)} left at this pace` : "";
@@ -70,7 +72,7 @@ export function progress(report, run, dag) {
     return el("li", { class: step.state === "waiting" ? "quiet" : null }, `${marks[step.state]} ${step.name}${count}`);
   });
   fill("progress",
-    el("p", {}, `${standing}: ${done} of ${report.steps.length} steps, ${counted}${left}; ${last}. `,
+    el("p", {}, `${standing}: ${done} of ${report.steps.length} steps, ${soFar}${left}; ${last}. `,
       run && link(runAddress(run), "Its run in Airflow")),
     run?.state === "failed" ? el("p", { class: "quiet" },
       `Nothing that was measured is lost: clear the failed task, or trigger ${dag} with this campaign.`) : null,

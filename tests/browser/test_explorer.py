@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Route, expect
 
 from kafka_pareto.artifacts import TRIAL_COLUMNS
 from kafka_pareto.records import Prior, PriorCampaign
-from tests.browser.conftest import SCREEN, Explorer, Visitor
+from tests.browser.conftest import PICTURES, SCREEN, Explorer, Visitor
 from tests.browser.past_checks import write_check
 from tests.tasks.report_campaign import CAMPAIGN
 
@@ -210,12 +210,20 @@ def test_hostile_names_in_an_artifact_stay_text(explorer: Explorer, visitor: Vis
     assert visitor.page.evaluate("document.body.dataset.bad") is None
 
 
-def test_the_report_opens_without_a_right_to_run_scripts(explorer: Explorer, visitor: Visitor) -> None:
+def test_the_report_opens_without_a_right_to_run_scripts_and_no_table_is_cut(
+    explorer: Explorer, visitor: Visitor
+) -> None:
     open_view(explorer, visitor)
     with visitor.context.expect_page() as opened:
         visitor.page.get_by_role("link", name="Report").click()
-    expect(opened.value.get_by_role("region", name="The decision")).to_be_visible()
-    opened.value.close()
+    report = opened.value
+    expect(report.get_by_role("region", name="The decision")).to_be_visible()
+    report.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    report.screenshot(path=PICTURES / "report.png", full_page=True)
+    cut = """[...document.querySelectorAll('.scroll')].filter((each) => each.scrollWidth > each.clientWidth)
+        .map((each) => each.textContent.trim().slice(0, 80))"""
+    assert report.evaluate(cut) == []
+    report.close()
 
 
 def test_a_running_campaign_shows_its_progress_and_first_results(explorer: Explorer, visitor: Visitor) -> None:

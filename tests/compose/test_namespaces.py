@@ -27,18 +27,27 @@ pytestmark = [
 ]
 
 
-def test_a_command_that_is_killed_leaves_no_process_and_no_change_of_the_machine(tmp_path: Path) -> None:
+def test_of_a_command_that_is_killed_no_process_mount_or_rule_is_left(tmp_path: Path) -> None:
     with subprocess.Popen([*_COMMAND, _MESS, str(tmp_path)], stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None
-        assert run.stdout.readline() == "made\n"
+        made = run.stdout.readline()
         below = psutil.Process(run.pid).children(recursive=True)
-        assert "sleep" in [process.name() for process in below]
+        names = [process.name() for process in below]
         run.kill()
         _gone, left = psutil.wait_procs(below, timeout=20)
-        assert left == []
+    assert made == "made\n"
+    assert "sleep" in names
+    assert left == []
     assert not tmp_path.is_mount()
     rules = subprocess.run(["iptables", "--list-rules"], check=True, capture_output=True, text=True).stdout
     assert "LEFT" not in rules
+
+
+def test_names_are_resolved_though_the_machines_resolver_is_out_of_reach() -> None:
+    ask = "import socket; from tests.compose import namespaces; namespaces._resolve_by_slirp(); "
+    ask += "print(open('/etc/resolv.conf').read(), socket.getaddrinfo('localhost', 80)[0][4][1])"
+    said = subprocess.run([*_COMMAND, ask], check=True, capture_output=True, text=True, timeout=60).stdout
+    assert said == "nameserver 10.0.2.3\n 80\n"
 
 
 def test_the_commands_exit_code_is_returned_and_only_it_is_waited_for() -> None:

@@ -20,7 +20,7 @@ from kafka_pareto.perf_test import ProducerPerformance
 from kafka_pareto.records import TimedLoad
 from tests.system.broker_fixtures import RunningBrokers
 
-pytestmark = pytest.mark.brokers
+pytestmark = [pytest.mark.brokers, pytest.mark.alone]
 
 RATE_RECORDS_S = 500
 WARMUP_S = 1

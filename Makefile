@@ -77,13 +77,13 @@ pictures: setup ## the README's pictures anew, of a campaign on the stack: [STUD
 
 # By two processes, of which one has all that shares servers (tests/conftest.py); what tells the time comes last, alone.
 test: setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
-	$(PYTHON) -m pytest -m 'not fast and not alone and not compose' -n 2 --dist loadgroup --no-loadscope-reorder
+	$(PYTHON) -m pytest -m 'not fast and not alone and not compose' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m alone tests/system
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose
 
-test-fast: setup ## the tests that need no server, about a minute
+test-fast: setup ## the tests that need no server, under two minutes
 	$(PYTHON) -m pytest -m fast -n 2 --dist worksteal
 
 benchmark: setup ## which search finds most: the tables of benchmarks/README.md, from stored runs

@@ -8,8 +8,10 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".state/cache/hypothesis"))
 # Whatever a script's shell runs in the background is deaf to it, and hands that down to what it starts.
@@ -22,26 +24,29 @@ pytest_plugins = [
 ]
 
 
-_ORDER = ("fast", "stack", "brokers", "contract", "tasks", "dags", "browser")
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Of several processes one takes a whole group: whatever shares servers stays together.
-
-    xdist reads the groups before it asks for the items' order.
-    """
-    item.add_marker(pytest.mark.xdist_group(_group(item)))
+_ORDER = ("stack", "system", "contract", "tasks", "dags", "browser", "simulations", "unit")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The fast tests go first: most mistakes show within two minutes. The rest by what takes longest."""
-    items.sort(key=lambda item: _ORDER.index(_group(item)) if _group(item) in _ORDER else len(_ORDER))
+    """The fast tests go first: most mistakes show within two minutes. The rest by folders, what takes longest first."""
+
+    def order(item: pytest.Item) -> tuple[bool, int]:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        return item.get_closest_marker("fast") is None, _ORDER.index(folder) if folder in _ORDER else len(_ORDER)
+
+    items.sort(key=order)
 
 
-def _group(item: pytest.Item) -> str:
-    """What starts the same servers: by the marker, or else by the folder."""
-    marked = [name for name in _ORDER[:3] if item.get_closest_marker(name)]
-    return marked[0] if marked else item.path.relative_to(Path(__file__).parent).parts[0]
+class FolderScheduling(LoadScopeScheduling):
+    """Gives one process all tests of a folder, since they share their servers."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.split("/")[1]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    """For `--dist loadscope`; xdist 3.8's `loadgroup` does nothing with pytest 9.2, whose node ids do not change."""
+    return FolderScheduling(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -22,6 +22,7 @@ from kafka_pareto.producer_properties import Durability
 from kafka_pareto.seen import Seen
 from kafka_pareto.selection import losses_of, non_dominated
 from kafka_pareto.trials import may_be_recommended
+from kafka_pareto.wording import role_text
 
 _FRONT_POINTS_SHOWN = 120
 
@@ -45,7 +46,7 @@ class Point(BaseModel):
         design: Its trial of the design and the rounds.
         confirmed: Its trial of the choice blocks.
         estimated: What the last search's surrogates say of it.
-        chosen_as: Why it was confirmed.
+        chosen_as: Why it was confirmed, in words.
     """
 
     configuration_id: str
@@ -173,7 +174,7 @@ def _points(seen: Seen) -> list[Point]:
                 estimated=_values(candidate, "estimated_") if candidate else None,
                 on_estimated_front=name in on_front,
                 on_measured_front=name in measured_front,
-                chosen_as=list(candidate["chosen_as"]) if candidate and "chosen_as" in candidate else [],
+                chosen_as=[role_text(role) for role in (candidate or {}).get("chosen_as", [])],
             )
         )
     return points

@@ -20,7 +20,7 @@ from kafka_pareto.goals import OBJECTIVES, Objective
 from kafka_pareto.report_evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report_summary import summary_sentences
 from kafka_pareto.verdict import Decision
-from kafka_pareto.wording import p_text, value_text
+from kafka_pareto.wording import p_text, role_text, value_text
 
 _CAPTIONS: dict[str, str] = {
     "fig3_r2_per_objective.png": "Figure 3. How well the surrogates estimate each objective: R² over all record sizes "
@@ -142,7 +142,7 @@ def _estimates(evidence: Evidence) -> list[dict[str, Any]]:
         {
             "record_size_bytes": row["record_size_bytes"],
             "configuration_id": row["configuration_id"],
-            "chosen_as": row["chosen_as"].replace("_", " "),
+            "chosen_as": "; ".join(map(role_text, row["chosen_as"].split())),
             "factors": ", ".join(f"{name}={row[name]}" for name in evidence.study.factors),
             "pairs": [
                 (_objective(row[estimated], o), _objective(row[measured], o)) for o, estimated, measured in pairs

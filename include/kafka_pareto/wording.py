@@ -67,6 +67,12 @@ def missed_limit_text(limit: Limit, value: float) -> str:
     return f"{limit} ({value_text(value, limit.objective)}, {excess:.1%} beyond)"
 
 
+def role_text(role: str) -> str:
+    """Why a candidate was chosen, in words."""
+    best = {f"best_{objective}": f"best {label}" for objective, label in LABELS.items()}
+    return best.get(role, role.replace("_", " "))
+
+
 def counted(number: int, noun: str) -> str:
     """So many of something whose plural ends in -s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -135,7 +135,7 @@ export function estimates(view, choice) {
   const pair = (point, objective) =>
     `${shown(objective, point.estimated?.[objective])} → ${shown(objective, (point.confirmed ?? point.design)?.values[objective])}`;
   const body = rows.map((point) => [point.configuration_id,
-    [roleOf(view, point), ...point.chosen_as.map((role) => role.replaceAll("_", " "))].join("; "),
+    [roleOf(view, point), ...point.chosen_as].join("; "),
     ...Object.keys(view.objectives).map((objective) => pair(point, objective)), settingsOf(point)]);
   const chosen = rows.findIndex((point) => point.configuration_id === choice.best_id);
   const note = el("p", { class: "quiet" }, "Estimated → measured (choice blocks). In bold: the best that remains.");

@@ -23,7 +23,7 @@ from kafka_pareto_embedded.airflow_api import AirflowApi
 from kafka_pareto_embedded.ports import LOOPBACK, taken_ports
 from kafka_pareto_embedded.stack import Stack
 from kafka_pareto_embedded.waiting import wait_until
-from tests.system.embedded_stack import EmbeddedStack, embedded_stack
+from tests.stack.embedded_stack import EmbeddedStack, embedded_stack
 
 pytestmark = pytest.mark.stack
 

@@ -9,8 +9,8 @@ from kafka_pareto.records import Repetition
 from kafka_pareto_embedded.readiness import answers_everywhere
 from kafka_pareto_embedded.waiting import wait_until
 from tests.planned import planned_confirmation, planned_design, stored_ids
-from tests.system.embedded_stack import EmbeddedStack
-from tests.system.kills import STEP, VICTIMS, Finished
+from tests.stack.embedded_stack import EmbeddedStack
+from tests.stack.kills import STEP, VICTIMS, Finished
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 

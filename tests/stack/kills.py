@@ -19,7 +19,7 @@ from kafka_pareto.records import Repetition, decode_record
 from kafka_pareto.store import open_store
 from kafka_pareto.testbed import topic_name
 from kafka_pareto_embedded.waiting import wait_until
-from tests.system.embedded_stack import EmbeddedStack
+from tests.stack.embedded_stack import EmbeddedStack
 
 STEP = "measure task"
 VICTIMS = (STEP, "airflow-scheduler", "kafka-2", "minio", "mlflow")

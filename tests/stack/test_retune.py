@@ -18,7 +18,7 @@ from kafka_pareto.in_force import SettingsInForce, versions
 from kafka_pareto.store import Store, open_store
 from kafka_pareto_embedded.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.waiting import wait_until
-from tests.system.embedded_stack import EmbeddedStack
+from tests.stack.embedded_stack import EmbeddedStack
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1500)]
 

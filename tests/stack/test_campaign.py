@@ -19,8 +19,8 @@ from kafka_pareto.cards import Cards
 from kafka_pareto.goals import OBJECTIVES
 from kafka_pareto.producer_properties import parse_properties
 from kafka_pareto.verdict import Decision
-from tests.system.embedded_stack import EmbeddedStack
-from tests.system.kills import Finished
+from tests.stack.embedded_stack import EmbeddedStack
+from tests.stack.kills import Finished
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 

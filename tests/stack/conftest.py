@@ -1,4 +1,4 @@
-"""Fixtures of the system tests."""
+"""The embedded stack, and a campaign that it has run, for all tests that look at them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.campaign import Campaign
 from kafka_pareto.store import open_store
 from tests.recorded import STUDIES
-from tests.system.embedded_stack import EmbeddedStack, embedded_stack
-from tests.system.kills import Finished, Killer
+from tests.stack.embedded_stack import EmbeddedStack, embedded_stack
+from tests.stack.kills import Finished, Killer
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+from tenacity import retry, retry_if_exception, stop_after_delay, wait_fixed
 
 from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.campaign import Campaign
@@ -44,9 +45,19 @@ def tune_both(stack: ComposeStack) -> tuple[Tuned, Tuned]:
         tuned = (_measured(stack, airflow, "quick", runs["quick"]), _measured(stack, airflow, "second", runs["second"]))
     with phase("celery: both campaigns stopped"), stack.login("operator") as airflow:
         for run in runs.values():
-            airflow.patch(run.removesuffix("/taskInstances"), json={"state": "failed"}).raise_for_status()
+            _stop(airflow, run.removesuffix("/taskInstances"))
         wait_until("the steps of the stopped runs are gone", lambda: stack.steps() == [], _STOPPED_WITHIN_S)
     return tuned
+
+
+def _is_the_servers_fault(error: BaseException) -> bool:
+    return isinstance(error, httpx.HTTPStatusError) and error.response.is_server_error
+
+
+@retry(retry=retry_if_exception(_is_the_servers_fault), stop=stop_after_delay(30), wait=wait_fixed(1), reraise=True)
+def _stop(airflow: httpx.Client, run: str) -> None:
+    """Asks again: Airflow changes all tasks of the run at once, and may clash with the scheduler in the database."""
+    airflow.patch(run, json={"state": "failed"}).raise_for_status()
 
 
 def _trigger(airflow: httpx.Client, dag_id: str, conf: dict[str, Any]) -> str:

@@ -56,7 +56,7 @@ def _is_the_servers_fault(error: BaseException) -> bool:
 
 @retry(retry=retry_if_exception(_is_the_servers_fault), stop=stop_after_delay(30), wait=wait_fixed(1), reraise=True)
 def _stop(airflow: httpx.Client, run: str) -> None:
-    """Asks again: Airflow changes all tasks of the run at once, and may clash with the scheduler in the database."""
+    """Asks again where the API clashed with the scheduler in the database (as in apache/airflow#66734)."""
     airflow.patch(run, json={"state": "failed"}).raise_for_status()
 
 

@@ -75,10 +75,10 @@ env: ## write .env with generated secrets, or complete the one that is there
 pictures: setup ## the README's pictures anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
 
-# By two processes, of which one has all that shares servers (tests/conftest.py); what tells the time comes last, alone.
+# By two processes, a folder at a time, since its tests share servers (tests/conftest.py); what compares times is alone.
 test: setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
 	$(PYTHON) -m pytest -m 'not fast and not alone and not compose' -n 2 --dist loadscope --no-loadscope-reorder
-	$(PYTHON) -m pytest -m alone tests/system
+	$(PYTHON) -m pytest -m alone
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose

@@ -69,8 +69,9 @@ def missed_limit_text(limit: Limit, value: float) -> str:
 
 def role_text(role: str) -> str:
     """Why a candidate was chosen, in words."""
-    best = {f"best_{objective}": f"best {label}" for objective, label in LABELS.items()}
-    return best.get(role, role.replace("_", " "))
+    words = {f"best_{objective}": f"best {label}" for objective, label in LABELS.items()}
+    words |= {"r1": "best throughput over its CV", "measured_non_dominated": "measured, non-dominated"}
+    return words.get(role, role.replace("_", " "))
 
 
 def counted(number: int, noun: str) -> str:

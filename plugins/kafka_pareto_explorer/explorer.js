@@ -164,10 +164,17 @@ function side(which, id) {
   choiceOfSides();
 }
 
+/** For an Airflow that does not answer: what was known before, until it is asked again. */
+const keptWhere = (before) => (error) => {
+  if (error instanceof Unanswered) return before;
+  throw error;
+};
+
 /** Says so while a decided campaign waits for somebody's approval; once its run has ended, what is in force is asked anew. */
 function followApproval(dag) {
   const [study, campaign] = [at.get("study"), at.get("campaign")];
   let wentOn = false;
+  const look = told(() => show().catch(keptWhere(null)));
   const timer = setInterval(() => { if (!document.hidden) look(); }, PROGRESS_EVERY_MS);
   state.following = timer;
   async function show() {
@@ -176,12 +183,14 @@ function followApproval(dag) {
     const question = goesOn ? await questionOf(run) : null;
     if (timer !== state.following) return;
     panels.approval(question);
-    if (!goesOn) clearInterval(timer);
-    if (!goesOn && wentOn && state.choice) inForceMoved();
+    if (!goesOn) {
+      clearInterval(timer);
+      state.following = null;
+      // A view that is only being opened asks by itself.
+      if (wentOn && !$("view").hidden) inForceMoved();
+    }
     wentOn = goesOn;
   }
-  // An Airflow that does not answer is asked again: nobody on the page waits for this.
-  const look = told(() => show().catch((error) => { if (!(error instanceof Unanswered)) throw error; }));
   look();
 }
 
@@ -190,13 +199,15 @@ function follow(first, dag) {
   const path = campaignPath();
   const [study, campaign] = [at.get("study"), at.get("campaign")];
   let known = first.repetitions;
+  let run = null;
   let readAt = Date.now();
   const timer = setInterval(told(async () => {
     if (!document.hidden) await show(await ask(`${path}/progress`));
   }), PROGRESS_EVERY_MS);
   state.following = timer;
   async function show(progress) {
-    const run = progress.finished ? null : await runOf(dag, study, campaign);
+    // What lies in the store is shown, whether or not Airflow answers.
+    run = progress.finished ? null : await runOf(dag, study, campaign).catch(keptWhere(run));
     if (timer !== state.following || path !== campaignPath()) return;
     panels.progress(progress, run, dag);
     const due = progress.repetitions !== known && Date.now() - readAt >= RESULTS_EVERY_MS;

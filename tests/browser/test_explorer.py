@@ -237,6 +237,20 @@ def test_a_running_campaign_shows_its_progress_and_first_results(explorer: Explo
     visitor.picture("running")
 
 
+def test_progress_is_shown_though_airflows_api_fails(explorer: Explorer, visitor: Visitor) -> None:
+    for key in explorer.store.keys(f"paper/{CAMPAIGN}/07_report/"):
+        explorer.store.delete(key)
+    runs = "**/tune_producer/dagRuns?*"
+    visitor.page.route(runs, lambda route: route.fulfill(status=503, json={"detail": "it restarts"}))
+    open_view(explorer, visitor)
+    with visitor.page.expect_response(runs):
+        pass  # a later look: the first one's trouble is hidden when the view comes
+    expect(visitor.page.locator("#progress")).to_contain_text("Not finished")
+    visitor.page.wait_for_timeout(500)  # what would be said of the answer is said by then
+    expect(visitor.page.locator("#trouble")).to_be_hidden()
+    visitor.page.unroute(runs)
+
+
 def test_a_store_without_campaigns_says_how_to_get_one(explorer: Explorer, visitor: Visitor) -> None:
     for key in explorer.store.keys(""):
         explorer.store.delete(key)

@@ -8,6 +8,7 @@ control groups. slirp4netns is the way out: to any other machine, but not to thi
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,7 +21,7 @@ _UNSHARE = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "-
 _SLIRP = ["slirp4netns", "--configure", "--mtu=65520", "--disable-host-loopback"]
 _WITH_THIS_PROCESS = ["setpriv", "--pdeathsig", "KILL", "--"]
 _INSIDE = "--inside"
-_RESOLVER = Path("/etc/resolv.conf")
+RESOLVER = Path("/etc/resolv.conf")
 _RESOLVER_OF_SLIRP = "nameserver 10.0.2.3\n"
 
 
@@ -34,7 +35,7 @@ def why_not() -> str:
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         return "there is no /dev/net/tun, through which slirp4netns sends"
     tried = subprocess.run([*_UNSHARE, "true"], capture_output=True, text=True, timeout=30, check=False)
-    return tried.stderr.strip() if tried.returncode else ""
+    return (tried.stderr.strip() or f"unshare ended with {tried.returncode}") if tried.returncode else ""
 
 
 def is_inside() -> bool:
@@ -86,7 +87,7 @@ def _run_as_init(unshared: int, is_connected: int, command: list[str]) -> int:
         print("slirp4netns gave the namespaces no way out", file=sys.stderr)
         return 1
     os.close(is_connected)
-    if "nameserver 127." in _RESOLVER.read_text(encoding="utf-8"):
+    if re.search(r"^nameserver\s+(127\.|::1)", RESOLVER.read_text(encoding="utf-8"), re.MULTILINE):
         _resolve_by_slirp()
     started = subprocess.Popen(command)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -102,7 +103,7 @@ def _resolve_by_slirp() -> None:
         file.write(_RESOLVER_OF_SLIRP)
         file.flush()
         os.fchmod(file.fileno(), 0o644)
-        subprocess.run(["mount", "--bind", file.name, str(_RESOLVER.resolve())], check=True)
+        subprocess.run(["mount", "--bind", file.name, str(RESOLVER.resolve())], check=True)
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ def test_hostile_text_of_a_study_is_shown_and_not_run(campaign: Campaign):
 def test_why_a_point_was_confirmed_is_said_in_words(campaign: Campaign):
     page = read(campaign, "report.html")
     assert ">best p95 latency</td>" in page
-    assert ">best throughput; r1</td>" in page
+    assert ">best throughput; best throughput over its CV</td>" in page
 
 
 def test_the_page_answers_to_dark_mode_and_print(campaign: Campaign):

@@ -14,6 +14,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from kafka_pareto.private_file import write_private
+
 PROJECT = Path(__file__).resolve().parent.parent.parent
 
 _LINE = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
@@ -56,16 +58,6 @@ def completed(example: str, existing: str, environment: Mapping[str, str]) -> st
     return "\n".join([existing.removesuffix("\n"), "# Added by make env:", *lines, ""])
 
 
-def write(path: Path, text: str) -> None:
-    """Writes a file that only its owner may read, whole or not at all."""
-    partial = path.with_name(f"{path.name}.partial")
-    partial.unlink(missing_ok=True)
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    partial.replace(path)
-
-
 def _value(name: str, template: str, known: Mapping[str, str], environment: Mapping[str, str]) -> str:
     if template in _GENERATED:
         return _GENERATED[template]()
@@ -101,7 +93,7 @@ def main(folder: Path = PROJECT) -> int:
         return 1
     added = [name for name, _ in _pairs(text) if name not in dict(_pairs(existing))]
     if added or path.stat().st_mode & 0o077:
-        write(path, text)
+        write_private(path, text)
     print(f"{path}: {f'{len(added)} lines written' if added else 'complete already'} (mode 600).")
     print("Airflow's logins are viewer, operator and admin; their passwords are in it, as AIRFLOW_…_PASSWORD.")
     return 0

@@ -8,6 +8,7 @@ import secrets
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from kafka_pareto.private_file import write_private
 from kafka_pareto_embedded.errors import StackError
 
 
@@ -70,13 +71,3 @@ def write_credentials(path: Path, credentials: Credentials) -> None:
     write_private(
         path, "\n".join(["# Made at the first start of the embedded stack. Keep it to yourself.", *lines, ""])
     )
-
-
-def write_private(path: Path, text: str) -> None:
-    """Writes a file that only its owner may read, whole or not at all."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.unlink(missing_ok=True)
-    handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    partial.replace(path)

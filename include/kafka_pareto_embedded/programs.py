@@ -9,8 +9,9 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kafka_pareto.private_file import write_private
 from kafka_pareto_embedded.brokers import prepare_brokers
-from kafka_pareto_embedded.credentials import read_pairs, write_private
+from kafka_pareto_embedded.credentials import read_pairs
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.ports import LOOPBACK
 from kafka_pareto_embedded.stack import MLFLOW_BUCKET, PROJECT, Stack

@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict
 from kafka_pareto.artifacts import CampaignKeys
 from kafka_pareto.campaign import campaign_ids
 from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.private_file import write_private
 from kafka_pareto.settings import Settings
 from kafka_pareto.store import Store
 from kafka_pareto.study import Study
 from kafka_pareto.study_file import parse_study
 from kafka_pareto.warm_start import CAMPAIGN_ID, campaigns_text
-from kafka_pareto_embedded.credentials import write_private
 
 _NAMED_CAMPAIGNS = 5
 

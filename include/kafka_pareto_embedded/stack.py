@@ -13,8 +13,9 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from kafka_pareto.private_file import write_private
 from kafka_pareto.settings import Settings
-from kafka_pareto_embedded.credentials import Credentials, read_credentials, write_private
+from kafka_pareto_embedded.credentials import Credentials, read_credentials
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.ports import LOOPBACK, Ports
 from kafka_pareto_embedded.preflight import find_java, state_folder

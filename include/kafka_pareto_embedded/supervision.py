@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from kafka_pareto_embedded.credentials import write_private
+from kafka_pareto.private_file import write_private
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.preflight import is_supervised
 from kafka_pareto_embedded.programs import Program, tied_to_parent

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.compose import namespaces
+from tests.processes import end_process
 
 BASE_IMAGE = "kafka-pareto/base:test"
 _PLUGINS = ("docker-compose", "docker-buildx")
@@ -103,7 +104,7 @@ def private_engine(folder: Path) -> Iterator[Engine]:
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as undo:
         fetched = subprocess.Popen([sys.executable, "-m", "tests.compose.base_image", str(folder)])
-        undo.callback(_end, fetched)
+        undo.callback(end_process, fetched, _STOP_TIMEOUT_S)
         engine = Engine(folder)
         undo.enter_context(_daemon(engine))
         _fetch_plugins(folder)
@@ -125,7 +126,7 @@ def _daemon(engine: Engine) -> Iterator[None]:
         _wait_until_ready(engine, daemon)
         yield
     finally:
-        _end(daemon)
+        end_process(daemon, _STOP_TIMEOUT_S)
         shutil.rmtree(folder / "data", ignore_errors=True)
         shutil.rmtree(folder / "exec", ignore_errors=True)
 
@@ -188,15 +189,6 @@ def debian_mirror() -> str:
     found = re.search(r"^(?:URIs:|deb (?:\[.*\] )?)\s*(\S+/debian)/?\s", text, re.MULTILINE)
     assert found, "apt's sources name no mirror of Debian's, from which Compose and the base image are fetched"
     return found[1]
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(_STOP_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def _run(*command: str, cwd: Path) -> None:

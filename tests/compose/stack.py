@@ -16,8 +16,9 @@ import httpx
 import yaml
 from pydantic import SecretStr
 
+from kafka_pareto.private_file import write_private
 from kafka_pareto.settings import Settings
-from kafka_pareto_containers.env_file import completed, write
+from kafka_pareto_containers.env_file import completed
 from kafka_pareto_embedded.credentials import read_pairs
 from kafka_pareto_embedded.stack import TOOLS
 from tests.compose.engine import BASE_IMAGE, Engine
@@ -44,7 +45,7 @@ class ComposeStack:
         chosen = {"AIRFLOW": airflow, "MLFLOW": mlflow, "MINIO": minio, "GRAFANA": grafana}
         given = {f"KAFKA_PARETO_{door}_PORT": str(port) for door, port in chosen.items()}
         given |= {"DOCKER_SOCK": str(engine.socket), "KAFKA_PARETO_METRICS": "True"}
-        write(self._env_file, completed((ROOT / ".env.example").read_text(encoding="utf-8"), "", given))
+        write_private(self._env_file, completed((ROOT / ".env.example").read_text(encoding="utf-8"), "", given))
         self._given = {"BASE_IMAGE": BASE_IMAGE, "JARS_IMAGE": _JARS_IMAGE, "SERVER_IMAGE": _SERVER_IMAGE}
         self._given["COMPOSE_PROFILES"] = "monitoring"
         self.variables = read_pairs(self._env_file)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -107,24 +105,6 @@ def says(engine: Engine, words: str, try_number: int = 1) -> None:
 
     ask = retry(retry=retry_if_result(lambda found: not found), wait=wait_fixed(0.1), stop=stop_after_delay(30))
     ask(said)()
-
-
-@contextmanager
-def timeout_once_running(engine: Engine) -> Iterator[None]:
-    """Lets the execution timeout strike as soon as the step is ready, however slow the machine is."""
-    main = threading.main_thread().ident
-    assert main is not None
-
-    def strike() -> None:
-        says(engine, "ready")
-        signal.pthread_kill(main, signal.SIGALRM)
-
-    striking = threading.Thread(target=strike)
-    striking.start()
-    try:
-        yield
-    finally:
-        striking.join()
 
 
 @contextmanager

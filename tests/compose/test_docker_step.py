@@ -17,6 +17,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from airflow.sdk.execution_time.task_runner import _run_execute_callable
 
 from kafka_pareto_airflow.docker_step import DockerStep, container_names
+from tests.alarm import timeout_after
 from tests.compose.engine import Engine
 from tests.compose.stand_in_steps import (
     IMAGE,
@@ -29,7 +30,6 @@ from tests.compose.stand_in_steps import (
     says,
     stand_in_steps,
     task_in_a_process,
-    timeout_once_running,
 )
 from tests.contract.engine_proxy import Proxy, running_proxy
 
@@ -175,14 +175,22 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(99))
 print("ready")
 time.sleep(60)
 """
-    with exit_codes(steps_engine) as codes, timeout_once_running(steps_engine), pytest.raises(AirflowTaskTimeout):
+    with (
+        exit_codes(steps_engine) as codes,
+        timeout_after(lambda: says(steps_engine, "ready")),
+        pytest.raises(AirflowTaskTimeout),
+    ):
         execute(code, execution_timeout=timedelta(seconds=60))
     assert codes == ["99"]
 
 
 def test_a_step_that_does_not_end_when_asked_is_killed(steps_engine: Engine) -> None:
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready'); time.sleep(60)"
-    with exit_codes(steps_engine) as codes, timeout_once_running(steps_engine), pytest.raises(AirflowTaskTimeout):
+    with (
+        exit_codes(steps_engine) as codes,
+        timeout_after(lambda: says(steps_engine, "ready")),
+        pytest.raises(AirflowTaskTimeout),
+    ):
         execute(code, execution_timeout=timedelta(seconds=60))
     assert codes == ["137"]
 

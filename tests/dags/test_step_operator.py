@@ -7,9 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -28,6 +25,7 @@ from airflow.sdk.execution_time.task_runner import _run_execute_callable
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from kafka_pareto_airflow.step_operator import StepOperator
+from tests.alarm import timeout_after
 from tests.dags.conftest import PROJECT
 
 pytestmark = pytest.mark.fast
@@ -135,24 +133,6 @@ def written(path: Path) -> str:
     return str(ask())
 
 
-@contextmanager
-def timeout_once_written(path: Path) -> Iterator[None]:
-    """Lets the execution timeout strike as soon as the step has written the file, however slow the machine is."""
-    main = threading.main_thread().ident
-    assert main is not None
-
-    def strike() -> None:
-        written(path)
-        signal.pthread_kill(main, signal.SIGALRM)
-
-    striking = threading.Thread(target=strike)
-    striking.start()
-    try:
-        yield
-    finally:
-        striking.join()
-
-
 def test_the_last_line_is_the_manifest_and_its_record_sizes_are_what_is_mapped_over(root: Path) -> None:
     pushed = PushedXComs()
     assert execute(root, f"print('log'); print('''{MANIFEST}''')", pushed) == [1024, 8192]
@@ -214,7 +194,7 @@ signal.signal(signal.SIGTERM, end)
 open("pid", "w").write(str(os.getpid()))
 time.sleep(60)
 """
-    with pytest.raises(AirflowTaskTimeout), timeout_once_written(root / "pid"):
+    with pytest.raises(AirflowTaskTimeout), timeout_after(lambda: written(root / "pid")):
         execute(root, code, execution_timeout=timedelta(seconds=60))
     assert (root / "cleaned").exists()
     assert ends(int((root / "pid").read_text()))
@@ -228,7 +208,7 @@ child = subprocess.Popen(["sleep", "60"])
 open("pids", "w").write(f"{os.getpid()} {child.pid}")
 time.sleep(60)
 """
-    with pytest.raises(AirflowTaskTimeout), timeout_once_written(root / "pids"):
+    with pytest.raises(AirflowTaskTimeout), timeout_after(lambda: written(root / "pids")):
         execute(root, code, execution_timeout=timedelta(seconds=60))
     assert all(ends(int(pid)) for pid in (root / "pids").read_text().split())
 

@@ -17,6 +17,7 @@ from kafka_pareto.cluster import Cluster, ClusterDescription
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto_embedded.brokers import BrokerProgram, prepare_brokers
+from tests.processes import end_process
 
 _STOP_TIMEOUT_S = 30
 _READY_DEADLINE_S = 120
@@ -52,13 +53,7 @@ class RunningBrokers:
 
     def stop(self, name: str) -> None:
         """Shuts the broker down in order, and kills it when it takes too long."""
-        process = self._processes.pop(name)
-        process.terminate()
-        try:
-            process.wait(_STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end_process(self._processes.pop(name), _STOP_TIMEOUT_S)
 
     def kill(self, name: str) -> None:
         """What `kill -9` does."""

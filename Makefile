@@ -63,7 +63,7 @@ status: ## what runs where
 
 clean: ## stop the stack and remove all state and installed tools
 # An environment that was cut short or damaged must not stand in the way; one that works may refuse.
-	@if [ -e $(STAMPS)/python ] && $(PYTHON) -c 'import kafka_pareto_embedded.cli' 2>/dev/null; then $(STACK) clean; fi
+	@if [ -e $(STAMPS)/python ] && $(PYTHON) -c 'import kafka_pareto_embedded.commands.cli' 2>/dev/null; then $(STACK) clean; fi
 	@if [ "$$KAFKA_PARETO_STATE" = '$(TOOLS)' ]; then rm -rf .state; fi
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -134,10 +134,10 @@ lock: setup ## resolve pyproject.toml's dependencies anew into requirements.txt
 setup: preflight $(STAMPS)/python $(STAMPS)/kafka $(MINIO) ## install what is missing into .state
 
 preflight:
-	@python3 -B -m kafka_pareto_embedded.preflight
+	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight
 
 preflight-start:
-	@python3 -B -m kafka_pareto_embedded.preflight --start
+	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --start
 
 $(STAMPS)/python: requirements.txt | preflight
 	@echo 'Installing the Python environment (about a minute) …'

@@ -1,6 +1,6 @@
 """What adaptive repetitions save and cost, on recorded cold bursts: `python -m benchmarks.adaptive`.
 
-A resample draws ten of the ten recorded blocks with replacement, and lets `kafka_pareto.adaptive` stop trials after
+A resample draws ten of the ten recorded blocks with replacement, and lets `measurement/racing.py` stop trials after
 each of them. The choice is the largest log balanced gain, log(throughput / p95 latency), among what remains at the
 end, each against the baseline in the blocks that it has. The true gains are those of the ten recorded blocks; the
 regret is by how much the choice's falls short of the best.
@@ -22,13 +22,13 @@ import numpy.typing as npt
 import typer
 from scipy import stats
 
-from kafka_pareto.adaptive import active_candidates, remaining_candidates
-from kafka_pareto.blocks import Candidate
-from kafka_pareto.objectives import smallest_latency_ms
-from kafka_pareto.producer_properties import Durability
-from kafka_pareto.protocol import Adaptive
-from kafka_pareto.records import Repetition
-from kafka_pareto.study import Study
+from kafka_pareto.analysis.repetition_values import smallest_latency_ms
+from kafka_pareto.campaign.candidates import Candidate
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.measurement.racing import active_candidates, remaining_candidates
+from kafka_pareto.study.protocol import Adaptive
+from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 
 RECORD_SIZES_BYTES = (1024, 8192, 10240, 16383, 65636)

@@ -37,17 +37,19 @@ from benchmarks.on_cluster import (
     stored_repetitions,
     write_csv,
 )
-from kafka_pareto.artifacts import CampaignKeys
-from kafka_pareto.blocks import Candidate, plan_blocks
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.candidates import Candidate
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.factors import Configuration, FactorValue, configuration_id
-from kafka_pareto.records import Record, Repetition, decode_record
+from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.measurement.testbed import Testbed, open_testbed
 from kafka_pareto.settings import load_settings
-from kafka_pareto.store import Store, open_store
-from kafka_pareto.study import Study
-from kafka_pareto.study_file import load_named_study, load_study, with_overrides
-from kafka_pareto.testbed import Testbed, open_testbed
+from kafka_pareto.storage.record import Record, decode_record
+from kafka_pareto.storage.store import Store, open_store
+from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import load_named_study, load_study, with_overrides
 
 BASELINE, COLD, STEADY = "baseline", "cold", "steady"
 CAMPAIGN = "c1"

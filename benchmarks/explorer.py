@@ -20,10 +20,10 @@ from typing import Annotated, TypeAlias
 import typer
 from playwright.sync_api import Browser, Page, Route, StorageState, sync_playwright
 
-from kafka_pareto.artifacts import TRIAL_COLUMNS
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.steps import report
-from kafka_pareto_embedded.stack import Stack
+from kafka_pareto_embedded.stack.stack import Stack
 from tests.browser.chromium import launched, log_in
 from tests.dags.airflow_server import running_airflow
 from tests.tasks.report_campaign import small_study, write_confirmed_campaign

@@ -12,9 +12,9 @@ import pandas as pd
 import typer
 
 from benchmarks.on_cluster import DATA, clear_errors, stack_settings
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.records import Repetition
-from kafka_pareto.store import open_store
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.storage.store import open_store
 
 _SIGNIFICANT_DIGITS = "%.6g"
 _LEFT_OUT = {"schema_version", "repetition_id", "configuration"}

@@ -23,22 +23,22 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from kafka_pareto import statistics
-from kafka_pareto.artifacts import CampaignKeys
-from kafka_pareto.blocks import PlannedRepetition
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.analysis import paired_tests
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.candidates import baseline_candidate
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Phase, Repetition
 from kafka_pareto.errors import BadInputError, KafkaParetoError
-from kafka_pareto.measurement import Measurer
-from kafka_pareto.records import Phase, Repetition
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.sizing import sizing_of
+from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.settings import Settings
-from kafka_pareto.sizing import sizing_of
-from kafka_pareto.steps.measure import baseline_candidate
-from kafka_pareto.store import Store
-from kafka_pareto.study import Study
-from kafka_pareto.study_file import dump_study
-from kafka_pareto.testbed import Testbed
-from kafka_pareto.validation import with_nonsense_failed
-from kafka_pareto_embedded.stack import Stack
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import dump_study
+from kafka_pareto.validation.gate import with_nonsense_failed
+from kafka_pareto_embedded.stack.stack import Stack
 
 Measure: TypeAlias = Callable[[Sequence[PlannedRepetition]], list[Repetition]]
 """Measures one block, as far as the store does not hold it, and returns all of it in the order planned."""
@@ -190,7 +190,7 @@ def change_cell(one: Values, other: Values) -> str:
     """
     if not len(one):
         return "not measured"
-    change = statistics.mean_change(one, other)
+    change = paired_tests.mean_change(one, other)
     if not np.isfinite(change.low_fraction):
         return f"{change.change_fraction:+.0%}"
     return f"{change.change_fraction:+.0%} ({change.low_fraction:+.0%} to {change.high_fraction:+.0%})"

@@ -20,20 +20,21 @@ from typing import Annotated
 import typer
 import yaml
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS
-from kafka_pareto.attempt import request_for
-from kafka_pareto.blocks import candidates_of, plan_blocks
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.cluster import Cluster
-from kafka_pareto.load import LoadRequest
-from kafka_pareto.load_process import java_argv
-from kafka_pareto.perf_test import MAIN_CLASS, perf_test_options
-from kafka_pareto.records import Sizing
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.candidates import candidates_of
+from kafka_pareto.campaign.records import Sizing
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.load.jvm_process import java_argv
+from kafka_pareto.load.producer_performance import MAIN_CLASS, perf_test_options
+from kafka_pareto.load.tool import LoadRequest
+from kafka_pareto.measurement.attempt import request_for
+from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.measurement.testbed import topic_configs, topic_name
 from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.steps import design
-from kafka_pareto.store import FolderStore
-from kafka_pareto.study_file import parse_study
-from kafka_pareto.testbed import topic_configs, topic_name
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.study_file import parse_study
 from tests.system.broker_fixtures import running_brokers
 
 ROOT = Path(__file__).parent.parent

@@ -19,7 +19,7 @@ from scipy import stats
 from benchmarks.search_runs import stored
 from benchmarks.strategies import STRATEGIES
 from benchmarks.strategies.table import SPLITS, Answer, recorded_table
-from kafka_pareto.report_figures import STYLE
+from kafka_pareto.report.figures import STYLE
 
 Values = npt.NDArray[np.float64]
 

@@ -37,16 +37,16 @@ from benchmarks.search_on_cluster_table import FRESH, handed_over_by, report
 from benchmarks.strategies import strategy
 from benchmarks.strategies.small_one_shot import one_shot_within
 from benchmarks.strategies.table import RECORD_SIZE_BYTES, Asking
-from kafka_pareto.blocks import Candidate, PlannedRepetition, candidates_of, plan_blocks
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.factors import Configuration, NumericFactor, configuration_id
-from kafka_pareto.records import Repetition
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.candidates import Candidate, baseline_candidate, candidates_of
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.measurement.blocks import PlannedRepetition, plan_blocks
+from kafka_pareto.measurement.testbed import Testbed, open_testbed
 from kafka_pareto.settings import load_settings
-from kafka_pareto.steps.measure import baseline_candidate
-from kafka_pareto.store import open_store
-from kafka_pareto.study import Study
-from kafka_pareto.study_file import load_named_study
-from kafka_pareto.testbed import Testbed, open_testbed
+from kafka_pareto.storage.store import open_store
+from kafka_pareto.study.factors import Configuration, NumericFactor, configuration_id
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import load_named_study
 
 STRATEGIES = ("rounds", "one_shot", "random", "latin_hypercube", "optuna_nsga3", "optuna_tpe", "botorch_nehvi")
 """In this order: a repetition's round is its strategy's place here."""

@@ -9,11 +9,11 @@ import pandas as pd
 from benchmarks.on_cluster import change_cell, invalid_outcomes
 from benchmarks.search import LABELS as OF_STRATEGIES
 from benchmarks.search import ONE_SHOT, OWN
+from kafka_pareto.analysis.hypervolume import volume
+from kafka_pareto.analysis.pareto import non_dominated
+from kafka_pareto.analysis.repetition_values import smallest_latency_ms
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.hypervolume import volume
-from kafka_pareto.objectives import smallest_latency_ms
-from kafka_pareto.selection import non_dominated
-from kafka_pareto.study import Study
+from kafka_pareto.study.study import Study
 
 FRESH = "fresh"
 LABELS = {**OF_STRATEGIES, ONE_SHOT: "one shot at this budget"}

@@ -2,7 +2,8 @@
 
 One file per strategy in `benchmarks/data/search/`: for each seed the configurations and blocks in the order asked,
 from which every figure is made. A file names the hashes of what it was made with; one that no longer match is refused.
-Comments, docstrings and layout do not count: they cannot change what a strategy asks for, and a run takes minutes.
+Comments, docstrings, layout and imports do not count: they cannot change what a strategy asks for, and a run takes
+minutes.
 """
 
 from __future__ import annotations
@@ -36,19 +37,41 @@ _PACKAGES = {
     "botorch_nehvi": ("botorch", "torch"),
 }
 _OF_THE_STUDY = {"factors", "constraints", "forbidden", "limits", "durability", "baseline", "design", "rounds"}
-_LEARNED_FROM = ("blocks", "design", "hypervolume", "selection", "trials")
+_LEARNED_FROM = (
+    "analysis/hypervolume",
+    "analysis/pareto",
+    "analysis/trials",
+    "campaign/candidates",
+    "campaign/design",
+    "decision/confirmation_candidates",
+    "measurement/blocks",
+)
 # The modules that decide what a strategy asks for: those of `benchmarks/strategies`, and those of the library.
 _CODE: dict[str, tuple[list[str], list[str]]] = {
-    "rounds": (["own"], ["proposal", "posterior", "rebasing", *_LEARNED_FROM]),
+    "rounds": (
+        ["own"],
+        ["search/acquisition", "surrogates/gaussian_process", "history/sentinel_shift", *_LEARNED_FROM],
+    ),
     "one_shot": (
         ["own", "plain"],
-        ["proposal", "surrogate", *_LEARNED_FROM, "optimization", "search_algorithm", "search_problem", "search_space"],
+        [
+            "search/acquisition",
+            "surrogates/surrogate",
+            *_LEARNED_FROM,
+            "search/nsga3",
+            "search/pareto_search",
+            "search/surrogate_problem",
+            "study/configuration_space",
+        ],
     ),
-    "random": (["plain"], ["proposal"]),
-    "latin_hypercube": (["plain"], ["proposal", "design"]),
+    "random": (["plain"], ["search/acquisition"]),
+    "latin_hypercube": (["plain"], ["search/acquisition", "campaign/design"]),
     "optuna_nsga3": (["optuna_samplers", "answers"], []),
     "optuna_tpe": (["optuna_samplers", "answers"], []),
-    "botorch_nehvi": (["botorch_nehvi", "answers", "plain"], ["proposal", "hypervolume", "posterior"]),
+    "botorch_nehvi": (
+        ["botorch_nehvi", "answers", "plain"],
+        ["search/acquisition", "analysis/hypervolume", "surrogates/gaussian_process"],
+    ),
 }
 
 NAMES = tuple(_CODE)
@@ -88,15 +111,21 @@ def made_with(name: str) -> dict[str, str]:
 
 
 def bare_code(source: str) -> str:
-    """A module's code in one layout, without its comments and docstrings, those of constants among them."""
-    return ast.unparse(_WithoutDocstrings().visit(ast.parse(source)))
+    """A module's code in one layout, without its imports, comments and docstrings, those of constants among them."""
+    return ast.unparse(_BareCode().visit(ast.parse(source)))
 
 
-class _WithoutDocstrings(ast.NodeTransformer):
+class _BareCode(ast.NodeTransformer):
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         """Drops an expression that is nothing but a text."""
         is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return None if is_text else node
+
+    def visit_Import(self, _: ast.Import) -> None:
+        """Drops an import: a module that moved asks for the same."""
+
+    def visit_ImportFrom(self, _: ast.ImportFrom) -> None:
+        """Drops an import: as above."""
 
 
 def _asked_by_the_study() -> dict[str, Any]:

@@ -26,13 +26,13 @@ from pymoo.operators.mutation.pm import PM
 from pymoo.problems.many.dtlz import DTLZ2
 from pymoo.util.ref_dirs import get_reference_directions
 
-from kafka_pareto.factors import NumericFactor
-from kafka_pareto.goals import OBJECTIVES, Objective
-from kafka_pareto.optimization import search
-from kafka_pareto.search_space import ConfigurationSpace
-from kafka_pareto.study import Search, Study
-from kafka_pareto.surrogate import RECORD_SIZE_FEATURE, Surrogate, feature_encoding, fit_surrogate
-from kafka_pareto.trials import summarise_trials
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.search.pareto_search import search
+from kafka_pareto.study.configuration_space import ConfigurationSpace
+from kafka_pareto.study.factors import NumericFactor
+from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.study import Search, Study
+from kafka_pareto.surrogates.surrogate import RECORD_SIZE_FEATURE, Surrogate, feature_encoding, fit_surrogate
 from tests.recorded import paper_study, recorded_repetitions
 
 _RECORD_SIZE_BYTES = 8192

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from kafka_pareto.goals import OBJECTIVES, Objective
-from kafka_pareto.study import Study, Surrogate
-from kafka_pareto.surrogate import feature_encoding, logarithm
-from kafka_pareto.surrogate_scores import (
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.study import Study, Surrogate
+from kafka_pareto.surrogates.scores import (
     cross_validated,
     error_variances,
     is_learnable,
@@ -22,7 +22,7 @@ from kafka_pareto.surrogate_scores import (
     r_squared,
     trial_keys,
 )
-from kafka_pareto.trials import summarise_trials
+from kafka_pareto.surrogates.surrogate import feature_encoding, logarithm
 from tests.recorded import paper_study, recorded_repetitions
 
 CUTS = 10

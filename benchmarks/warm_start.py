@@ -27,8 +27,8 @@ from benchmarks.strategies.table import (
     recorded_table,
     table_study,
 )
-from kafka_pareto.records import Repetition
-from kafka_pareto.trials import summarise_trials
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.campaign.records import Repetition
 from tests.recorded import recorded_grid
 
 Values = npt.NDArray[np.float64]

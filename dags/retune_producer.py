@@ -37,14 +37,14 @@ from typing import Any
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, Asset, AsyncCallback, CronTriggerTimetable, DeadlineAlert, DeadlineReference
 
-from kafka_pareto.retune import Retune
+from kafka_pareto.study.retune import Retune
 from kafka_pareto_airflow.assets import CHECK_WANTED, DRIFT
 from kafka_pareto_airflow.clusters import Rails, own_rails, rails_of_studies
-from kafka_pareto_airflow.notices import FailureNotifier
-from kafka_pareto_airflow.overdue import tell_overdue
-from kafka_pareto_airflow.parameters import DEFAULT_STUDY
+from kafka_pareto_airflow.forms.parameters import DEFAULT_STUDY
+from kafka_pareto_airflow.notify.notices import FailureNotifier
+from kafka_pareto_airflow.notify.overdue import tell_overdue
 from kafka_pareto_airflow.retuning import CHECK_ARGUMENTS, retune_parameters, studies_with_checks_of_their_own
-from kafka_pareto_airflow.step_operator import StepOperator
+from kafka_pareto_airflow.steps.step_operator import StepOperator
 
 OWNER = "kafka-pareto"
 

@@ -30,9 +30,9 @@ from typing import Any
 from airflow.sdk import DAG, task
 
 from kafka_pareto_airflow.assets import SETTINGS_IN_FORCE
-from kafka_pareto_airflow.notices import FailureNotifier
-from kafka_pareto_airflow.parameters import ACCEPT_ARGUMENTS, ROLL_BACK_ARGUMENTS, in_force_parameters
-from kafka_pareto_airflow.step_operator import StepOperator
+from kafka_pareto_airflow.forms.parameters import ACCEPT_ARGUMENTS, ROLL_BACK_ARGUMENTS, in_force_parameters
+from kafka_pareto_airflow.notify.notices import FailureNotifier
+from kafka_pareto_airflow.steps.step_operator import StepOperator
 
 OWNER = "kafka-pareto"
 # The store may be restarting; a version that is in force already is not made twice.

@@ -55,8 +55,7 @@ from airflow.sdk.definitions.mappedoperator import MappedOperator
 from kafka_pareto_airflow.approval import CardApproval
 from kafka_pareto_airflow.assets import RECOMMENDATION, SETTINGS_IN_FORCE
 from kafka_pareto_airflow.clusters import Rails, named_rails, own_rails
-from kafka_pareto_airflow.notices import FailureNotifier
-from kafka_pareto_airflow.parameters import (
+from kafka_pareto_airflow.forms.parameters import (
     ANSWER_ARGUMENTS,
     CAMPAIGN_ARGUMENTS,
     DESIGN_ARGUMENTS,
@@ -64,7 +63,8 @@ from kafka_pareto_airflow.parameters import (
     round_arguments,
     tune_parameters,
 )
-from kafka_pareto_airflow.step_operator import StepOperator
+from kafka_pareto_airflow.notify.notices import FailureNotifier
+from kafka_pareto_airflow.steps.step_operator import StepOperator
 
 OWNER = "kafka-pareto"
 RECORD_SIZE_LABEL = "{{ task.record_size_bytes }} B"

@@ -9,17 +9,17 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 from pydantic import BaseModel, ConfigDict
 
-from kafka_pareto.artifacts import CampaignKeys
-from kafka_pareto.campaign_list import list_campaigns
-from kafka_pareto.cluster_names import TUNE_DAG_ID
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.listing import list_campaigns
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.store import open_store
-from kafka_pareto.tracking_address import run_address
-from kafka_pareto_embedded import lifecycle
-from kafka_pareto_embedded.cli import clear_errors
-from kafka_pareto_embedded.follow import stack_runs
-from kafka_pareto_embedded.options import read_options
-from kafka_pareto_embedded.stack import Stack
+from kafka_pareto.storage.store import open_store
+from kafka_pareto.study.cluster_names import TUNE_DAG_ID
+from kafka_pareto.tracking.links import run_address
+from kafka_pareto_embedded.commands.cli import clear_errors
+from kafka_pareto_embedded.commands.options import read_options
+from kafka_pareto_embedded.lifecycle import lifecycle
+from kafka_pareto_embedded.runs.follow import stack_runs
+from kafka_pareto_embedded.stack.stack import Stack
 from tests.browser.chromium import launched, log_in
 
 IMAGES = Path(__file__).parent / "images"

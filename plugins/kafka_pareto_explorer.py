@@ -14,7 +14,7 @@ Asgi = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 @cache
 def _app() -> Asgi:
-    from kafka_pareto_airflow.explorer_app import create_app  # noqa: PLC0415
+    from kafka_pareto_airflow.explorer.explorer_app import create_app  # noqa: PLC0415
 
     return create_app()
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.in_force_text import plain
-from kafka_pareto.records import Manifest
+from kafka_pareto.rollout.messages import plain
 from kafka_pareto.steps import accept
 from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_command, run_step
 

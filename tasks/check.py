@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kafka_pareto.campaign import check_campaign_id
-from kafka_pareto.cluster import Cluster
-from kafka_pareto.records import Manifest
+from kafka_pareto.campaign.campaign import check_campaign_id
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.measurement.testbed import target_of
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import check
-from kafka_pareto.store import open_store
-from kafka_pareto.study_file import load_named_study, read_corpus
-from kafka_pareto.testbed import target_of
+from kafka_pareto.storage.store import open_store
+from kafka_pareto.study.study_file import load_named_study, read_corpus
 from tasks.common import CheckOption, ManifestOption, StudyOption, run_command, run_step
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kafka_pareto.records import Manifest
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.measurement.testbed import open_testbed
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import check_measure
-from kafka_pareto.testbed import open_testbed
 from tasks.common import CheckOption, ManifestOption, RecordSizeOption, StudyOption, open_check, run_command, run_step
 
 

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from kafka_pareto.artifacts import CheckKeys
-from kafka_pareto.campaign import Campaign, check_campaign_id
+from kafka_pareto.campaign.campaign import Campaign, check_campaign_id
+from kafka_pareto.campaign.keys import CheckKeys
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.errors import KafkaParetoError
-from kafka_pareto.records import Manifest
 from kafka_pareto.settings import load_settings
-from kafka_pareto.store import open_store
+from kafka_pareto.storage.store import open_store
 
 StudyOption = Annotated[str, typer.Option("--study", help="name of the study, as in include/studies/")]
 CampaignOption = Annotated[str, typer.Option("--campaign", help="id of the campaign")]

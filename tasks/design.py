@@ -6,17 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
-from kafka_pareto.campaign import check_campaign_id
-from kafka_pareto.cluster import Cluster
+from kafka_pareto.campaign.campaign import check_campaign_id
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.records import Manifest
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.measurement.testbed import target_of
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design
-from kafka_pareto.store import open_store
-from kafka_pareto.study import ForeignCluster
-from kafka_pareto.study_file import load_named_study, read_corpus, with_overrides
-from kafka_pareto.testbed import target_of
-from kafka_pareto.warm_start import campaigns_from
+from kafka_pareto.storage.store import open_store
+from kafka_pareto.study.study import ForeignCluster
+from kafka_pareto.study.study_file import load_named_study, read_corpus, with_overrides
+from kafka_pareto.study.warm_start import campaigns_from
 from tasks.common import CampaignOption, ManifestOption, StudyOption, run_command, run_step
 
 RecordSizesOption = Annotated[str | None, typer.Option(help="in bytes, instead of the study's: 1024,8192")]

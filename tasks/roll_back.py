@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.in_force_text import plain
-from kafka_pareto.records import Manifest
+from kafka_pareto.rollout.messages import plain
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import roll_back
-from kafka_pareto.store import open_store
+from kafka_pareto.storage.store import open_store
 from tasks.common import ManifestOption, StudyOption, run_command, run_step
 
 RecordSizeIfAny = Annotated[int | None, typer.Option("--record-size", help="whose settings go back, in bytes")]

@@ -12,15 +12,16 @@ from pathlib import Path
 
 import numpy as np
 
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.cluster import Broker, Cluster, ClusterDescription, LogDir, PartitionHealth, TopicHealth
-from kafka_pareto.lease import LEASE_SECONDS, ClusterLease
-from kafka_pareto.load import Execution, LoadRequest, LoadResult
-from kafka_pareto.perf_output import parse_perf_output
-from kafka_pareto.perf_test import load_result
-from kafka_pareto.producer_properties import resolved
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.kafka.cluster import Broker, Cluster, ClusterDescription, LogDir, PartitionHealth, TopicHealth
+from kafka_pareto.kafka.producer_config import resolved
+from kafka_pareto.load.producer_performance import load_result
+from kafka_pareto.load.producer_performance_output import parse_perf_output
+from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult
+from kafka_pareto.measurement.fingerprint import fingerprint_of, keep_fingerprint
+from kafka_pareto.measurement.testbed import Testbed, topic_name
 from kafka_pareto.settings import Settings
-from kafka_pareto.testbed import Testbed, fingerprint_of, keep_fingerprint, topic_name
+from kafka_pareto.storage.lease import LEASE_SECONDS, ClusterLease
 
 
 class FakeCluster(Cluster):

@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.records import Fingerprint
-from kafka_pareto.study import Study
-from kafka_pareto.study_file import parse_study
-from kafka_pareto.testbed import fingerprint_of
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.measurement.fingerprint import fingerprint_of
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeCluster
 from tests.recorded import STUDIES, recorded_repetitions
 from tests.trained_campaign import recorded_campaign

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kafka_pareto.artifacts import CANDIDATE_COLUMNS, DESIGN_COLUMNS
-from kafka_pareto.blocks import Candidate, candidates_of, plan_blocks
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.records import Phase
-from kafka_pareto.steps.measure import baseline_candidate
-from kafka_pareto.verdict import Decision
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.candidates import Candidate, baseline_candidate, candidates_of
+from kafka_pareto.campaign.records import Phase
+from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, DESIGN_COLUMNS
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.measurement.blocks import plan_blocks
 
 
 def stored_ids(campaign: Campaign, prefix: str) -> list[str]:

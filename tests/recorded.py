@@ -13,10 +13,10 @@ from typing import Any
 
 import pandas as pd
 
-from kafka_pareto.factors import configuration_id
-from kafka_pareto.records import Phase, Repetition
-from kafka_pareto.study import Study
-from kafka_pareto.study_file import load_study
+from kafka_pareto.campaign.records import Phase, Repetition
+from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import load_study
 
 FIXTURES = Path(__file__).parent / "fixtures"
 _RECORDING_BEGAN = pd.Timestamp("2026-11-21T00:00:00Z")

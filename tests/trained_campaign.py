@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from kafka_pareto.artifacts import TRIAL_COLUMNS, CampaignKeys
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.goals import OBJECTIVES, Objective
-from kafka_pareto.records import Repetition
-from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Study
-from kafka_pareto.study_file import dump_study
-from kafka_pareto.surrogate import Surrogate, feature_encoding, fit_surrogate
-from kafka_pareto.trials import summarise_trials
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.campaign.tables import TRIAL_COLUMNS
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import dump_study
+from kafka_pareto.surrogates.surrogate import Surrogate, feature_encoding, fit_surrogate
 from tests.recorded import paper_study, recorded_repetitions
 
 SIZE = 8192

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from kafka_pareto.objectives import smallest_latency_ms
-from kafka_pareto.records import Repetition
-from kafka_pareto.study import Study
+from kafka_pareto.analysis.repetition_values import smallest_latency_ms
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.study.study import Study
 
 
 def log_objectives(study: Study, repetition: Repetition) -> tuple[float, float] | None:

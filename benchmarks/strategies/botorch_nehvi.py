@@ -26,10 +26,10 @@ from torch import Tensor
 from benchmarks.strategies.answers import log_objectives
 from benchmarks.strategies.plain import all_candidates
 from benchmarks.strategies.table import Asking
-from kafka_pareto.factors import Configuration
-from kafka_pareto.hypervolume import REFERENCE
-from kafka_pareto.posterior import inputs
-from kafka_pareto.study import Study
+from kafka_pareto.analysis.hypervolume import REFERENCE
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.study import Study
+from kafka_pareto.surrogates.gaussian_process import inputs
 
 INITIAL_CONFIGURATIONS = 16
 BATCH = 4

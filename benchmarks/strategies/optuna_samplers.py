@@ -17,8 +17,9 @@ from optuna.trial import TrialState
 
 from benchmarks.strategies.answers import log_objectives
 from benchmarks.strategies.table import Asking
-from kafka_pareto.factors import CategoricalFactor, Factor, FactorValue, narrowed
-from kafka_pareto.study import Study
+from kafka_pareto.study.constraints import narrowed
+from kafka_pareto.study.factors import CategoricalFactor, Factor, FactorValue
+from kafka_pareto.study.study import Study
 
 
 def optuna_nsga3(study: Study, record_size_bytes: int, seed: int) -> Asking:

@@ -9,19 +9,20 @@ import pandas as pd
 
 from benchmarks.strategies.plain import DESIGN, at_most
 from benchmarks.strategies.table import Asking
-from kafka_pareto.blocks import configurations_of
-from kafka_pareto.design import latin_hypercube
-from kafka_pareto.factors import Configuration
-from kafka_pareto.goals import MEANS
-from kafka_pareto.hypervolume import relative_losses
-from kafka_pareto.optimization import search
-from kafka_pareto.prior import best_known
-from kafka_pareto.proposal import propose, searched_objectives
-from kafka_pareto.records import Repetition
-from kafka_pareto.selection import non_dominated, select_candidates
-from kafka_pareto.study import Study
-from kafka_pareto.surrogate import feature_encoding, fit_surrogate, measured_objectives
-from kafka_pareto.trials import summarise_trials
+from kafka_pareto.analysis.hypervolume import relative_losses
+from kafka_pareto.analysis.pareto import non_dominated
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.campaign.candidates import configurations_of
+from kafka_pareto.campaign.design import latin_hypercube
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.decision.confirmation_candidates import select_candidates
+from kafka_pareto.history.prior_trials import best_known
+from kafka_pareto.search.acquisition import propose, searched_objectives
+from kafka_pareto.search.pareto_search import search
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.objectives import MEANS
+from kafka_pareto.study.study import Study
+from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate, measured_objectives
 
 NO_FRONT = pd.DataFrame()
 """The table's space is small: each round's candidates are all of it."""

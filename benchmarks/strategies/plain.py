@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from benchmarks.strategies.table import Asking
-from kafka_pareto.design import latin_hypercube
+from kafka_pareto.campaign.design import latin_hypercube
 from kafka_pareto.errors import StudyError
-from kafka_pareto.factors import Configuration, configuration_id
-from kafka_pareto.proposal import WHOLE_SPACE_UP_TO, whole_space
-from kafka_pareto.study import Study
+from kafka_pareto.search.acquisition import WHOLE_SPACE_UP_TO, whole_space
+from kafka_pareto.study.factors import Configuration, configuration_id
+from kafka_pareto.study.study import Study
 
 DESIGN = 60
 _TRIES = 1000

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.strategies.table import Asking, Strategy
-from kafka_pareto.blocks import configurations_of
-from kafka_pareto.design import latin_hypercube
-from kafka_pareto.optimization import search
-from kafka_pareto.selection import select_candidates
-from kafka_pareto.study import Study
-from kafka_pareto.surrogate import feature_encoding, fit_surrogate, measured_objectives
-from kafka_pareto.trials import summarise_trials
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.campaign.candidates import configurations_of
+from kafka_pareto.campaign.design import latin_hypercube
+from kafka_pareto.decision.confirmation_candidates import select_candidates
+from kafka_pareto.search.pareto_search import search
+from kafka_pareto.study.study import Study
+from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate, measured_objectives
 
 
 def one_shot_within(budget: int) -> Strategy:

@@ -17,12 +17,12 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from kafka_pareto.factors import Configuration, NumericFactor, configuration_id
-from kafka_pareto.hypervolume import volume
-from kafka_pareto.producer_properties import Durability
-from kafka_pareto.records import Repetition
-from kafka_pareto.selection import non_dominated
-from kafka_pareto.study import Rounds, Study
+from kafka_pareto.analysis.hypervolume import volume
+from kafka_pareto.analysis.pareto import non_dominated
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.study.factors import Configuration, NumericFactor, configuration_id
+from kafka_pareto.study.study import Rounds, Study
 from tests.recorded import paper_study, recorded_grid
 
 Values: TypeAlias = npt.NDArray[np.float64]

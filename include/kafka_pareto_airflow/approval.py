@@ -9,8 +9,8 @@ from typing import Any, ClassVar, TypedDict
 from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.sdk import Context
 
-from kafka_pareto_airflow.notices import Message, Notifier
-from kafka_pareto_airflow.parameters import LONGEST_REASON
+from kafka_pareto_airflow.forms.parameters import LONGEST_REASON
+from kafka_pareto_airflow.notify.notices import Message, Notifier
 
 APPROVE, REJECT = "Approve", "Reject"
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
@@ -104,11 +104,11 @@ def _recommended(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]]) -> str:
     """By record size what approving overrides, as of now, then the cards."""
     # Only where somebody is asked: their libraries would slow the reading of the DAG, which every task does.
-    from kafka_pareto.artifacts import CampaignKeys  # noqa: PLC0415
-    from kafka_pareto.in_force import in_force  # noqa: PLC0415
-    from kafka_pareto.in_force_text import approval_text  # noqa: PLC0415
+    from kafka_pareto.campaign.keys import CampaignKeys  # noqa: PLC0415
+    from kafka_pareto.rollout.messages import approval_text  # noqa: PLC0415
+    from kafka_pareto.rollout.versions import in_force  # noqa: PLC0415
     from kafka_pareto.settings import load_settings  # noqa: PLC0415
-    from kafka_pareto.store import open_store  # noqa: PLC0415
+    from kafka_pareto.storage.store import open_store  # noqa: PLC0415
 
     store = open_store(load_settings())
     overrides = [

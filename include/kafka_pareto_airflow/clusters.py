@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from airflow.configuration import conf
 
-from kafka_pareto.cluster_names import cluster_names, pool_of, tune_dag_of
-from kafka_pareto_airflow.parameters import study_files, study_names
+from kafka_pareto.study.cluster_names import cluster_names, pool_of, tune_dag_of
+from kafka_pareto_airflow.forms.parameters import study_files, study_names
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 import yaml
 from airflow.sdk import Param
 
-from kafka_pareto.retune import Retune
-from kafka_pareto_airflow.parameters import study_files, study_names
+from kafka_pareto.study.retune import Retune
+from kafka_pareto_airflow.forms.parameters import study_files, study_names
 
 log = logging.getLogger(__name__)
 

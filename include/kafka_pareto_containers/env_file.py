@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from kafka_pareto.private_file import write_private
+from kafka_pareto.storage.private_file import write_private
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from kafka_pareto.errors import KafkaParetoError
+from kafka_pareto.storage.provision import Login, make_buckets_and_users
 from kafka_pareto_containers.databases import make_databases
 from kafka_pareto_containers.environment import required
-from kafka_pareto_embedded.object_store import Login, make_buckets_and_users
 
 
 def main() -> int:

@@ -1,3 +1,3 @@
-from kafka_pareto_embedded.cli import app
+from kafka_pareto_embedded.commands.cli import app
 
 app(prog_name="kafka_pareto_embedded")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from playwright.sync_api import Browser, Page, Playwright
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto_embedded.stack import Stack
+from kafka_pareto_embedded.stack.stack import Stack
 
 
 @contextmanager

@@ -12,9 +12,9 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.store import FolderStore
-from kafka_pareto_embedded.stack import Stack
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto_embedded.stack.stack import Stack
 from tests.browser.chromium import launched, log_in
 from tests.dags.airflow_server import running_airflow
 from tests.tasks.report_campaign import CAMPAIGN

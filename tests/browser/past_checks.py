@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from kafka_pareto.artifacts import CheckKeys
-from kafka_pareto.checks import Check, CheckedRecordSize, CheckOutcome
-from kafka_pareto.drift import Ratio, RatioChange
-from kafka_pareto.goals import Objective
-from kafka_pareto.store import Store
+from kafka_pareto.analysis.drift import Ratio, RatioChange
+from kafka_pareto.campaign.keys import CheckKeys
+from kafka_pareto.drift.checks import Check, CheckedRecordSize, CheckOutcome
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.objectives import Objective
 
 STUDY, BLOCKS, DEVIATION = "paper", 5, 0.04
 

@@ -9,8 +9,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from kafka_pareto.artifacts import TRIAL_COLUMNS
-from kafka_pareto.records import Prior, PriorCampaign
+from kafka_pareto.campaign.records import Prior, PriorCampaign
+from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from tests.browser.conftest import PICTURES, SCREEN, Explorer, Visitor
 from tests.browser.past_checks import write_check
 from tests.tasks.report_campaign import CAMPAIGN

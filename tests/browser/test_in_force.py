@@ -8,12 +8,12 @@ import httpx
 import pytest
 from playwright.sync_api import Route, expect
 
-from kafka_pareto.artifacts import InForceKeys
-from kafka_pareto.in_force import in_force, versions
+from kafka_pareto.campaign.keys import InForceKeys
+from kafka_pareto.rollout.versions import in_force, versions
 from tests.browser.conftest import Explorer, Visitor
 from tests.browser.test_explorer import SIZE, best_id, open_view
 from tests.tasks.report_campaign import CAMPAIGN
-from tests.unit.test_rollout import put_in_force
+from tests.unit.embedded.test_rollout import put_in_force
 
 pytestmark = pytest.mark.servers
 

@@ -16,11 +16,11 @@ import httpx
 import yaml
 from pydantic import SecretStr
 
-from kafka_pareto.private_file import write_private
 from kafka_pareto.settings import Settings
+from kafka_pareto.storage.private_file import write_private
 from kafka_pareto_containers.env_file import completed
-from kafka_pareto_embedded.credentials import read_pairs
-from kafka_pareto_embedded.stack import TOOLS
+from kafka_pareto_embedded.stack.credentials import read_pairs
+from kafka_pareto_embedded.stack.stack import TOOLS
 from tests.compose.engine import BASE_IMAGE, Engine
 from tests.compose.phases import phase
 from tests.recorded import STUDIES

@@ -72,7 +72,7 @@ _TASK = """
 import signal, sys
 from airflow.sdk import DAG
 from airflow.sdk.execution_time.task_runner import _run_execute_callable
-from kafka_pareto_airflow.docker_step import DockerStep
+from kafka_pareto_airflow.steps.docker_step import DockerStep
 from tests.compose.stand_in_steps import TaskInstance
 with DAG("try", schedule=None):
     operator = DockerStep(task_id="tried", step="tried", arguments=["print('ready'); import time; time.sleep(60)"])

@@ -16,7 +16,7 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowTaskTimeout
 from airflow.sdk.execution_time.task_runner import _run_execute_callable
 
-from kafka_pareto_airflow.docker_step import DockerStep, container_names
+from kafka_pareto_airflow.steps.docker_step import DockerStep, container_names
 from tests.alarm import timeout_after
 from tests.compose.engine import Engine
 from tests.compose.stand_in_steps import (

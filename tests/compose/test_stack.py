@@ -7,8 +7,8 @@ import json
 import httpx
 import pytest
 
-from kafka_pareto.tracking_address import run_address
-from kafka_pareto_embedded.waiting import wait_until
+from kafka_pareto.tracking.links import run_address
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.compose.dashboards import unanswered
 from tests.compose.disturbed_campaign import DAG_RUNS, RECORD_SIZE, Finished, manifest, run_disturbed
 from tests.compose.stack import ComposeStack

@@ -8,11 +8,11 @@ from typing import Any
 import httpx
 from tenacity import retry, retry_if_exception, stop_after_delay, wait_fixed
 
-from kafka_pareto.artifacts import CampaignKeys
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.records import Fingerprint
-from kafka_pareto.store import open_store
-from kafka_pareto_embedded.waiting import wait_until
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.storage.store import open_store
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.compose.phases import phase
 from tests.compose.stack import ComposeStack
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.settings import Settings
-from kafka_pareto.store import Store, open_store
+from kafka_pareto.storage.store import Store, open_store
 
 KINDS = [
     pytest.param("folder", marks=pytest.mark.servers),  # no server, but the leases wait out their terms

@@ -15,7 +15,8 @@ from minio import Minio
 from tenacity import retry, retry_if_exception_type, retry_if_result, stop_after_delay, wait_fixed
 
 from kafka_pareto.settings import Settings
-from kafka_pareto.store import S3Store, open_store
+from kafka_pareto.storage.s3_store import S3Store
+from kafka_pareto.storage.store import open_store
 from tests.system.broker_fixtures import free_ports
 
 _READY_DEADLINE_S = 60

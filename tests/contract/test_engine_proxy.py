@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kafka_pareto_airflow.docker_step import container_body
-from kafka_pareto_airflow.step_settings import StepSettings
+from kafka_pareto_airflow.steps.docker_step import container_body
+from kafka_pareto_airflow.steps.step_settings import StepSettings
 from tests.contract.engine_listener import Listener
 from tests.contract.engine_proxy import Proxy, running_proxy
 

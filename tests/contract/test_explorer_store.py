@@ -7,19 +7,21 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.campaign_list import list_campaigns
-from kafka_pareto.campaign_progress import campaign_progress
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.listing import list_campaigns
+from kafka_pareto.campaign.progress import campaign_progress
 from kafka_pareto.errors import StoreError
-from kafka_pareto.exploring import size_view
-from kafka_pareto.in_force import versions
-from kafka_pareto.seen import read_seen
+from kafka_pareto.explorer.snapshot import read_seen
+from kafka_pareto.explorer.view import size_view
+from kafka_pareto.rollout.versions import versions
 from kafka_pareto.settings import Settings
-from kafka_pareto.store import FolderStore, Store, open_store
-from kafka_pareto_embedded.credentials import Credentials, write_credentials
-from kafka_pareto_embedded.object_store import prepare_object_store
-from kafka_pareto_embedded.ports import Ports
-from kafka_pareto_embedded.stack import PARETO_BUCKET, Stack
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.storage.provision import PARETO_BUCKET
+from kafka_pareto.storage.store import Store, open_store
+from kafka_pareto_embedded.bootstrap.ports import Ports
+from kafka_pareto_embedded.programs.object_store import prepare_object_store
+from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
+from kafka_pareto_embedded.stack.stack import Stack
 from tests.contract.minio_fixture import RunningMinio
 from tests.tasks.report_campaign import CAMPAIGN
 

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.errors import EXIT_BAD_INPUT, BadInputError
-from kafka_pareto.in_force import add_version, in_force, record_sizes_in_force, versions, write_files
-from kafka_pareto.producer_properties import parse_properties
+from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.rollout.versions import add_version, in_force, record_sizes_in_force, versions, write_files
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
-from kafka_pareto.store import FolderStore, Store
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.storage.store import Store
 from tests.tasks.accepting import OTHER_SIZE, SIZE, STUDY, accepting_campaign, durable_id, in_store, other_id
 
 ROOT = Path(__file__).parent.parent.parent

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.errors import LeaseHeldError, StoreError
-from kafka_pareto.lease import ClusterLease
 from kafka_pareto.settings import Settings
-from kafka_pareto.store import FolderStore, Store
-from kafka_pareto_embedded.waiting import wait_until
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.storage.store import Store
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.contract.child import child_process
 
 CLUSTER = "cluster-1"
@@ -24,9 +25,9 @@ KEY = f"leases/{CLUSTER}.json"
 TERM_S = 2.5
 HOLD = f"""
 import sys
-from kafka_pareto.lease import ClusterLease
+from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.settings import load_settings
-from kafka_pareto.store import open_store
+from kafka_pareto.storage.store import open_store
 
 with ClusterLease(open_store(load_settings()), "{CLUSTER}", wait_s=0, term_s={TERM_S}):
     print("held", flush=True)

@@ -17,8 +17,10 @@ import pytest
 
 from kafka_pareto.errors import ArtifactError, BadInputError, StoreError
 from kafka_pareto.settings import Settings
-from kafka_pareto.store import FolderStore, S3Store, Store, open_store
-from kafka_pareto_embedded.waiting import wait_until
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.storage.s3_store import S3Store
+from kafka_pareto.storage.store import Store, open_store
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.contract.child import child_process
 from tests.contract.minio_fixture import RunningMinio
 
@@ -27,7 +29,7 @@ LARGE_BYTES = 256 << 20
 WRITE_A_LARGE_OBJECT = f"""
 import os, resource, signal
 from kafka_pareto.settings import load_settings
-from kafka_pareto.store import open_store
+from kafka_pareto.storage.store import open_store
 
 settings = load_settings()
 store, content = open_store(settings), os.urandom({LARGE_BYTES})

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from benchmarks.strategies import PEERS, STRATEGIES, strategy
-from kafka_pareto.factors import CategoricalFactor, Configuration, NumericFactor, configuration_id
-from kafka_pareto.producer_properties import Durability
-from kafka_pareto.records import Repetition
-from kafka_pareto.selection import non_dominated
-from kafka_pareto.study import Study
+from kafka_pareto.analysis.pareto import non_dominated
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.study.factors import CategoricalFactor, Configuration, NumericFactor, configuration_id
+from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.simulations

@@ -18,17 +18,18 @@ import pytest
 from mlflow import MlflowClient
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
-from kafka_pareto import tracking
-from kafka_pareto.artifacts import HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS, CampaignKeys
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.analysis.hypervolume import measured_hypervolume
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.tables import HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import TrackingError
-from kafka_pareto.goals import OBJECTIVES
-from kafka_pareto.hypervolume import measured_hypervolume
 from kafka_pareto.steps import optimize, train
-from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Rounds
-from kafka_pareto.tracking_address import run_address
-from kafka_pareto.trials import summarise_trials
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.study import Rounds
+from kafka_pareto.tracking import campaign_runs, champions
+from kafka_pareto.tracking.links import run_address
 from tests.recorded import recorded_repetitions
 from tests.system.broker_fixtures import free_ports
 from tests.trained_campaign import recorded_campaign, small_study
@@ -235,17 +236,17 @@ def test_the_champion_moves_only_to_a_smaller_error(tmp_path: Path, client: Mlfl
     train.run(wrong)
     train.run(right)
 
-    first = {outcome.objective: outcome for outcome in tracking.judge_champions(wrong, confirmation)}
+    first = {outcome.objective: outcome for outcome in champions.judge_champions(wrong, confirmation)}
     assert all(outcome.moved and outcome.champion_version is None for outcome in first.values())
 
-    second = {outcome.objective: outcome for outcome in tracking.judge_champions(right, confirmation)}
+    second = {outcome.objective: outcome for outcome in champions.judge_champions(right, confirmation)}
     latency = second["p95_latency_ms"]
     assert latency.moved
     assert latency.champion_error is not None
     assert latency.error < latency.champion_error
     assert not second["throughput_mib_s"].moved  # equally good: the champion stays
 
-    again = {outcome.objective: outcome for outcome in tracking.judge_champions(right, confirmation)}
+    again = {outcome.objective: outcome for outcome in champions.judge_champions(right, confirmation)}
     assert not any(outcome.moved for outcome in again.values())
     alias = client.get_model_version_by_alias("kafka-pareto.champions.p95_latency_ms", "champion")
     assert alias.version == latency.version == again["p95_latency_ms"].champion_version
@@ -256,12 +257,12 @@ def test_the_champion_moves_only_to_a_smaller_error(tmp_path: Path, client: Mlfl
 
 def test_without_a_confirmed_point_no_champion_is_made(trained: Campaign, client: MlflowClient) -> None:
     nothing = trained.read_table(trained.keys.trials(), TRIAL_COLUMNS).iloc[:0]
-    assert tracking.judge_champions(trained, nothing) == []
+    assert champions.judge_champions(trained, nothing) == []
     assert client.get_registered_model("kafka-pareto.paper.latency_cv").aliases == {}
 
 
 def test_the_report_lies_beside_the_campaigns_run(trained: Campaign, client: MlflowClient, tmp_path: Path) -> None:
-    tracking.log_report(trained, "<p>β</p>".encode())
+    campaign_runs.log_report(trained, "<p>β</p>".encode())
     run_id = runs_of(client, "first")["first"].info.run_id
     stored = client.download_artifacts(run_id, "report.html", str(tmp_path))
     assert Path(stored).read_text(encoding="utf-8") == "<p>β</p>"
@@ -274,7 +275,7 @@ def test_a_server_that_is_down_is_one_clear_message_within_half_a_minute(
     monkeypatch.setenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", f"http://somebody:secret@{address}")
     started = time.monotonic()
     with pytest.raises(TrackingError) as raised:
-        tracking.log_report(trained, b"")
+        campaign_runs.log_report(trained, b"")
     assert time.monotonic() - started < 30
     assert f"MLflow at http://{address} cannot be reached" in str(raised.value)
     assert "secret" not in str(raised.value)
@@ -287,15 +288,15 @@ def test_a_server_that_never_answers_is_given_up_within_half_a_minute(
         monkeypatch.setenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", f"http://127.0.0.1:{silent.getsockname()[1]}")
         started = time.monotonic()
         with pytest.raises(TrackingError, match="cannot be reached"):
-            tracking.log_report(trained, b"")
+            campaign_runs.log_report(trained, b"")
         assert time.monotonic() - started < 35
 
 
 def test_without_a_tracking_uri_nothing_is_tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", "")
     campaign = Campaign(STUDY, CampaignKeys("paper", "untracked"), FolderStore(tmp_path))
-    assert tracking.judge_champions(campaign, pd.DataFrame()) == []
-    tracking.log_report(campaign, b"")
+    assert champions.judge_champions(campaign, pd.DataFrame()) == []
+    campaign_runs.log_report(campaign, b"")
 
 
 def test_the_checks_of_a_study_are_one_run_with_a_step_each_however_often_one_is_compared(

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import httpx
 
-from kafka_pareto.cluster_names import pool_of
-from kafka_pareto_embedded.airflow_api import AirflowApi, migrate_database
-from kafka_pareto_embedded.credentials import Credentials, write_credentials, write_private
-from kafka_pareto_embedded.ports import Ports
-from kafka_pareto_embedded.programs import airflow_environment
-from kafka_pareto_embedded.stack import Stack
-from kafka_pareto_embedded.waiting import wait_until
+from kafka_pareto.storage.private_file import write_private
+from kafka_pareto.study.cluster_names import pool_of
+from kafka_pareto_embedded.bootstrap.ports import Ports
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
+from kafka_pareto_embedded.programs.programs import airflow_environment
+from kafka_pareto_embedded.runs.airflow_api import AirflowApi, migrate_database
+from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
+from kafka_pareto_embedded.stack.stack import Stack
 from tests.system.broker_fixtures import free_ports
 
 # It passes a failure on by one task a loop, and waits after each: a second, as shipped.

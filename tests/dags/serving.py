@@ -13,12 +13,12 @@ from typing import Any
 import httpx
 from tenacity import retry, retry_if_result, stop_after_attempt, wait_fixed
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, encode_table
-from kafka_pareto.design import design_table
-from kafka_pareto.planning import plan_campaign
-from kafka_pareto.study_file import dump_study
-from kafka_pareto_embedded.stack import Stack
-from kafka_pareto_embedded.waiting import wait_until
+from kafka_pareto.campaign.design import design_table
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
+from kafka_pareto.measurement.cost import plan_campaign
+from kafka_pareto.study.study_file import dump_study
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
+from kafka_pareto_embedded.stack.stack import Stack
 from tests.dags.airflow_server import running_airflow
 from tests.dags.conftest import PROJECT
 from tests.dags.receivers import mail_server, webhook

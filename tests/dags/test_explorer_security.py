@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from kafka_pareto.store import FolderStore
+from kafka_pareto.storage.folder_store import FolderStore
 from tests.dags.conftest import PROJECT
 
 pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("airflow_database")]
@@ -50,7 +50,7 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
 @pytest.fixture(scope="module")
 def addresses() -> list[str]:
     """An address of every route of the app, and some that it does not have."""
-    from kafka_pareto_airflow.explorer_app import create_app
+    from kafka_pareto_airflow.explorer.explorer_app import create_app
 
     found = [re.sub(r"\{([^}]+)\}", lambda part: EXAMPLES[part[1]], route.path) for route in create_app().routes]
     return [f"/kafka-pareto{path}" for path in [*found, "/openapi.json", "/redoc", "/static/../index.html", "/api"]]

@@ -11,16 +11,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kafka_pareto.cluster_names import TUNE_DAG_ID
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.store import FolderStore
-from kafka_pareto_embedded.airflow_runs import AirflowRuns
-from kafka_pareto_embedded.rollout import RollBackRequest, roll_back
-from kafka_pareto_embedded.run import run_campaign
-from kafka_pareto_embedded.stack import Stack
-from kafka_pareto_embedded.waiting import wait_until
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.cluster_names import TUNE_DAG_ID
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
+from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
+from kafka_pareto_embedded.runs.rollout import RollBackRequest, roll_back
+from kafka_pareto_embedded.runs.run import run_campaign
+from kafka_pareto_embedded.stack.stack import Stack
 from tests.dags.serving import Served
-from tests.unit.test_rollout import FolderStack, put_in_force
+from tests.unit.embedded.test_rollout import FolderStack, put_in_force
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(300)]
 

@@ -19,10 +19,10 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import ParamValidationError
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study import MOST_ROUNDS
-from kafka_pareto.warm_start import CAMPAIGN_ID
-from kafka_pareto_airflow.notices import FailureNotifier
-from kafka_pareto_airflow.parameters import tune_parameters
+from kafka_pareto.study.study import MOST_ROUNDS
+from kafka_pareto.study.warm_start import CAMPAIGN_ID
+from kafka_pareto_airflow.forms.parameters import tune_parameters
+from kafka_pareto_airflow.notify.notices import FailureNotifier
 from tests.dags.conftest import PROJECT
 
 pytestmark = pytest.mark.fast
@@ -326,7 +326,7 @@ print(len(dag.tasks), dag.get_task("design").task_type, type(measure).__name__)
 
 def test_a_runner_that_there_is_not_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PARETO_RUNNER", "Docker")
-    file = PROJECT / "include" / "kafka_pareto_airflow" / "step_operator.py"
+    file = PROJECT / "include" / "kafka_pareto_airflow" / "steps" / "step_operator.py"
     with pytest.raises(BadInputError, match="KAFKA_PARETO_RUNNER: 'Docker': must be process, docker or kubernetes"):
         runpy.run_path(str(file))
 

@@ -13,7 +13,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow.sdk.execution_time.task_runner import _run_execute_callable
 from kubernetes.client import ApiClient, V1Pod
 
-from kafka_pareto_airflow.kubernetes_step import KubernetesStep
+from kafka_pareto_airflow.steps.kubernetes_step import KubernetesStep
 
 pytestmark = pytest.mark.servers  # its client takes seconds to import
 

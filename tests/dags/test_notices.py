@@ -8,7 +8,7 @@ import pytest
 from airflow.sdk import Context
 
 from kafka_pareto_airflow.approval import NO_BREAK_SPACE, as_code
-from kafka_pareto_airflow.notices import VARIABLE, FailureNotifier, Message, Notifier, StepNotifier, receivers
+from kafka_pareto_airflow.notify.notices import VARIABLE, FailureNotifier, Message, Notifier, StepNotifier, receivers
 
 pytestmark = pytest.mark.fast
 

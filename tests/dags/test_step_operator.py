@@ -24,7 +24,7 @@ from airflow.sdk.execution_time.context import OutletEventAccessors
 from airflow.sdk.execution_time.task_runner import _run_execute_callable
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
-from kafka_pareto_airflow.step_operator import StepOperator
+from kafka_pareto_airflow.steps.step_operator import StepOperator
 from tests.alarm import timeout_after
 from tests.dags.conftest import PROJECT
 
@@ -220,7 +220,7 @@ def test_a_step_dies_with_a_task_that_is_killed_with_9(root: Path) -> None:
     task = """
 from airflow.sdk import DAG
 from airflow.sdk.execution_time.task_runner import _run_execute_callable
-from kafka_pareto_airflow.step_operator import StepOperator
+from kafka_pareto_airflow.steps.step_operator import StepOperator
 with DAG("try", schedule=None):
     operator = StepOperator(task_id="tried", step="tried", arguments=[])
 _run_execute_callable({}, operator.execute, operator)

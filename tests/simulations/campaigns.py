@@ -8,14 +8,14 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.choice import Choice
-from kafka_pareto.decision import adjust_across_record_sizes, decide
-from kafka_pareto.gains import Gain, compare
-from kafka_pareto.goals import MAXIMISED, OBJECTIVES, Objective
-from kafka_pareto.noise import noise_report
-from kafka_pareto.records import Repetition
-from kafka_pareto.study import Study
-from kafka_pareto.verdict import Decision
+from kafka_pareto.analysis.gains import Gain, compare
+from kafka_pareto.analysis.noise_study import noise_report
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.decision.choice import Choice
+from kafka_pareto.decision.decide import adjust_across_record_sizes, decide
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES, Objective
+from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 
 NOISE_REPETITIONS = 12

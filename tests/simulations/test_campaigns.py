@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kafka_pareto.gains import SIGNIFICANCE
-from kafka_pareto.goals import Objective
-from kafka_pareto.verdict import Decision
+from kafka_pareto.analysis.gains import SIGNIFICANCE
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.study.objectives import Objective
 from tests.simulations.campaigns import EqualArms, resolution_of_planted, simulated_campaign
 
 pytestmark = pytest.mark.simulations

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kafka_pareto.drift import RatioChange, adjusted, change_between, ratio_between
-from kafka_pareto.goals import MEANS, Objective
-from kafka_pareto.retune import Retune
+from kafka_pareto.analysis.drift import RatioChange, adjusted, change_between, ratio_between
+from kafka_pareto.study.objectives import MEANS, Objective
+from kafka_pareto.study.retune import Retune
 from tests.recorded import RECORDED
 
 pytestmark = pytest.mark.simulations

@@ -12,9 +12,9 @@ import httpx
 import pytest
 import yaml
 
-from kafka_pareto.artifacts import CampaignKeys
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.store import open_store
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.storage.store import open_store
 from tests.recorded import STUDIES
 from tests.stack.embedded_stack import EmbeddedStack, embedded_stack
 from tests.stack.kills import Finished, Killer

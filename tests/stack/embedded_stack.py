@@ -11,10 +11,10 @@ from pathlib import Path
 
 import psutil
 
-from kafka_pareto_embedded.options import PREFIX
-from kafka_pareto_embedded.ports import VARIABLES
-from kafka_pareto_embedded.stack import Stack
-from kafka_pareto_embedded.supervision import Supervisor
+from kafka_pareto_embedded.bootstrap.ports import VARIABLES
+from kafka_pareto_embedded.commands.options import PREFIX
+from kafka_pareto_embedded.lifecycle.supervision import Supervisor
+from kafka_pareto_embedded.stack.stack import Stack
 from tests.system.broker_fixtures import free_ports
 
 ROOT = Path(__file__).parent.parent.parent

@@ -13,12 +13,12 @@ import httpx
 import pandas as pd
 import pytest
 
-from kafka_pareto.artifacts import TRIAL_COLUMNS
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.cards import Cards
-from kafka_pareto.goals import OBJECTIVES
-from kafka_pareto.producer_properties import parse_properties
-from kafka_pareto.verdict import Decision
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.tables import TRIAL_COLUMNS
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.study.objectives import OBJECTIVES
 from tests.stack.embedded_stack import EmbeddedStack
 from tests.stack.kills import Finished
 

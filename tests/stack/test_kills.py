@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_pareto.cluster import Cluster
-from kafka_pareto.records import Repetition
-from kafka_pareto_embedded.readiness import answers_everywhere
-from kafka_pareto_embedded.waiting import wait_until
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto_embedded.lifecycle.readiness import answers_everywhere
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.planned import planned_confirmation, planned_design, stored_ids
 from tests.stack.embedded_stack import EmbeddedStack
 from tests.stack.kills import STEP, VICTIMS, Finished

@@ -11,13 +11,13 @@ from typing import Any
 import psutil
 import pytest
 
-from kafka_pareto.checks import PastCheck, read_checks
-from kafka_pareto.cluster import Cluster
+from kafka_pareto.drift.checks import PastCheck, read_checks
 from kafka_pareto.errors import ClusterError
-from kafka_pareto.in_force import SettingsInForce, versions
-from kafka_pareto.store import Store, open_store
-from kafka_pareto_embedded.airflow_runs import AirflowRuns
-from kafka_pareto_embedded.waiting import wait_until
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.rollout.versions import SettingsInForce, versions
+from kafka_pareto.storage.store import Store, open_store
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
+from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
 from tests.stack.embedded_stack import EmbeddedStack
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1500)]

@@ -16,13 +16,13 @@ import pytest
 from minio import Minio
 from minio.error import S3Error
 
-from kafka_pareto.cluster import Cluster
-from kafka_pareto.cluster_names import pool_of
-from kafka_pareto.store import open_store
-from kafka_pareto_embedded.airflow_api import AirflowApi
-from kafka_pareto_embedded.ports import LOOPBACK, taken_ports
-from kafka_pareto_embedded.stack import Stack
-from kafka_pareto_embedded.waiting import wait_until
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.storage.store import open_store
+from kafka_pareto.study.cluster_names import pool_of
+from kafka_pareto_embedded.bootstrap.ports import LOOPBACK, taken_ports
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
+from kafka_pareto_embedded.runs.airflow_api import AirflowApi
+from kafka_pareto_embedded.stack.stack import Stack
 from tests.stack.embedded_stack import EmbeddedStack, embedded_stack
 
 pytestmark = pytest.mark.stack

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from tenacity import retry, retry_if_exception_type, retry_if_result, stop_after_delay, wait_fixed
 
-from kafka_pareto.cluster import Cluster, ClusterDescription
 from kafka_pareto.errors import ClusterError
+from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.settings import Settings, load_settings
-from kafka_pareto_embedded.brokers import BrokerProgram, prepare_brokers
+from kafka_pareto_embedded.programs.brokers import BrokerProgram, prepare_brokers
 from tests.processes import end_process
 
 _STOP_TIMEOUT_S = 30

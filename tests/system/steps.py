@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.store import FolderStore
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.storage.folder_store import FolderStore
 from tests.recorded import STUDIES
 
 ROOT = Path(__file__).parent.parent.parent

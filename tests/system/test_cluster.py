@@ -14,9 +14,9 @@ import psutil
 import pytest
 from tenacity import retry, retry_if_not_result, stop_after_delay, wait_fixed
 
-from kafka_pareto.cluster import Cluster
-from kafka_pareto.cluster_helper import ClusterHelper
 from kafka_pareto.errors import ClusterError
+from kafka_pareto.kafka.admin_process import ClusterHelper
+from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.settings import load_settings
 from tests.system.broker_fixtures import RunningBrokers, free_ports
 
@@ -204,7 +204,7 @@ def test_helper_ends_with_the_context(single_broker: RunningBrokers) -> None:
 
 def test_helper_dies_with_a_killed_parent(single_broker: RunningBrokers) -> None:
     program = (
-        "import sys; from kafka_pareto.cluster import Cluster; from kafka_pareto.settings import load_settings\n"
+        "import sys; from kafka_pareto.kafka.cluster import Cluster; from kafka_pareto.settings import load_settings\n"
         "with Cluster(sys.argv[1], None, load_settings()): print('open', flush=True); sys.stdin.read()"
     )
     include = Path(__file__).parents[2] / "include"

@@ -11,16 +11,17 @@ from pathlib import Path
 import psutil
 import pytest
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS
-from kafka_pareto.blocks import candidates_of, plan_blocks
-from kafka_pareto.cluster import Cluster
+from kafka_pareto.campaign.candidates import candidates_of
+from kafka_pareto.campaign.records import Sizing
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.errors import BadInputError, ClusterError, SafetyStop
-from kafka_pareto.lease import ClusterLease
-from kafka_pareto.measurement import Measurer
-from kafka_pareto.perf_test import ProducerPerformance
-from kafka_pareto.records import Sizing
-from kafka_pareto.testbed import Testbed, topic_name
-from kafka_pareto_embedded.brokers import BrokerProgram
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.load.producer_performance import ProducerPerformance
+from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.testbed import Testbed, topic_name
+from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto_embedded.programs.brokers import BrokerProgram
 from tests.system.broker_fixtures import RunningBrokers, running_brokers
 from tests.unit.measuring import quick, started
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.cluster import Cluster
-from kafka_pareto.producer_properties import PropertyValue
-from kafka_pareto.settings_files import Form, settings_file
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.rollout.client_files import Form, settings_file
 from tests.system.broker_fixtures import RunningBrokers, free_ports
 from tests.system.steps import ROOT
 

@@ -13,11 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
-from kafka_pareto.cluster import Cluster
-from kafka_pareto.load import Figures, LoadRequest
-from kafka_pareto.load_generator import LoadGenerator
-from kafka_pareto.perf_test import ProducerPerformance
-from kafka_pareto.records import TimedLoad
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.load.load_generator import LoadGenerator
+from kafka_pareto.load.producer_performance import ProducerPerformance
+from kafka_pareto.load.tool import Figures, LoadRequest, TimedLoad
 from tests.system.broker_fixtures import RunningBrokers
 
 pytestmark = [pytest.mark.brokers, pytest.mark.alone]

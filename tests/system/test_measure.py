@@ -13,9 +13,9 @@ import psutil
 import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
-from kafka_pareto.cluster import Cluster
 from kafka_pareto.errors import EXIT_BAD_INPUT, EXIT_TEMPORARY
-from kafka_pareto.testbed import topic_name
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.measurement.testbed import topic_name
 from tests.system.broker_fixtures import RunningBrokers, free_ports, running_brokers
 from tests.system.steps import StepRunner
 

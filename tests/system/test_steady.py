@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.records import NoiseReport, Sizing
+from kafka_pareto.campaign.records import NoiseReport, Sizing
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import StepRunner
 

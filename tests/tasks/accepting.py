@@ -9,15 +9,18 @@ from typing import Any
 
 import pandas as pd
 
-from kafka_pareto.artifacts import TRIAL_COLUMNS, CampaignKeys
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.cards import Cards
-from kafka_pareto.in_force import SettingsInForce, in_force
-from kafka_pareto.producer_properties import parse_properties
-from kafka_pareto.records import Repetition, decode_record
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.campaign.tables import TRIAL_COLUMNS
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.rollout.versions import SettingsInForce, in_force
 from kafka_pareto.steps.accept import Wanted
-from kafka_pareto.store import FolderStore, Store
-from kafka_pareto.verdict import Decision
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.storage.record import decode_record
+from kafka_pareto.storage.store import Store
 from tests.tasks.report_campaign import CAMPAIGN
 
 STUDY, SIZE, OTHER_SIZE = "paper", 65636, 1024

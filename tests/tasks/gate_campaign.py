@@ -8,13 +8,14 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, REJECTED_COLUMNS, CampaignKeys, table_schema
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.protocol import Paced
-from kafka_pareto.records import Repetition, ValidationSummary
-from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Study, Validation
-from kafka_pareto.study_file import dump_study, with_overrides
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Repetition, ValidationSummary
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, REJECTED_COLUMNS, table_schema
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.protocol import Paced
+from kafka_pareto.study.study import Study, Validation
+from kafka_pareto.study.study_file import dump_study, with_overrides
 from tests.recorded import paper_study, recorded_repetitions
 
 SIZE = 8192

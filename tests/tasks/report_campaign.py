@@ -7,28 +7,29 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.artifacts import (
+from kafka_pareto.analysis.noise_study import noise_report
+from kafka_pareto.analysis.pareto import losses_of, non_dominated
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Fingerprint, Phase, Plan, RampStep, Repetition, Sizing
+from kafka_pareto.campaign.tables import (
     CANDIDATE_COLUMNS,
     FRONT_COLUMNS,
     REJECTED_COLUMNS,
     SCORE_COLUMNS,
     TRIAL_COLUMNS,
-    CampaignKeys,
     table_schema,
 )
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.choice import choose
-from kafka_pareto.decision import decide
-from kafka_pareto.goals import OBJECTIVES
-from kafka_pareto.noise import noise_report
-from kafka_pareto.producer_properties import Durability
-from kafka_pareto.records import Fingerprint, Phase, Plan, RampStep, Repetition, Sizing
-from kafka_pareto.selection import losses_of, non_dominated, select_candidates
-from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Study
-from kafka_pareto.study_file import dump_study
-from kafka_pareto.trials import summarise_trials
-from kafka_pareto.validation import rejected_table
+from kafka_pareto.decision.choice import choose
+from kafka_pareto.decision.confirmation_candidates import select_candidates
+from kafka_pareto.decision.decide import decide
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import dump_study
+from kafka_pareto.validation.gate import rejected_table
 from tests.recorded import paper_study, recorded_repetitions
 
 CAMPAIGN = "20261121-recorded"

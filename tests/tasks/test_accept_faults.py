@@ -11,13 +11,13 @@ from threading import Barrier
 
 import pytest
 
-from kafka_pareto.artifacts import InForceKeys
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.errors import ArtifactError, BadInputError
-from kafka_pareto.in_force import versions
+from kafka_pareto.rollout.versions import versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
-from kafka_pareto.store import FolderStore
+from kafka_pareto.storage.folder_store import FolderStore
 from tests.tasks.accepting import (
     OTHER_SIZE,
     SIZE,

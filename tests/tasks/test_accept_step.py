@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.answers import Answer, last_answer
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.cards import property_text
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.in_force import record_sizes_in_force, versions
-from kafka_pareto.in_force_text import approval_text
-from kafka_pareto.records import Manifest
+from kafka_pareto.report.cards import property_text
+from kafka_pareto.rollout.approvals import Answer, last_answer
+from kafka_pareto.rollout.messages import approval_text
+from kafka_pareto.rollout.versions import record_sizes_in_force, versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
 from tests.tasks.accepting import (

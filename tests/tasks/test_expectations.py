@@ -11,9 +11,9 @@ from typing import Any, get_args
 import pytest
 
 from kafka_pareto.errors import GateError
-from kafka_pareto.expectations import Examination, load_suites
 from kafka_pareto.steps import validate
-from kafka_pareto.validation import Verdict, examine, suite_parameters, with_nonsense_failed
+from kafka_pareto.validation.expectations import Examination, load_suites
+from kafka_pareto.validation.gate import Verdict, examine, suite_parameters, with_nonsense_failed
 from tests.tasks.gate_campaign import (
     REPETITIONS,
     Corruption,

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 import yaml
 
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.goals import Limit
-from kafka_pareto.producer_properties import Durability, parse_properties
-from kafka_pareto.seen import Seen, read_seen
-from kafka_pareto.settings_files import settings_text, trials_csv
-from kafka_pareto.store import FolderStore
-from kafka_pareto.wishes import Remaining, Wishes, best_remaining
+from kafka_pareto.explorer.downloads import settings_text, trials_csv
+from kafka_pareto.explorer.requirements import Remaining, Wishes, best_remaining
+from kafka_pareto.explorer.snapshot import Seen, read_seen
+from kafka_pareto.kafka.producer_config import Durability, parse_properties
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.objectives import Limit
 from tests.tasks.report_campaign import CAMPAIGN
 
 pytestmark = pytest.mark.fast

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.in_force import in_force, versions
-from kafka_pareto.in_force_view import InForceView, Move, in_force_view, move_to
-from kafka_pareto.producer_properties import parse_properties
-from kafka_pareto.seen import read_seen
+from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to
+from kafka_pareto.explorer.snapshot import read_seen
+from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.rollout.versions import in_force, versions
 from kafka_pareto.steps import accept, roll_back
-from kafka_pareto.store import FolderStore
+from kafka_pareto.storage.folder_store import FolderStore
 from tests.tasks.accepting import SIZE, STUDY, change_trial, durable_id, other_id, pick, told, trials_of
 from tests.tasks.report_campaign import CAMPAIGN
 

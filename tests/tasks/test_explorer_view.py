@@ -10,15 +10,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kafka_pareto.artifacts import TRIAL_COLUMNS
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.campaign_list import list_campaigns
-from kafka_pareto.campaign_progress import campaign_progress
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.listing import list_campaigns
+from kafka_pareto.campaign.progress import campaign_progress
+from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.errors import ArtifactError, BadInputError
-from kafka_pareto.exploring import Point, SizeView, size_view
-from kafka_pareto.seen import read_seen
-from kafka_pareto.store import FolderStore
-from kafka_pareto.trial_intervals import intervals
+from kafka_pareto.explorer.intervals import intervals
+from kafka_pareto.explorer.snapshot import read_seen
+from kafka_pareto.explorer.view import Point, SizeView, size_view
+from kafka_pareto.storage.folder_store import FolderStore
 from tests.tasks.report_campaign import CAMPAIGN, small_study, write_confirmed_campaign
 
 pytestmark = pytest.mark.fast

@@ -12,15 +12,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kafka_pareto.artifacts import REJECTED_COLUMNS, SCORE_COLUMNS
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.cards import Cards, unresolved_of
-from kafka_pareto.records import decode_record
-from kafka_pareto.report_evidence import Evidence
-from kafka_pareto.report_page import render_page
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.tables import REJECTED_COLUMNS, SCORE_COLUMNS
+from kafka_pareto.report.cards import Cards, unresolved_of
+from kafka_pareto.report.evidence import Evidence
+from kafka_pareto.report.page import render_page
 from kafka_pareto.steps import report
-from kafka_pareto.store import FolderStore
-from kafka_pareto.validation import rejected_table
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.storage.record import decode_record
+from kafka_pareto.validation.gate import rejected_table
 from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign, write_troubles
 
 pytestmark = pytest.mark.fast

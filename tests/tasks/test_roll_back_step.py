@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.artifacts import InForceKeys
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.errors import ArtifactError, BadInputError
-from kafka_pareto.in_force import SettingsInForce, versions
+from kafka_pareto.rollout.versions import SettingsInForce, versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
 from tests.tasks.accepting import OTHER_SIZE, SIZE, STUDY, accepting_campaign, durable_id, other_id, told

@@ -14,16 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.tables import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.goals import OBJECTIVES
-from kafka_pareto.records import Manifest
 from kafka_pareto.steps import optimize, train
-from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Surrogate
-from kafka_pareto.study_file import dump_study
-from kafka_pareto.surrogate import SurrogateIndex
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.study import Surrogate
+from kafka_pareto.study.study_file import dump_study
+from kafka_pareto.surrogates.surrogate import SurrogateIndex
 from tests.recorded import recorded_repetitions
 from tests.trained_campaign import recorded_campaign, small_study
 

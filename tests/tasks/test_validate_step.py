@@ -11,13 +11,13 @@ from typing import get_args
 
 import pytest
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, TRIAL_COLUMNS
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import ArtifactError, GateError
-from kafka_pareto.factors import configuration_id
-from kafka_pareto.records import Manifest
 from kafka_pareto.steps import validate
-from kafka_pareto.study_file import with_overrides
+from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.study_file import with_overrides
 from tests.tasks.gate_campaign import (
     CONFIGURATIONS,
     REPETITIONS,

@@ -7,20 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kafka_pareto.artifacts import CampaignKeys, CheckKeys
-from kafka_pareto.blocks import Candidate, plan_blocks
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.checks import Check, CheckedRecordSize
-from kafka_pareto.factors import Configuration, configuration_id
-from kafka_pareto.in_force import SettingsInForce, add_version, now
-from kafka_pareto.load import LoadResult
-from kafka_pareto.measurement import Measurer
-from kafka_pareto.records import Fingerprint, Sizing
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.candidates import Candidate, baseline_candidate
+from kafka_pareto.campaign.keys import CampaignKeys, CheckKeys
+from kafka_pareto.campaign.records import Fingerprint, Sizing
+from kafka_pareto.drift.checks import Check, CheckedRecordSize
+from kafka_pareto.load.tool import LoadResult
+from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.rollout.versions import SettingsInForce, add_version, now
 from kafka_pareto.steps import check, check_compare, check_measure
-from kafka_pareto.steps.measure import baseline_candidate
-from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Study
-from kafka_pareto.study_file import dump_study
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.factors import Configuration, configuration_id
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import dump_study
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
 from tests.unit.measuring import SIZE, quick
 

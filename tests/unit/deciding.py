@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.factors import configuration_id
-from kafka_pareto.records import Phase, Repetition
-from kafka_pareto.study import Study
-from kafka_pareto.study_file import parse_study
+from kafka_pareto.campaign.records import Phase, Repetition
+from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import parse_study
 from tests.recorded import STUDIES, recorded_repetitions
 
 SIZE = 8192

@@ -10,16 +10,18 @@ from typing import Any
 
 import yaml
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, CampaignKeys
-from kafka_pareto.blocks import PlannedRepetition, candidates_of, plan_blocks
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.design import design_table
-from kafka_pareto.measurement import Measurer
-from kafka_pareto.records import Phase, Repetition, Sizing
-from kafka_pareto.store import FolderStore
-from kafka_pareto.study import Study
-from kafka_pareto.study_file import parse_study
-from kafka_pareto.testbed import Testbed
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.candidates import candidates_of
+from kafka_pareto.campaign.design import design_table
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Phase, Repetition, Sizing
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.measurement.blocks import PlannedRepetition, plan_blocks
+from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.testbed import Testbed
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
 from tests.recorded import STUDIES
 

@@ -8,12 +8,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from kafka_pareto.answers import Answer, keep_answer, last_answer
-from kafka_pareto.artifacts import InForceKeys
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.cards import HEADLINES, Cards
+from kafka_pareto.analysis.wording import joined
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import InForceKeys
+from kafka_pareto.campaign.manifest import Manifest, Notice, NoticeKind
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import BadInputError, MissingArtifactError, PickError
-from kafka_pareto.in_force import (
+from kafka_pareto.kafka.producer_config import durability_of
+from kafka_pareto.report.cards import HEADLINES, Cards
+from kafka_pareto.rollout.approvals import Answer, keep_answer, last_answer
+from kafka_pareto.rollout.eligibility import confirmed_trial, refuse_what_may_not_be_picked
+from kafka_pareto.rollout.messages import by_whom, event_of, moved_text, standing_text, weakening
+from kafka_pareto.rollout.versions import (
     SettingsInForce,
     add_version,
     mend_files,
@@ -22,12 +29,6 @@ from kafka_pareto.in_force import (
     versions,
     write_files,
 )
-from kafka_pareto.in_force_text import by_whom, event_of, moved_text, standing_text, weakening
-from kafka_pareto.picking import confirmed_trial, refuse_what_may_not_be_picked
-from kafka_pareto.producer_properties import durability_of
-from kafka_pareto.records import Fingerprint, Manifest, Notice, NoticeKind
-from kafka_pareto.verdict import Decision
-from kafka_pareto.wording import joined
 
 logger = logging.getLogger(__name__)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from kafka_pareto.artifacts import CheckKeys, InForceKeys
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.checks import (
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CheckKeys, InForceKeys
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.records import Fingerprint, Sizing
+from kafka_pareto.drift.checks import (
     CheckPlan,
     PastCheck,
     PlannedRecordSize,
@@ -16,16 +18,16 @@ from kafka_pareto.checks import (
     read_checks,
     was_answered,
 )
-from kafka_pareto.cluster import Cluster, ClusterDescription
-from kafka_pareto.comparability import differences_of_campaigns, differences_of_clusters
 from kafka_pareto.errors import BadInputError, MissingArtifactError
-from kafka_pareto.in_force import SettingsInForce, in_force, record_sizes_in_force
-from kafka_pareto.planning import check_plan, describe_plan, plan_check
-from kafka_pareto.records import Fingerprint, Manifest, Sizing
-from kafka_pareto.store import Store
-from kafka_pareto.study import Study
-from kafka_pareto.study_file import dump_study, with_overrides
-from kafka_pareto.testbed import fingerprint_of, topic_name
+from kafka_pareto.history.comparability import differences_of_campaigns, differences_of_clusters
+from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
+from kafka_pareto.measurement.cost import check_plan, describe_plan, plan_check
+from kafka_pareto.measurement.fingerprint import fingerprint_of
+from kafka_pareto.measurement.testbed import topic_name
+from kafka_pareto.rollout.versions import SettingsInForce, in_force, record_sizes_in_force
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import dump_study, with_overrides
 
 log = logging.getLogger(__name__)
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from kafka_pareto import tracking_checks
-from kafka_pareto.artifacts import CheckKeys
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.check_text import drift_reason, notice_of
-from kafka_pareto.checks import (
+from kafka_pareto.analysis.drift import RatioChange, adjusted, change_between
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CheckKeys
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.drift.checks import (
     TUNED_AGAIN,
     Check,
     CheckedRecordSize,
@@ -24,10 +24,10 @@ from kafka_pareto.checks import (
     read_checks,
     reference_of,
 )
-from kafka_pareto.drift import RatioChange, adjusted, change_between
-from kafka_pareto.goals import MEANS
-from kafka_pareto.in_force import SettingsInForce, now
-from kafka_pareto.records import Manifest
+from kafka_pareto.drift.messages import drift_reason, notice_of
+from kafka_pareto.rollout.versions import SettingsInForce, now
+from kafka_pareto.study.objectives import MEANS
+from kafka_pareto.tracking import check_history
 
 log = logging.getLogger(__name__)
 
@@ -152,7 +152,7 @@ def _track(check: Campaign, decided: Check) -> None:
     sizes = [each.record_size_bytes for each in decided.record_sizes if each.changes]
     histories = [read_checks(check.store, check.keys.study, size) for size in sizes]
     own = [each for history in histories for each in history if each.check == decided.check]
-    tracking_checks.log_check(check.keys, own, count_checks(check.store, check.keys.study, decided.at))
+    check_history.log_check(check.keys, own, count_checks(check.store, check.keys.study, decided.at))
 
 
 def _event(check: Campaign, decided: Check, tuned: Sequence[int]) -> dict[str, JsonValue]:

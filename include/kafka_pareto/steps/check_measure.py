@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from kafka_pareto.blocks import Candidate, plan_blocks
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.checks import CheckPlan
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.candidates import Candidate, baseline_candidate
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.drift.checks import CheckPlan
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.in_force import SettingsInForce
-from kafka_pareto.measurement import Measurer
-from kafka_pareto.records import Manifest
-from kafka_pareto.sizing import sizing_of
-from kafka_pareto.steps.measure import baseline_candidate
-from kafka_pareto.testbed import Testbed
+from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.sizing import sizing_of
+from kafka_pareto.measurement.testbed import Testbed
+from kafka_pareto.rollout.versions import SettingsInForce
 
 
 def run(check: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifest:

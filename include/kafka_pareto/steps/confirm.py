@@ -12,20 +12,21 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.artifacts import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
-from kafka_pareto.blocks import Candidate, candidates_of, plan_blocks
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.choice import choose
-from kafka_pareto.decision import decide
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.candidates import Candidate, baseline_candidate, candidates_of
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
+from kafka_pareto.decision.choice import choose
+from kafka_pareto.decision.confirmation_candidates import select_candidates
+from kafka_pareto.decision.decide import decide
 from kafka_pareto.errors import MissingArtifactError
-from kafka_pareto.measurement import Measurer
-from kafka_pareto.records import Manifest, Repetition
-from kafka_pareto.selection import select_candidates
-from kafka_pareto.sizing import sizing_of
-from kafka_pareto.steps.measure import baseline_candidate
-from kafka_pareto.testbed import Testbed
-from kafka_pareto.trials import summarise_trials
-from kafka_pareto.validation import with_nonsense_failed
+from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.sizing import sizing_of
+from kafka_pareto.measurement.testbed import Testbed
+from kafka_pareto.validation.gate import with_nonsense_failed
 
 log = logging.getLogger(__name__)
 

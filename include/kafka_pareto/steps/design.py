@@ -7,21 +7,23 @@ from datetime import UTC, datetime
 
 import pandas as pd
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS, CampaignKeys
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.cluster import Cluster, ClusterDescription
-from kafka_pareto.design import design_table
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.design import design_table
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS
 from kafka_pareto.errors import BadInputError, MissingArtifactError
-from kafka_pareto.factors import Configuration
-from kafka_pareto.planning import check_plan, describe_plan, plan_campaign
-from kafka_pareto.prior import best_known, earlier_trials
-from kafka_pareto.records import Manifest
-from kafka_pareto.retune import Retune
-from kafka_pareto.store import Store
-from kafka_pareto.study import Study
-from kafka_pareto.study_file import dump_study, parse_study
-from kafka_pareto.testbed import fingerprint_of, topic_name
-from kafka_pareto.warm_start import WarmStart
+from kafka_pareto.history.prior_trials import best_known, earlier_trials
+from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
+from kafka_pareto.measurement.cost import check_plan, describe_plan, plan_campaign
+from kafka_pareto.measurement.fingerprint import fingerprint_of
+from kafka_pareto.measurement.testbed import topic_name
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.retune import Retune
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import dump_study, parse_study
+from kafka_pareto.study.warm_start import WarmStart
 
 log = logging.getLogger(__name__)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS
-from kafka_pareto.blocks import Candidate, candidates_of, plan_blocks
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.factors import configuration_id
-from kafka_pareto.measurement import Measurer
-from kafka_pareto.phase_progress import PhaseProgress
-from kafka_pareto.records import Manifest
-from kafka_pareto.sizing import sizing_of
-from kafka_pareto.testbed import Testbed
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.candidates import Candidate, baseline_candidate, candidates_of
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.progress_log import PhaseProgress
+from kafka_pareto.measurement.sizing import sizing_of
+from kafka_pareto.measurement.testbed import Testbed
 
 log = logging.getLogger(__name__)
 
@@ -36,19 +36,13 @@ def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed, round_numb
     return campaign.manifest("measure", [*noise_keys, prefix], counts, [record_size_bytes])
 
 
-def baseline_candidate(campaign: Campaign) -> Candidate:
-    """The baseline as a candidate."""
-    configuration = campaign.study.baseline_configuration()
-    return Candidate(configuration_id(configuration), is_baseline=True, configuration=dict(configuration))
-
-
 def _measure_noise(campaign: Campaign, record_size_bytes: int, measurer: Measurer) -> list[str]:
     """The baseline against itself, before anything depends on it; returns the keys of what was written."""
     study, keys = campaign.study, campaign.keys
     if not study.protocol.noise_repetitions:
         return []
-    from kafka_pareto.noise import noise_lines, noise_report  # noqa: PLC0415 (SciPy is half of the step's start)
-    from kafka_pareto.validation import with_nonsense_failed  # noqa: PLC0415 (as above)
+    from kafka_pareto.analysis.noise_study import noise_lines, noise_report  # noqa: PLC0415 (SciPy is half of the step's start)
+    from kafka_pareto.validation.gate import with_nonsense_failed  # noqa: PLC0415 (as above)
 
     prefix = keys.noise_repetitions(record_size_bytes)
     planned = plan_blocks(
@@ -85,7 +79,7 @@ def _measure_round(
     if study.protocol.adaptive is None:
         measurer.measure(planned, prefix)
         return
-    from kafka_pareto.adaptive import active_candidates  # noqa: PLC0415 (as above)
+    from kafka_pareto.measurement.racing import active_candidates  # noqa: PLC0415 (as above)
 
     progress = PhaseProgress(planned, may_end_early=True)
     for block in range(study.protocol.repetitions):

@@ -6,14 +6,14 @@ import logging
 
 import pandas as pd
 
-from kafka_pareto import tracking
-from kafka_pareto.artifacts import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.tables import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.goals import OBJECTIVES, Objective
-from kafka_pareto.optimization import search, with_class_fronts
-from kafka_pareto.records import Manifest
-from kafka_pareto.surrogate import Surrogate, SurrogateIndex, load_surrogate
+from kafka_pareto.search.pareto_search import search, with_class_fronts
+from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.surrogates.surrogate import Surrogate, SurrogateIndex, load_surrogate
+from kafka_pareto.tracking import campaign_runs
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ def run(campaign: Campaign, record_size_bytes: int, round_number: int = 0) -> Ma
             keys.hypervolume(record_size_bytes, round_number), found.hypervolume, HYPERVOLUME_COLUMNS, factors=False
         ),
     ]
-    tracking.log_search(campaign, record_size_bytes, found.hypervolume, round_number)
+    campaign_runs.log_search(campaign, record_size_bytes, found.hypervolume, round_number)
     counts: dict[str, int | float] = {
         "front": len(found.front),
         "front_weaker_durability": weaker,

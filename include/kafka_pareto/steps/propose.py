@@ -6,14 +6,15 @@ import logging
 
 import pandas as pd
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, FRONT_COLUMNS, PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.design import configurations_table
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.design import configurations_table
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.records import Proposal
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, FRONT_COLUMNS, PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import MissingArtifactError
-from kafka_pareto.factors import Configuration
-from kafka_pareto.proposal import propose, searched_objectives
-from kafka_pareto.records import Manifest, Proposal
-from kafka_pareto.rounds import rounds_so_far
+from kafka_pareto.search.acquisition import propose, searched_objectives
+from kafka_pareto.search.stopping import rounds_so_far
+from kafka_pareto.study.factors import Configuration
 
 log = logging.getLogger(__name__)
 

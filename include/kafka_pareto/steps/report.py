@@ -8,33 +8,31 @@ from typing import cast
 import pandas as pd
 from pydantic import JsonValue
 
-from kafka_pareto import tracking
-from kafka_pareto.artifacts import CANDIDATE_COLUMNS, FRONT_COLUMNS, REJECTED_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.card_context import card_context
-from kafka_pareto.cards import HEADLINES, Cards, cards_text, properties_text
-from kafka_pareto.decision import adjust_across_record_sizes, with_blocks_to_tell
-from kafka_pareto.errors import MissingArtifactError
-from kafka_pareto.records import (
-    AnyRecord,
-    Fingerprint,
-    Manifest,
-    NoiseReport,
-    Notice,
-    Plan,
-    Proposal,
-    Repetition,
-    RoundsSoFar,
-    Sizing,
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.manifest import Manifest, Notice
+from kafka_pareto.campaign.records import Fingerprint, NoiseReport, Plan, Proposal, Repetition, RoundsSoFar, Sizing
+from kafka_pareto.campaign.tables import (
+    CANDIDATE_COLUMNS,
+    FRONT_COLUMNS,
+    REJECTED_COLUMNS,
+    SCORE_COLUMNS,
+    TRIAL_COLUMNS,
 )
-from kafka_pareto.report_evidence import Evidence, estimates_table, r2_table
-from kafka_pareto.report_figures import draw_figures
-from kafka_pareto.report_measurement_figures import draw_measurement_figures
-from kafka_pareto.report_page import render_page
-from kafka_pareto.report_summary import summary_sentences
-from kafka_pareto.rounds import rounds_so_far
-from kafka_pareto.validation import with_nonsense_failed
-from kafka_pareto.verdict import Decision
+from kafka_pareto.decision.decide import adjust_across_record_sizes, with_blocks_to_tell
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.errors import MissingArtifactError
+from kafka_pareto.report.card_context import card_context
+from kafka_pareto.report.card_text import cards_text
+from kafka_pareto.report.cards import HEADLINES, Cards, properties_text
+from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
+from kafka_pareto.report.figures import draw_figures
+from kafka_pareto.report.measurement_figures import draw_measurement_figures
+from kafka_pareto.report.page import render_page
+from kafka_pareto.report.summary import summary_sentences
+from kafka_pareto.search.stopping import rounds_so_far
+from kafka_pareto.storage.record import AnyRecord
+from kafka_pareto.tracking import campaign_runs, champions
+from kafka_pareto.validation.gate import with_nonsense_failed
 
 logger = logging.getLogger(__name__)
 
@@ -227,8 +225,8 @@ def _put_properties(campaign: Campaign, evidence: Evidence, decision: Decision) 
 
 
 def _track(campaign: Campaign, evidence: Evidence, page: bytes) -> None:
-    tracking.log_report(campaign, page)
+    campaign_runs.log_report(campaign, page)
     # What a surrogate was trained on tells nothing about its error, and would favour this campaign's models.
-    for outcome in tracking.judge_champions(campaign, evidence.newly_confirmed()):
+    for outcome in champions.judge_champions(campaign, evidence.newly_confirmed()):
         champion = "this campaign's model" if outcome.moved else f"version {outcome.champion_version}"
         logger.info("champion for %s: %s (error %.4g)", outcome.objective, champion, outcome.error)

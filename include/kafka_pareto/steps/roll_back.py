@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 import re
 
-from kafka_pareto.artifacts import InForceKeys
+from kafka_pareto.analysis.wording import joined
+from kafka_pareto.campaign.keys import InForceKeys
+from kafka_pareto.campaign.manifest import Manifest, Notice
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.in_force import (
+from kafka_pareto.rollout.messages import event_of, moved_text, standing_text
+from kafka_pareto.rollout.versions import (
     add_version,
     mend_files,
     record_sizes_in_force,
@@ -16,11 +19,8 @@ from kafka_pareto.in_force import (
     way_back,
     write_files,
 )
-from kafka_pareto.in_force_text import event_of, moved_text, standing_text
-from kafka_pareto.records import Manifest, Notice
-from kafka_pareto.store import Store
-from kafka_pareto.study import STUDY_NAME
-from kafka_pareto.wording import joined
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.study import STUDY_NAME
 
 logger = logging.getLogger(__name__)
 

@@ -6,15 +6,16 @@ import logging
 
 import pandas as pd
 
-from kafka_pareto import surrogate_figures, tracking
-from kafka_pareto.artifacts import SCORE_COLUMNS, TRIAL_COLUMNS
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.tables import SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.goals import OBJECTIVES
-from kafka_pareto.records import Manifest
-from kafka_pareto.rounds import rounds_so_far
-from kafka_pareto.surrogate import SurrogateIndex, feature_encoding, importance, measured_objectives
-from kafka_pareto.surrogate_scores import JudgedSurrogate, describe_scores, judge_objective
+from kafka_pareto.search.stopping import rounds_so_far
+from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.surrogates import figures
+from kafka_pareto.surrogates.scores import JudgedSurrogate, describe_scores, judge_objective
+from kafka_pareto.surrogates.surrogate import SurrogateIndex, feature_encoding, importance, measured_objectives
+from kafka_pareto.tracking import campaign_runs
 
 logger = logging.getLogger(__name__)
 
@@ -55,9 +56,9 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     index = SurrogateIndex(encoding=encoding, models={one.surrogate.objective: one.surrogate.file() for one in judged})
     artifacts.append(campaign.write_record(keys.surrogates("encoding.json", round_number), index))
 
-    tracking.log_training(campaign, judged, figures, round_number)
+    campaign_runs.log_training(campaign, judged, figures, round_number)
     if study.strategy == "rounds":
-        tracking.log_measured_hypervolume(campaign, round_number, _hypervolumes(campaign, round_number))
+        campaign_runs.log_measured_hypervolume(campaign, round_number, _hypervolumes(campaign, round_number))
     pooled = {one.surrogate.objective: one.pooled_r2_held_out() for one in judged}
     r2 = {f"r2_held_out_{objective}": round(value, 4) for objective, value in pooled.items() if value is not None}
     return campaign.manifest("train", artifacts, {"trials": len(trials), "surrogates": len(judged), **r2})
@@ -74,17 +75,15 @@ def _hypervolumes(campaign: Campaign, round_number: int) -> dict[int, float]:
 
 def _figures(judged: JudgedSurrogate) -> dict[str, bytes]:
     objective = judged.surrogate.objective
-    pictures = {
-        f"{objective}_importance.png": surrogate_figures.feature_importance(objective, importance(judged.surrogate))
-    }
+    pictures = {f"{objective}_importance.png": figures.feature_importance(objective, importance(judged.surrogate))}
     if judged.held_out.empty:
         logger.info("%s: too few configurations to hold any out; nothing to judge it by", objective)
     else:
-        pictures[f"{objective}_estimated_vs_measured.png"] = surrogate_figures.estimated_vs_measured(
+        pictures[f"{objective}_estimated_vs_measured.png"] = figures.estimated_vs_measured(
             objective, judged.held_out, judged.surrogate.predict(judged.held_out), judged.pooled_r2_held_out()
         )
     if judged.curve.empty:
         logger.info("%s: too few configurations for a learning curve", objective)
     else:
-        pictures[f"{objective}_learning_curve.png"] = surrogate_figures.learning_curve(objective, judged.curve)
+        pictures[f"{objective}_learning_curve.png"] = figures.learning_curve(objective, judged.curve)
     return pictures

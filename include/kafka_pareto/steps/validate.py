@@ -7,13 +7,14 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from kafka_pareto.artifacts import DESIGN_COLUMNS, REJECTED_COLUMNS, TRIAL_COLUMNS
-from kafka_pareto.campaign import Campaign
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.records import ValidationSummary
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, REJECTED_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import GateError
-from kafka_pareto.expectations import Examination
-from kafka_pareto.records import Manifest, ValidationSummary
-from kafka_pareto.trials import summarise_trials
-from kafka_pareto.validation import Earlier, Verdict, examine, rejected_table
+from kafka_pareto.validation.expectations import Examination
+from kafka_pareto.validation.gate import Earlier, Verdict, examine, rejected_table
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,149 @@
+"""One objective of a candidate against the baseline, measured in the same blocks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import compress
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from kafka_pareto.analysis import paired_tests
+from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, smallest_latency_ms, spread_of
+from kafka_pareto.analysis.trials import coefficient_of_variation
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.study.objectives import MAXIMISED, Objective
+from kafka_pareto.study.protocol import Protocol
+
+SIGNIFICANCE = 0.05
+
+Resolution = Literal["better", "worse", "no difference shown", "not resolved"]
+
+# What a CV is of depends on the protocol's variability: these hold for either kind.
+LABELS: dict[Objective, str] = {
+    "p95_latency_ms": "p95 latency",
+    "throughput_mib_s": "throughput",
+    "latency_cv": "latency CV",
+    "throughput_cv": "throughput CV",
+}
+
+
+class Gain(BaseModel):
+    """One objective of the candidate against the baseline, from the gain blocks alone.
+
+    Attributes:
+        baseline_value: The baseline's objective over the blocks used: a mean, or a CV. None where there is none.
+        candidate_value: The same of the candidate.
+        change_fraction: Candidate over baseline, minus one; `change_low_fraction` to `change_high_fraction` is its
+            95 % interval, not widened for the number of comparisons.
+        p_value: Two-sided, of no change.
+        p_value_holm: Adjusted over all objectives, and over all record sizes once the report has seen them.
+        welch_p_value: Beside it, regardless of blocks, like the next three: Welch's test. None for a CV across
+            repetitions, of which each side has but one.
+        mann_whitney_p_value: Mann and Whitney's test.
+        hedges_g: Hedges' g: the difference in standard deviations.
+        cliffs_delta: Cliff's delta: from -1 (the candidate's values are all lower) to 1 (all higher).
+        resolution: See `resolve`.
+        blocks_to_tell: Where it is not resolved, once the report has seen all record sizes: the blocks that would,
+            were the change what it seems to be. None beyond 100,000, without an interval, and of too few blocks for any
+            claim.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    objective: Objective
+    baseline_value: float | None
+    candidate_value: float | None
+    change_fraction: float | None
+    change_low_fraction: float | None
+    change_high_fraction: float | None
+    p_value: float | None
+    p_value_holm: float | None
+    welch_p_value: float | None
+    mann_whitney_p_value: float | None
+    hedges_g: float | None
+    cliffs_delta: float | None
+    method: str
+    resolution: Resolution
+    baseline_repetition_ids: list[str]
+    candidate_repetition_ids: list[str]
+    blocks_to_tell: int | None = None
+
+
+def compare(
+    objective: Objective,
+    baseline: Sequence[Repetition],
+    candidate: Sequence[Repetition],
+    protocol: Protocol,
+    rng: np.random.Generator,
+) -> Gain:
+    """Compares valid repetitions of the same blocks, in the same order; not yet adjusted, and so not yet resolved.
+
+    A block in which one side lacks the value that is compared is left out. Of means, a p95 latency of 0 counts as half
+    of the load tool's resolution, so that a change from it has a size.
+    """
+    variability = protocol.variability
+    by_mean = is_mean(objective, variability)
+    compared = objective if by_mean else spread_of(objective)
+    measured = np.array(
+        [[per_repetition_value(r, compared, variability) for r in side] for side in (baseline, candidate)], dtype=float
+    )
+    complete = np.isfinite(measured).all(axis=0)
+    of_baseline, of_candidate = measured[:, complete]
+    if by_mean:
+        if objective == "p95_latency_ms":
+            least_ms = smallest_latency_ms(protocol)
+            of_baseline, of_candidate = np.maximum(of_baseline, least_ms), np.maximum(of_candidate, least_ms)
+        change = paired_tests.mean_change(of_baseline, of_candidate)
+        values = [float(np.mean(side)) if len(side) else float("nan") for side in (of_baseline, of_candidate)]
+        method = "ratio of means, Student's t on differences within blocks"
+        beside = paired_tests.unpaired_comparison(of_baseline, of_candidate)
+    else:
+        change = paired_tests.cv_change(of_baseline, of_candidate, rng)
+        values = [coefficient_of_variation(side) for side in (of_baseline, of_candidate)]
+        method = "bootstrap of the log-ratio of CVs over blocks, expanded percentile interval"
+        beside = paired_tests.UnpairedComparison()
+    return Gain(
+        objective=objective,
+        baseline_value=_known(values[0]),
+        candidate_value=_known(values[1]),
+        change_fraction=_known(change.change_fraction),
+        change_low_fraction=_known(change.low_fraction),
+        change_high_fraction=_known(change.high_fraction),
+        p_value=_known(change.p_value),
+        p_value_holm=None,
+        welch_p_value=_known(beside.welch_p_value),
+        mann_whitney_p_value=_known(beside.mann_whitney_p_value),
+        hedges_g=_known(beside.hedges_g),
+        cliffs_delta=_known(beside.cliffs_delta),
+        method=method,
+        resolution="not resolved",
+        baseline_repetition_ids=[r.repetition_id for r in compress(baseline, complete)],
+        candidate_repetition_ids=[r.repetition_id for r in compress(candidate, complete)],
+    )
+
+
+def resolve(gain: Gain, p_value_holm: float, wanted_effect_fraction: float) -> Gain:
+    """The gain with its adjusted p-value (NaN: it may claim nothing), and what that shows.
+
+    - `better` or `worse`: a change, at 5 % after Holm, however small.
+    - `no difference shown`: no such change, and the whole 95 % interval lies within the study's wanted effect to either
+      side, so that whatever difference there is would not matter to the user. It may exclude zero: two one-sided tests
+      (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987) at 2.5 % each, stricter than the
+      customary 5 %, which would take the 90 % interval.
+    - `not resolved`: neither. A difference that matters is possible; these blocks cannot tell.
+    """
+    resolution: Resolution = "not resolved"
+    low, high = gain.change_low_fraction, gain.change_high_fraction
+    if p_value_holm < SIGNIFICANCE and gain.change_fraction:
+        wanted = gain.change_fraction > 0 if gain.objective in MAXIMISED else gain.change_fraction < 0
+        resolution = "better" if wanted else "worse"
+    elif np.isfinite(p_value_holm) and low is not None and high is not None:
+        within = -wanted_effect_fraction <= low and high <= wanted_effect_fraction
+        resolution = "no difference shown" if within else "not resolved"
+    return gain.model_copy(update={"p_value_holm": _known(p_value_holm), "resolution": resolution})
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,101 @@
+"""From repetitions to trials: one configuration at one record size, summarised into the four objectives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, spread_of
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.campaign.tables import TRIAL_COLUMNS, table_schema
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.study.constraints import satisfies
+from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.study import Study
+
+Mask = npt.NDArray[np.bool_]
+
+
+def summarise_trials(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
+    """Summarises repetitions into one row per record size and configuration, in order of first appearance.
+
+    Means are over a trial's valid repetitions. CVs are, by the protocol's `variability`, the standard deviation with
+    n-1 over the mean, of the repetitions' p95 latency and of their throughput; or the mean of the repetitions' own CVs.
+    Across fewer valid repetitions than the study's minimum there is none (NaN); without a valid repetition there are no
+    means either.
+
+    Returns:
+        A frame with `TRIAL_COLUMNS` and one column per factor.
+    """
+    groups: dict[tuple[int, str], list[Repetition]] = {}
+    for repetition in repetitions:
+        groups.setdefault((repetition.record_size_bytes, repetition.configuration_id), []).append(repetition)
+    columns = table_schema(TRIAL_COLUMNS, study).names
+    return pd.DataFrame([_trial(group, study) for group in groups.values()], columns=columns)
+
+
+def may_be_recommended(trials: pd.DataFrame, study: Study) -> Mask:
+    """Which trials keep the study's rules and its durability, and lost no record; the baseline always may."""
+    weakest = study.weakest_durability()
+    accepted = np.array([Durability[name] >= weakest for name in trials.durability], dtype=bool)
+    kept = accepted & trials.feasible.to_numpy(dtype=bool) & (trials.repetitions_lost_records == 0).to_numpy(dtype=bool)
+    allowed: Mask = kept | trials.is_baseline.to_numpy(dtype=bool)
+    return allowed
+
+
+def keeps_limits(trials: pd.DataFrame, study: Study) -> Mask:
+    """Which trials keep every limit by what they measured; a value that is not known breaks none yet."""
+    missed = np.zeros(len(trials), dtype=bool)
+    for limit in study.parsed_limits():
+        missed |= limit.excess_fraction(trials[limit.objective].to_numpy(dtype=float)) > 0
+    return ~missed
+
+
+def coefficient_of_variation(values: np.ndarray) -> float:
+    """Standard deviation with n-1, over the mean; NaN for fewer than two values or a mean of zero."""
+    if len(values) < 2 or not np.mean(values):
+        return float("nan")
+    return float(np.std(values, ddof=1) / np.mean(values))
+
+
+def throughput_per_cv(throughput_mib_s: pd.Series, throughput_cv: pd.Series) -> pd.Series:
+    """The paper's R1: throughput over its coefficient of variation; NaN where the CV is missing, zero or below.
+
+    A zero CV is too few distinct values rather than perfect steadiness, and a surrogate may even estimate less.
+    """
+    ratio: pd.Series = (throughput_mib_s / throughput_cv).where(throughput_cv > 0)
+    return ratio
+
+
+def _trial(group: list[Repetition], study: Study) -> dict[str, Any]:
+    first = group[0]
+    valid = [repetition for repetition in group if repetition.outcome == "valid"]
+    return {
+        "record_size_bytes": first.record_size_bytes,
+        "configuration_id": first.configuration_id,
+        "is_baseline": first.is_baseline,
+        "feasible": satisfies(study.rules(), first.configuration, first.record_size_bytes),
+        "durability": study.durability_of(first.configuration).name,
+        "repetitions_valid": len(valid),
+        "repetitions_lost_records": sum(r.outcome in ("records_lost", "records_duplicated") for r in group),
+        "repetitions_failed": sum(r.outcome == "failed" for r in group),
+        "attempts": sum(r.attempts for r in group),
+        **{objective: _value(objective, valid, study) for objective in OBJECTIVES},
+        "repetition_ids": [r.repetition_id for r in valid],
+        **first.configuration,
+    }
+
+
+def _value(objective: Objective, valid: list[Repetition], study: Study) -> float:
+    protocol = study.protocol
+    of_mean = is_mean(objective, protocol.variability)
+    # A mean of one is noisier than that of many, and still a value; a spread of one or two is none.
+    if len(valid) < (1 if of_mean else protocol.minimum_valid_repetitions):
+        return float("nan")
+    measured = objective if of_mean else spread_of(objective)
+    values = np.array([per_repetition_value(r, measured, protocol.variability) for r in valid], dtype=float)
+    return float(np.mean(values)) if of_mean else coefficient_of_variation(values)

@@ -1,0 +1,92 @@
+"""How values, changes and criteria read on a card: units, signs, and no more digits than they are worth. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from kafka_pareto.analysis.gains import LABELS, Gain
+from kafka_pareto.study.objectives import Limit, Objective
+from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
+
+_LARGEST_CHANGE_SHOWN = 99.0
+
+_UNITS: dict[Objective, str] = {
+    "p95_latency_ms": " ms",
+    "throughput_mib_s": " MiB/s",
+    "latency_cv": "",
+    "throughput_cv": "",
+}
+
+
+def value_text(value: float | None, objective: Objective) -> str:
+    """An objective's value with its unit; no decimals from 1,000 on."""
+    if value is None:
+        return "-"
+    if objective.endswith("_cv"):
+        return f"{value:.3f}"
+    return f"{value:,.{0 if value >= 1000 else 1}f}{_UNITS[objective]}"
+
+
+def percent(fraction: float | None) -> str:
+    """A change in percent, always with its sign; no decimals from 100 % on."""
+    return "-" if fraction is None else f"{_signed(fraction)} %"
+
+
+def interval_text(gain: Gain) -> str:
+    """The 95 % interval of a change."""
+    if gain.change_low_fraction is None or gain.change_high_fraction is None:
+        return "-"
+    return f"{_signed(gain.change_low_fraction)} to {_signed(gain.change_high_fraction)} %"
+
+
+def p_text(p_value: float | None) -> str:
+    """A p-value, no finer than it is worth."""
+    if p_value is None:
+        return "-"
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def criterion_text(criterion: ChooseBy) -> str:
+    """What a study chooses by, in words."""
+    if isinstance(criterion, Weighted):
+        return f"the weighted gains ({joined([f'{w:g} x {LABELS[o]}' for o, w in criterion.weights.items()])})"
+    if isinstance(criterion, Lexicographic):
+        first, *others = (LABELS[objective] for objective in criterion.lexicographic)
+        within = f" among those within {criterion.within_fraction:.0%} of the best"
+        return f"{first} first, then {', then '.join(others)}{within}" if others else f"{first} alone"
+    if criterion == "r1":
+        return "R1 (throughput over its CV)"
+    return "the balanced gain (throughput and p95 latency)"
+
+
+def missed_limit_text(limit: Limit, value: float) -> str:
+    """By how much a measured value misses a limit; NaN is a value that is not known."""
+    excess = limit.excess_fraction(value)
+    if math.isnan(excess):
+        return f"{limit} (not known)"
+    return f"{limit} ({value_text(value, limit.objective)}, {excess:.1%} beyond)"
+
+
+def role_text(role: str) -> str:
+    """Why a candidate was chosen, in words."""
+    words = {f"best_{objective}": f"best {label}" for objective, label in LABELS.items()}
+    words |= {"r1": "best throughput over its CV", "measured_non_dominated": "measured, non-dominated"}
+    return words.get(role, role.replace("_", " "))
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something whose plural ends in -s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def joined(words: Iterable[str]) -> str:
+    """The words in one enumeration."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _signed(fraction: float) -> str:
+    if fraction >= _LARGEST_CHANGE_SHOWN:
+        return f">{_LARGEST_CHANGE_SHOWN * 100:,.0f}"
+    return f"{fraction * 100:+,.{0 if abs(fraction) >= 1 else 1}f}"

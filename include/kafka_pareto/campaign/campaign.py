@@ -1,0 +1,132 @@
+"""A campaign as its steps see it: the frozen study, the keys, and typed access to the artifacts in the store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import pandas as pd
+import pyarrow as pa
+
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.campaign.tables import decode_table, encode_table
+from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.storage.record import AnyRecord, Record, decode_record
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import parse_study
+from kafka_pareto.study.warm_start import CAMPAIGN_ID
+
+_PARALLEL_READS = 8
+
+
+def check_campaign_id(campaign: str) -> str:
+    """A campaign id becomes part of keys and topic names, so it is held to what both allow.
+
+    Raises:
+        BadInputError: If it is not.
+    """
+    if not re.fullmatch(CAMPAIGN_ID, campaign):
+        raise BadInputError(f"campaign: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
+    return campaign
+
+
+def campaign_ids(store: Store, study_name: str) -> list[str]:
+    """The ids of the study's campaigns, in order: of all whose design step has frozen the study."""
+    keys = set(store.keys(f"{study_name}/"))
+    ids = sorted({key.split("/")[1] for key in keys})
+    return [each for each in ids if CampaignKeys(study_name, each).frozen_study() in keys]
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """One passage of the pipeline through one study."""
+
+    study: Study
+    keys: CampaignKeys
+    store: Store
+
+    @classmethod
+    def open(cls, store: Store, study_name: str, campaign_id: str) -> Campaign:
+        """Opens a campaign whose design step has frozen its study.
+
+        Raises:
+            BadInputError: If there is no such campaign.
+        """
+        return cls.at(store, CampaignKeys(study_name, campaign_id))
+
+    @classmethod
+    def at(cls, store: Store, keys: CampaignKeys) -> Campaign:
+        """Opens what has its artifacts under these keys: a campaign, or a check of what is in force.
+
+        Raises:
+            BadInputError: If there is none.
+        """
+        try:
+            text = store.get(keys.frozen_study()).decode()
+        except MissingArtifactError as error:
+            raise BadInputError(
+                f"there is no campaign {keys.prefix} in the store; run its {keys.first_step} step first"
+            ) from error
+        return cls(parse_study(text, keys.frozen_study()), keys, store)
+
+    def write_table(
+        self, key: str, frame: pd.DataFrame, columns: dict[str, pa.DataType], *, factors: bool = True
+    ) -> str:
+        """Writes a table artifact and returns its key."""
+        self.store.put(key, encode_table(frame, columns, self.study if factors else None))
+        return key
+
+    def read_table(self, key: str, columns: dict[str, pa.DataType], *, factors: bool = True) -> pd.DataFrame:
+        """Reads a table artifact and checks its schema."""
+        return decode_table(self.store.get(key), key, columns, self.study if factors else None)
+
+    def write_record(self, key: str, record: Record) -> str:
+        """Writes a JSON artifact and returns its key."""
+        self.store.put(key, record.model_dump_json().encode())
+        return key
+
+    def read_record(self, key: str, model: type[AnyRecord]) -> AnyRecord:
+        """Reads a JSON artifact and checks its schema."""
+        return decode_record(self.store.get(key), key, model)
+
+    def read_repetitions(self, prefix: str) -> list[Repetition]:
+        """All repetitions below a prefix, in the order of their keys."""
+        keys = [key for key in self.store.keys(prefix) if key.endswith(".json")]
+        with ThreadPoolExecutor(_PARALLEL_READS) as pool:
+            return list(pool.map(lambda key: self.read_record(key, Repetition), keys))
+
+    def read_measurements(self, record_sizes_bytes: Sequence[int], rounds: Iterable[int]) -> list[Repetition]:
+        """What these rounds have measured at these record sizes, round by round."""
+        prefixes = [self.keys.measurements(size, number) for number in rounds for size in record_sizes_bytes]
+        return [repetition for prefix in prefixes for repetition in self.read_repetitions(prefix)]
+
+    def last_round(self) -> int:
+        """The last round whose trials were searched at every record size; 0 where none was yet."""
+        for number in reversed(self.study.round_numbers()):
+            fronts = [self.keys.front(size, number) for size in self.study.record_sizes_bytes]
+            if all(self.store.tag(key) is not None for key in [self.keys.trials(number), *fronts]):
+                return number
+        return 0
+
+    def manifest(
+        self,
+        step: str,
+        artifacts: Sequence[str],
+        counts: Mapping[str, int | float],
+        record_sizes_bytes: Sequence[int] | None = None,
+    ) -> Manifest:
+        """The step's closing word; without record sizes it speaks of all of the study's."""
+        sizes = self.study.record_sizes_bytes if record_sizes_bytes is None else record_sizes_bytes
+        return Manifest(
+            step=step,
+            study=self.keys.study,
+            campaign=self.keys.campaign,
+            record_sizes_bytes=list(sizes),
+            artifacts=list(artifacts),
+            counts=dict(counts),
+        )

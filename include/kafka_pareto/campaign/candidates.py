@@ -1,0 +1,39 @@
+"""Configurations in play."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
+from kafka_pareto.study.study import Study
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration in play."""
+
+    configuration_id: str
+    is_baseline: bool
+    configuration: dict[str, FactorValue]
+
+
+def candidates_of(configurations: pd.DataFrame, study: Study) -> list[Candidate]:
+    """The rows of a table with factor columns as candidates, in the table's order."""
+    return [
+        Candidate(row["configuration_id"], row["is_baseline"], {name: row[name] for name in study.factors})
+        for row in configurations.to_dict("records")
+    ]
+
+
+def configurations_of(table: pd.DataFrame, study: Study) -> list[Configuration]:
+    """The configurations of a table with factor columns, in the table's order."""
+    return [{name: row[name] for name in study.factors} for row in table.to_dict("records")]
+
+
+def baseline_candidate(campaign: Campaign) -> Candidate:
+    """The baseline as a candidate."""
+    configuration = campaign.study.baseline_configuration()
+    return Candidate(configuration_id(configuration), is_baseline=True, configuration=dict(configuration))

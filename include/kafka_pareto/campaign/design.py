@@ -1,0 +1,202 @@
+"""The Latin-hypercube design over a study's mixed factors (McKay, Beckman and Conover, 1979). Pure; no I/O."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.stats import qmc
+
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, table_schema
+from kafka_pareto.errors import StudyError
+from kafka_pareto.kafka.producer_config import DURABILITY_PROPERTIES
+from kafka_pareto.study.constraints import narrowed, satisfies
+from kafka_pareto.study.factors import Configuration, Factor, FactorValue, configuration_id
+from kafka_pareto.study.study import Study
+
+log = logging.getLogger(__name__)
+
+_SWAP_PASSES = 3  # what one swap has changed may make room for another
+_FRESH_DRAWS = 10_000
+
+
+def design_table(study: Study, known: Mapping[int, Sequence[Configuration]] | None = None) -> pd.DataFrame:
+    """The design of all record sizes, the baseline first in each, then what is `known` to be good at that size.
+
+    Each record size has a generator of its own, spawned from the study's seed: the design of one size does not change
+    when others are left out. A Latin hypercube draws as many fewer as are known; one factor at a time, the levels make
+    the design, and nothing is added.
+
+    Returns:
+        A frame with `DESIGN_COLUMNS` and one column per factor.
+
+    Raises:
+        StudyError: If the feasible space of a record size holds fewer configurations than the design wants.
+    """
+    drawn_at: dict[int, list[Configuration]] = {}
+    for size in study.record_sizes_bytes:
+        rng = np.random.default_rng([study.seed, size])
+        if study.design.configurations is None:
+            drawn_at[size] = one_at_a_time(study, size)
+            continue
+        first = list((known or {}).get(size, []))
+        others = latin_hypercube(study, study.design.configurations - len(first), size, rng, beside=first)
+        drawn_at[size] = [*first, *others]
+    return configurations_table(study, drawn_at)
+
+
+def configurations_table(study: Study, configurations: Mapping[int, Sequence[Configuration]]) -> pd.DataFrame:
+    """Configurations by record size as the rows that a round measures, the baseline first in each.
+
+    Returns:
+        A frame with `DESIGN_COLUMNS` and one column per factor.
+    """
+    rules = study.rules()
+    rows: list[dict[str, object]] = []
+    for size, chosen in configurations.items():
+        for configuration in [study.baseline_configuration(), *chosen]:
+            identity = configuration_id(configuration)
+            rows.append(
+                {
+                    "record_size_bytes": size,
+                    "configuration_id": identity,
+                    "is_baseline": identity == study.baseline_id(),
+                    "feasible": satisfies(rules, configuration, size),
+                    "durability": study.durability_of(configuration).name,
+                    **configuration,
+                }
+            )
+    return pd.DataFrame(rows, columns=table_schema(DESIGN_COLUMNS, study).names)
+
+
+def one_at_a_time(study: Study, record_size_bytes: int) -> list[Configuration]:
+    """The baseline with one factor changed: to each of its levels, or to evenly spaced values of its range.
+
+    With `design.feasible`, what breaks a constraint at this record size is left out.
+    """
+    baseline, rules = study.baseline_configuration(), study.rules()
+    found: dict[str, Configuration] = {}
+    for name, factor in study.factors.items():
+        count = study.design.levels_per_range if factor.levels is None else len(factor.levels)
+        for position in (np.arange(count) + 0.5) / count:
+            changed = {**baseline, name: factor.at(float(position))}
+            if not study.design.feasible or satisfies(rules, changed, record_size_bytes):
+                found[configuration_id(changed)] = changed
+    found.pop(study.baseline_id(), None)
+    return list(found.values())
+
+
+def latin_hypercube(
+    study: Study,
+    count: int,
+    record_size_bytes: int,
+    rng: np.random.Generator,
+    beside: Sequence[Configuration] = (),
+) -> list[Configuration]:
+    """Draws `count` different configurations, none of them the baseline or one of those `beside` it.
+
+    With `design.feasible`, each factor is first narrowed to what the constraints leave of it at this record size, so
+    that its marginal is balanced over what is possible. Constraints between factors, and repeated configurations, are
+    then mended by swapping values within columns, which leaves every marginal as it was drawn. What no swap mends is
+    drawn anew, independently of the rest; the log says how many rows were.
+
+    With `strategy: rounds`, what promises less durability than the study accepts is not drawn either: each repetition
+    is to serve the choice. The one shot draws it, to show the weaker fronts apart.
+
+    Raises:
+        StudyError: If there are not as many different configurations.
+    """
+    names = list(study.factors)
+    factors = dict(study.factors)
+    if study.design.feasible:
+        factors = narrowed(factors, study.parsed_constraints(), record_size_bytes)
+    if study.strategy == "rounds":
+        factors = _of_accepted_durability(factors, study)
+    positions = qmc.LatinHypercube(d=len(names), rng=rng).random(count)
+    columns = {name: [factors[name].at(u) for u in positions[:, at]] for at, name in enumerate(names)}
+    drawn = [{name: columns[name][row] for name in names} for row in range(count)]
+    rows = _Rows(drawn, study, record_size_bytes, [study.baseline_configuration(), *beside])
+    for _ in range(_SWAP_PASSES):
+        for at in rows.faulty():
+            rows.swap_until_sound(at, rng)
+    remaining = rows.faulty()
+    if remaining:
+        log.info("%d of %d configurations at %d B were drawn anew", len(remaining), count, record_size_bytes)
+    for at in remaining:
+        rows.redraw(at, factors, rng)
+    return list(rows.rows)
+
+
+def _of_accepted_durability(factors: dict[str, Factor], study: Study) -> dict[str, Factor]:
+    """The factors without the levels that break the promise by themselves, all else being the baseline's."""
+    baseline, weakest = study.baseline_configuration(), study.weakest_durability()
+    remaining = dict(factors)
+    for name in factors.keys() & set(DURABILITY_PROPERTIES):
+        with contextlib.suppress(ValueError):  # no level keeps it alone: two factors together may
+            remaining[name] = factors[name].within(
+                lambda value, name=name: study.durability_of({**baseline, name: value}) >= weakest  # type: ignore[misc]
+            )
+    return remaining
+
+
+class _Rows:
+    """Configurations on their way to be sound: different from each other and the taken, and feasible if wanted."""
+
+    def __init__(
+        self,
+        rows: list[dict[str, FactorValue]],
+        study: Study,
+        record_size_bytes: int,
+        taken: Sequence[Configuration],
+    ) -> None:
+        self.rows = rows
+        self._study = study
+        self._record_size_bytes = record_size_bytes
+        self._taken = taken
+        self._weakest = study.weakest_durability() if study.strategy == "rounds" else None
+        self._rules = study.rules() if study.design.feasible else []
+
+    def is_sound(self, at: int) -> bool:
+        row = self.rows[at]
+        return (
+            satisfies(self._rules, row, self._record_size_bytes)
+            and (self._weakest is None or self._study.durability_of(row) >= self._weakest)
+            and row not in self._taken
+            and self.rows.count(row) == 1
+        )
+
+    def faulty(self) -> list[int]:
+        return [at for at in range(len(self.rows)) if not self.is_sound(at)]
+
+    def swap_until_sound(self, at: int, rng: np.random.Generator) -> None:
+        """Exchanges one value of the row with that of another, which must not become faulty by it."""
+        if self.is_sound(at):  # by an earlier row's swap
+            return
+        for other in rng.permutation(len(self.rows)):
+            for name in self._study.factors:
+                was_sound = self.is_sound(other)
+                self._swap(name, at, other)
+                if self.is_sound(at) and (self.is_sound(other) or not was_sound):
+                    return
+                self._swap(name, at, other)
+
+    def redraw(self, at: int, factors: dict[str, Factor], rng: np.random.Generator) -> None:
+        for _ in range(_FRESH_DRAWS):
+            if self.is_sound(at):
+                return
+            self.rows[at] = {name: factor.at(rng.random()) for name, factor in factors.items()}
+        raise StudyError(
+            self._study.name,
+            [
+                f"design.configurations: {self._study.design.configurations}: there are not as many different"
+                f"{' feasible' if self._study.design.feasible else ''} configurations at record size "
+                f"{self._record_size_bytes}"
+            ],
+        )
+
+    def _swap(self, name: str, at: int, other: int) -> None:
+        first, second = self.rows[at], self.rows[other]
+        first[name], second[name] = second[name], first[name]

@@ -1,0 +1,77 @@
+"""Which campaigns a store holds and how far each has come, by the names of its objects alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel
+
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.study import STUDY_NAME
+from kafka_pareto.study.warm_start import CAMPAIGN_ID
+
+_PARALLEL_LISTINGS = 8
+
+State = Literal["designed", "measuring", "confirming", "reported"]
+
+
+class CampaignEntry(BaseModel):
+    """One campaign.
+
+    Attributes:
+        state: The last phase of which something is in the store.
+        designed_at: When its study was frozen.
+        record_sizes_bytes: Those that were measured, or begun to be.
+    """
+
+    study: str
+    campaign: str
+    state: State
+    designed_at: datetime
+    record_sizes_bytes: list[int]
+
+
+def list_campaigns(store: Store) -> list[CampaignEntry]:
+    """All campaigns with a frozen study, the latest first.
+
+    What else may lie in the store, under names that no study or campaign has, is passed over.
+
+    Raises:
+        StoreError: If the store cannot be reached.
+    """
+    studies = [name for name in store.folders("") if re.fullmatch(STUDY_NAME, name)]
+    found = [CampaignKeys(study, name) for study in studies for name in _campaigns(store, study)]
+    with ThreadPoolExecutor(_PARALLEL_LISTINGS) as pool:
+        entries = [entry for entry in pool.map(lambda keys: _entry(store, keys), found) if entry]
+    return sorted(entries, key=lambda entry: (entry.designed_at, entry.campaign), reverse=True)
+
+
+def _campaigns(store: Store, study: str) -> list[str]:
+    return [name for name in store.folders(f"{study}/") if re.fullmatch(CAMPAIGN_ID, name)]
+
+
+def _entry(store: Store, keys: CampaignKeys) -> CampaignEntry | None:
+    designed_at = store.written_at(keys.frozen_study()).get(keys.frozen_study())
+    if designed_at is None:
+        return None
+    sizes = sorted(int(name) for name in store.folders(keys.measurements(0).removesuffix("0/")) if name.isdigit())
+    return CampaignEntry(
+        study=keys.study,
+        campaign=keys.campaign,
+        state=_state(store.folders(f"{keys.prefix}/"), sizes),
+        designed_at=designed_at,
+        record_sizes_bytes=sizes,
+    )
+
+
+def _state(folders: Sequence[str], measured_sizes_bytes: Sequence[int]) -> State:
+    if "07_report" in folders:
+        return "reported"
+    if "06_confirmation" in folders:
+        return "confirming"
+    return "measuring" if measured_sizes_bytes else "designed"

@@ -1,0 +1,39 @@
+"""What a step says when it ends: its manifest, and what people are told of it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from kafka_pareto.storage.record import Record
+
+NoticeKind = Literal["finished", "no_gain", "needs_approval", "in_force", "unchanged", "drift"]
+
+
+class Notice(BaseModel):
+    """What people are told when a step has ended: plain text, the subject of one line."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: NoticeKind
+    subject: str
+    text: str
+
+
+class Manifest(Record):
+    """What a step says when it ends: keys and counts, in one line; it alone travels between tasks.
+
+    Attributes:
+        event: What the step's asset events carry, for other DAGs to react to; empty where it has none.
+        notice: What people are told of it, if anything.
+    """
+
+    step: str
+    study: str
+    campaign: str
+    record_sizes_bytes: list[int]
+    artifacts: list[str]
+    counts: dict[str, int | float]
+    event: dict[str, JsonValue] = Field(default_factory=dict)
+    notice: Notice | None = None

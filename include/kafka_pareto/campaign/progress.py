@@ -1,0 +1,175 @@
+"""How far a campaign is, by what lies in the store: its steps, its repetitions, and the time that the rest may take."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from itertools import pairwise
+from statistics import median
+from typing import Literal
+
+from pydantic import BaseModel
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
+from kafka_pareto.campaign.records import Plan, Proposal
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.errors import MissingArtifactError
+
+# A pace from fewer repetitions says nothing; that of long ago is not the present one.
+_FEWEST_FOR_A_PACE, _MOST_FOR_A_PACE = 4, 50
+
+StepState = Literal["done", "under way", "waiting"]
+
+
+class StepProgress(BaseModel):
+    """One step, or its part at one record size; repetitions only where the step measures."""
+
+    name: str
+    state: StepState
+    repetitions: int | None = None
+    repetitions_most: int | None = None
+
+
+class ProgressReport(BaseModel):
+    """A campaign at one moment.
+
+    Attributes:
+        repetitions_most: The most that the campaign can still come to, without those of the noise study; None before
+            it is planned.
+        seconds_per_repetition: The median time between successive ones of the last 50.
+        time_left_s: None where there is no pace, or nothing left to measure.
+        last_written_at: When anything was last written.
+    """
+
+    steps: list[StepProgress]
+    repetitions: int
+    repetitions_most: int | None
+    seconds_per_repetition: float | None
+    time_left_s: float | None
+    last_written_at: datetime
+    finished: bool
+
+
+def campaign_progress(campaign: Campaign) -> ProgressReport:
+    """Reads the plan and the rounds' decisions; all else follows from one listing.
+
+    Raises:
+        ArtifactError: If one of these is damaged or of another schema version.
+    """
+    written = campaign.store.written_at(f"{campaign.keys.prefix}/")
+    sizes_of_rounds = _sizes_of_rounds(campaign, written)
+    parts = list(_parts(campaign, written, sizes_of_rounds))
+    expected = _expected(campaign)
+    spared = sum(len(campaign.study.record_sizes_bytes) - len(sizes) for sizes in sizes_of_rounds.values())
+    most = expected.most(parts, spared) if expected else None
+    repetitions = sum(part.repetitions for part in parts)
+    pace_s = _pace_s(sorted(when for key, when in written.items() if _is_repetition(key)))
+    finished = campaign.keys.report("cards.json") in written
+    left = max(most - repetitions, 0) if most is not None else 0
+    return ProgressReport(
+        steps=list(_steps(campaign, written, sizes_of_rounds, parts, expected)),
+        repetitions=repetitions,
+        repetitions_most=most,
+        seconds_per_repetition=pace_s,
+        time_left_s=pace_s * left if pace_s is not None and left and not finished else None,
+        last_written_at=max(written.values()),
+        finished=finished,
+    )
+
+
+def _sizes_of_rounds(campaign: Campaign, written: Mapping[str, datetime]) -> dict[int, list[int]]:
+    """The record sizes that each round measures, of the rounds that are decided; none once confirming has begun."""
+    keys, sizes = campaign.keys, {}
+    confirming = any(key.startswith(f"{keys.prefix}/06_confirmation/") for key in written)
+    for number in campaign.study.round_numbers()[1:]:
+        if keys.proposal(number) in written:
+            sizes[number] = campaign.read_record(keys.proposal(number), Proposal).going_on_bytes()
+        elif confirming:
+            sizes[number] = []
+    return sizes
+
+
+def _parts(
+    campaign: Campaign, written: Mapping[str, datetime], sizes_of_rounds: Mapping[int, list[int]]
+) -> Iterator[Part]:
+    keys = campaign.keys
+    for number, sizes in {0: campaign.study.record_sizes_bytes, **sizes_of_rounds}.items():
+        for size in sizes:
+            done = _count(written, keys.measurements(size, number))
+            yield Part(size, number, done, ended=keys.trials(number) in written)
+    for size in campaign.study.record_sizes_bytes:
+        done = _count(written, keys.confirmation(size, "repetitions/"))
+        yield Part(size, None, done, ended=keys.confirmation(size, "decision.json") in written)
+
+
+def _steps(
+    campaign: Campaign,
+    written: Mapping[str, datetime],
+    sizes_of_rounds: Mapping[int, list[int]],
+    parts: list[Part],
+    expected: ExpectedRepetitions | None,
+) -> Iterator[StepProgress]:
+    """Each step in the order of the pipeline; rounds that are not decided, or have nothing to measure, are left out."""
+    keys = campaign.keys
+    yield StepProgress(name="design", state="done" if keys.design() in written else "under way")
+    for number, sizes in {0: campaign.study.record_sizes_bytes, **sizes_of_rounds}.items():
+        if not sizes:
+            continue
+        prefix = f"round {number} " if number else ""
+        for part in parts:
+            if part.round_number == number:
+                yield _measured_step(f"{prefix}measure, {part.record_size_bytes:,} B", part, expected)
+        ends = {
+            "validate": [keys.trials(number)],
+            "train": [keys.surrogates("scores.parquet", number)],
+            "optimize": [keys.front(size, number) for size in sizes],
+        }
+        for step, artifacts in ends.items():
+            yield StepProgress(name=f"{prefix}{step}", state=_state_of(written, artifacts))
+    for part in parts:
+        if part.round_number is None:
+            yield _measured_step(f"confirm, {part.record_size_bytes:,} B", part, expected)
+    yield StepProgress(name="report", state=_state_of(written, [keys.report("cards.json")]))
+
+
+def _measured_step(name: str, part: Part, expected: ExpectedRepetitions | None) -> StepProgress:
+    most = expected.most_of(part) if expected else None
+    ended = part.ended or part.repetitions == most
+    state: StepState = "done" if ended else "under way" if part.repetitions else "waiting"
+    return StepProgress(name=name, state=state, repetitions=part.repetitions, repetitions_most=most)
+
+
+def _state_of(written: Mapping[str, datetime], artifacts: list[str]) -> StepState:
+    found = sum(key in written for key in artifacts)
+    if not found:
+        return "waiting"
+    return "done" if found == len(artifacts) else "under way"
+
+
+def _expected(campaign: Campaign) -> ExpectedRepetitions | None:
+    """What was planned; None while the design step still writes."""
+    try:
+        plan = campaign.read_record(campaign.keys.plan(), Plan)
+        design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
+    except MissingArtifactError:
+        return None
+    return ExpectedRepetitions(campaign.study, plan, Counter(design.record_size_bytes.tolist()))
+
+
+def _count(written: Mapping[str, datetime], prefix: str) -> int:
+    return sum(key.startswith(prefix) and key.endswith(".json") for key in written)
+
+
+def _is_repetition(key: str) -> bool:
+    return re.search(r"/(02_measurements/\d+|repetitions)/[^/]+\.json$", key) is not None
+
+
+def _pace_s(times: list[datetime]) -> float | None:
+    """Seconds per repetition; a median, so that a night's interruption does not count."""
+    recent = times[-_MOST_FOR_A_PACE:]
+    if len(recent) < _FEWEST_FOR_A_PACE:
+        return None
+    return median((later - earlier).total_seconds() for earlier, later in pairwise(recent))

@@ -1,0 +1,265 @@
+"""The JSON artifacts of a campaign: one model each, with units in the names; unknown keys are refused.
+
+One repetition is one record, so that it is in the store before the next begins.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kafka_pareto.load.tool import TimedLoad
+from kafka_pareto.storage.record import Record
+from kafka_pareto.study.factors import FactorValue
+from kafka_pareto.study.objectives import Objective
+
+Phase = Literal["design", "choice", "gain", "noise"]
+
+
+Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
+
+
+class Repetition(Record):
+    """One execution of a load tool for one configuration at one record size, and what came of it.
+
+    `repetition_id` is `<phase>-r<round>-<record size>-b<block>-<configuration id>`: the same repetition has the same
+    id however often its task is restarted. Throughput and latencies are None when the tool printed none;
+    `throughput_mib_s` follows from the records per second, `printed_mib_s` is the tool's own figure, rounded to 0.01.
+
+    Latencies count from the moment at which a record was due (load generator, paced part), or from the call of
+    `send()` (Kafka's tool, which knows no other); `latency_from_send_p95_ms` is the latter in both. The two `…_in_run`
+    are of this run alone: spread of its latencies, and of the throughput of its windows. The client's metrics, from
+    `queue_time_avg_ms` on, are the producer's own. `generator_bound` says why the load tool rather than Kafka set the
+    pace; empty when it did not.
+    """
+
+    repetition_id: str
+    phase: Phase
+    round: int
+    record_size_bytes: int
+    configuration_id: str
+    is_baseline: bool
+    configuration: dict[str, FactorValue]
+    block: int
+    order_in_block: int
+    outcome: Outcome
+    reason: str = ""
+    attempts: int
+    window: Literal["whole_run", "steady_state"]
+    started_at: str
+    records_requested: int
+    records_sent: int | None
+    end_offset_growth: int | None
+    throughput_records_s: float | None
+    throughput_mib_s: float | None
+    printed_mib_s: float | None
+    latency_avg_ms: float | None
+    latency_max_ms: float | None
+    latency_p50_ms: float | None
+    latency_p95_ms: float | None
+    latency_p99_ms: float | None
+    latency_p999_ms: float | None
+    latency_p9999_ms: float | None = None
+    latency_from_send_p95_ms: float | None = None
+    latency_cv_in_run: float | None = None
+    throughput_cv_in_run: float | None = None
+    paced_rate_asked_records_s: float | None = None
+    paced_rate_records_s: float | None = None
+    queue_time_avg_ms: float | None = None
+    queue_time_max_ms: float | None = None
+    request_latency_avg_ms: float | None = None
+    request_latency_max_ms: float | None = None
+    batch_size_avg_bytes: float | None = None
+    compression_rate_avg: float | None = None
+    records_per_request_avg: float | None = None
+    buffer_wait_s: float | None = None
+    buffer_exhausted_records: float | None = None
+    record_retries: float | None = None
+    generator_bound: str = ""
+    wall_s: float
+    client_cpu_s: float
+    load_1m: float
+    cpu_steal_fraction: float
+    other_cpu_fraction: float
+    produce_throttle_max_ms: float | None
+
+
+class RoundsSoFar(BaseModel):
+    """What the rounds brought at one record size, and whether another one follows.
+
+    Attributes:
+        measured_hypervolume: After each round that was measured here, the design's first; over one and the same
+            baseline, so that it never falls.
+        stopped_because: Why no further round follows; empty while one does.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    record_size_bytes: int
+    measured_hypervolume: list[float]
+    stopped_because: str = ""
+
+
+class Proposal(Record):
+    """What was decided before a round, for every record size of the study."""
+
+    round: int
+    record_sizes: list[RoundsSoFar]
+
+    def going_on_bytes(self) -> list[int]:
+        """The record sizes that this round measures."""
+        return [each.record_size_bytes for each in self.record_sizes if not each.stopped_because]
+
+
+class PriorCampaign(BaseModel):
+    """What an earlier campaign gives to a warm start; `left_out` says what it does not give, and why.
+
+    Attributes:
+        age_days: At each record size that is used, since the last repetition began that it measured there.
+        trials: How many are used, over all these record sizes.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    campaign: str
+    age_days: dict[int, float] = {}
+    trials: int = 0
+    left_out: list[str] = []
+
+
+class Prior(Record):
+    """What a campaign begins with of earlier ones, the newest first; decided once, by its design step.
+
+    Those that give nothing come last.
+    """
+
+    half_life_days: float
+    campaigns: list[PriorCampaign]
+
+
+class Plan(Record):
+    """What a campaign will cost at most, computed before anything is sent.
+
+    The fewest are stated where repetitions are adaptive or rounds may be spared. The `noise_repetitions` are among the
+    repetitions.
+    """
+
+    repetitions: int
+    fewest_repetitions: int | None = None
+    noise_repetitions: int = 0
+    duration_s: float
+    fewest_duration_s: float | None = None
+    sent_gib: float
+    peak_disk_gib: float
+
+
+class Fingerprint(Record):
+    """The cluster and the machine that a campaign measured."""
+
+    kafka_version: str
+    cluster_id: str
+    brokers: list[str]
+    topic: str
+    topic_partitions: int
+    replication_factor: int
+    min_insync_replicas: int
+    client_host: str
+    client_cpu: str
+    client_cores: int
+    client_kernel: str
+    load_and_brokers_share_a_machine: bool
+
+
+class RampStep(BaseModel):
+    """One step of the ramp: the rate that was asked of the baseline, and the one that it held."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    asked_records_s: float
+    held_records_s: float
+    latency_p95_ms: float
+    sustained: bool
+
+
+class Sizing(Record):
+    """What one repetition sends; the same for every configuration at a record size.
+
+    `records` includes the warm-up. Of a `timed` load it is an estimate from the baseline's pace: a faster
+    configuration sends more. The ramp is what found the baseline's capacity, where the protocol asks for a rate.
+    `pilot_bytes` is what it took to find all this out.
+    """
+
+    records: int
+    warmup_records: int
+    throughput_limit_records_s: float | None
+    timed: TimedLoad | None = None
+    capacity_records_s: float | None = None
+    ramp: list[RampStep] = Field(default_factory=list)
+    pilot_bytes: int = 0
+
+
+class NoiseOfObjective(BaseModel):
+    """How much one objective of the baseline differs from itself, and what can be found above that.
+
+    Attributes:
+        value: The objective over all repetitions of the noise study.
+        noise_floor_fraction: Half of the 95 % interval of the change between two equal samples of `blocks` blocks.
+        minimum_detectable_effect_fraction: The change that `blocks` blocks find with 80 % power at 5 % after Holm.
+        blocks_for_wanted_effect: Blocks that it takes to find the wanted effect; None beyond 100,000.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    objective: Objective
+    value: float | None
+    noise_floor_fraction: float | None
+    minimum_detectable_effect_fraction: float | None
+    blocks_for_wanted_effect: int | None
+
+
+class NoiseReport(Record):
+    """The A/A study of the baseline at one record size: `blocks` are the gain blocks that the study plans."""
+
+    record_size_bytes: int
+    repetitions: int
+    blocks: int
+    comparisons: int
+    wanted_effect_fraction: float
+    objectives: list[NoiseOfObjective]
+    repetition_ids: list[str]
+
+
+class ExpectationResult(BaseModel):
+    """What one expectation of the validation came to, over the whole campaign."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    suite: str
+    name: str
+    column: str | None
+    severity: Literal["critical", "warning"]
+    reason: str
+    success: bool
+    failed_rows: int
+    observed: str
+
+
+class ValidationSummary(Record):
+    """What the validation found in one round; `lost_fraction` is of rejected and failed repetitions among all stored.
+
+    It alone counts the earlier rounds, too.
+    """
+
+    passed: bool
+    repetitions_planned: int
+    repetitions_stored: int
+    repetitions_accepted: int
+    repetitions_rejected: int
+    repetitions_failed: int
+    repetitions_lost_records: int
+    repetitions_missing: int
+    lost_fraction: float
+    tolerated_fraction: float
+    problems: list[str]
+    expectations: list[ExpectationResult]

@@ -1,0 +1,159 @@
+"""The schema of each table of a campaign, and Parquet in both directions.
+
+Tables have fixed columns (units in the names) and one further column per factor of the study, named by the Kafka
+property. What is JSON has its model in `records`; both share one schema version.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any, Literal, get_args, get_origin
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.errors import ArtifactError
+from kafka_pareto.storage.record import SCHEMA_VERSION, other_version
+from kafka_pareto.study.factors import CategoricalFactor
+from kafka_pareto.study.study import Study
+
+_VERSION_KEY = b"kafka_pareto.schema_version"
+_ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+
+
+def _arrow_type(annotation: Any) -> pa.DataType:
+    """The column type of a record's field; one that may be None is null there."""
+    kind = next((given for given in get_args(annotation) if given is not type(None)), annotation)
+    return _ARROW_TYPES[str if get_origin(annotation) is Literal else kind]
+
+
+REPETITION_COLUMNS: dict[str, pa.DataType] = {
+    name: _arrow_type(field.annotation)
+    for name, field in Repetition.model_fields.items()
+    if name not in ("schema_version", "configuration")
+}
+_CONFIGURATION_COLUMNS: dict[str, pa.DataType] = {
+    "record_size_bytes": pa.int64(),
+    "configuration_id": pa.string(),
+    "is_baseline": pa.bool_(),
+    "feasible": pa.bool_(),
+    "durability": pa.string(),
+}
+DESIGN_COLUMNS = _CONFIGURATION_COLUMNS
+TRIAL_COLUMNS: dict[str, pa.DataType] = {
+    **_CONFIGURATION_COLUMNS,
+    "repetitions_valid": pa.int64(),
+    "repetitions_lost_records": pa.int64(),
+    "repetitions_failed": pa.int64(),
+    "attempts": pa.int64(),
+    "p95_latency_ms": pa.float64(),
+    "throughput_mib_s": pa.float64(),
+    "latency_cv": pa.float64(),
+    "throughput_cv": pa.float64(),
+    "repetition_ids": pa.list_(pa.string()),
+}
+PRIOR_TRIAL_COLUMNS: dict[str, pa.DataType] = {
+    **TRIAL_COLUMNS,
+    "prior_campaign": pa.string(),
+    "age_days": pa.float64(),
+    "weight": pa.float64(),  # what one of its repetitions counts for, where one of today's counts for 1
+}
+REJECTED_COLUMNS: dict[str, pa.DataType] = {**REPETITION_COLUMNS, "rejected_because": pa.string()}
+SCORE_COLUMNS: dict[str, pa.DataType] = {
+    "objective": pa.string(),
+    "record_size_bytes": pa.int64(),  # null: pooled over record sizes
+    "of_logarithm": pa.bool_(),  # the scale of every R² and of its ceiling; the errors are in the objective's own unit
+    "r2_train": pa.float64(),
+    "r2_held_out": pa.float64(),
+    "r2_cross_validated": pa.float64(),
+    "mae_held_out": pa.float64(),
+    "rmse_held_out": pa.float64(),
+    "r2_noise_ceiling": pa.float64(),
+    "configurations_train": pa.int64(),
+    "configurations_held_out": pa.int64(),
+    "learnable": pa.bool_(),
+}
+FRONT_COLUMNS: dict[str, pa.DataType] = {
+    **_CONFIGURATION_COLUMNS,
+    "durability_accepted": pa.bool_(),
+    "on_joint_front": pa.bool_(),  # of all accepted durabilities together; the other rows are their class's own
+    "limits_met_estimated": pa.bool_(),
+    "estimated_p95_latency_ms": pa.float64(),
+    "estimated_throughput_mib_s": pa.float64(),
+    "estimated_latency_cv": pa.float64(),
+    "estimated_throughput_cv": pa.float64(),
+}
+HYPERVOLUME_COLUMNS: dict[str, pa.DataType] = {
+    "record_size_bytes": pa.int64(),
+    "generation": pa.int64(),
+    "evaluations": pa.int64(),
+    "hypervolume": pa.float64(),
+}
+CANDIDATE_COLUMNS: dict[str, pa.DataType] = {**FRONT_COLUMNS, "chosen_as": pa.list_(pa.string())}
+
+
+def table_schema(columns: dict[str, pa.DataType], study: Study | None = None) -> pa.Schema:
+    """The Arrow schema of a table: its fixed columns, then one column per factor when a study is given."""
+    fields = [pa.field(name, kind) for name, kind in columns.items()]
+    for name, factor in (study.factors if study else {}).items():
+        integer = factor.type == "integer"
+        kind = pa.string() if isinstance(factor, CategoricalFactor) else pa.int64() if integer else pa.float64()
+        fields.append(pa.field(name, kind))
+    return pa.schema(fields, metadata={_VERSION_KEY: str(SCHEMA_VERSION).encode()})
+
+
+def encode_table(frame: pd.DataFrame, columns: dict[str, pa.DataType], study: Study | None = None) -> bytes:
+    """The frame as Parquet; its columns must be exactly the schema's, in any order.
+
+    Raises:
+        ArtifactError: If a column is missing, unknown or of another type.
+    """
+    schema = table_schema(columns, study)
+    if set(frame.columns) != set(schema.names):
+        difference = sorted(set(frame.columns) ^ set(schema.names))
+        raise ArtifactError(f"a table's columns do not match its schema; they differ in {', '.join(difference)}")
+    try:
+        table = pa.Table.from_pandas(frame[schema.names], schema=schema, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise ArtifactError(f"a table's values do not match its schema: {error}") from error
+    buffer = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata(schema.metadata), buffer)
+    return buffer.getvalue()
+
+
+def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], study: Study | None = None) -> pd.DataFrame:
+    """Reads a Parquet artifact and checks its schema version and columns; `key` names it in messages.
+
+    Raises:
+        ArtifactError: If it is damaged, of another schema version, or lacks a column.
+    """
+    try:
+        # Without Arrow's threads: one that still held Python's bytes when the step ended would abort the process.
+        with pq.ParquetFile(io.BytesIO(content), pre_buffer=False) as file:
+            table = file.read(use_threads=False)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ArtifactError(f"{key}: is no readable Parquet file ({error})") from error
+    found = (table.schema.metadata or {}).get(_VERSION_KEY, b"none").decode()
+    if found != str(SCHEMA_VERSION):
+        raise ArtifactError(other_version(key, found))
+    schema = table_schema(columns, study)
+    if missing := [name for name in schema.names if name not in table.column_names]:
+        raise ArtifactError(f"{key}: lacks the columns {', '.join(missing)}")
+    frame: pd.DataFrame = table.select(schema.names).to_pandas()
+    return frame
+
+
+def repetition_row(repetition: Repetition) -> dict[str, Any]:
+    """The repetition as a flat row: its fixed columns, then its factors'."""
+    return {**repetition.model_dump(exclude={"configuration", "schema_version"}), **repetition.configuration}
+
+
+def repetitions_frame(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
+    """Repetitions as a table: the fixed columns, then one column per factor."""
+    rows = [repetition_row(repetition) for repetition in repetitions]
+    schema = table_schema(REPETITION_COLUMNS, study)
+    frame: pd.DataFrame = pa.Table.from_pylist(rows, schema=schema).to_pandas()
+    return frame

@@ -1,0 +1,187 @@
+"""The choice: which confirmed candidate is worth comparing with the baseline on fresh blocks. Pure.
+
+What its blocks show of the pick is partly luck: no gain is stated from them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict
+
+from kafka_pareto.analysis.pairing import valid_by_block
+from kafka_pareto.analysis.repetition_values import smallest_latency_ms
+from kafka_pareto.analysis.trials import summarise_trials, throughput_per_cv
+from kafka_pareto.analysis.wording import missed_limit_text
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES, Limit, Objective
+from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
+from kafka_pareto.study.study import Study
+
+_LEAST_VALID_FRACTION = 0.8
+_BALANCED: Mapping[Objective, float] = {"throughput_mib_s": 1.0, "p95_latency_ms": 1.0}
+
+
+class Choice(BaseModel):
+    """What the choice blocks let one pick, and by what.
+
+    Attributes:
+        configuration_id: The baseline's where no candidate beats it, or none may be chosen.
+        chosen_by: What the choice went by: as the study asks, or `balanced_gain` where it asks for CVs that are
+            missing.
+        nearest_configuration_id: Where no candidate keeps every limit, the one whose worst miss is the smallest.
+        limits_missed: What that one misses, and by how much.
+        baseline_limits_missed: What the baseline, which is exempt, misses in the same blocks.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    configuration_id: str
+    chosen_by: ChooseBy
+    nearest_configuration_id: str | None = None
+    limits_missed: list[str] = []
+    baseline_limits_missed: list[str] = []
+
+
+def choose(study: Study, candidates: pd.DataFrame, choice_repetitions: Sequence[Repetition]) -> Choice:
+    """Picks one configuration from what the choice blocks measured.
+
+    Only candidates within the constraints, of accepted durability, which neither lost nor duplicated a record, have
+    enough valid repetitions (the protocol's minimum, and 80 % of the choice blocks) and keep every limit on average
+    over them. The baseline competes with them, unless it breaks a limit itself; ties fall to it, then to the smaller
+    id. By `choose_by`:
+
+    - `r1`: the largest throughput over throughput CV.
+    - `balanced_gain`: the largest log(throughput gain) + log(p95 latency gain) over the baseline.
+    - weights: the largest sum of weighted log-gains over the baseline.
+    - an order: of all that come within `within_fraction` of the best in the first objective, those within it of the
+      best in the second that is left, and so on; the last objective decides outright. So the baseline stays unless it
+      is beaten by more than this in an objective, or by anything in the last, and equalled in those before.
+
+    Gains are over the baseline in the blocks that both have. A CV that is missing or zero on either side (too few
+    distinct values rather than perfect steadiness) counts as no gain; where no candidate has one that is asked for,
+    the choice goes by `balanced_gain`.
+
+    Args:
+        study: The campaign's study.
+        candidates: `CANDIDATE_COLUMNS` and factors of one record size.
+        choice_repetitions: The choice blocks' repetitions of the same record size, the baseline's among them.
+    """
+    asked, baseline_id = study.confirmation.choose_by, study.baseline_id()
+    trials = summarise_trials(choice_repetitions, study).set_index("configuration_id")
+    gains = _log_gains(study, _eligible(study, candidates, trials), choice_repetitions)
+    limits = study.parsed_limits()
+    beside = missed_limits(limits, trials.loc[baseline_id]) if baseline_id in trials.index else []
+    if gains.empty:
+        return Choice(configuration_id=baseline_id, chosen_by=asked, baseline_limits_missed=beside)
+    excess = pd.Series({name: worst_excess_fraction(limits, trials.loc[name]) for name in gains.index})
+    keeping = gains[excess <= 0]
+    if keeping.empty:
+        nearest = str(excess.idxmin())
+        return Choice(
+            configuration_id=baseline_id,
+            chosen_by=asked,
+            nearest_configuration_id=nearest,
+            limits_missed=missed_limits(limits, trials.loc[nearest]),
+            baseline_limits_missed=beside,
+        )
+    if not beside:
+        # The baseline stands first, then ids in order: of equals the first is taken.
+        keeping = pd.concat([pd.DataFrame(0.0, index=[baseline_id], columns=gains.columns), keeping])
+    chosen_id, chosen_by = best_by(asked, keeping, trials, baseline_id)
+    return Choice(configuration_id=chosen_id, chosen_by=chosen_by, baseline_limits_missed=beside)
+
+
+def objectives_named(criterion: ChooseBy) -> list[Objective]:
+    """The objectives that an order or weights name; none for `balanced_gain` and `r1`."""
+    if isinstance(criterion, Lexicographic):
+        return criterion.lexicographic
+    return list(criterion.weights) if isinstance(criterion, Weighted) else []
+
+
+def missed_limits(limits: Sequence[Limit], values: Any) -> list[str]:
+    """The limits that these values, by objective, do not keep, and by how much; one that is not known keeps none."""
+    return [
+        missed_limit_text(limit, values[limit.objective])
+        for limit in limits
+        if not limit.excess_fraction(values[limit.objective]) <= 0
+    ]
+
+
+def _eligible(study: Study, candidates: pd.DataFrame, trials: pd.DataFrame) -> list[str]:
+    """Ids of the candidates that may be chosen if they keep the limits, in order."""
+    blocks = study.confirmation.choice_blocks
+    enough = max(min(study.protocol.minimum_valid_repetitions, blocks), math.ceil(_LEAST_VALID_FRACTION * blocks))
+    may_be_chosen = candidates[candidates.durability_accepted & candidates.feasible].configuration_id
+    eligible = trials[
+        trials.index.isin(may_be_chosen)
+        & (trials.index != study.baseline_id())
+        & (trials.repetitions_lost_records == 0)
+        & (trials.repetitions_valid >= enough)
+    ]
+    return sorted(eligible.index)
+
+
+def _log_gains(study: Study, eligible: Sequence[str], repetitions: Sequence[Repetition]) -> pd.DataFrame:
+    """Log-gains over the baseline by id and objective, positive where better; NaN of CVs that cannot be compared.
+
+    Without those that share no valid block with the baseline.
+    """
+    valid = valid_by_block(repetitions)
+    baseline = valid.get(study.baseline_id(), {})
+    least_ms = smallest_latency_ms(study.protocol)
+    rows = {}
+    for name in eligible:
+        if shared := sorted(baseline.keys() & valid[name].keys()):
+            own, beside = ([side[block] for block in shared] for side in (valid[name], baseline))
+            trial, baseline_trial = (summarise_trials(side, study).iloc[0] for side in (own, beside))
+            rows[name] = {o: log_gain(o, trial[o], baseline_trial[o], least_ms) for o in OBJECTIVES}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(OBJECTIVES), dtype=float)
+
+
+def log_gain(objective: Objective, value: float, baseline_value: float, smallest_latency_ms: float) -> float:
+    """The logarithm of how many times better than the baseline's a value is; NaN where that cannot be told."""
+    if objective == "p95_latency_ms":
+        value, baseline_value = max(value, smallest_latency_ms), max(baseline_value, smallest_latency_ms)
+    if not (value > 0 and baseline_value > 0):
+        return float("nan")
+    ratio = value / baseline_value if objective in MAXIMISED else baseline_value / value
+    return math.log(ratio)
+
+
+def worst_excess_fraction(limits: Sequence[Limit], values: Any) -> float:
+    """By which share of its bound the limit that is missed most is missed; infinite where a value is not known."""
+    found = [limit.excess_fraction(values[limit.objective]) for limit in limits]
+    return max((math.inf if math.isnan(excess) else excess for excess in found), default=0.0)
+
+
+def best_by(asked: ChooseBy, gains: pd.DataFrame, trials: pd.DataFrame, baseline_id: str) -> tuple[str, ChooseBy]:
+    """The id that stands first by what is asked, or by the balanced gain for want of CVs; and which it was."""
+    of_candidates = gains.drop(index=baseline_id, errors="ignore")
+    if asked == "r1":
+        ratios = throughput_per_cv(trials.throughput_mib_s, trials.throughput_cv)
+        competing = baseline_id not in gains.index or np.isfinite(ratios[baseline_id])
+        if competing and np.isfinite(ratios[of_candidates.index]).any():
+            return str(ratios[gains.index].fillna(-np.inf).idxmax()), asked
+    elif of_candidates[objectives_named(asked)].notna().any().all():
+        comparable = gains.fillna(0.0)
+        if isinstance(asked, Lexicographic):
+            return _best_in_order(comparable, asked), asked
+        return _heaviest(comparable, asked.weights if isinstance(asked, Weighted) else _BALANCED), asked
+    return _heaviest(gains, _BALANCED), "balanced_gain"
+
+
+def _best_in_order(gains: pd.DataFrame, order: Lexicographic) -> str:
+    *earlier, last = order.lexicographic
+    for objective in earlier:
+        within = math.log1p(-order.within_fraction if objective in MAXIMISED else order.within_fraction)
+        gains = gains[gains[objective] >= gains[objective].max() - abs(within)]
+    return str(gains[last].idxmax())
+
+
+def _heaviest(gains: pd.DataFrame, weights: Mapping[Objective, float]) -> str:
+    return str((gains[list(weights)] * pd.Series(weights)).sum(axis="columns").idxmax())

@@ -1,0 +1,107 @@
+"""Which points of a front are worth a confirmation on the real cluster. Pure and deterministic."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from kafka_pareto.analysis.pareto import Losses, losses_of, non_dominated
+from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended, throughput_per_cv
+from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, table_schema
+from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES
+from kafka_pareto.study.study import Study
+
+_ESTIMATES = [f"estimated_{objective}" for objective in OBJECTIVES]
+
+
+def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Study, points: int) -> pd.DataFrame:
+    """Picks up to `points` configurations of one record size, spread along its accepted front.
+
+    First the roles: the best of every estimated objective, the knee (nearest to the ideal point in objectives scaled
+    to [0, 1] over the front), and the paper's R1 (most throughput per throughput CV). Then, one by
+    one, the point farthest from all picked ones in the same scaled space. A front too small is filled up with
+    measured trials that may be recommended, the non-dominated ones first; their estimates are NaN. With
+    `strategy: rounds` such trials take half of the points from the start: the rounds went to where most was expected,
+    and have measured it.
+
+    Args:
+        front: `FRONT_COLUMNS` and factors; only feasible rows of the joint front are used.
+        trials: `TRIAL_COLUMNS` and factors, the measured trials of the same record size.
+        study: The campaign's study.
+        points: How many are wanted.
+
+    Returns:
+        A frame of `CANDIDATE_COLUMNS` and factors, in the order picked; `chosen_as` lists every role of a row. Never
+        the baseline, never a configuration twice; fewer rows where there are not enough.
+    """
+    may_be_chosen = front.on_joint_front & front.feasible & (front.configuration_id != study.baseline_id())
+    best = _measured(trials, study, set(), points // 2 if study.strategy == "rounds" else 0)
+    of_front = front[may_be_chosen & ~front.configuration_id.isin(best.configuration_id)]
+    accepted = of_front.drop_duplicates("configuration_id").sort_values("configuration_id")
+    roles = _roles(accepted, points - len(best))
+    picked = accepted.loc[list(roles)].assign(chosen_as=pd.Series(roles))
+    taken = {*best.configuration_id, *picked.configuration_id}
+    filled = _measured(trials, study, taken, points - len(taken))
+    columns = table_schema(CANDIDATE_COLUMNS, study).names
+    frames = [frame[columns] for frame in (best, picked, filled) if len(frame)]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+
+
+def _roles(front: pd.DataFrame, points: int) -> dict[int, list[str]]:
+    """Row label to its roles, in the order picked; at most `points` rows."""
+    losses = losses_of(front, "estimated_")
+    if not len(front) or not losses.shape[1]:
+        return {}
+    scaled = _scaled(losses)
+    best = [
+        (f"best_{objective}", _best_row(front[f"estimated_{objective}"], objective in MAXIMISED))
+        for objective in OBJECTIVES
+    ]
+    knee = ("knee", int(np.argmin(np.linalg.norm(scaled, axis=1))))
+    # Where there are fewer points than roles, the stablest points are what a recommendation needs least.
+    wanted = [*best[:2], knee, ("r1", _best_row(_r1(front), maximised=True)), *best[2:]]
+    rows: dict[int, list[str]] = {}
+    for role, row in wanted:
+        if row >= 0 and (row in rows or len(rows) < points):
+            rows.setdefault(row, []).append(role)
+    while rows and len(rows) < min(points, len(front)):
+        to_picked = np.linalg.norm(scaled[:, None, :] - scaled[None, list(rows), :], axis=2).min(axis=1)
+        to_picked[list(rows)] = -1.0
+        rows[int(np.argmax(to_picked))] = ["spread"]
+    return {front.index[row]: chosen_as for row, chosen_as in rows.items()}
+
+
+def _best_row(estimates: pd.Series, maximised: bool) -> int:
+    values = estimates.to_numpy(dtype=np.float64)
+    if not np.isfinite(values).any():
+        return -1
+    return int(np.nanargmax(values) if maximised else np.nanargmin(values))
+
+
+def _r1(front: pd.DataFrame) -> pd.Series:
+    return throughput_per_cv(front["estimated_throughput_mib_s"], front["estimated_throughput_cv"])
+
+
+def _scaled(losses: Losses) -> Losses:
+    low, high = losses.min(axis=0), losses.max(axis=0)
+    scaled: Losses = (losses - low) / np.where(high > low, high - low, 1.0)
+    return scaled
+
+
+def _measured(trials: pd.DataFrame, study: Study, taken: set[str], points: int) -> pd.DataFrame:
+    usable = trials[
+        may_be_recommended(trials, study)
+        & keeps_limits(trials, study)
+        & ~trials.is_baseline
+        & ~trials.configuration_id.isin(taken)
+        & (trials.repetitions_valid > 0)
+    ].sort_values("configuration_id")
+    losses = losses_of(usable)
+    if points <= 0 or not len(usable) or not losses.shape[1]:
+        return usable.iloc[:0]
+    on_front = non_dominated(losses)
+    order = np.lexsort((np.linalg.norm(_scaled(losses), axis=1), ~on_front))[:points]
+    of_no_front = {"on_joint_front": False, "limits_met_estimated": False, **dict.fromkeys(_ESTIMATES, np.nan)}
+    filled = usable.iloc[order].assign(durability_accepted=True, **of_no_front)
+    roles = [["measured_non_dominated" if on_front[row] else "measured"] for row in order]
+    return filled.assign(chosen_as=pd.Series(roles, index=filled.index))

@@ -1,0 +1,148 @@
+"""The recommendation: which confirmed configuration, with which gains, and whether the evidence carries it. Pure.
+
+The choice is made on one set of blocks and the gains are stated from fresh ones, so that the winner's luck is not
+counted. Without enough evidence, or without a gain, the baseline stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kafka_pareto.analysis import paired_tests
+from kafka_pareto.analysis.gains import compare, resolve
+from kafka_pareto.analysis.noise_study import blocks_to_tell
+from kafka_pareto.analysis.pairing import paired
+from kafka_pareto.campaign.records import Outcome, Repetition
+from kafka_pareto.decision.choice import Choice, missed_limits
+from kafka_pareto.decision.decision import Decision, concluded
+from kafka_pareto.study.constraints import Rule
+from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.study import Study
+
+_LOST: tuple[Outcome, ...] = ("records_lost", "records_duplicated")
+
+
+def decide(
+    study: Study,
+    record_size_bytes: int,
+    choice: Choice,
+    candidates: pd.DataFrame,
+    *,
+    choice_repetitions: Sequence[Repetition],
+    gain_repetitions: Sequence[Repetition],
+    rng: np.random.Generator,
+) -> Decision:
+    """States the chosen configuration's gains from the gain blocks alone, and what follows from them.
+
+    Args:
+        study: The campaign's study.
+        record_size_bytes: The record size decided for.
+        choice: What `choose` returned.
+        candidates: `CANDIDATE_COLUMNS` and factors of this record size.
+        choice_repetitions: The choice blocks' repetitions; here asked for losses and failures.
+        gain_repetitions: Fresh repetitions of the chosen configuration and the baseline (none if they are the same).
+        rng: For the bootstrap of the CVs.
+    """
+    baseline = study.baseline_configuration()
+    baseline_id, chosen_id = study.baseline_id(), choice.configuration_id
+    both = [*choice_repetitions, *gain_repetitions]
+    chosen = None if chosen_id == baseline_id else _configuration(study, candidates, chosen_id)
+    baseline_gain, chosen_gain = ([], []) if chosen is None else paired(baseline_id, chosen_id, gain_repetitions)
+    compared = [] if chosen is None else OBJECTIVES
+    gains = [compare(objective, baseline_gain, chosen_gain, study.protocol, rng) for objective in compared]
+    baseline_values = {gain.objective: _or_nan(gain.baseline_value) for gain in gains}
+    candidate_values = {gain.objective: _or_nan(gain.candidate_value) for gain in gains}
+    limits, rules = study.parsed_limits(), study.rules()
+    constraints, regions = rules[: len(study.constraints)], rules[len(study.constraints) :]
+    undecided = Decision(
+        record_size_bytes=record_size_bytes,
+        recommended_configuration_id=baseline_id,
+        baseline_configuration_id=baseline_id,
+        tentative_configuration_id=None if chosen is None else chosen_id,
+        chosen_by=choice.chosen_by,
+        choice_asked_by=study.confirmation.choose_by,
+        verdict="keep_baseline_no_gain",
+        reasons=[],
+        given_up=[],
+        baseline_properties=study.producer_properties(baseline),
+        tentative_properties=None if chosen is None else study.producer_properties(chosen),
+        baseline_durability=study.durability_of(baseline).name,
+        tentative_durability=None if chosen is None else study.durability_of(chosen).name,
+        weaker_than_baseline=chosen is not None and study.durability_of(chosen) < study.durability_of(baseline),
+        nearest_configuration_id=choice.nearest_configuration_id,
+        limits_missed=missed_limits(limits, candidate_values) if gains else choice.limits_missed,
+        baseline_constraints_broken=_not_kept(study.constraints, constraints, baseline, record_size_bytes),
+        baseline_in_forbidden=_not_kept(study.forbidden, regions, baseline, record_size_bytes),
+        baseline_limits_missed=missed_limits(limits, baseline_values) if gains else choice.baseline_limits_missed,
+        repetitions_lost_records=0 if chosen is None else _count_of(both, chosen_id, _LOST),
+        baseline_repetitions_lost_records=_count_of(both, baseline_id, _LOST),
+        repetitions_failed=0 if chosen is None else _count_of(both, chosen_id, ["failed"]),
+        baseline_repetitions_failed=_count_of(both, baseline_id, ["failed"]),
+        generator_bound=sum(bool(r.generator_bound) for r in chosen_gain),
+        baseline_generator_bound=sum(bool(r.generator_bound) for r in baseline_gain),
+        wanted_effect_fraction=study.confirmation.wanted_effect_fraction,
+        gains=gains,
+        blocks_used=len(chosen_gain),
+        minimum_blocks=study.confirmation.minimum_blocks,
+    )
+    return adjust_across_record_sizes([undecided])[0]
+
+
+def adjust_across_record_sizes(decisions: Sequence[Decision]) -> list[Decision]:
+    """Applies Holm over all objectives of all these decisions and concludes each of them anew.
+
+    A gain that was significant within its record size may not be so among all: then the baseline stays. Decisions
+    without enough blocks claim nothing, and so do not count among the comparisons.
+    """
+    claiming = [decision for decision in decisions if decision.blocks_used >= decision.minimum_blocks]
+    p_values = [_or_nan(gain.p_value) for decision in claiming for gain in decision.gains]
+    adjusted = iter(paired_tests.holm(p_values))
+    found = []
+    for decision in decisions:
+        claims = decision.blocks_used >= decision.minimum_blocks
+        gains = [
+            resolve(gain, next(adjusted) if claims else float("nan"), decision.wanted_effect_fraction)
+            for gain in decision.gains
+        ]
+        found.append(concluded(decision.model_copy(update={"gains": gains})))
+    return found
+
+
+def with_blocks_to_tell(decisions: Sequence[Decision]) -> list[Decision]:
+    """Adds to every gain that these decisions leave unresolved how many blocks would tell; they are all there are."""
+    claiming = [decision for decision in decisions if decision.blocks_used >= decision.minimum_blocks]
+    comparisons = sum(gain.p_value is not None for decision in claiming for gain in decision.gains)
+    found = []
+    for decision in decisions:
+        gains = [
+            gain.model_copy(
+                update={"blocks_to_tell": blocks_to_tell(gain, decision.wanted_effect_fraction, comparisons)}
+            )
+            if decision in claiming and gain.resolution == "not resolved"
+            else gain
+            for gain in decision.gains
+        ]
+        found.append(decision.model_copy(update={"gains": gains}))
+    return found
+
+
+def _configuration(study: Study, candidates: pd.DataFrame, chosen_id: str) -> dict[str, FactorValue]:
+    row: Any = candidates[candidates.configuration_id == chosen_id].iloc[0]
+    return {name: value.item() if isinstance(value := row[name], np.generic) else value for name in study.factors}
+
+
+def _not_kept(texts: Sequence[str], rules: Sequence[Rule], configuration: Configuration, size_bytes: int) -> list[str]:
+    return [text for text, rule in zip(texts, rules, strict=True) if not rule.holds(configuration, size_bytes)]
+
+
+def _or_nan(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _count_of(repetitions: Sequence[Repetition], configuration_id: str, outcomes: Sequence[Outcome]) -> int:
+    return sum(r.configuration_id == configuration_id and r.outcome in outcomes for r in repetitions)

@@ -1,0 +1,238 @@
+"""Checks of the settings in force: what each found, what it is compared with, and their history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, computed_field
+
+from kafka_pareto.analysis.drift import Ratio, RatioChange, change_points, ratio_of
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys, CheckKeys
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.rollout.versions import SettingsInForce
+from kafka_pareto.storage.record import Record, decode_record
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.objectives import MEANS, Objective
+from kafka_pareto.study.study import Study
+from kafka_pareto.validation.gate import with_nonsense_failed
+
+CheckOutcome = Literal[
+    "unchanged", "drifted", "reference", "not_comparable", "new_record_size", "baseline_in_force", "not_measured"
+]
+TUNED_AGAIN: tuple[CheckOutcome, ...] = ("drifted", "not_comparable", "new_record_size")
+
+# After one of these there is nothing before it that a check may be compared with.
+_NEW_LEVEL: tuple[CheckOutcome, ...] = ("reference", "not_comparable")
+
+
+class PlannedRecordSize(BaseModel):
+    """What a check does at one record size.
+
+    Attributes:
+        settings: What is in force; None at a record size where nothing is.
+        outcome: What is known without measuring; None where it is measured.
+        reasons: Sentences that say why.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    record_size_bytes: int
+    settings: SettingsInForce | None
+    outcome: CheckOutcome | None = None
+    reasons: list[str] = []
+
+
+class CheckPlan(Record):
+    """What a check does, decided once."""
+
+    record_sizes: list[PlannedRecordSize]
+
+
+class CheckedRecordSize(BaseModel):
+    """What a check found at one record size.
+
+    Attributes:
+        version: Of the settings in force that were checked; None where nothing is in force.
+        outcome: `reference`: there was nothing to compare with, later checks are compared with this one.
+            `not_comparable`: cluster or study are no longer those that the settings were measured with.
+            `not_measured`: too few valid repetitions to say anything.
+        tune: Whether this record size is tuned again.
+        compared_with: The campaign or check that it is compared with; may be empty.
+        changes: One for p95 latency and one for throughput; none where nothing was measured.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    record_size_bytes: int
+    version: int | None
+    configuration_id: str | None
+    outcome: CheckOutcome
+    tune: bool
+    reasons: list[str]
+    compared_with: str = ""
+    changes: list[RatioChange] = []
+
+    @property
+    def ratios(self) -> dict[Objective, Ratio]:
+        """What was found."""
+        return {change.objective: change.found for change in self.changes if change.found is not None}
+
+
+class Check(Record):
+    """What a check found, and when; `drift_fraction` is the smallest change that is drift."""
+
+    study: str
+    check: str
+    at: str
+    drift_fraction: float
+    record_sizes: list[CheckedRecordSize]
+
+
+class PastCheck(CheckedRecordSize):
+    """One check in the history of a record size.
+
+    Attributes:
+        change_point: Whether the level was left that all checks of this version since the last change point, and the
+            confirmation before them, have had together.
+    """
+
+    check: str
+    at: str
+    drift_fraction: float
+    change_point: bool = False
+
+    @computed_field
+    def outcome_text(self) -> str:
+        """The outcome in words."""
+        return outcome_text(self.outcome)
+
+
+def outcome_text(outcome: CheckOutcome) -> str:
+    """An outcome in words; what was compared and did not drift may have changed by less than can be shown."""
+    return "no drift shown" if outcome == "unchanged" else outcome.replace("_", " ")
+
+
+def read_checks(store: Store, study: str, record_size_bytes: int) -> list[PastCheck]:
+    """The history of a record size, the oldest check first; empty where none was ever made."""
+    found = [
+        PastCheck(**dict(size), check=check.check, at=check.at, drift_fraction=check.drift_fraction)
+        for check in _all_checks(store, study)
+        for size in check.record_sizes
+        if size.record_size_bytes == record_size_bytes
+    ]
+    return [marked for run in _runs(found) for marked in _with_change_points(run)]
+
+
+def reference_of(
+    store: Store, settings: SettingsInForce, past: Iterable[PastCheck]
+) -> tuple[str, dict[Objective, Ratio]]:
+    """What a check of these settings is compared with, and its ratios; "" and none where there is nothing yet.
+
+    That is the confirmation which put them in force: its gain blocks, since by its choice blocks the configuration was
+    picked, and they flatter it. Settings without gain blocks are compared with their first check. Once a tuning has
+    answered a drift, what stayed in force is compared with the check that found it, in what had drifted; until then the
+    drift is found again.
+
+    Args:
+        store: Where the campaign of the settings lies.
+        settings: What is checked.
+        past: The earlier checks of this record size, the oldest first.
+    """
+    ratios = confirmed_ratios(store, settings)
+    compared_with = f"campaign {settings.campaign}" if ratios else ""
+    for each in past:
+        if each.version != settings.version:
+            continue
+        if each.outcome == "not_comparable":
+            compared_with, ratios = "", {}
+        elif each.outcome == "reference":
+            compared_with, ratios = f"check {each.check}", each.ratios
+        elif any(change.drifted for change in each.changes) and was_answered(store, settings.study, each):
+            drifted = {change.objective for change in each.changes if change.drifted}
+            ratios |= {name: ratio for name, ratio in each.ratios.items() if name in drifted}
+            compared_with = f"check {each.check}"
+    return compared_with, ratios
+
+
+def was_answered(store: Store, study: str, check: PastCheck) -> bool:
+    """Whether the tuning that a check asked for, which has the check's id, has come to its report."""
+    return store.tag(CampaignKeys(study, check.check).report("cards.json")) is not None
+
+
+def confirmed_ratios(store: Store, settings: SettingsInForce) -> dict[Objective, Ratio]:
+    """Of the campaign's gain blocks; none where the settings have none there."""
+    campaign = Campaign.open(store, settings.study, settings.campaign)
+    repetitions = confirming_repetitions(campaign, settings.record_size_bytes)
+    return ratios_of(repetitions, settings.configuration_id, campaign.study)
+
+
+def confirming_repetitions(campaign: Campaign, record_size_bytes: int) -> list[Repetition]:
+    """The gain blocks of a campaign or a check, nonsense in them counted as failed."""
+    found = campaign.read_repetitions(campaign.keys.confirmation(record_size_bytes, "repetitions/"))
+    return with_nonsense_failed([each for each in found if each.phase == "gain"], campaign.study)
+
+
+def ratios_of(repetitions: Sequence[Repetition], configuration_id: str, study: Study) -> dict[Objective, Ratio]:
+    """The configuration over the baseline in both means, as far as they have one."""
+    ratios = {objective: ratio_of(objective, repetitions, configuration_id, study) for objective in MEANS}
+    return {objective: ratio for objective, ratio in ratios.items() if ratio is not None}
+
+
+def last_look(store: Store, settings: SettingsInForce, past: Sequence[PastCheck]) -> CampaignKeys:
+    """Where the study and the cluster were seen last that go with these settings: by a check, else their campaign.
+
+    A change that no tuning has answered yet is not the new normal.
+    """
+    checks = [
+        each.check
+        for each in past
+        if each.version == settings.version
+        and (each.outcome != "not_comparable" or was_answered(store, settings.study, each))
+    ]
+    return CheckKeys(settings.study, checks[-1]) if checks else CampaignKeys(settings.study, settings.campaign)
+
+
+def latest_check(store: Store, study: str) -> Campaign | None:
+    """The newest check that was made to its end."""
+    checks = _all_checks(store, study)
+    return Campaign.at(store, CheckKeys(study, checks[-1].check)) if checks else None
+
+
+def count_checks(store: Store, study: str, up_to: str) -> int:
+    """How many checks were made to their end by then (ISO 8601)."""
+    return sum(check.at <= up_to for check in _all_checks(store, study))
+
+
+def _all_checks(store: Store, study: str) -> list[Check]:
+    """Every check that was made to its end, the oldest first."""
+    keys = [CheckKeys(study, name).check() for name in store.folders(f"_checks/{study}/")]
+    found = [decode_record(store.get(key), key, Check) for key in keys if store.tag(key) is not None]
+    return sorted(found, key=lambda check: check.at)
+
+
+def _runs(history: Sequence[PastCheck]) -> list[list[PastCheck]]:
+    """The history, cut where another version was checked or nothing before can be compared."""
+    runs: list[list[PastCheck]] = []
+    for each in history:
+        if not runs or each.version != runs[-1][-1].version or each.outcome in _NEW_LEVEL:
+            runs.append([])
+        runs[-1].append(each)
+    return runs
+
+
+def _with_change_points(run: Sequence[PastCheck]) -> list[PastCheck]:
+    measured = [each for each in run if each.ratios]
+    if not measured:
+        return list(run)
+    confirmed = {change.objective: change.reference for change in measured[0].changes if change.reference is not None}
+    first = (confirmed, measured[0].drift_fraction)
+    left = dict(
+        zip(
+            [each.check for each in measured],
+            change_points([first, *((each.ratios, each.drift_fraction) for each in measured)])[1:],
+            strict=True,
+        )
+    )
+    return [each.model_copy(update={"change_point": left.get(each.check, False)}) for each in run]

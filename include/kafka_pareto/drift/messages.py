@@ -1,0 +1,65 @@
+"""What a check found, in words: the ending of the task's log, and what people are told. Pure."""
+
+from __future__ import annotations
+
+from kafka_pareto.analysis.drift import Ratio, RatioChange
+from kafka_pareto.analysis.gains import LABELS
+from kafka_pareto.analysis.wording import joined, percent
+from kafka_pareto.campaign.manifest import Notice
+from kafka_pareto.drift.checks import Check, CheckedRecordSize, CheckOutcome, outcome_text
+
+_TUNED_BECAUSE: dict[CheckOutcome, str] = {
+    "drifted": "drift",
+    "not_comparable": "another cluster or study",
+    "new_record_size": "a new record size",
+}
+
+
+def notice_of(check: Check) -> Notice:
+    """One line, and below it every record size with its numbers."""
+    tuned = [f"{each.record_size_bytes:,} B" for each in check.record_sizes if each.tune]
+    why = [words for outcome, words in _TUNED_BECAUSE.items() if any(e.outcome == outcome for e in check.record_sizes)]
+    unchanged = [f"{each.record_size_bytes:,} B" for each in check.record_sizes if each.outcome == "unchanged"]
+    if tuned:
+        what = f"{joined(why)}: {joined(tuned)} tuned"
+    elif not check.record_sizes:
+        what = "nothing is in force, so nothing was checked"
+    elif unchanged:
+        what = f"no drift shown at {joined(unchanged)}"
+    else:
+        what = "nothing was compared"
+    if unmeasured := [f"{e.record_size_bytes:,} B" for e in check.record_sizes if e.outcome == "not_measured"]:
+        what += f"; could not be measured at {joined(unmeasured)}"
+    text = "\n".join(line for each in check.record_sizes for line in _lines(each))
+    return Notice(kind="drift" if tuned else "unchanged", subject=f"{check.study}: {what}", text=text)
+
+
+def drift_reason(change: RatioChange) -> str:
+    """Why a change is drift, as a sentence."""
+    return f"{LABELS[change.objective]}: {_change_text(change)}"
+
+
+def _lines(checked: CheckedRecordSize) -> list[str]:
+    version = "" if checked.version is None else f", version {checked.version}"
+    against = f", against {checked.compared_with}" if checked.compared_with else ""
+    head = f"{checked.record_size_bytes:,} B{version}{against}: {outcome_text(checked.outcome)}"
+    numbers = [f"  {LABELS[change.objective]}: {_change_text(change)}" for change in checked.changes]
+    shown = {drift_reason(change) for change in checked.changes}
+    return [head, *numbers, *(f"  {reason}" for reason in checked.reasons if reason not in shown)]
+
+
+def _change_text(change: RatioChange) -> str:
+    if change.found is None:
+        return "not measured"
+    found = f"in force / baseline {_ratio_text(change.found)}"
+    if change.reference is None:
+        return found
+    interval = ""
+    if change.change_low_fraction is not None:
+        interval = f" ({percent(change.change_low_fraction)} to {percent(change.change_high_fraction)})"
+    verdict = "drift" if change.drifted else "no drift shown"
+    return f"{found}, was {_ratio_text(change.reference)}: {percent(change.change_fraction)}{interval}, {verdict}"
+
+
+def _ratio_text(ratio: Ratio) -> str:
+    return f"{ratio.ratio:.2f} in {ratio.blocks} blocks"

@@ -1,0 +1,1 @@
+"""What the explorer's page shows of a campaign."""

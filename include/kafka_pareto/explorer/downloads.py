@@ -1,0 +1,65 @@
+"""What the explorer hands out as files: settings of one configuration, and all trials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.explorer.snapshot import Seen
+from kafka_pareto.rollout.client_files import Form, settings_file
+
+
+def settings_text(seen: Seen, configuration_id: str, form: Form) -> str:
+    """The file, with what is known of the configuration in its first lines.
+
+    The recommended `producer.properties` is not made anew: it is the report's.
+
+    Raises:
+        BadInputError: If the configuration was not measured at this record size.
+    """
+    decision, keys = seen.decision, seen.campaign.keys
+    report = keys.report(f"{seen.record_size_bytes}/producer.properties")
+    recommended = decision is not None and configuration_id == decision.recommended_configuration_id
+    if form == "producer.properties" and recommended and report in seen.written:
+        return seen.campaign.store.get(report).decode()
+    row = _measured_row(seen, configuration_id)
+    properties = seen.study.producer_properties({name: row[name] for name in seen.study.factors})
+    header = [
+        f"Kafka producer settings for records of {seen.record_size_bytes} B.",
+        f"Study {keys.study}, campaign {keys.campaign}, configuration {configuration_id}, {row['durability']}.",
+        _standing(seen, configuration_id),
+    ]
+    return settings_file(properties, form, header)
+
+
+def trials_csv(seen: Seen) -> str:
+    """All trials of the record size, those of the design and its rounds and those of the choice blocks."""
+    tables = {"design": seen.trials, "choice": seen.confirmed}
+    frames = [frame.assign(phase=phase) for phase, frame in tables.items() if len(frame)]
+    if not frames:
+        return "phase,record_size_bytes,configuration_id\n"
+    joined = pd.concat(frames, ignore_index=True)
+    joined["repetition_ids"] = joined.repetition_ids.map(" ".join)
+    text: str = joined[["phase", *(name for name in joined.columns if name != "phase")]].to_csv(index=False)
+    return text
+
+
+def _measured_row(seen: Seen, configuration_id: str) -> dict[str, Any]:
+    for table in (seen.confirmed, seen.trials):
+        rows = table[(table.configuration_id == configuration_id) & (table.repetitions_valid > 0)]
+        if len(rows):
+            return {str(name): value for name, value in rows.to_dict("records")[0].items()}
+    raise BadInputError(f"{configuration_id} was not measured at {seen.record_size_bytes} B")
+
+
+def _standing(seen: Seen, configuration_id: str) -> str:
+    decision = seen.decision
+    if configuration_id == seen.study.baseline_id():
+        return "These are the settings in use."
+    if decision and decision.recommended_configuration_id == configuration_id:
+        return "This is what the campaign recommends."
+    if configuration_id in set(seen.confirmed.configuration_id):
+        return "Confirmed, but not what the campaign recommends: no gain was stated for it."
+    return "Measured in the design only, not confirmed: measure it again before you use it."

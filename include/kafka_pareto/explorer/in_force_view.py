@@ -1,0 +1,101 @@
+"""What the explorer shows of the settings in force, and what a button would change of them. It moves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.explorer.snapshot import Seen
+from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.rollout.eligibility import refuse_what_may_not_be_picked
+from kafka_pareto.rollout.messages import Change, changes, weakening
+from kafka_pareto.rollout.versions import SettingsInForce, way_back
+
+
+class Move(BaseModel):
+    """What a button would change.
+
+    Attributes:
+        from_version: The version in force; None where nothing was ever accepted, and the baseline is in use.
+        changes: What the producer is told differently afterwards.
+        weakens: Where it promises less durability afterwards, what it promised and what it will; else empty.
+        refused: Why it may not be done; empty where it may.
+    """
+
+    from_version: int | None
+    changes: list[Change]
+    weakens: str = ""
+    refused: str = ""
+
+
+class InForceView(BaseModel):
+    """The settings in force for one record size of a study.
+
+    Attributes:
+        versions: Every version, the oldest first: the last one is in force.
+        differs_from_baseline: What it tells the producer otherwise than the baseline of the first version did.
+        way_back: What going back would change.
+    """
+
+    versions: list[SettingsInForce]
+    differs_from_baseline: list[Change]
+    way_back: Move
+
+
+def in_force_view(kept: Sequence[SettingsInForce]) -> InForceView:
+    """Puts together what the versions tell, given oldest first."""
+    if not kept:
+        nothing = "Nothing was put in force yet: there is nothing to go back from."
+        return InForceView(
+            versions=[], differs_from_baseline=[], way_back=Move(from_version=None, changes=[], refused=nothing)
+        )
+    newest = kept[-1]
+    try:
+        target = way_back(kept, by="", reason="", request="")
+        back = _move(newest.version, newest.properties, target.properties)
+    except BadInputError as error:
+        back = Move(from_version=newest.version, changes=[], refused=str(error))
+    return InForceView(
+        versions=list(kept),
+        differs_from_baseline=changes(kept[0].previous_properties, newest.properties),
+        way_back=back,
+    )
+
+
+def move_to(seen: Seen, configuration_id: str, now: SettingsInForce | None) -> Move:
+    """What putting this configuration in force would change of what is in force now.
+
+    Whether it may be done is asked of the rule that the step goes by, which looks again.
+
+    Raises:
+        BadInputError: If the configuration was not measured at this record size.
+    """
+    study = seen.study
+    measured = [table[table.configuration_id == configuration_id] for table in (seen.confirmed, seen.trials)]
+    row = next((rows.to_dict("records")[0] for rows in measured if len(rows)), None)
+    if row is None:
+        raise BadInputError(f"{configuration_id} was not measured at {seen.record_size_bytes} B")
+    after = study.producer_properties({name: row[name] for name in study.factors})
+    before = now.properties if now else study.producer_properties(study.baseline_configuration())
+    move = _move(now.version if now else None, before, after)
+    if row["is_baseline"] and not move.changes:
+        return move.model_copy(update={"refused": "These are the settings in use, and no others are in force."})
+    return move.model_copy(update={"refused": _refusal(seen, configuration_id, now)})
+
+
+def _move(from_version: int | None, before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> Move:
+    return Move(from_version=from_version, changes=changes(before, after), weakens=weakening(before, after))
+
+
+def _refusal(seen: Seen, configuration_id: str, now: SettingsInForce | None) -> str:
+    if now and (now.campaign, now.configuration_id) == (seen.campaign.keys.campaign, configuration_id):
+        return f"It is in force already, as version {now.version}."
+    if seen.decision is None or seen.context is None:
+        return "The campaign's report is still to come; it judges all record sizes together."
+    try:
+        refuse_what_may_not_be_picked(seen.campaign, seen.decision, configuration_id)
+    except BadInputError as error:
+        return str(error)
+    return ""

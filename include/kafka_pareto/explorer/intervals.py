@@ -1,0 +1,49 @@
+"""How well the means of trials are known: 95 % intervals, by Student's t over a trial's repetitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from kafka_pareto.analysis.paired_tests import CONFIDENCE
+from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.explorer.snapshot import Seen, read_repetitions, repetition_key
+from kafka_pareto.study.objectives import OBJECTIVES, Objective
+
+Intervals = dict[Objective, tuple[float, float]]
+
+
+def intervals(seen: Seen) -> dict[str, dict[str, Intervals]]:
+    """95 % intervals of the means, by `design` or `confirmed`, configuration and objective; Student's t.
+
+    Of configurations with two valid repetitions and more. A CV across repetitions has none: there is but one.
+    """
+    return {"design": _intervals(seen, seen.trials), "confirmed": _intervals(seen, seen.confirmed)}
+
+
+def _intervals(seen: Seen, trials: pd.DataFrame) -> dict[str, Intervals]:
+    both = zip(trials.configuration_id, trials.repetition_ids, strict=True)
+    ids_of: dict[str, list[str]] = {name: list(ids) for name, ids in both if len(ids) >= 2}
+    keys = {repetition_key(seen, name) for names in ids_of.values() for name in names}
+    written = {key: seen.written[key] for key in keys if key in seen.written}
+    by_id = {repetition.repetition_id: repetition for repetition in read_repetitions(seen.campaign.store, written)}
+    return {
+        name: _of_means([by_id[identity] for identity in ids if identity in by_id], seen)
+        for name, ids in ids_of.items()
+    }
+
+
+def _of_means(repetitions: list[Repetition], seen: Seen) -> Intervals:
+    variability = seen.study.protocol.variability
+    found: Intervals = {}
+    for objective in OBJECTIVES:
+        if not is_mean(objective, variability):
+            continue
+        measured = [per_repetition_value(repetition, objective, variability) for repetition in repetitions]
+        values = np.array([value for value in measured if value is not None])
+        if len(values) >= 2:
+            half = stats.t.isf((1 - CONFIDENCE) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+            found[objective] = (max(float(values.mean() - half), 0.0), float(values.mean() + half))
+    return found

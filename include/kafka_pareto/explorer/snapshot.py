@@ -1,0 +1,182 @@
+"""What a campaign's artifacts tell of one record size so far, read for those who look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import cast
+
+import pandas as pd
+import pyarrow as pa
+
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import NoiseReport, Repetition, ValidationSummary
+from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, DESIGN_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS, table_schema
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.report.card_context import CardContext
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.storage.record import decode_record
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.study import Study
+from kafka_pareto.validation.gate import with_nonsense_failed
+
+_PARALLEL_READS = 8
+_REPETITIONS_KEPT = 8192
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One record size of one campaign. A table is empty where there is nothing of it yet.
+
+    Attributes:
+        written: When each object of the campaign was written, by key.
+        trials: `TRIAL_COLUMNS` and factors: what the design and the rounds have measured.
+        unvalidated: Configurations among them that no gate has passed yet.
+        round_of: The round that first drew a configuration.
+        front: `FRONT_COLUMNS` and factors of the last search.
+        candidates: `CANDIDATE_COLUMNS` and factors: what is confirmed.
+        confirmed: `TRIAL_COLUMNS` and factors of the choice blocks, as far as they are measured.
+        decision: None before the confirmation has ended; adjusted over all record sizes once there is a report.
+        context: What the card says beside the decision; None before the report.
+        noise: The A/A study of the settings in use; None where there is none.
+        problems: Why the gate stopped the campaign; nothing where it did not.
+    """
+
+    campaign: Campaign
+    record_size_bytes: int
+    written: Mapping[str, datetime]
+    trials: pd.DataFrame
+    unvalidated: frozenset[str]
+    round_of: Mapping[str, int]
+    front: pd.DataFrame
+    candidates: pd.DataFrame
+    confirmed: pd.DataFrame
+    decision: Decision | None
+    context: CardContext | None
+    noise: NoiseReport | None
+    problems: Sequence[str]
+
+    @property
+    def study(self) -> Study:
+        return self.campaign.study
+
+
+def read_seen(campaign: Campaign, record_size_bytes: int) -> Seen:
+    """Reads tables where a step has ended, and single repetitions only of a round that no gate has passed.
+
+    Raises:
+        BadInputError: If the campaign has no such record size.
+        ArtifactError: If an artifact is damaged or of another schema version; the message names it.
+    """
+    sizes = campaign.study.record_sizes_bytes
+    if record_size_bytes not in sizes:
+        known = ", ".join(map(str, sizes))
+        raise BadInputError(f"campaign {campaign.keys.prefix} has no record size {record_size_bytes}; it has {known}")
+    return _Reader(campaign, record_size_bytes).read()
+
+
+class _Reader:
+    def __init__(self, campaign: Campaign, record_size_bytes: int) -> None:
+        self._campaign, self._keys, self._size = campaign, campaign.keys, record_size_bytes
+        self._written = campaign.store.written_at(f"{campaign.keys.prefix}/")
+        self._rounds = campaign.study.round_numbers()
+
+    def read(self) -> Seen:
+        keys, size, written = self._keys, self._size, self._written
+        trials, unvalidated = self._trials()
+        decision, context = self._decision()
+        return Seen(
+            campaign=self._campaign,
+            record_size_bytes=size,
+            written=written,
+            trials=trials,
+            unvalidated=unvalidated,
+            round_of=self._round_of(),
+            front=self._table(self._last(lambda number: keys.front(size, number)), FRONT_COLUMNS),
+            candidates=self._table(keys.confirmation(size, "candidates.parquet"), CANDIDATE_COLUMNS),
+            confirmed=self._confirmed(),
+            decision=decision,
+            context=context,
+            noise=self._campaign.read_record(keys.noise(size), NoiseReport) if keys.noise(size) in written else None,
+            problems=self._problems(),
+        )
+
+    def _table(self, key: str, columns: dict[str, pa.DataType]) -> pd.DataFrame:
+        if key not in self._written:
+            return pd.DataFrame(columns=table_schema(columns, self._campaign.study).names)
+        found = self._campaign.read_table(key, columns)
+        return found[found.record_size_bytes == self._size].reset_index(drop=True)
+
+    def _last(self, key_of: Callable[[int], str]) -> str:
+        """The key of the last round that has it; that of round 0 where none has."""
+        return next((key for number in reversed(self._rounds) if (key := key_of(number)) in self._written), key_of(0))
+
+    def _round_of(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for number in self._rounds:
+            for name in self._table(self._keys.design(number), DESIGN_COLUMNS).configuration_id:
+                found.setdefault(name, number)
+        return found
+
+    def _trials(self) -> tuple[pd.DataFrame, frozenset[str]]:
+        """The last gate's trials, which hold those of the rounds before, and what was measured since."""
+        passed = self._table(self._last(self._keys.trials), TRIAL_COLUMNS)
+        since = [number for number in self._rounds if self._keys.trials(number) not in self._written]
+        prefixes = [self._keys.measurements(self._size, number) for number in since]
+        measured = with_nonsense_failed(self._repetitions(prefixes), self._campaign.study)
+        known = set(passed.configuration_id)
+        new = summarise_trials([r for r in measured if r.configuration_id not in known], self._campaign.study)
+        both = [frame for frame in (passed, new) if len(frame)]
+        return pd.concat(both, ignore_index=True) if both else passed, frozenset(new.configuration_id)
+
+    def _confirmed(self) -> pd.DataFrame:
+        key = self._keys.confirmation(self._size, "trials.parquet")
+        if key in self._written:
+            return self._table(key, TRIAL_COLUMNS)
+        measured = self._repetitions([self._keys.confirmation(self._size, "repetitions/")])
+        choice = [repetition for repetition in measured if repetition.phase == "choice"]
+        return summarise_trials(with_nonsense_failed(choice, self._campaign.study), self._campaign.study)
+
+    def _repetitions(self, prefixes: Sequence[str]) -> list[Repetition]:
+        keys = [key for key in self._written if key.startswith(tuple(prefixes)) and key.endswith(".json")]
+        return read_repetitions(self._campaign.store, {key: self._written[key] for key in keys})
+
+    def _decision(self) -> tuple[Decision | None, CardContext | None]:
+        report, own = self._keys.report("cards.json"), self._keys.confirmation(self._size, "decision.json")
+        if report in self._written:
+            cards = self._campaign.read_record(report, Cards)
+            for decision, context in zip(cards.cards, cards.contexts, strict=True):
+                if decision.record_size_bytes == self._size:
+                    return decision, context
+        return self._campaign.read_record(own, Decision) if own in self._written else None, None
+
+    def _problems(self) -> list[str]:
+        """Of the last gate, where it did not let the campaign pass."""
+        last = self._last(lambda number: self._keys.validation("summary.json", number))
+        return self._campaign.read_record(last, ValidationSummary).problems if last in self._written else []
+
+
+def read_repetitions(store: Store, written: Mapping[str, datetime]) -> list[Repetition]:
+    """Repetitions by key and time of writing; one that has not been written anew is read only once."""
+    with ThreadPoolExecutor(_PARALLEL_READS) as pool:
+        # Every store is told from others by its identity, which its protocol does not say.
+        return list(pool.map(lambda item: _read_once(cast("Hashable", store), *item), written.items()))
+
+
+@lru_cache(_REPETITIONS_KEPT)
+def _read_once(store: Store, key: str, written_at: datetime) -> Repetition:  # noqa: ARG001 (part of what is cached)
+    return decode_record(store.get(key), key, Repetition)
+
+
+def repetition_key(seen: Seen, repetition_id: str) -> str:
+    """Where a repetition of a trial lies; its id says phase and round."""
+    phase, number, *_ = repetition_id.split("-")
+    if phase == "choice":
+        return seen.campaign.keys.confirmation(seen.record_size_bytes, f"repetitions/{repetition_id}.json")
+    prefix = seen.campaign.keys.measurements(seen.record_size_bytes, int(number.removeprefix("r")))
+    return f"{prefix}{repetition_id}.json"

@@ -1,0 +1,255 @@
+"""What the explorer shows of one record size: every configuration with what was estimated and measured. Pure.
+
+Every number is an artifact's; what is not known is None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel
+
+from kafka_pareto.analysis.gains import LABELS
+from kafka_pareto.analysis.noise_study import change_text, noise_lines
+from kafka_pareto.analysis.pareto import losses_of, non_dominated
+from kafka_pareto.analysis.trials import may_be_recommended
+from kafka_pareto.analysis.wording import role_text
+from kafka_pareto.explorer.snapshot import Seen
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.report.card_parts import CardParts, card_parts
+from kafka_pareto.report.latency_breakdown import Row
+from kafka_pareto.study.factors import CategoricalFactor, FactorValue
+from kafka_pareto.study.objectives import OBJECTIVES, Objective
+
+_FRONT_POINTS_SHOWN = 120
+
+Values = dict[Objective, float | None]
+
+
+class Measured(BaseModel):
+    """What was measured of a configuration, in the design and its rounds or in the choice blocks."""
+
+    values: Values
+    repetitions: int
+    repetitions_lost_records: int
+    repetitions_failed: int
+
+
+class Point(BaseModel):
+    """One configuration.
+
+    Attributes:
+        round: The round that drew it; None for what only the search proposed.
+        design: Its trial of the design and the rounds.
+        confirmed: Its trial of the choice blocks.
+        estimated: What the last search's surrogates say of it.
+        chosen_as: Why it was confirmed, in words.
+    """
+
+    configuration_id: str
+    factors: dict[str, FactorValue]
+    durability: str
+    durability_accepted: bool
+    feasible: bool
+    is_baseline: bool
+    round: int | None
+    validated: bool
+    design: Measured | None
+    confirmed: Measured | None
+    estimated: Values | None
+    on_estimated_front: bool
+    on_measured_front: bool
+    chosen_as: list[str]
+
+
+class FactorAxis(BaseModel):
+    """A factor as an axis: its levels in order where it is categorical, else numbers, perhaps on a log scale."""
+
+    name: str
+    levels: list[str]
+    log_scale: bool
+
+
+class SizeView(BaseModel):
+    """One record size of one campaign.
+
+    Attributes:
+        points: What was measured, what is confirmed, and as much of the estimated front as can be looked at.
+        estimated_front_points: How many the whole of that front has.
+        measured_front_of: What the measured front is drawn from: `confirmed`, or `design` before there are any.
+        decision: The card's headline and reasons; None before the confirmation has ended.
+        provisional: Whether the report, which adjusts the decision over all record sizes, is still to come.
+        noise: The A/A study as a table, and in sentences.
+    """
+
+    study: str
+    campaign: str
+    record_size_bytes: int
+    objectives: dict[Objective, str]
+    axes: list[FactorAxis]
+    points: list[Point]
+    estimated_front_points: int
+    measured_front_of: str
+    weakest_durability: str
+    durabilities: list[str]
+    limits: list[str]
+    baseline_id: str
+    tentative_id: str | None
+    recommended_id: str | None
+    provisional: bool
+    reasons: list[str]
+    card: CardParts | None
+    noise_table: list[Row]
+    noise_sentences: list[str]
+    problems: list[str]
+
+
+def size_view(seen: Seen) -> SizeView:
+    """Puts together what the artifacts tell of one record size."""
+    study, decision, keys = seen.study, seen.decision, seen.campaign.keys
+    return SizeView(
+        study=keys.study,
+        campaign=keys.campaign,
+        record_size_bytes=seen.record_size_bytes,
+        objectives={objective: LABELS[objective] for objective in OBJECTIVES},
+        axes=_axes(seen),
+        points=_points(seen),
+        estimated_front_points=len(_joint_front(seen)),
+        measured_front_of="confirmed" if len(seen.confirmed) else "design",
+        weakest_durability=study.weakest_durability().name,
+        durabilities=[durability.name for durability in Durability],
+        limits=study.limits,
+        baseline_id=study.baseline_id(),
+        tentative_id=decision.tentative_configuration_id if decision else None,
+        recommended_id=decision.recommended_configuration_id if decision else None,
+        provisional=decision is not None and seen.context is None,
+        reasons=decision.reasons if decision else [],
+        card=card_parts(decision, seen.context, keys.campaign) if decision else None,
+        noise_table=_noise_table(seen),
+        noise_sentences=noise_lines(seen.noise) if seen.noise else [],
+        problems=list(seen.problems),
+    )
+
+
+def _axes(seen: Seen) -> list[FactorAxis]:
+    return [
+        FactorAxis(
+            name=name,
+            levels=[str(level) for level in factor.levels] if isinstance(factor, CategoricalFactor) else [],
+            log_scale=not isinstance(factor, CategoricalFactor) and factor.scale == "log",
+        )
+        for name, factor in seen.study.factors.items()
+    ]
+
+
+def _points(seen: Seen) -> list[Point]:
+    """Every configuration once: what was measured first, then what was only estimated."""
+    trials, confirmed = _by_id(seen.trials), _by_id(seen.confirmed)
+    joint_front = _joint_front(seen)
+    on_front = set(joint_front.configuration_id)
+    # The candidates keep the estimates with which they were chosen; the front may be a later round's.
+    estimated = {**_by_id(seen.front), **_by_id(seen.candidates)}
+    shown = {**trials, **confirmed, **_by_id(seen.candidates), **_by_id(_thinned(joint_front))}
+    measured_front = measured_front_ids(seen)
+    weakest = seen.study.weakest_durability()
+    points = []
+    for name in shown:
+        row = trials.get(name) or confirmed.get(name) or estimated[name]
+        candidate = estimated.get(name)
+        points.append(
+            Point(
+                configuration_id=name,
+                factors={factor: row[factor] for factor in seen.study.factors},
+                durability=row["durability"],
+                durability_accepted=Durability[row["durability"]] >= weakest,
+                feasible=row["feasible"],
+                is_baseline=row["is_baseline"],
+                round=seen.round_of.get(name),
+                validated=name not in seen.unvalidated,
+                design=_measured(trials.get(name)),
+                confirmed=_measured(confirmed.get(name)),
+                estimated=_values(candidate, "estimated_") if candidate else None,
+                on_estimated_front=name in on_front,
+                on_measured_front=name in measured_front,
+                chosen_as=[role_text(role) for role in (candidate or {}).get("chosen_as", [])],
+            )
+        )
+    return points
+
+
+def _joint_front(seen: Seen) -> pd.DataFrame:
+    """The front of all accepted durabilities together; those of weaker ones stand in the report."""
+    return seen.front[seen.front.on_joint_front.astype(bool)]
+
+
+def _thinned(front: pd.DataFrame) -> pd.DataFrame:
+    """As many of its points as can be looked at, evenly along the throughput, both ends among them.
+
+    A search over ranges finds thousands that hardly differ.
+    """
+    ordered = front.sort_values(["estimated_throughput_mib_s", "configuration_id"])
+    places = np.unique(np.linspace(0, len(front) - 1, min(len(front), _FRONT_POINTS_SHOWN)).round().astype(int))
+    return ordered.iloc[places]
+
+
+def measured_front_ids(seen: Seen) -> set[str]:
+    """The non-dominated ones of what was confirmed, or of all that was measured before anything is.
+
+    Of those that may be recommended: single lucky repetitions of the design do not compete with confirmed ones.
+    """
+    measured = seen.confirmed if len(seen.confirmed) else seen.trials
+    usable = measured[(measured.repetitions_valid > 0).astype(bool)]
+    if usable.empty:
+        return set()
+    usable = usable[may_be_recommended(usable, seen.study)]
+    return set(usable.configuration_id[non_dominated(losses_of(usable))]) if len(usable) else set()
+
+
+def _by_id(frame: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    return {
+        row["configuration_id"]: {str(name): value for name, value in row.items()} for row in frame.to_dict("records")
+    }
+
+
+def _measured(row: Mapping[str, Any] | None) -> Measured | None:
+    if row is None:
+        return None
+    return Measured(
+        values=_values(row),
+        repetitions=row["repetitions_valid"],
+        repetitions_lost_records=row["repetitions_lost_records"],
+        repetitions_failed=row["repetitions_failed"],
+    )
+
+
+def _values(row: Mapping[str, Any], prefix: str = "") -> Values:
+    found = {objective: row[f"{prefix}{objective}"] for objective in OBJECTIVES}
+    return {objective: float(value) if np.isfinite(value) else None for objective, value in found.items()}
+
+
+def _noise_table(seen: Seen) -> list[Row]:
+    if seen.noise is None:
+        return []
+    header = (
+        "Objective",
+        "noise floor",
+        "smallest change found",
+        f"blocks for {seen.noise.wanted_effect_fraction:.0%}",
+    )
+    rows = [
+        (
+            LABELS[each.objective],
+            _change(each.noise_floor_fraction),
+            _change(each.minimum_detectable_effect_fraction),
+            "-" if each.blocks_for_wanted_effect is None else f"{each.blocks_for_wanted_effect:,}",
+        )
+        for each in seen.noise.objectives
+    ]
+    return [header, *rows]
+
+
+def _change(fraction: float | None) -> str:
+    return "-" if fraction is None else change_text(fraction)

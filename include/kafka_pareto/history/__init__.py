@@ -1,0 +1,1 @@
+"""What earlier campaigns have measured, and whether it compares with today."""

@@ -1,0 +1,79 @@
+"""Whether what an earlier campaign measured compares with what is measured today, and if not, why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.kafka.producer_config import resolved
+from kafka_pareto.measurement.sizing import throughput_limit_mib_s
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.workload import PayloadFile
+
+_OF_THE_TESTBED = (
+    *("kafka_version", "cluster_id", "client_cpu", "client_cores"),
+    "load_and_brokers_share_a_machine",
+)
+"""What no study states; the brokers' number comes on top."""
+
+_NOT_OF_A_REPETITION = {
+    *("repetitions", "minimum_valid_repetitions", "adaptive", "noise_repetitions", "order"),
+    *("max_attempts", "timeout_s", "outliers"),
+}
+"""Keys of the protocol that leave a single repetition as it is."""
+
+
+def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
+    """What makes all repetitions of the two incomparable: factors, baseline, workload, or protocol of a repetition.
+
+    Each difference names the key and both values. A text that records are cut from is part of the workload.
+    """
+    old, new = then.study, now.study
+    return [
+        *_differing("", {"factors": sorted(old.factors)}, {"factors": sorted(new.factors)}),
+        *_differing("baseline.", resolved(old.baseline), resolved(new.baseline)),
+        *_differing("workload.", old.workload.model_dump(), new.workload.model_dump()),
+        *_differing("protocol.", _of_a_repetition(old), _of_a_repetition(new)),
+    ] or _difference_of_texts(then, now)
+
+
+def differences_of_clusters(then: Fingerprint, now: Fingerprint) -> list[str]:
+    """What is different about the cluster alone, each with key and both values."""
+    of_the_cluster = ("brokers", "kafka_version", "cluster_id")
+    before, after = ({key: _testbed_of(each)[key] for key in of_the_cluster} for each in (then, now))
+    return _differing("fingerprint.", before, after)
+
+
+def differences_of_testbeds(then: Fingerprint, now: Fingerprint) -> list[str]:
+    """What is different about the cluster or the client's machine, each with key and both values."""
+    return _differing("fingerprint.", _testbed_of(then), _testbed_of(now))
+
+
+def _difference_of_texts(then: Campaign, now: Campaign) -> list[str]:
+    if not isinstance(now.study.workload.payload, PayloadFile):
+        return []
+    same = then.store.get(then.keys.payload()) == now.store.get(now.keys.payload())
+    return [] if same else ["workload.payload.file: holds another text now"]
+
+
+def _of_a_repetition(study: Study) -> dict[str, Any]:
+    """The protocol of a single repetition; the ceiling of a cluster that is not ours limits its rate as well."""
+    protocol = study.protocol.model_dump(exclude=_NOT_OF_A_REPETITION)
+    return protocol | {"throughput_limit_mib_s": throughput_limit_mib_s(study)}
+
+
+def _testbed_of(fingerprint: Fingerprint) -> dict[str, Any]:
+    return {"brokers": len(fingerprint.brokers)} | {name: getattr(fingerprint, name) for name in _OF_THE_TESTBED}
+
+
+def _differing(place: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    keys = [key for key in {**then, **now} if then.get(key) != now.get(key)]
+    return [f"{place}{key}: {_said(then.get(key))} then, {_said(now.get(key))} now" for key in keys]
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "none"
+    return ", ".join(value) if isinstance(value, list) else str(value)

@@ -1,0 +1,236 @@
+"""What earlier campaigns of the study know: which of their trials may speak for a new one, and the best of these.
+
+The only module that reads campaigns of the past. Their trials place the rounds of the new one, and suggest a part of
+its design; nothing of them is judged, chosen or reported as measured here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+
+from kafka_pareto.analysis.hypervolume import relative_losses, volume
+from kafka_pareto.analysis.pareto import non_dominated
+from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended
+from kafka_pareto.campaign.campaign import Campaign, campaign_ids
+from kafka_pareto.campaign.candidates import configurations_of
+from kafka_pareto.campaign.records import Fingerprint, Prior, PriorCampaign, Repetition
+from kafka_pareto.campaign.tables import PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS, table_schema
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.history.comparability import differences_of_campaigns, differences_of_testbeds
+from kafka_pareto.study.configuration_space import ConfigurationSpace
+from kafka_pareto.study.constraints import satisfies
+from kafka_pareto.study.factors import CategoricalFactor, Configuration
+from kafka_pareto.study.objectives import MEANS
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.warm_start import WarmStart
+
+log = logging.getLogger(__name__)
+
+_LEAST_WEIGHT = 1e-6
+"""As good as nothing, and still something to divide by."""
+
+_NAMED_CAMPAIGNS = 5
+_TIME_UNKNOWN = datetime.max.replace(tzinfo=UTC)
+
+
+def earlier_trials(
+    today: Campaign, warm_start: WarmStart, found: Fingerprint, now: datetime
+) -> tuple[Prior, pd.DataFrame]:
+    """The trials of the campaigns that a warm start names, as far as they are comparable.
+
+    A record size of an earlier campaign is used when cluster, client, workload, baseline, the names of the factors, and
+    the protocol of a single repetition were the same, the limit of its rate included. Of its trials those are left out
+    that have a category which is none of today's levels; a number outside of today's range still tells what lies
+    within. What is left out is named with its reason. `latest` is the campaign that was measured last of those of which
+    anything is used; later ones are named, too.
+
+    Args:
+        today: The campaign that is about to begin; the text of its payload is in the store.
+        warm_start: As the study has it.
+        found: Today's cluster and machine.
+        now: From when ages count.
+
+    Returns:
+        What is used, and `PRIOR_TRIAL_COLUMNS` with factors: the newest campaign's trials first.
+
+    Raises:
+        BadInputError: If it names a campaign that is not there.
+    """
+    if isinstance(warm_start.campaigns, str):
+        read = _read_latest(today, found, now)
+    else:
+        read = [_read(today, name, found, now) for name in _existing(today, warm_start.campaigns)]
+    read.sort(key=lambda each: _age_days(each[0]))
+    prior = Prior(half_life_days=warm_start.half_life_days, campaigns=[campaign for campaign, _ in read])
+    _tell(prior, today.study, warm_start)
+    columns = table_schema(PRIOR_TRIAL_COLUMNS, today.study).names
+    tables = [table for _, table in read if len(table)]
+    if not tables:
+        return prior, pd.DataFrame(columns=columns)
+    trials = pd.concat(tables, ignore_index=True)
+    weight = np.maximum(0.5 ** (trials.age_days / warm_start.half_life_days), _LEAST_WEIGHT)
+    return prior, trials.assign(weight=weight)[columns]
+
+
+def best_known(study: Study, prior: pd.DataFrame, record_size_bytes: int, most: int) -> list[Configuration]:
+    """Configurations that were non-dominated in p95 latency and throughput, each relative to its campaign's baseline.
+
+    They lie in today's space and keep today's rules, limits and durability. Where there are more than `most`, those
+    that add most to the hypervolume of the others, one after the other; of a configuration that several campaigns
+    have measured, the newest's values count.
+    """
+    of_size = prior[prior.record_size_bytes == record_size_bytes]
+    names = [f"loss_{objective}" for objective in MEANS]
+    compared = []
+    for _, trials in of_size.groupby("prior_campaign", sort=False):
+        losses = relative_losses(trials, study, MEANS)
+        if losses is not None:
+            compared.append(trials.assign(**dict(zip(names, losses.T, strict=True))))
+    if not compared:
+        return []
+    rows = pd.concat(compared, ignore_index=True).drop_duplicates("configuration_id")
+    space = ConfigurationSpace(study.factors)
+    inside = np.array([space.encode(each) is not None for each in configurations_of(rows, study)])
+    rows = rows[may_be_recommended(rows, study) & keeps_limits(rows, study) & (inside | rows.is_baseline.to_numpy())]
+    front = rows[non_dominated(rows[names].to_numpy())]
+    front = front[~front.is_baseline].sort_values("configuration_id")
+    losses, left, picked = front[names].to_numpy(), list(range(len(front))), list[int]()
+    while left and len(picked) < most:
+        picked.append(max(left, key=lambda at: volume(losses[[*picked, at]])))
+        left.remove(picked[-1])
+    return configurations_of(front.iloc[picked], study)
+
+
+def _existing(today: Campaign, named: Sequence[str]) -> list[str]:
+    """The named campaigns, which must be there and others than today's."""
+    study = today.study.name
+    others = [name for name in campaign_ids(today.store, study) if name != today.keys.campaign]
+    for name in named:
+        if name not in others:
+            raise BadInputError(
+                f"warm_start.campaigns: {name}: there is no such earlier campaign of {study}; "
+                f"there are {', '.join(others[-_NAMED_CAMPAIGNS:]) or 'none yet'}"
+            )
+    return list(named)
+
+
+def _read_latest(today: Campaign, found: Fingerprint, now: datetime) -> list[tuple[PriorCampaign, pd.DataFrame]]:
+    """Campaigns from the newest on, up to the first of which anything is used."""
+    read = []
+    for name in _newest_first(today):
+        read.append(_read(today, name, found, now))
+        if read[-1][0].trials:
+            break
+    return read
+
+
+def _newest_first(today: Campaign) -> list[str]:
+    """The study's other campaigns by when they measured last; one that does not tell may be the newest of all."""
+
+    def measured_at(name: str) -> datetime:
+        try:
+            then = Campaign.open(today.store, today.study.name, name)
+            return _measured_at(then, then.study.record_sizes_bytes)
+        except BadInputError:  # the reason is told where the campaign is read
+            return _TIME_UNKNOWN
+
+    others = [name for name in campaign_ids(today.store, today.study.name) if name != today.keys.campaign]
+    return sorted(others, key=measured_at, reverse=True)
+
+
+def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tuple[PriorCampaign, pd.DataFrame]:
+    """What a campaign of the past gives, the record sizes that do not compare left out."""
+    nothing = pd.DataFrame()
+    try:
+        then = Campaign.open(today.store, today.study.name, name)
+        if reasons := differences_of_campaigns(then, today):
+            return PriorCampaign(campaign=name, left_out=reasons), nothing
+        trials = then.read_table(then.keys.trials(then.last_round()), TRIAL_COLUMNS)
+    except BadInputError as error:  # of another release, damaged, or stopped before it had trials
+        return PriorCampaign(campaign=name, left_out=[str(error)]), nothing
+    age_days: dict[int, float] = {}
+    left_out: list[str] = []
+    tables = []
+    for size in today.study.record_sizes_bytes:
+        measured = trials[(trials.record_size_bytes == size) & (trials.repetitions_valid > 0)]
+        rows, outside = _of_todays_levels(measured, today.study)
+        try:
+            _check_comparable(then, size, rows, found)
+            age = now - _measured_at(then, [size])
+        except BadInputError as error:
+            left_out.append(f"{size} B: {error}")
+            continue
+        left_out += [f"{size} B: {reason}" for reason in outside]
+        age_days[size] = max(age / timedelta(days=1), 0.0)
+        tables.append(_as_of_today(rows, today.study, size).assign(prior_campaign=name, age_days=age_days[size]))
+    table = pd.concat(tables, ignore_index=True) if tables else nothing
+    return PriorCampaign(campaign=name, age_days=age_days, trials=len(table), left_out=left_out), table
+
+
+def _of_todays_levels(rows: pd.DataFrame, study: Study) -> tuple[pd.DataFrame, list[str]]:
+    """The trials whose categories are levels of today's, and what is left out; the baseline stays, it is exempt."""
+    left_out = []
+    for name, factor in study.factors.items():
+        if isinstance(factor, CategoricalFactor):
+            gone = ~rows[name].isin(factor.levels) & ~rows.is_baseline
+            if gone.any():
+                levels = ", ".join(sorted(set(rows[name][gone])))
+                left_out.append(f"trials with {name} {levels} ({gone.sum()}): not among today's levels")
+                rows = rows[~gone]
+    return rows, left_out
+
+
+def _as_of_today(rows: pd.DataFrame, study: Study, record_size_bytes: int) -> pd.DataFrame:
+    """The trials under today's rules."""
+    configurations, rules = configurations_of(rows, study), study.rules()
+    return rows.assign(
+        feasible=[satisfies(rules, each, record_size_bytes) for each in configurations],
+        durability=[study.durability_of(each).name for each in configurations],
+    )
+
+
+def _check_comparable(then: Campaign, record_size_bytes: int, rows: pd.DataFrame, found: Fingerprint) -> None:
+    """Refuses, with the reason, a record size of which nothing can be used."""
+    if record_size_bytes not in then.study.record_sizes_bytes:
+        raise BadInputError("was not measured then")
+    if not rows.is_baseline.any():
+        raise BadInputError("its baseline has no valid repetition")
+    if rows.is_baseline.all():
+        raise BadInputError("no other configuration has a valid repetition at today's levels")
+    known = then.read_record(then.keys.fingerprint(record_size_bytes), Fingerprint)
+    if differences := differences_of_testbeds(known, found):
+        raise BadInputError("; ".join(differences))
+
+
+def _measured_at(campaign: Campaign, record_sizes_bytes: Sequence[int]) -> datetime:
+    """When the last repetition at these record sizes began, in the last round that measured any of them."""
+    for number in reversed(range(campaign.last_round() + 1)):
+        if repetitions := campaign.read_measurements(record_sizes_bytes, [number]):
+            return max(_started_at(each) for each in repetitions)
+    raise BadInputError("no repetition is in the store that tells when it was measured")
+
+
+def _started_at(repetition: Repetition) -> datetime:
+    started_at = datetime.fromisoformat(repetition.started_at)
+    return started_at if started_at.tzinfo else started_at.replace(tzinfo=UTC)
+
+
+def _age_days(campaign: PriorCampaign) -> float:
+    return min(campaign.age_days.values(), default=float("inf"))
+
+
+def _tell(prior: Prior, study: Study, warm_start: WarmStart) -> None:
+    """Logs what is used and what is not; a warning where a named campaign, or every one, gives nothing."""
+    for each in prior.campaigns:
+        ages = ", ".join(f"{size} B ({days:.1f} days old)" for size, days in each.age_days.items())
+        level = logging.INFO if each.trials or warm_start.campaigns == "latest" else logging.WARNING
+        log.log(level, "warm start from %s: %d trials%s", each.campaign, each.trials, f" at {ages}" if ages else "")
+        for reason in each.left_out:
+            log.log(level, "warm start from %s: left out: %s", each.campaign, reason)
+    if not any(each.trials for each in prior.campaigns):
+        log.warning("warm start: no earlier campaign of %s gives anything; this one begins without", study.name)

@@ -1,0 +1,157 @@
+"""The helper process behind the cluster door: Kafka's AdminClient, asked over a socket, one JSON line per question."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import IO, Any
+
+from kafka_pareto.errors import ClusterError
+from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
+from kafka_pareto.settings import Settings
+
+_START_TIMEOUT_S = 30.0
+_GRACE_S = 5.0
+_JVM_OPTIONS = [
+    "-Xmx96m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:-UsePerfData",
+    "-XX:+ErrorFileToStderr",
+    "-Duser.language=en",
+]
+
+_MEND_CLIENT_CONFIG = "mend the client.properties, or the bootstrap servers"
+_REMEDIES = {
+    r"Timeout|Disconnect|Network": "see whether its brokers run and the addresses are right, and whether it asks for "
+    "SASL or TLS that the client.properties (KAFKA_CONFIG) must bring",
+    r"Sasl|Ssl|Authentication": "mend the credentials or certificates in the client.properties",
+    r"Authorization": "this user may not: ask for Describe, DescribeConfigs, Create, Write and Delete on the study's "
+    "topics, and Describe on the cluster",
+    r"InvalidReplicationFactor": "start more brokers, or lower workload.replication_factor in the study",
+    r"PolicyViolation|Invalid": "the cluster takes no such topic: adapt the study's workload to its rules",
+    r"UnknownTopic": "create the topic first, and see whether somebody deleted it",
+    r"^Config|^Kafka|Illegal|File|AccessDenied": _MEND_CLIENT_CONFIG,
+}
+
+
+class ClusterHelper:
+    """The process and the questions put to it. Threads may share it; their questions queue.
+
+    It is tied to its parent in two ways: it ends with its stdin, and is killed with the thread that started it.
+
+    Args:
+        bootstrap_servers: `host:port,…`
+        client_config: A Java `client.properties`; None for a plaintext cluster.
+        settings: Where Java and Kafka's jars are.
+
+    Raises:
+        BadInputError: If the client configuration cannot be read.
+        ClusterError: If Java cannot be started, or Kafka's client refuses its configuration.
+    """
+
+    def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
+        self._bootstrap_servers = bootstrap_servers
+        self._settings = settings
+        self._secrets = secrets_in(read_client_config(client_config)) if client_config else []
+        if shutil.which(settings.java) is None:
+            raise self.error("connect", f"there is no command {settings.java}", "install Java 17 or newer")
+        self._turn = threading.Lock()
+        self._last_id = 0
+        self._unread = b""
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by close())
+        self._socket, helpers_end = socket.socketpair()
+        with helpers_end:
+            self._process = self._start(helpers_end)
+        try:
+            config = str(client_config.absolute()) if client_config else None
+            self.ask("connect", _START_TIMEOUT_S, bootstrap_servers=bootstrap_servers, client_config=config)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Ends the process, whatever it is doing."""
+        self._process.kill()
+        self._process.wait()
+        self._socket.close()
+        self._log.close()
+
+    def ask(self, operation: str, timeout_s: float, **arguments: Any) -> Any:
+        """Puts one question to Kafka and returns its answer as JSON values.
+
+        Raises:
+            ClusterError: With Kafka's reason and a remedy; also when the process does not answer or has ended.
+        """
+        asked = f"{operation} {arguments.get('topic', '')}".rstrip()
+        with self._turn:
+            self._last_id += 1
+            request = {"id": self._last_id, "operation": operation, "timeout_ms": int(timeout_s * 1000), **arguments}
+            try:
+                answer = self._exchange(request, timeout_s + _GRACE_S)
+            except TimeoutError as error:
+                self._process.kill()
+                reason = f"the helper process gave no answer within {timeout_s + _GRACE_S:.0f} s"
+                raise self.error(asked, reason, "see whether this machine is overloaded") from error
+            except OSError as error:
+                raise self._ended(asked) from error
+        if "error" in answer:
+            kind, message = answer["error"]["type"], answer["error"]["message"]
+            raise self.error(asked, f"{kind}: {message}", _remedy_for(kind), kind)
+        return answer["ok"]
+
+    def error(self, operation: str, reason: str, remedy: str, kafka_error: str = "") -> ClusterError:
+        """A ClusterError that names the cluster and the operation, and holds no credential."""
+        message = f"Kafka cluster {self._bootstrap_servers}: {operation}: {reason}; {remedy}"
+        return ClusterError(hidden(message, self._secrets), kafka_error)
+
+    def _start(self, helpers_end: socket.socket) -> subprocess.Popen[bytes]:
+        tether = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
+        java = [self._settings.java, *_JVM_OPTIONS, "-cp", f"{self._settings.kafka_jars}/*"]
+        return subprocess.Popen(
+            [*tether, *java, "io.kafkapareto.ClusterAdmin"],
+            stdin=helpers_end.fileno(),
+            stdout=helpers_end.fileno(),
+            stderr=self._log,
+            env={name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ},
+            start_new_session=True,  # Ctrl-C is for the step, which may still need the helper to clean up
+        )
+
+    def _exchange(self, request: dict[str, Any], timeout_s: float) -> Any:
+        deadline = time.monotonic() + timeout_s
+        self._socket.settimeout(timeout_s)
+        self._socket.sendall(json.dumps(request).encode() + b"\n")
+        answer = self._next_answer(deadline)
+        while answer["id"] != request["id"]:  # left over from a question that a signal broke off
+            answer = self._next_answer(deadline)
+        return answer
+
+    def _next_answer(self, deadline: float) -> Any:
+        while b"\n" not in self._unread:
+            self._socket.settimeout(max(0.001, deadline - time.monotonic()))
+            chunk = self._socket.recv(65536)
+            if not chunk:
+                raise ConnectionError("the helper process has ended")
+            self._unread += chunk
+        line, _, self._unread = self._unread.partition(b"\n")
+        return json.loads(line)
+
+    def _ended(self, operation: str) -> ClusterError:
+        status = self._process.wait()
+        self._log.seek(max(0, self._log.seek(0, os.SEEK_END) - 1000))
+        said = self._log.read().decode(errors="replace").strip() or "without a word"
+        remedy = f"see whether Kafka's jars in {self._settings.kafka_jars} are complete and memory is left"
+        return self.error(operation, f"the helper process ended with status {status}: {said}", remedy)
+
+
+def _remedy_for(kafka_error: str) -> str:
+    found = (remedy for pattern, remedy in _REMEDIES.items() if re.search(pattern, kafka_error))
+    return next(found, "see the brokers' logs")

@@ -1,0 +1,259 @@
+"""The door to the cluster: topics, end offsets, in-sync replicas and disks, through one long-lived AdminClient.
+
+Kafka's own Java client does the talking, since only it reads a Java `client.properties` (JKS stores, JAAS). It sits in
+a helper process (`include/kafka/src`) that is asked over a socket: a question costs milliseconds, not a JVM start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter
+from tenacity import retry, retry_if_not_result, stop_after_delay, wait_fixed
+
+from kafka_pareto.errors import ClusterError
+from kafka_pareto.kafka.admin_process import ClusterHelper
+from kafka_pareto.settings import Settings
+
+_CONTACT_TIMEOUT_S = 15.0
+_REQUEST_TIMEOUT_S = 30.0
+_CREATION_DEADLINE_S = 30.0
+_POLL_S = 0.02
+
+Answer = TypeVar("Answer")
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Broker(_Answer):
+    """One live broker, at the address it tells its clients."""
+
+    id: int
+    host: str
+    port: int
+    rack: str | None
+
+
+class ClusterDescription(_Answer):
+    """The cluster and its live brokers.
+
+    Attributes:
+        kafka_version: The release, like `4.3`, of the broker that answered, from the newest metadata version it knows.
+        metadata_version: The finalized `metadata.version`, like `4.3-IV0`: what the cluster was upgraded to.
+        controller_id: The leader of the metadata quorum; None where this user may not ask.
+    """
+
+    cluster_id: str
+    brokers: tuple[Broker, ...]
+    controller_id: int | None
+    kafka_version: str | None
+    metadata_version: str | None
+
+
+class PartitionHealth(_Answer):
+    """One partition: its leader's broker id (None without one), and how many replicas it has and are in sync."""
+
+    partition: int
+    leader_id: int | None
+    replicas: int
+    in_sync_replicas: int
+
+
+class TopicHealth(_Answer):
+    """A topic's partitions, as `kafka-topics --describe` counts them."""
+
+    topic: str
+    partitions: tuple[PartitionHealth, ...]
+    min_insync_replicas: int
+
+    @property
+    def leaders(self) -> tuple[int | None, ...]:
+        """Each partition's leader; another one than before means that leadership moved."""
+        return tuple(partition.leader_id for partition in self.partitions)
+
+    @property
+    def leaderless_count(self) -> int:
+        """Partitions that nobody can write to or read from."""
+        return self.leaders.count(None)
+
+    @property
+    def under_replicated_count(self) -> int:
+        """Partitions with fewer replicas in sync than they have."""
+        return sum(partition.in_sync_replicas < partition.replicas for partition in self.partitions)
+
+    @property
+    def under_min_isr_count(self) -> int:
+        """Partitions that refuse writes with acks=all."""
+        return sum(partition.in_sync_replicas < self.min_insync_replicas for partition in self.partitions)
+
+    @property
+    def replication_factor(self) -> int:
+        """The smallest number of replicas that a partition has."""
+        return min(partition.replicas for partition in self.partitions)
+
+    @property
+    def is_healthy(self) -> bool:
+        """Whether each partition has a leader and all of its replicas in sync."""
+        return not (self.leaderless_count or self.under_replicated_count or self.under_min_isr_count)
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, in words; empty when healthy."""
+        counts = {
+            "without a leader": self.leaderless_count,
+            f"below min.insync.replicas={self.min_insync_replicas}": self.under_min_isr_count,
+            "with a replica out of sync": self.under_replicated_count,
+        }
+        wrong = [f"{count} {what}" for what, count in counts.items() if count]
+        return f"topic {self.topic}: of {len(self.partitions)} partitions {', '.join(wrong)}" if wrong else ""
+
+
+class LogDir(_Answer):
+    """One log folder of one broker.
+
+    Attributes:
+        total_bytes: Size of its volume, None for brokers before Kafka 3.3; the same for `usable_bytes`.
+        topic_bytes: What the asked-for topic's replicas hold there.
+        error: Kafka's word on a folder that is offline.
+    """
+
+    broker_id: int
+    path: str
+    total_bytes: int | None = None
+    usable_bytes: int | None = None
+    topic_bytes: int
+    error: str | None
+
+
+class Cluster:
+    """A context in which a cluster can be asked and its topics managed. Threads may share it; their requests queue.
+
+    The helper process ends with the context, and with the thread that entered it: that thread must outlive the context.
+
+    Args:
+        bootstrap_servers: `host:port,…`
+        client_config: A Java `client.properties` (SASL, TLS), as the load tool takes it; None for a plaintext cluster.
+        settings: Where Java and Kafka's jars are.
+
+    Raises:
+        BadInputError: On entering, if the client configuration cannot be read.
+        ClusterError: On entering, if the client cannot be set up. No connection is made before the first question.
+    """
+
+    def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
+        self._bootstrap_servers = bootstrap_servers
+        self._client_config = client_config
+        self._settings = settings
+
+    def __enter__(self) -> Self:
+        self._helper = ClusterHelper(self._bootstrap_servers, self._client_config, self._settings)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._helper.close()
+
+    def describe(self) -> ClusterDescription:
+        """The cluster's id, version and live brokers.
+
+        Raises:
+            ClusterError: If it cannot be reached or refuses; so do all other methods.
+        """
+        return ClusterDescription.model_validate(self._ask("describe_cluster", timeout_s=_CONTACT_TIMEOUT_S))
+
+    def create_topic(
+        self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str] | None = None
+    ) -> Literal["created", "existed"]:
+        """Creates the topic and waits until each partition has its leader and replicas; content with an equal one.
+
+        Raises:
+            ClusterError: If it may not be created, is not complete in time, or exists with another shape.
+        """
+        outcome: Literal["created", "existed"] = self._ask(
+            "create_topic",
+            topic=topic,
+            partitions=partitions,
+            replication_factor=replication_factor,
+            configs=dict(configs or {}),
+        )
+        health = self._wait_until_complete(topic) if outcome == "created" else self.topic_health(topic)
+        if (len(health.partitions), health.replication_factor) != (partitions, replication_factor):
+            raise self._helper.error(
+                "create_topic",
+                f"topic {topic} exists with {len(health.partitions)} partitions and {health.replication_factor} "
+                f"replicas instead of {partitions} and {replication_factor}",
+                "delete it, or use another name",
+            )
+        return outcome
+
+    def delete_topic(self, topic: str) -> Literal["deleted", "absent"]:
+        """Deletes the topic with all its records; content when there is none."""
+        outcome: Literal["deleted", "absent"] = self._ask("delete_topic", topic=topic)
+        return outcome
+
+    def topic_health(self, topic: str, timeout_s: float = _REQUEST_TIMEOUT_S) -> TopicHealth:
+        """Leaders and in-sync replicas of the topic's partitions."""
+        return TopicHealth.model_validate(self._ask("topic_health", timeout_s, topic=topic))
+
+    def end_offset(self, topic: str) -> int:
+        """The sum of the partitions' high watermarks, which lag behind what was acknowledged for acks 0 and 1."""
+        return int(self._ask("end_offsets", topic=topic))
+
+    def delete_records(self, topic: str) -> None:
+        """Deletes all records up to the high watermarks; the brokers free the disk at their next retention check."""
+        self._ask("delete_records", topic=topic)
+
+    def log_dirs(self, topic: str) -> tuple[LogDir, ...]:
+        """The brokers' log folders: their volumes' size and free space, and what the topic holds there."""
+        return TypeAdapter(tuple[LogDir, ...]).validate_python(self._ask("log_dirs", topic=topic))
+
+    def wait_for_end_offset_growth(self, topic: str, before: int, expected: int, deadline_s: float) -> int:
+        """By how many records the topic has grown since its end offset was `before`.
+
+        Polls until the growth reaches `expected` or `deadline_s` has passed. Fewer than expected are lost records,
+        more are duplicates; some of these may still be on their way when this returns.
+        """
+        return _poll(lambda: self.end_offset(topic) - before, lambda found: found >= expected, deadline_s)
+
+    def _wait_until_complete(self, topic: str) -> TopicHealth:
+        def health_once_known() -> TopicHealth | None:
+            try:
+                return self.topic_health(topic)
+            except ClusterError as error:
+                # A broker that has not heard of the new topic yet.
+                if error.kafka_error == "UnknownTopicOrPartitionException":
+                    return None
+                raise
+
+        health = _poll(health_once_known, lambda seen: seen is not None and seen.is_healthy, _CREATION_DEADLINE_S)
+        if health is None or not health.is_healthy:
+            reason = health.reason if health else f"topic {topic} was created but is still unknown"
+            raise self._helper.error("create_topic", reason, "see whether all brokers are up")
+        return health
+
+    def _ask(self, operation: str, timeout_s: float = _REQUEST_TIMEOUT_S, **arguments: Any) -> Any:
+        return self._helper.ask(operation, timeout_s, **arguments)
+
+
+def _poll(look: Callable[[], Answer], enough: Callable[[Answer], bool], deadline_s: float) -> Answer:
+    """Looks until it is enough or the deadline has passed; the last look counts either way."""
+    last: list[Answer] = []
+
+    def look_and_keep() -> bool:
+        last[:] = [look()]
+        return enough(last[0])
+
+    polling = retry(
+        retry=retry_if_not_result(bool),
+        stop=stop_after_delay(deadline_s),
+        wait=wait_fixed(_POLL_S),
+        retry_error_callback=lambda _: False,
+    )
+    polling(look_and_keep)()
+    return last[0]

@@ -1,0 +1,62 @@
+"""What the topic says of a load: by how many records its end offsets grew, and whether more came afterwards."""
+
+from __future__ import annotations
+
+import time
+
+from kafka_pareto.errors import ClusterError
+from kafka_pareto.kafka.cluster import Cluster
+
+_GROWTH_DEADLINE_S = 15.0
+_SETTLING_DEADLINE_S = 60.0
+_LATE_WATCH_S = 0.1
+
+
+class EndOffsets:
+    """The end offsets of one topic, over a sequence of loads."""
+
+    def __init__(self, cluster: Cluster, topic: str) -> None:
+        self._cluster = cluster
+        self._topic = topic
+        self._before = 0
+        # Where the last load left off; None when that is unknown, as after one that broke off and may still arrive.
+        # A topic that is still empty needs no wait for what an earlier process may have left on its way.
+        self._complete_at: int | None = 0
+
+    def begin(self) -> int:
+        """Notes where the next load begins, once nothing arrives any more.
+
+        Returns:
+            How many records came late: after the last load, and beyond what it had sent (at first: what was there).
+
+        Raises:
+            ClusterError: If records keep arriving without a load.
+        """
+        expected = self._complete_at
+        current = self._cluster.end_offset(self._topic)
+        if current != expected:
+            current = self._settled(current)
+        self._before, self._complete_at = current, None
+        return 0 if expected is None else current - expected
+
+    def growth(self, records_sent: int) -> int:
+        """By how many records the topic grew since `begin`; waits for as many as were sent, to a deadline."""
+        growth = self._cluster.wait_for_end_offset_growth(self._topic, self._before, records_sent, _GROWTH_DEADLINE_S)
+        self._complete_at = self._before + records_sent if growth == records_sent else None
+        return growth
+
+    def late_records(self) -> int:
+        """What `begin` would return a moment from now; for the last load, after which none begins."""
+        if self._complete_at is None:
+            return 0
+        return self._cluster.wait_for_end_offset_growth(self._topic, self._complete_at, 1, _LATE_WATCH_S)
+
+    def _settled(self, current: int) -> int:
+        deadline = time.monotonic() + _SETTLING_DEADLINE_S
+        while time.monotonic() < deadline:
+            # Waiting for one record more than there is: a deadline without growth is what "settled" means.
+            growth = self._cluster.wait_for_end_offset_growth(self._topic, current, 1, deadline_s=1.0)
+            if not growth:
+                return current
+            current += growth
+        raise ClusterError(f"records keep arriving in {self._topic} without a load; who else writes to it?")

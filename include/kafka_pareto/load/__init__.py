@@ -1,0 +1,1 @@
+"""Load tools: processes that send records, and what they print."""

@@ -1,0 +1,108 @@
+"""Whether the load tool rather than Kafka set the pace of a repetition. Pure; told from what the tool says of itself.
+
+A repetition that is bound by its tool still is what this machine can send; but it says nothing about what Kafka would
+have taken, and a configuration that looks no better than another may only have been asked no more.
+"""
+
+from __future__ import annotations
+
+from kafka_pareto.kafka.producer_config import DEFAULTS
+from kafka_pareto.load.tool import Figures, LoadRequest, LoadResult
+
+# Cold bursts, which start a JVM, use up to 0.87 of two cores (3,050 of them, recorded) without being bound by them.
+_SATURATED_FRACTION = 0.9
+_NEVER_WAITED_FRACTION = 0.05
+_HARDLY_WAITED_FRACTION = 0.2
+_HELD_FRACTION = 0.97
+_BUFFERS_SENT = 4.0
+_BOUND_BY_THREAD = (
+    "the load tool's sending thread set the pace (making, serialising and compressing records): it waited for Kafka"
+)
+
+
+def generator_bound(request: LoadRequest, result: LoadResult, cores: int) -> str:
+    """Why the load tool set the pace; empty where nothing says that it did.
+
+    Args:
+        request: What was asked of the tool.
+        result: What it answered.
+        cores: Processor cores of the machine that it ran on.
+    """
+    if result.figures is None:
+        return ""
+    return (
+        _saturation(result, cores)
+        or _sending_hardly_waited(request, result, result.figures)
+        or _paced_too_slowly(request, result, result.figures)
+    )
+
+
+def _saturation(result: LoadResult, cores: int) -> str:
+    """The tool's process used all cores, JVM start and compilation included."""
+    used = result.client_cpu_s / (cores * result.wall_s)
+    if used < _SATURATED_FRACTION:
+        return ""
+    return f"the load tool's CPU was saturated: it used {used:.0%} of {_cores(cores)} for {result.wall_s:.1f} s"
+
+
+def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: Figures) -> str:
+    """As fast as it goes, yet Kafka took whatever the one thread made that calls `send()`.
+
+    That thread makes, serialises and compresses the records. A load that reached its limit was bound by that.
+    """
+    if request.timed is None:
+        return _kafkas_tool_hardly_waited(request, result, figures)
+    seconds, waited_s, limit = result.unthrottled_s, result.unthrottled_wait_s, request.throughput_records_s
+    # Recorded at 8,192 B, with the waits of a warm-up of 1 s among them: up to 0.02 with gzip and 0.20 with zstd, from
+    # 0.34 with lz4, from 0.76 without compression.
+    if not seconds or waited_s is None or waited_s > _HARDLY_WAITED_FRACTION * seconds:
+        return ""
+    sent_records_s = result.unthrottled_sent_records_s
+    if limit is not None and sent_records_s is not None and sent_records_s >= _HELD_FRACTION * limit:
+        return ""
+    cpu = "" if result.sending_cpu_s is None else f", with {result.sending_cpu_s:.1f} s of CPU"
+    return f"{_BOUND_BY_THREAD} for {waited_s:.2f} of {seconds:.1f} s{cpu}"
+
+
+def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures: Figures) -> str:
+    """The tool does not say how long its end took, so that only what it sent beyond buffer.memory shows anything.
+
+    What fits into the buffer is taken at once, however slow Kafka is. Of four times as much, Kafka must have taken
+    three quarters while the rest was sent, or `send()` would have waited.
+    """
+    held, waited_s, limit = figures.throughput_records_s, result.client.buffer_wait_s, request.throughput_records_s
+    seconds = result.records_sent / held
+    if waited_s is None or waited_s > _NEVER_WAITED_FRACTION * seconds:
+        return ""
+    buffer_bytes = int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"]))
+    buffers_sent = result.records_sent * request.record_size_bytes / buffer_bytes
+    if buffers_sent < _BUFFERS_SENT:
+        return ""
+    # Sent on time, records come through late by no more than the buffer holds; more than two were not even sent.
+    if limit is not None and (limit / held - 1) * buffers_sent <= 2.0:
+        return ""
+    return f"{_BOUND_BY_THREAD} for {waited_s:.2f} of {seconds:.1f} s"
+
+
+def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: Figures) -> str:
+    """The fixed rate was not held although the buffer had room, because records were not handed over when due."""
+    asked, held = figures.paced_rate_asked_records_s, figures.paced_rate_records_s
+    waited_s = result.client.buffer_wait_s
+    if request.timed is None or asked is None or held is None or waited_s is None:
+        return ""
+    seconds = request.timed.paced_seconds
+    if held >= _HELD_FRACTION * asked or waited_s > _NEVER_WAITED_FRACTION * seconds:
+        return ""
+    # Latency from the due time exceeds that from send() by how late the record was sent. A slow end of the load, which
+    # is Kafka's, delays acknowledgements without delaying the sending.
+    late_s = (figures.latency_p95_ms - figures.latency_from_send_p95_ms) / 1000
+    if late_s < (1 - held / asked) * seconds / 2:
+        return ""
+    return (
+        f"the load tool could not keep up with the fixed rate: {held:.0f} of {asked:.0f} records/s were sent, up to "
+        f"{late_s:.2f} s late, while the buffer had room"
+    )
+
+
+def _cores(cores: int) -> str:
+    return "one core" if cores == 1 else f"{cores} cores"

@@ -1,0 +1,157 @@
+"""The process that a load runs in: a Java program, told its properties in a file, that dies with its step."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
+from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
+from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult
+from kafka_pareto.settings import Settings
+
+_WATCH_EVERY_S = 1.0
+_MIB = 1 << 20
+
+
+class LoadProcess:
+    """A Java program as a subprocess that dies with this process, even when that is killed with -9."""
+
+    def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
+        self._bootstrap_servers = bootstrap_servers
+        self._client_config = client_config
+        self._settings = settings
+
+    def run(
+        self,
+        main_class: str,
+        options: list[str],
+        request: LoadRequest,
+        watch: Callable[[], None] | None,
+        read: Callable[[Execution], LoadResult],
+    ) -> LoadResult:
+        """Runs the class with the options, to which the file with the producer's properties is added, and reads it.
+
+        Neither result nor error holds a secret of the client configuration, whatever the tool printed.
+
+        Raises:
+            BadInputError: If the client configuration cannot be read.
+            LoadToolError: If it cannot be started, ends with an error, runs out of time, or cannot be read.
+        """
+        client = read_client_config(self._client_config) if self._client_config else ""
+        secrets = secrets_in(client)
+        try:
+            result = read(self._execute(main_class, options, request, watch, client, secrets))
+        except LoadToolError as error:
+            raise LoadToolError(hidden(str(error), secrets)) from None  # its cause says the same aloud
+        return replace(result, errors=hidden(result.errors, secrets))
+
+    def _execute(
+        self,
+        main_class: str,
+        options: list[str],
+        request: LoadRequest,
+        watch: Callable[[], None] | None,
+        client: str,
+        secrets: list[str],
+    ) -> Execution:
+        with tempfile.TemporaryDirectory(prefix="kafka-pareto-load-") as folder:
+            properties_file = Path(folder) / "producer.properties"
+            properties_file.touch(mode=0o600)
+            properties_file.write_text(_escaped(self._properties_text(request, client)), encoding="ascii")
+            argv = java_argv(self._settings, request, main_class)
+            argv += [*options, "--command-config", str(properties_file)]
+            output_file, errors_file = Path(folder) / "stdout", Path(folder) / "stderr"
+            cpu_before, started = _children_cpu_s(), time.monotonic()
+            with output_file.open("wb") as output, errors_file.open("wb") as errors:
+                process = _start(argv, output, errors)
+                _wait(process, request.timeout_s, watch)
+            wall_s, cpu_s = time.monotonic() - started, _children_cpu_s() - cpu_before
+            said = errors_file.read_text(encoding="utf-8", errors="replace")
+            complaint = _first_complaint(hidden(said, secrets))  # hidden before it is cut short
+            if process.returncode != 0:
+                raise LoadToolError(f"the load tool ended with exit code {process.returncode}: {complaint}")
+            return Execution(output_file.read_text(encoding="utf-8", errors="replace"), complaint, wall_s, cpu_s)
+
+    def _properties_text(self, request: LoadRequest, client: str) -> str:
+        lines = [f"{name}={_java_text(value)}" for name, value in request.properties.items()]
+        return "\n".join([client, f"bootstrap.servers={self._bootstrap_servers}", *lines]) + "\n"
+
+
+def java_argv(settings: Settings, request: LoadRequest, main_class: str) -> list[str]:
+    """The command line up to the program's own options; everything that may be secret is in the properties file."""
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        raise LoadToolError("setpriv is not on the PATH; install util-linux, so that the load can end with its step")
+    buffer_mib = int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"])) // _MIB
+    argv = [setpriv, "--pdeathsig", "KILL", "--", settings.java, f"-Xmx{192 + 2 * buffer_mib}m"]
+    return [*argv, "-Duser.language=en", "-Duser.country=US", "-cp", f"{settings.kafka_jars}/*", main_class]
+
+
+def _start(argv: list[str], output: BinaryIO, errors: BinaryIO) -> subprocess.Popen[bytes]:
+    environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+    try:
+        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=environment)
+    except OSError as error:
+        raise LoadToolError(f"the load tool cannot be started: {argv[0]}: {error.strerror}") from error
+
+
+def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] | None) -> None:
+    """Waits for the end of the process; by its file descriptor, since `Popen.wait` looks only every 50 ms."""
+    deadline = time.monotonic() + timeout_s
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        ended = select.poll()
+        ended.register(descriptor, select.POLLIN)
+        while True:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                raise LoadToolError(
+                    f"the load tool did not end within {timeout_s:g} s (protocol.timeout_s) and was stopped"
+                )
+            if ended.poll(1000 * (min(remaining, _WATCH_EVERY_S) if watch else remaining)):
+                process.wait()
+                return
+            if watch:
+                watch()
+    finally:
+        os.close(descriptor)
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def _children_cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def _escaped(text: str) -> str:
+    """Kafka's own tool takes the bytes of a properties file for ISO 8859-1; escapes mean the same in any encoding."""
+    return re.sub(r"[^\x00-\x7f]+", lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def _java_text(value: PropertyValue) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _first_complaint(errors: str) -> str:
+    """What the tool's stderr says first: an error of Kafka's own if it names one, since the client logs less telling
+    lines before it; else a line that is no stack frame and no logging set-up.
+    """
+    stripped = [line.strip() for line in errors.splitlines()]
+    saying = [line for line in stripped if line and not line.startswith(("at ", "SLF4J", "WARNING:", "..."))]
+    telling = [line for line in saying if "org.apache.kafka.common.errors." in line]
+    return next(iter(telling or saying), "")[:300]

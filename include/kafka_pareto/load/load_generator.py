@@ -1,0 +1,233 @@
+"""The project's own load generator, `io.kafkapareto.LoadGenerator`: latency without coordinated omission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.load.jvm_process import LoadProcess
+from kafka_pareto.load.tool import ClientMetrics, Execution, Figures, LoadRequest, LoadResult, TimedLoad, client_metrics
+from kafka_pareto.load.within_run_cv import latency_cv_in_run, throughput_cv_in_run
+from kafka_pareto.settings import Settings
+
+MAIN_CLASS = "io.kafkapareto.LoadGenerator"
+
+_US_PER_MS = 1_000
+_THROTTLED = "produce-throttle-time-max"
+_COUNTED_IN_ALL_PARTS = ("buffer-exhausted-total", "record-retry-total")
+_Amount = Annotated[FiniteFloat, Field(ge=0)]
+_Count = Annotated[int, Field(ge=0)]
+
+
+class _Output(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class LatencyUs(_Output):
+    """A latency histogram's figures, in microseconds."""
+
+    mean: _Amount
+    standard_deviation: _Amount
+    p50: _Amount
+    p75: _Amount
+    p90: _Amount
+    p95: _Amount
+    p99: _Amount
+    p999: _Amount
+    p9999: _Amount
+    max: _Amount
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        ladder = [self.p50, self.p75, self.p90, self.p95, self.p99, self.p999, self.p9999, self.max]
+        if ladder != sorted(ladder):
+            raise ValueError("the percentiles must not fall")
+        return self
+
+
+class Part(_Output):
+    """One part of a load; `sending_s` ends with the last call of `send()`, `elapsed_s` with the last answer.
+
+    `planned` records are due after the warm-up; fewer are attempted where one failed, or the backlog grew too long.
+    """
+
+    part: Literal["unthrottled", "paced"]
+    warmup_attempted: _Count
+    warmup_acknowledged: _Count
+    planned: _Count
+    attempted: _Count
+    acknowledged: _Count
+    sending_s: _Amount
+    sending_cpu_s: _Amount
+    elapsed_s: _Amount
+    latency_us: LatencyUs | None
+    latency_from_send_us: LatencyUs | None
+    window_ms: Annotated[int, Field(gt=0)]
+    window_records: list[_Count]
+    failures: dict[str, Annotated[int, Field(gt=0)]]
+    client_metrics: dict[str, FiniteFloat]
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.attempted > self.planned:
+            raise ValueError("no more records may be attempted than were planned")
+        attempted = self.warmup_attempted + self.attempted
+        if self.warmup_acknowledged + self.acknowledged + sum(self.failures.values()) != attempted:
+            raise ValueError("acknowledged and failed records must be as many as were attempted")
+        if sum(self.window_records) != self.acknowledged:
+            raise ValueError("the windows must hold as many records as were acknowledged")
+        measured = self.latency_us is not None and self.latency_from_send_us is not None and self.elapsed_s > 0
+        if measured != (self.acknowledged > 0):
+            raise ValueError("there are latencies and a time where records were acknowledged, and only there")
+        return self
+
+
+class GeneratorOutput(_Output):
+    """What the generator prints: its parts in the order of sending, the unthrottled one first."""
+
+    parts: Annotated[list[Part], Field(min_length=1, max_length=2)]
+
+    @model_validator(mode="after")
+    def _each_part_once(self) -> Self:
+        if [part.part for part in self.parts] not in (["unthrottled"], ["paced"], ["unthrottled", "paced"]):
+            raise ValueError("the parts must be an unthrottled one, a paced one, or both in this order")
+        return self
+
+
+class LoadGenerator:
+    """The generator as a load tool, for requests that are `timed`; a part of 0 seconds is left out."""
+
+    def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
+        self._process = LoadProcess(bootstrap_servers, client_config, settings)
+
+    def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
+        timed = timed_within_limit(request)
+        return self._process.run(
+            MAIN_CLASS,
+            generator_options(request, timed),
+            request,
+            watch,
+            lambda ended: load_result(parse_generator_output(ended.output), timed, ended),
+        )
+
+
+def generator_options(request: LoadRequest, timed: TimedLoad) -> list[str]:
+    """The generator's own options, but for its file of producer properties."""
+    options = ["--topic", request.topic, "--record-size", str(request.record_size_bytes), "--keys", str(request.keys)]
+    if request.payload_file is not None:
+        options += ["--payload-file", str(request.payload_file)]
+    if request.throughput_records_s is not None:
+        options += ["--max-rate", str(request.throughput_records_s)]
+    options += ["--warmup-seconds", str(timed.warmup_s), "--seconds", str(timed.seconds)]
+    options += ["--paced-warmup-seconds", str(timed.paced_warmup_s), "--paced-seconds", str(timed.paced_seconds)]
+    return [*options, "--paced-rate", str(timed.paced_rate_records_s)]
+
+
+def parse_generator_output(text: str) -> GeneratorOutput:
+    """Reads the last line of the generator's standard output.
+
+    Raises:
+        LoadToolError: If it is not the generator's JSON, or its numbers do not add up.
+    """
+    lines = text.strip().splitlines()
+    if not lines:
+        raise LoadToolError("the load generator printed nothing")
+    try:
+        return GeneratorOutput.model_validate_json(lines[-1])
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the last line"
+        raise LoadToolError(
+            f"the load generator's output cannot be read: {place}: {first['msg']}; it ends with: {lines[-1][-200:]!r}"
+        ) from error
+
+
+def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> LoadResult:
+    """What the generator printed, in the words that all load tools share."""
+    fastest, paced = output.parts[0], output.parts[-1]
+    unthrottled = fastest if fastest.part == "unthrottled" else None
+    failure = _first_failure(output)
+    return LoadResult(
+        records_attempted=sum(part.warmup_attempted + part.attempted for part in output.parts),
+        records_sent=sum(part.warmup_acknowledged + part.acknowledged for part in output.parts),
+        figures=None if failure else _figures(fastest, paced, timed),
+        client=_client(output),
+        wall_s=ended.wall_s,
+        client_cpu_s=ended.cpu_s,
+        errors=failure or ended.complaint,
+        paced_records_unsent=0 if failure else paced.planned - paced.attempted,
+        unthrottled_s=unthrottled.sending_s if unthrottled else None,
+        unthrottled_sent_records_s=_sent_records_s(unthrottled) if unthrottled else None,
+        sending_cpu_s=unthrottled.sending_cpu_s if unthrottled else None,
+        unthrottled_wait_s=_wait_s(unthrottled) if unthrottled else None,
+    )
+
+
+def timed_within_limit(request: LoadRequest) -> TimedLoad:
+    """The timed load with its fixed rate below the request's ceiling."""
+    timed, limit = request.timed, request.throughput_records_s
+    if timed is None or (timed.seconds <= 0 and timed.paced_seconds <= 0):
+        raise LoadToolError("the load generator sends for a time; give seconds, not records")
+    if timed.paced_seconds > 0 and timed.paced_rate_records_s <= 0:
+        raise LoadToolError(f"the load generator cannot send at a fixed rate of {timed.paced_rate_records_s} records/s")
+    if limit is None or timed.paced_rate_records_s <= limit:
+        return timed
+    return timed.model_copy(update={"paced_rate_records_s": limit})
+
+
+def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> Figures | None:
+    """Throughput from the first part, latency and both CVs from the last; with one part alone, all are of that one."""
+    latency, from_send = paced.latency_us, paced.latency_from_send_us
+    is_paced = paced.part == "paced"
+    if not fastest.acknowledged or latency is None or from_send is None:
+        return None
+    return Figures(
+        throughput_records_s=fastest.acknowledged / fastest.elapsed_s,
+        printed_mib_s=None,
+        latency_avg_ms=latency.mean / _US_PER_MS,
+        latency_max_ms=latency.max / _US_PER_MS,
+        latency_p50_ms=latency.p50 / _US_PER_MS,
+        latency_p95_ms=latency.p95 / _US_PER_MS,
+        latency_p99_ms=latency.p99 / _US_PER_MS,
+        latency_p999_ms=latency.p999 / _US_PER_MS,
+        latency_p9999_ms=latency.p9999 / _US_PER_MS,
+        latency_from_send_p95_ms=from_send.p95 / _US_PER_MS,
+        latency_cv_in_run=latency_cv_in_run(latency.model_dump()),
+        throughput_cv_in_run=throughput_cv_in_run(paced.window_records, paced.window_ms, paced.sending_s),
+        paced_rate_asked_records_s=timed.paced_rate_records_s if is_paced else None,
+        paced_rate_records_s=paced.acknowledged / paced.elapsed_s if is_paced else None,
+    )
+
+
+def _client(output: GeneratorOutput) -> ClientMetrics:
+    """Of the last part, but for what may not pass unseen in any of them."""
+
+    def in_all_parts(name: str) -> list[float]:
+        return [part.client_metrics[name] for part in output.parts if name in part.client_metrics]
+
+    found = dict(output.parts[-1].client_metrics)
+    found |= {name: sum(in_all_parts(name)) for name in _COUNTED_IN_ALL_PARTS if in_all_parts(name)}
+    if throttled_ms := in_all_parts(_THROTTLED):
+        found[_THROTTLED] = max(throttled_ms)
+    return client_metrics(found)
+
+
+def _sent_records_s(part: Part) -> float | None:
+    return part.acknowledged / part.sending_s if part.sending_s > 0 else None
+
+
+def _wait_s(part: Part) -> float | None:
+    """For Kafka: in `send()` for buffer space, and after the last `send()` for what was under way still."""
+    buffer_wait_s = client_metrics(part.client_metrics).buffer_wait_s
+    return None if buffer_wait_s is None else buffer_wait_s + max(part.elapsed_s - part.sending_s, 0.0)
+
+
+def _first_failure(output: GeneratorOutput) -> str:
+    for part in output.parts:
+        for reason, records in part.failures.items():
+            return f"{reason} ({records} record{'s' if records > 1 else ''})"
+    return ""

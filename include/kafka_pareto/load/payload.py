@@ -1,0 +1,96 @@
+"""Payloads: what records hold, one record per line, for either load tool.
+
+What is made fills `PAYLOAD_BYTES`, more than any usual batch, so that no codec finds the same record twice in one.
+"""
+
+from __future__ import annotations
+
+import string
+import zlib
+
+import numpy as np
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.workload import CompressiblePayload, PayloadFile
+
+PAYLOAD_BYTES = 8 << 20
+_MAX_LINES = 100_000
+# Kafka compresses whole batches; zlib is tried on one of Kafka's default size, or on one record where that is larger.
+_BATCH_BYTES = 16_384
+_TOLERANCE = 0.03
+_LETTERS = np.frombuffer((string.ascii_letters + string.digits + "+/").encode(), dtype=np.uint8)
+_LINE_ENDS = str.maketrans("\r\n", "  ")
+
+
+def payload_lines(
+    payload: str | PayloadFile | CompressiblePayload,
+    record_size_bytes: int,
+    corpus: str | None,
+    rng: np.random.Generator,
+) -> list[str]:
+    """Records of exactly `record_size_bytes` in UTF-8, none of which holds a line end.
+
+    Args:
+        payload: The study's `workload.payload`; for `random` there is nothing to make, since the tools do it.
+        record_size_bytes: The size of each record.
+        corpus: The text of the study's file, where it names one.
+        rng: Where the compressible text comes from.
+
+    Raises:
+        BadInputError: If the file is empty, or records so small cannot be compressed that well.
+    """
+    count = min(max(PAYLOAD_BYTES // record_size_bytes, 1), _MAX_LINES)
+    if isinstance(payload, CompressiblePayload):
+        return _compressible(payload.compressed_fraction, record_size_bytes, count, rng)
+    if isinstance(payload, PayloadFile):
+        if not corpus:
+            raise BadInputError(f"workload.payload.file: {payload.file}: is empty; records are cut from its text")
+        return _cut(corpus, record_size_bytes, count)
+    return []
+
+
+def _cut(corpus: str, size: int, count: int) -> list[str]:
+    """The text from its beginning to its end, and again; a record ends before a character that does not fit."""
+    text = corpus.translate(_LINE_ENDS).encode()
+    endless = text * (size // len(text) + 2)
+    lines, start = [], 0
+    for _ in range(count):
+        end = start + size
+        while _continues_a_character(endless[end]):
+            end -= 1
+        lines.append(endless[start:end].decode() + " " * (size - (end - start)))
+        start = end % len(text)
+    return lines
+
+
+def _continues_a_character(byte: int) -> bool:
+    return byte & 0b1100_0000 == 0b1000_0000
+
+
+def _compressible(fraction: float, size: int, count: int, rng: np.random.Generator) -> list[str]:
+    """Random letters that hardly compress, and spaces that vanish, in the proportion that comes out at `fraction`."""
+    letters = rng.choice(_LETTERS, size * count)
+    batch = max(_BATCH_BYTES // size, 1)
+    low, high = 0.0, 1.0
+    for _ in range(10):  # bisection: the compressed size grows with the share of letters
+        share = (low + high) / 2
+        reached = _compressed_fraction(_mixed(letters, share, size, min(batch, count)))
+        low, high = (share, high) if reached < fraction else (low, share)
+    if abs(reached - fraction) > _TOLERANCE:
+        raise BadInputError(
+            f"workload.payload.compressed_fraction: {fraction}: records of {size} bytes come to {reached:.2f} at "
+            "best; choose another fraction or larger records"
+        )
+    text = _mixed(letters, share, size, count).decode()
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def _mixed(letters: np.ndarray[tuple[int], np.dtype[np.uint8]], share: float, size: int, count: int) -> bytes:
+    """Records that begin with letters and end with spaces; the share holds over records, also where it splits one."""
+    bounds = (np.arange(count + 1) * share * size).astype(np.int64)
+    is_letter = np.arange(size) < np.diff(bounds)[:, np.newaxis]
+    return np.where(is_letter, letters[: size * count].reshape(count, size), np.uint8(ord(" "))).tobytes()
+
+
+def _compressed_fraction(text: bytes) -> float:
+    return len(zlib.compress(text)) / len(text)

@@ -1,0 +1,90 @@
+"""Kafka's own load tool, `kafka-producer-perf-test`: one fresh JVM for each repetition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+from kafka_pareto.errors import BadInputError, LoadToolError
+from kafka_pareto.load.jvm_process import LoadProcess
+from kafka_pareto.load.producer_performance_output import PerfOutput, PerfSummary, parse_perf_output
+from kafka_pareto.load.tool import Execution, Figures, LoadRequest, LoadResult
+from kafka_pareto.settings import Settings
+
+MAIN_CLASS = "org.apache.kafka.tools.ProducerPerformance"
+
+
+class ProducerPerformance:
+    """`kafka-producer-perf-test` as a load tool."""
+
+    def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
+        self._process = LoadProcess(bootstrap_servers, client_config, settings)
+
+    def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
+        if request.timed is not None or request.keys or request.records < 1:
+            raise LoadToolError(
+                "Kafka's load tool sends a number of records, without keys; the load generator does more"
+            )
+        return self._process.run(
+            MAIN_CLASS,
+            perf_test_options(request),
+            request,
+            watch,
+            lambda ended: load_result(parse_perf_output(ended.output), request, ended),
+        )
+
+
+def load_result(output: PerfOutput, request: LoadRequest, ended: Execution) -> LoadResult:
+    """What the tool printed, in the words that all load tools share."""
+    return LoadResult(
+        records_attempted=request.records,
+        records_sent=output.whole_run.records_sent,
+        figures=_figures(output, request),
+        client=output.client,
+        wall_s=ended.wall_s,
+        client_cpu_s=ended.cpu_s,
+        errors=ended.complaint,
+    )
+
+
+def perf_test_options(request: LoadRequest) -> list[str]:
+    """The tool's own options, but for its file of producer properties."""
+    rate = "-1" if request.throughput_records_s is None else str(_whole_rate(request))
+    options = ["--topic", request.topic, "--num-records", str(request.records)]
+    if request.payload_file is None:
+        options += ["--record-size", str(request.record_size_bytes)]
+    else:
+        options += ["--payload-file", str(request.payload_file)]
+    options += ["--throughput", rate, "--print-metrics"]
+    if request.warmup_records:
+        options += ["--warmup-records", str(request.warmup_records)]
+    return options
+
+
+def _whole_rate(request: LoadRequest) -> int:
+    """The tool's `--throughput` is a whole number; rounded down, since it may be a ceiling."""
+    asked = request.throughput_records_s or 0.0
+    if asked < 1:
+        raise BadInputError(
+            f"Kafka's load tool cannot send as little as {asked:.3g} records/s of {request.record_size_bytes} bytes, "
+            "only one or more: raise protocol.throughput_limit_mib_s or cluster.ceiling_mib_s, or leave out this size"
+        )
+    return math.floor(asked)
+
+
+def _figures(output: PerfOutput, request: LoadRequest) -> Figures | None:
+    summary: PerfSummary | None = output.steady_state if request.warmup_records else output.whole_run
+    if summary is None or not summary.measured_something:
+        return None
+    return Figures(
+        throughput_records_s=summary.throughput_records_s,
+        printed_mib_s=summary.throughput_mib_s,
+        latency_avg_ms=summary.latency_avg_ms,
+        latency_max_ms=summary.latency_max_ms,
+        latency_p50_ms=summary.latency_p50_ms,
+        latency_p95_ms=summary.latency_p95_ms,
+        latency_p99_ms=summary.latency_p99_ms,
+        latency_p999_ms=summary.latency_p999_ms,
+        latency_from_send_p95_ms=summary.latency_p95_ms,
+    )

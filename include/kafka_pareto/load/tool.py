@@ -1,0 +1,163 @@
+"""What a load is asked to do and what it answers, whichever tool executes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from kafka_pareto.kafka.producer_config import PropertyValue
+
+
+@dataclass(frozen=True)
+class LoadRequest:
+    """One execution: what to send where, how fast, and with which producer properties.
+
+    Kafka's tool sends `records`, which include the `warmup_records`; the load generator does what `timed` says.
+    `throughput_records_s` bounds either; None for as fast as it goes. Without a `payload_file` (one record per line)
+    the values are random letters.
+    """
+
+    topic: str
+    record_size_bytes: int
+    properties: Mapping[str, PropertyValue]
+    timeout_s: float
+    records: int = 0
+    warmup_records: int = 0
+    timed: TimedLoad | None = None
+    throughput_records_s: float | None = None
+    payload_file: Path | None = None
+    keys: int = 0
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was measured after the warm-up.
+
+    Latencies count from the moment a record was due where the load was paced by the load generator, else from the
+    call of `send()`; `latency_from_send_p95_ms` is the latter in both cases. The CVs are of this run alone. None:
+    the tool does not say.
+    """
+
+    throughput_records_s: float
+    printed_mib_s: float | None
+    latency_avg_ms: float
+    latency_max_ms: float
+    latency_p50_ms: float
+    latency_p95_ms: float
+    latency_p99_ms: float
+    latency_p999_ms: float
+    latency_from_send_p95_ms: float
+    latency_p9999_ms: float | None = None
+    latency_cv_in_run: float | None = None
+    throughput_cv_in_run: float | None = None
+    paced_rate_asked_records_s: float | None = None
+    paced_rate_records_s: float | None = None
+
+
+@dataclass(frozen=True)
+class ClientMetrics:
+    """The producer's own metrics (group `producer-metrics`), of the part that latencies were taken from.
+
+    Averages cover the client's last 30 to 60 s, warm-up included. What is retried, exhausted or throttled counts in
+    every part; the load generator leaves its warm-ups out of what it counts. None: the client had nothing to say.
+    """
+
+    queue_time_avg_ms: float | None = None
+    queue_time_max_ms: float | None = None
+    request_latency_avg_ms: float | None = None
+    request_latency_max_ms: float | None = None
+    batch_size_avg_bytes: float | None = None
+    compression_rate_avg: float | None = None
+    records_per_request_avg: float | None = None
+    buffer_wait_s: float | None = None
+    buffer_exhausted_records: float | None = None
+    record_retries: float | None = None
+    produce_throttle_max_ms: float | None = None
+
+
+def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
+    """The client's metrics by Kafka's own names, of group `producer-metrics`; NaN and infinity say nothing."""
+
+    def value(name: str, unit: float = 1.0) -> float | None:
+        number = found.get(name)
+        return number * unit if number is not None and math.isfinite(number) else None
+
+    return ClientMetrics(
+        queue_time_avg_ms=value("record-queue-time-avg"),
+        queue_time_max_ms=value("record-queue-time-max"),
+        request_latency_avg_ms=value("request-latency-avg"),
+        request_latency_max_ms=value("request-latency-max"),
+        batch_size_avg_bytes=value("batch-size-avg"),
+        compression_rate_avg=value("compression-rate-avg"),
+        records_per_request_avg=value("records-per-request-avg"),
+        buffer_wait_s=value("bufferpool-wait-time-ns-total", 1e-9),
+        buffer_exhausted_records=value("buffer-exhausted-total"),
+        record_retries=value("record-retry-total"),
+        produce_throttle_max_ms=value("produce-throttle-time-max"),
+    )
+
+
+@dataclass(frozen=True)
+class LoadResult:
+    """What came of one execution, and what its process cost.
+
+    `records_attempted` and `records_sent` count everything, warm-up included; sent are those that the producer
+    reported as done. `figures` is None when nothing was measured, as when every send failed. `paced_records_unsent`
+    were due at the fixed rate when the tool gave up on a backlog that kept growing: latencies are more than measured.
+    Of the sending as fast as it goes, after its warm-up: `unthrottled_s` is how long it took, with `sending_cpu_s` of
+    CPU in the sending thread, `unthrottled_sent_records_s` its pace, and `unthrottled_wait_s` how long it waited for
+    Kafka: for buffer space, and at the end for what was under way still (None: not known).
+    `errors` is the first complaint of the tool.
+    """
+
+    records_attempted: int
+    records_sent: int
+    figures: Figures | None
+    client: ClientMetrics
+    wall_s: float
+    client_cpu_s: float
+    errors: str
+    paced_records_unsent: int = 0
+    unthrottled_s: float | None = None
+    unthrottled_sent_records_s: float | None = None
+    sending_cpu_s: float | None = None
+    unthrottled_wait_s: float | None = None
+
+
+class LoadTool(Protocol):
+    """Anything that executes a load request."""
+
+    def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
+        """Executes the request; `watch` is called every second, and an error that it raises ends the load.
+
+        Raises:
+            LoadToolError: If it does not start, ends with an error, runs out of time, is stopped, or prints
+                something that cannot be read.
+        """
+
+
+@dataclass(frozen=True)
+class Execution:
+    """An ended process of a load tool."""
+
+    output: str
+    complaint: str
+    wall_s: float
+    cpu_s: float
+
+
+class TimedLoad(BaseModel):
+    """What the load generator does: an unthrottled part, then a paced one; each has a warm-up of its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    warmup_s: float
+    seconds: float
+    paced_warmup_s: float
+    paced_seconds: float
+    paced_rate_records_s: float

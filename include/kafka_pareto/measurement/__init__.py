@@ -1,0 +1,1 @@
+"""Measuring: planned repetitions on a testbed, judged and stored one by one."""

@@ -1,0 +1,136 @@
+"""One attempt at a repetition: the load, what the topic says of it, and whether the two are to be believed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+from kafka_pareto.campaign.records import Outcome, Sizing
+from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
+from kafka_pareto.kafka.cluster import TopicHealth
+from kafka_pareto.kafka.end_offsets import EndOffsets
+from kafka_pareto.load.tool import Figures, LoadRequest, LoadResult
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.cluster_guard import ClusterGuard
+from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
+from kafka_pareto.measurement.testbed import Testbed
+from kafka_pareto.study.protocol import OutlierRule
+from kafka_pareto.study.study import Study
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of one execution of the load tool.
+
+    `trouble` is the cluster's, and spoils the whole block. `is_outlier`: it failed for what else the machine did.
+    """
+
+    request: LoadRequest
+    outcome: Outcome
+    reason: str
+    is_outlier: bool
+    trouble: ClusterError | SafetyStop | None
+    started_at: str
+    result: LoadResult | None
+    end_offset_growth: int | None
+    cpu_steal_fraction: float
+    other_cpu_fraction: float
+
+
+def attempt_repetition(
+    request: LoadRequest,
+    testbed: Testbed,
+    guard: ClusterGuard,
+    healthy: TopicHealth,
+    end_offsets: EndOffsets,
+    outliers: OutlierRule,
+) -> Attempt:
+    """Executes the request once and judges what came of it; `healthy` is the topic's health just before."""
+    started_at = datetime.now(UTC).isoformat()
+    cpu_before = psutil.cpu_times()
+    result, growth, reason, trouble = None, None, "", None
+    try:
+        with guard.loading():
+            try:
+                result = testbed.load_tool.run(request, guard.watch())
+                growth = end_offsets.growth(result.records_sent)
+                guard.check_throttling(result)
+                if result.records_sent != result.records_attempted:
+                    guard.check_authorisation(result.errors)
+            except LoadToolError as error:
+                guard.check_authorisation(str(error))
+                reason = str(error)
+            # A tool that gave up is what a sick cluster looks like first, so that it excuses no look.
+            disturbance = guard.disturbance(healthy)
+            reason = reason or disturbance
+    except (ClusterError, SafetyStop) as error:
+        trouble, reason = error, str(error)
+    steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), result.client_cpu_s if result else 0.0)
+    if reason or result is None or growth is None:
+        outcome: Outcome = "failed"
+    else:
+        outcome, reason = judge(result, growth, request.record_size_bytes)
+    outlier = outlier_reason(outliers, steal, other) if outcome == "valid" else ""
+    if outlier:
+        outcome, reason = "failed", outlier
+    return Attempt(request, outcome, reason, bool(outlier), trouble, started_at, result, growth, steal, other)
+
+
+def request_for(
+    planned: PlannedRepetition, study: Study, sizing: Sizing, topic: str, payload_file: Path | None = None
+) -> LoadRequest:
+    """What the load tool is asked for a planned repetition."""
+    return LoadRequest(
+        topic=topic,
+        records=sizing.records,
+        record_size_bytes=planned.record_size_bytes,
+        properties=study.producer_properties(planned.candidate.configuration),
+        timeout_s=study.protocol.timeout_s,
+        warmup_records=sizing.warmup_records,
+        timed=sizing.timed,
+        throughput_records_s=sizing.throughput_limit_records_s,
+        payload_file=payload_file,
+        keys=study.workload.keys,
+    )
+
+
+def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:
+    """What the tool counted against what was asked for, and against the topic.
+
+    There is a reason for all but `valid`, and for a `valid` one whose latencies are more than could be measured.
+    """
+    sent, figures, growth = result.records_sent, result.figures, end_offset_growth
+    said = result.errors or "no reason given"
+    if sent != result.records_attempted or not sent:
+        return "failed", f"{sent} of {result.records_attempted} records were sent: {said}"
+    if figures is None:
+        return "failed", f"nothing was measured: {said}"
+    computed, printed = mib_s(figures, record_size_bytes), figures.printed_mib_s
+    if printed is not None and not math.isclose(printed, computed, rel_tol=1e-3, abs_tol=0.006):
+        return "failed", "the tool's MB/sec do not agree with its records/sec: is the record size as asked for?"
+    if growth < sent:
+        return "records_lost", f"{sent - growth} of {sent} records counted as sent are not in the topic"
+    if growth > sent:
+        return "records_duplicated", duplicates_reason(growth - sent)
+    if result.paced_records_unsent:
+        return "valid", (
+            f"its latencies are lower bounds: {result.paced_records_unsent} records that were due at the fixed rate "
+            "were not even sent when the load had taken three times as long as planned"
+        )
+    return "valid", ""
+
+
+def duplicates_reason(surplus: int) -> str:
+    """The reason of a repetition whose records arrived more than once."""
+    return f"the topic holds {surplus} records more than were sent"
+
+
+def mib_s(figures: Figures, record_size_bytes: int) -> float:
+    """Throughput from records/s, which the tool prints to six decimals; its MB/sec have two, 5 % of a slow run."""
+    return figures.throughput_records_s * record_size_bytes / _MIB

@@ -1,0 +1,59 @@
+"""Which repetitions a phase consists of, and in which order. Pure; the order follows from the seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from kafka_pareto.campaign.candidates import Candidate
+from kafka_pareto.campaign.records import Phase
+
+
+@dataclass(frozen=True)
+class PlannedRepetition:
+    """One repetition to be measured; its id says which, however often the task is restarted."""
+
+    phase: Phase
+    round_number: int
+    record_size_bytes: int
+    candidate: Candidate
+    block: int
+    order_in_block: int
+
+    @property
+    def repetition_id(self) -> str:
+        return (
+            f"{self.phase}-r{self.round_number:02d}-{self.record_size_bytes}"
+            f"-b{self.block:03d}-{self.candidate.configuration_id}"
+        )
+
+
+def plan_blocks(
+    candidates: Sequence[Candidate],
+    blocks: int,
+    *,
+    order: Literal["blocks", "sequential"],
+    phase: Phase,
+    record_size_bytes: int,
+    seed: int,
+    round_number: int = 0,
+) -> list[PlannedRepetition]:
+    """Lists every repetition of a phase in the order of measuring.
+
+    `blocks`: each block holds every candidate once, in an order of its own, so that drift spreads evenly.
+    `sequential`: all repetitions of a candidate after each other, as in the paper.
+    """
+    planned: list[PlannedRepetition] = []
+    for block in range(blocks):
+        rng = np.random.default_rng([seed, record_size_bytes, round_number, get_args(Phase).index(phase), block])
+        arrangement = rng.permutation(len(candidates)) if order == "blocks" else np.arange(len(candidates))
+        planned += [
+            PlannedRepetition(phase, round_number, record_size_bytes, candidates[at], block, place)
+            for place, at in enumerate(arrangement)
+        ]
+    if order == "sequential":
+        planned.sort(key=lambda repetition: (repetition.order_in_block, repetition.block))
+    return planned

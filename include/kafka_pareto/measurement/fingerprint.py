@@ -1,0 +1,92 @@
+"""The fingerprint: cluster and machine as found when a campaign began to measure."""
+
+from __future__ import annotations
+
+import math
+import platform
+import socket
+from contextlib import suppress
+from ipaddress import ip_address, ip_interface
+from pathlib import Path
+
+import psutil
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.kafka.cluster import ClusterDescription
+from kafka_pareto.study.study import Study
+
+_DOCKER_MARK = Path("/.dockerenv")
+_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
+
+
+def keep_fingerprint(campaign: Campaign, record_size_bytes: int, found: Fingerprint) -> None:
+    """Writes the fingerprint when a record size is begun; later tries must find the same cluster.
+
+    Raises:
+        BadInputError: If the cluster is another one or runs another Kafka now.
+    """
+    key = campaign.keys.fingerprint(record_size_bytes)
+    try:
+        known = campaign.read_record(key, Fingerprint)
+    except MissingArtifactError:
+        campaign.write_record(key, found)
+        return
+    for name in ("cluster_id", "kafka_version"):
+        before, now = getattr(known, name), getattr(found, name)
+        if before != now:
+            raise BadInputError(
+                f"{key}: {name}: the campaign was begun on {before}, this is {now}; measurements of the two do "
+                "not mix, so start a new campaign"
+            )
+
+
+def fingerprint_of(description: ClusterDescription, study: Study, topic: str) -> Fingerprint:
+    """The cluster as described and the machine that this process runs on."""
+    return Fingerprint(
+        kafka_version=description.kafka_version or "unknown",
+        cluster_id=description.cluster_id,
+        brokers=[f"{broker.host}:{broker.port}" for broker in description.brokers],
+        topic=topic,
+        topic_partitions=study.workload.topic_partitions,
+        replication_factor=study.workload.replication_factor,
+        min_insync_replicas=study.workload.min_insync_replicas,
+        client_host=socket.gethostname(),
+        client_cpu=_cpu_model(),
+        client_cores=_cores(),
+        client_kernel=platform.release(),
+        load_and_brokers_share_a_machine=any(_is_on_this_machine(broker.host) for broker in description.brokers),
+    )
+
+
+def _is_on_this_machine(host: str) -> bool:
+    """Whether the host is this machine or, seen from a container, one that is attached to the same bridge."""
+    own = [item for items in psutil.net_if_addrs().values() for item in items]
+    if host in {*(item.address for item in own), socket.gethostname(), "localhost"}:
+        return True
+    if not _DOCKER_MARK.exists():
+        return False
+    bridges = [ip_interface(f"{item.address}/{item.netmask}").network for item in own if item.family == socket.AF_INET]
+    try:
+        address = ip_address(socket.gethostbyname(host))
+    except OSError:
+        return False
+    return any(address in bridge for bridge in bridges)
+
+
+def _cores() -> int:
+    """The machine's, or as many as a container's limit comes to, a part of one counted as one."""
+    cores = psutil.cpu_count() or 0
+    with suppress(OSError, ValueError):  # there is no limit, or it reads `max`
+        quota_us, period_us = map(int, _CPU_LIMIT.read_text(encoding="ascii").split())
+        return min(cores, math.ceil(quota_us / period_us))
+    return cores
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -1,0 +1,52 @@
+"""What else the client's machine did while a load ran, and whether the study's outlier rule bears with it."""
+
+from __future__ import annotations
+
+import time
+
+import psutil
+from tenacity import retry, retry_if_result, stop_after_delay
+
+from kafka_pareto.study.protocol import OutlierRule
+
+_LOOK_S = 1.0
+_UNDISTURBED_DEADLINE_S = 60.0
+
+
+def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fraction: float) -> str:
+    """Which bound of the study's outlier rule was exceeded, with both numbers; empty if none was."""
+    shares = {
+        "cpu_steal_fraction": ("the hypervisor took", cpu_steal_fraction, rule.cpu_steal_fraction),
+        "other_cpu_fraction": ("other processes took", other_cpu_fraction, rule.other_cpu_fraction),
+    }
+    for name, (words, found, bound) in shares.items():
+        if bound is not None and found > bound:
+            return f"{words} {found:.1%} of the machine's CPU, above protocol.outliers.{name} of {bound:.1%}"
+    return ""
+
+
+def wait_until_undisturbed(rule: OutlierRule) -> None:
+    """Waits for the rest of the machine to keep within the rule while no load runs, a minute at most."""
+
+    def disturbance() -> str:
+        before = psutil.cpu_times()
+        time.sleep(_LOOK_S)  # a share of the CPU is one over a time
+        return outlier_reason(rule, *cpu_fractions(before, psutil.cpu_times(), 0.0))
+
+    retry(
+        retry=retry_if_result(bool),
+        stop=stop_after_delay(_UNDISTURBED_DEADLINE_S),
+        retry_error_callback=lambda _: None,
+    )(disturbance)()
+
+
+def cpu_fractions(before: object, after: object, client_cpu_s: float) -> tuple[float, float]:
+    """Shares of the machine's CPU time since `before`: stolen by the hypervisor, and used by all but the client."""
+    spent = {name: getattr(after, name) - getattr(before, name) for name in ("user", "nice", "system", "idle")}
+    spent |= {name: getattr(after, name, 0.0) - getattr(before, name, 0.0) for name in ("iowait", "irq", "softirq")}
+    steal = getattr(after, "steal", 0.0) - getattr(before, "steal", 0.0)
+    total = sum(spent.values()) + steal
+    if total <= 0:
+        return 0.0, 0.0
+    busy = total - spent["idle"] - spent["iowait"] - steal
+    return steal / total, max(busy - client_cpu_s, 0.0) / total

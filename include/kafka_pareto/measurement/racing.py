@@ -1,0 +1,182 @@
+"""Adaptive repetitions: which trials of the design go on after each block. Pure, and a function of what is stored.
+
+Wrong rejections are cheap here, so the rule is bold. A trial is rejected by one that is better in both objectives, and
+errs by what the two differ; `benchmarks/adaptive.py` measures the regret of the choice, repeated looks included.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from kafka_pareto.analysis.repetition_values import smallest_latency_ms
+from kafka_pareto.campaign.candidates import Candidate
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.study.constraints import satisfies
+from kafka_pareto.study.study import Study
+
+Values = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+REJECTION_LEVEL = 0.15
+_CONFIDENCE = 0.95
+# On the recorded cold bursts the trials' log-variances spread by 0.3 to 0.9 more than sampling explains: what a prior
+# of 3 to 8 degrees of freedom means (trigamma(d/2) equals that excess, Smyth 2004).
+_PRIOR_DEGREES = 5.0
+
+
+def active_candidates(
+    candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study
+) -> list[Candidate]:
+    """The candidates that the next block measures.
+
+    From the minimum of repetitions on, failed ones included, a trial ends when
+
+    - it may not be recommended: it breaks a constraint, promises less than the study accepts, or lost or duplicated
+      records. It is in the design for the surrogates to learn from, and no choice depends on its last digit;
+    - no repetition of it was valid;
+    - the 95 % intervals of its mean log p95 latency and log throughput are within `interval_fraction` to either side;
+    - another that may be recommended is clearly better in both: its mean is better in each, and the mean of the
+      within-block log-ratios of throughput over p95 latency is above zero by a one-sided test at 15 %.
+
+    Both intervals and test take Student's t with moderated variances (Smyth, Statistical Applications in Genetics
+    and Molecular Biology 3, 2004, eq. 3): a trial's own, drawn towards that of all, since two or three repetitions
+    say little about a variance. What has stopped stays stopped. The baseline goes on as long as any other does.
+
+    Args:
+        candidates: All configurations of the design at one record size, the baseline among them.
+        repetitions: Theirs, of all blocks before the next one.
+        study: The campaign's study.
+
+    Returns:
+        The candidates in the order given; none when the repetitions have come to an end.
+    """
+    adaptive = study.protocol.adaptive
+    blocks = {repetition.block for repetition in repetitions}
+    if adaptive is None or len(blocks) < adaptive.minimum_repetitions:
+        return list(candidates)
+    latency, throughput = _log_values(candidates, repetitions, study)
+    counts = Counter(repetition.configuration_id for repetition in repetitions)
+    in_every_block = np.array([counts[candidate.configuration_id] == len(blocks) for candidate in candidates])
+    measured = np.isfinite(latency).any(axis=1)
+    narrow = np.isfinite(latency).sum(axis=1) >= adaptive.minimum_repetitions
+    for values in (latency, throughput):
+        narrow &= _half_widths(values) <= np.log1p(adaptive.interval_fraction)
+    remaining = {each.configuration_id for each in remaining_candidates(candidates, repetitions, study)}
+    remains = np.array([each.configuration_id in remaining for each in candidates])
+    goes_on = in_every_block & measured & remains & ~narrow
+    active = [each for each, on in zip(candidates, goes_on, strict=True) if on or each.is_baseline]
+    return [] if all(each.is_baseline for each in active) else active
+
+
+def remaining_candidates(
+    candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study
+) -> list[Candidate]:
+    """The candidates that may be recommended and are not clearly worse than another: what a choice is left with."""
+    may_be_recommended = _may_be_recommended(candidates, repetitions, study)
+    dominated = (_clearly_better(*_log_values(candidates, repetitions, study)) & may_be_recommended).any(axis=1)
+    left = may_be_recommended & ~dominated
+    return [each for each, stays in zip(candidates, left, strict=True) if stays or each.is_baseline]
+
+
+def planned_candidates(
+    candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study
+) -> list[list[Candidate]]:
+    """The candidates of each block, as the repetitions of the blocks before it decided; at most the protocol's."""
+    planned = []
+    for block in range(study.protocol.repetitions):
+        active = active_candidates(candidates, [r for r in repetitions if r.block < block], study)
+        if not active:
+            break
+        planned.append(active)
+    return planned
+
+
+def most_repetitions(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> int:
+    """How many repetitions the candidates can come to at most: those of a block that is incomplete go on to the end."""
+    most = 0
+    for block in range(study.protocol.repetitions):
+        active = active_candidates(candidates, [r for r in repetitions if r.block < block], study)
+        if sum(r.block == block for r in repetitions) < len(active):
+            return most + len(active) * (study.protocol.repetitions - block)
+        most += len(active)
+    return most
+
+
+def _log_values(
+    candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study
+) -> tuple[Values, Values]:
+    """Logs of p95 latency and of throughput, shape (candidates, blocks); NaN without a valid repetition."""
+    rows = {candidate.configuration_id: row for row, candidate in enumerate(candidates)}
+    columns = {block: column for column, block in enumerate(sorted({r.block for r in repetitions}))}
+    latency = np.full((len(candidates), len(columns)), np.nan)
+    throughput = latency.copy()
+    least_ms = smallest_latency_ms(study.protocol)
+    for repetition in repetitions:
+        row, column = rows.get(repetition.configuration_id), columns[repetition.block]
+        if row is None or repetition.outcome != "valid":
+            continue
+        if repetition.latency_p95_ms is not None and repetition.throughput_mib_s:
+            latency[row, column] = np.log(max(repetition.latency_p95_ms, least_ms))
+            throughput[row, column] = np.log(repetition.throughput_mib_s)
+    return latency, throughput
+
+
+def _may_be_recommended(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> Mask:
+    """The baseline always may: it is what stays when nothing else is recommended."""
+    lost = {r.configuration_id for r in repetitions if r.outcome in ("records_lost", "records_duplicated")}
+    rules, weakest = study.rules(), study.weakest_durability()
+    kept_promises = [
+        each.configuration_id not in lost
+        and satisfies(rules, each.configuration, repetitions[0].record_size_bytes)
+        and study.durability_of(each.configuration) >= weakest
+        for each in candidates
+    ]
+    return np.array([each.is_baseline or kept for each, kept in zip(candidates, kept_promises, strict=True)])
+
+
+def _half_widths(values: Values) -> Values:
+    """Half of the 95 % interval of each row's mean; infinite where a row is empty."""
+    counts = np.isfinite(values).sum(axis=-1)
+    degrees = _PRIOR_DEGREES + counts - 1
+    with np.errstate(divide="ignore"):
+        return np.where(
+            counts > 0,
+            stats.t.isf((1 - _CONFIDENCE) / 2, degrees) * np.sqrt(_moderated_variances(values) / counts),
+            np.inf,
+        )
+
+
+def _clearly_better(latency: Values, throughput: Values) -> Mask:
+    """Whether the candidate of the column is clearly better than that of the row, in the blocks that both share."""
+    gains = throughput - latency
+    differences = gains[None, :, :] - gains[:, None, :]
+    differences[np.diag_indices(len(gains))] = np.nan  # nobody competes with themselves
+    counts = np.isfinite(differences).sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        standard_errors = np.sqrt(_moderated_variances(differences) / counts)
+        least = stats.t.isf(REJECTION_LEVEL, _PRIOR_DEGREES + counts - 1) * standard_errors
+        clear: Mask = _means(differences) > least
+        faster = _means(latency[:, None, :] - latency[None, :, :]) > 0
+        more = _means(throughput[None, :, :] - throughput[:, None, :]) > 0
+    return clear & faster & more
+
+
+def _moderated_variances(values: Values) -> Values:
+    """The variance along the last axis, drawn towards that of all rows; the latter's alone below two values."""
+    degrees = np.maximum(np.isfinite(values).sum(axis=-1) - 1, 0)
+    squares = np.nansum((values - _means(values)[..., None]) ** 2, axis=-1)
+    of_all = squares.sum() / max(degrees.sum(), 1)
+    moderated: Values = (_PRIOR_DEGREES * of_all + squares) / (_PRIOR_DEGREES + degrees)
+    return moderated
+
+
+def _means(values: Values) -> Values:
+    """Means along the last axis, of what is known; NaN where nothing is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means: Values = np.nansum(values, axis=-1) / np.isfinite(values).sum(axis=-1)
+    return means

@@ -1,0 +1,133 @@
+"""Where a phase's repetitions lie in the store, and where those go whose block had to be measured again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from typing import ParamSpec, TypeVar
+
+from tenacity import before_sleep_log, retry, retry_if_exception_type, stop_after_delay, wait_exponential
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Phase, Repetition, Sizing
+from kafka_pareto.errors import MissingArtifactError, StoreError
+from kafka_pareto.measurement.blocks import PlannedRepetition
+
+log = logging.getLogger(__name__)
+
+_STORE_DEADLINE_S = 300.0
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+
+
+class Shelf:
+    """The repetitions below one prefix, one object each; a store that is away is waited for, some minutes long."""
+
+    def __init__(self, campaign: Campaign, prefix: str) -> None:
+        self._campaign = campaign
+        self._prefix = prefix
+        self._stored = set(campaign.store.keys(prefix))
+        # What lay aside at first: what is set aside later is set aside whole, or this process has ended.
+        self._aside: set[str] | None = None
+
+    def holds(self, planned: PlannedRepetition) -> bool:
+        """Whether the repetition is in the store, whatever came of it."""
+        return self._key(planned.repetition_id) in self._stored
+
+    def put(self, measured: Repetition) -> None:
+        """Stores the repetition, over an earlier record of the same one.
+
+        Raises:
+            StoreError: If that cannot be done even after some minutes; the measurement is then in the log.
+        """
+        key = self._key(measured.repetition_id)
+        self._write(key, measured)
+        self._stored.add(key)
+
+    def put_aside(self, measured: Repetition) -> None:
+        """Keeps a repetition that does not count. Its key names its start: the same write may be repeated."""
+        self._write(_aside_key(self._campaign.keys, measured), measured)
+
+    def set_aside(self, block: Iterable[PlannedRepetition]) -> None:
+        """Takes the block's repetitions out of the phase and keeps them aside.
+
+        All are copied before the first is deleted, so that whoever is killed meanwhile leaves a block which
+        `is_partly_aside`.
+        """
+        spoiled = {self._key(planned.repetition_id) for planned in block if self.holds(planned)}
+        for key in sorted(spoiled):
+            self.put_aside(_persistently(self._campaign.read_record)(key, Repetition))
+        for key in sorted(spoiled):
+            _persistently(self._campaign.store.delete)(key)
+            self._stored.remove(key)
+
+    def is_partly_aside(self, block: Sequence[PlannedRepetition]) -> bool:
+        """Whether one of the block's repetitions lies aside and in the phase still, the same one in both places."""
+        first = block[0]
+        if self._aside is None:
+            prefix = _aside_prefix(self._campaign.keys, first.phase, first.record_size_bytes, first.round_number)
+            self._aside = set(self._campaign.store.keys(prefix))
+        measured_twice = {key.rpartition("/")[2].partition("@")[0] for key in self._aside}
+        return any(
+            _aside_key(self._campaign.keys, self._campaign.read_record(self._key(planned.repetition_id), Repetition))
+            in self._aside
+            for planned in block
+            if planned.repetition_id in measured_twice and self.holds(planned)
+        )
+
+    def _key(self, repetition_id: str) -> str:
+        return f"{self._prefix}{repetition_id}.json"
+
+    def _write(self, key: str, measured: Repetition) -> None:
+        try:
+            _persistently(self._campaign.write_record)(key, measured)
+        except StoreError:
+            log.error("measured, but not stored: %s", measured.model_dump_json())
+            raise
+
+
+def _persistently(operation: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+    """The operation, repeated for some minutes while the store is away."""
+    return retry(
+        retry=retry_if_exception_type(StoreError),
+        stop=stop_after_delay(_STORE_DEADLINE_S),
+        wait=wait_exponential(max=15),
+        before_sleep=before_sleep_log(log, logging.WARNING),
+        reraise=True,
+    )(operation)
+
+
+def sent_bytes(campaign: Campaign) -> int:
+    """What the campaign has sent so far to a cluster that is not ours, pilots included; 0 for our own: nobody asks."""
+    if campaign.study.cluster is None:
+        return 0
+    keys, sizes = campaign.keys, campaign.study.record_sizes_bytes
+    rounds = campaign.study.round_numbers()
+    prefixes = [
+        each(size, number) for size in sizes for number in rounds for each in (keys.measurements, keys.set_aside)
+    ]
+    prefixes += [keys.noise_repetitions(size) for size in sizes]
+    prefixes += [keys.confirmation(size, name) for size in sizes for name in ("repetitions/", "set_aside/")]
+    stored = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
+    measured = sum(each.attempts * each.records_requested * each.record_size_bytes for each in stored)
+    return measured + sum(_pilot_bytes(campaign, size) for size in campaign.study.record_sizes_bytes)
+
+
+def _pilot_bytes(campaign: Campaign, record_size_bytes: int) -> int:
+    try:
+        return campaign.read_record(campaign.keys.sizing(record_size_bytes), Sizing).pilot_bytes
+    except MissingArtifactError:
+        return 0
+
+
+def _aside_key(keys: CampaignKeys, measured: Repetition) -> str:
+    prefix = _aside_prefix(keys, measured.phase, measured.record_size_bytes, measured.round)
+    return f"{prefix}{measured.repetition_id}@{measured.started_at}.json"
+
+
+def _aside_prefix(keys: CampaignKeys, phase: Phase, record_size_bytes: int, round_number: int) -> str:
+    if phase in ("choice", "gain"):
+        return keys.confirmation(record_size_bytes, "set_aside/")
+    return keys.set_aside(record_size_bytes, round_number)

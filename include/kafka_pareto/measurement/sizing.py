@@ -1,0 +1,251 @@
+"""How much one repetition sends at a record size, and how fast: as the study says, scaled to what the baseline can do.
+
+A `steady` study needs the baseline's pace first, and a paced one its capacity. Both come from loads of the baseline
+alone, once for each campaign and record size; what they found is kept in the store beside the repetitions.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import RampStep, Sizing
+from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactError
+from kafka_pareto.load.tool import Figures, LoadRequest, TimedLoad
+from kafka_pareto.measurement.cluster_guard import ClusterGuard
+from kafka_pareto.measurement.repetition_store import sent_bytes
+from kafka_pareto.measurement.testbed import Testbed
+from kafka_pareto.study.protocol import Protocol
+from kafka_pareto.study.study import Study
+
+log = logging.getLogger(__name__)
+
+_MIB = 1 << 20
+_FIRST_RECORDS = 20_000
+_FIRST_BYTES = 128 * _MIB
+_PACE_WARMUP_S = 1.0
+_PACE_S = 3.0
+_MOST_PACE_LOADS = 8
+_STILL_RISING = 1.1
+_RAMP_FRACTIONS = (0.25, 0.5, 0.7, 0.85, 1.0)
+_RAMP_WARMUP_S = 1.0
+_RAMP_STEP_S = 1.5
+_HELD_FRACTION = 0.97
+_STANDING_QUEUE_MS = 100.0
+
+
+def sizing_of(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Sizing:
+    """What one repetition sends; found out once, then read from the store by every later try and step.
+
+    Raises:
+        ClusterError: If the baseline's pace could not be measured.
+        PlanError: If a cluster that is not ours would be sent more than it may.
+        SafetyStop: If it was harmed.
+    """
+    key = campaign.keys.sizing(record_size_bytes)
+    try:
+        return campaign.read_record(key, Sizing)
+    except MissingArtifactError:
+        baseline = _BaselineLoads(campaign, record_size_bytes, testbed)
+        sizing = _new_sizing(campaign, record_size_bytes, baseline)
+        sizing = sizing.model_copy(update={"pilot_bytes": baseline.sent_bytes})
+        campaign.write_record(key, sizing)
+        return sizing
+
+
+def _new_sizing(campaign: Campaign, record_size_bytes: int, baseline: _BaselineLoads) -> Sizing:
+    protocol, limit_records_s = campaign.study.protocol, _limit_records_s(campaign, record_size_bytes)
+    if protocol.seconds is None:
+        return Sizing(records=protocol.records or 0, warmup_records=0, throughput_limit_records_s=limit_records_s)
+    pace_records_s = baseline.pace_records_s()
+    log.info("the baseline's pace: %.0f records/s", pace_records_s)
+    if protocol.paced is None:
+        return _sized_by_records(protocol.warmup_seconds, protocol.seconds, pace_records_s, limit_records_s)
+    ramp = baseline.ramp(pace_records_s)
+    capacity_records_s = capacity_of(ramp)
+    rate_records_s = max(capacity_records_s * protocol.paced.rate_fraction, 1.0)
+    log.info(
+        "the baseline holds %.0f records/s (%s); the fixed rate is %.0f records/s",
+        capacity_records_s,
+        ", ".join(f"{step.asked_records_s:.0f} {'held' if step.sustained else 'not held'}" for step in ramp),
+        rate_records_s,
+    )
+    found = {"capacity_records_s": capacity_records_s, "ramp": ramp}
+    if protocol.paced.seconds is None:
+        sizing = _sized_by_records(protocol.warmup_seconds, protocol.seconds, rate_records_s, rate_records_s)
+        return sizing.model_copy(update=found)
+    timed = TimedLoad(
+        warmup_s=protocol.warmup_seconds,
+        seconds=protocol.seconds,
+        paced_warmup_s=protocol.paced.warmup_seconds or 0.0,
+        paced_seconds=protocol.paced.seconds,
+        paced_rate_records_s=rate_records_s,
+    )
+    sizing = Sizing(
+        records=_most_records(timed, limit_records_s or pace_records_s),
+        warmup_records=0,
+        throughput_limit_records_s=limit_records_s,
+        timed=timed,
+    )
+    return sizing.model_copy(update=found)
+
+
+def throughput_limit_mib_s(study: Study) -> float | None:
+    """The lower of the protocol's limit and the ceiling that the owner of the cluster set."""
+    limits = [study.protocol.throughput_limit_mib_s, study.cluster.ceiling_mib_s if study.cluster else None]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def sizing_loads_s(protocol: Protocol) -> list[float]:
+    """Seconds of sending in each of the loads that size a record size's repetitions, on a cluster that is warm."""
+    if protocol.seconds is None:
+        return []
+    pace = [_PACE_WARMUP_S + _PACE_S] * (2 if protocol.load_tool == "load_generator" else 3)
+    return pace + [_RAMP_WARMUP_S + _RAMP_STEP_S] * (len(_RAMP_FRACTIONS) if protocol.paced else 0)
+
+
+def ramp_steps(asked_records_s: Sequence[float], found: Sequence[Figures]) -> list[RampStep]:
+    """Which of the rates, rising, the baseline held.
+
+    A step is held when at least 97 % of its rate came through, and the p95 latency stayed within 100 ms of the lowest
+    step's. What is missing after 1.5 s is a queue of 45 ms that grows for as long as the rate is kept up; a longer one
+    that neither grows nor drains is left over from the warm-up, and shows in the latency alone.
+
+    Both tools count until the last record is acknowledged, so that even an idle cluster seems to take less than it was
+    asked to, by one latency; the lowest step's median makes up for it.
+    """
+    lowest = found[0]
+    ends_later = 1 + lowest.latency_p50_ms / 1000 / _RAMP_STEP_S
+    steps = []
+    for asked, figures in zip(asked_records_s, found, strict=True):
+        held = figures.throughput_records_s * ends_later
+        queued_ms = figures.latency_p95_ms - lowest.latency_p95_ms
+        steps.append(
+            RampStep(
+                asked_records_s=asked,
+                held_records_s=held,
+                latency_p95_ms=figures.latency_p95_ms,
+                sustained=held >= _HELD_FRACTION * asked and queued_ms <= _STANDING_QUEUE_MS,
+            )
+        )
+    return steps
+
+
+def capacity_of(ramp: Sequence[RampStep]) -> float:
+    """The highest rate that was held; where none was, what came through of the lowest.
+
+    Every step counts, not only those below the first that failed: one hiccup of the machine would make the capacity
+    a quarter of what it is.
+    """
+    held = [step.asked_records_s for step in ramp if step.sustained]
+    return max(held) if held else ramp[0].held_records_s
+
+
+class _BaselineLoads:
+    """Loads of the baseline that find out about the cluster; guarded like any other, but no repetitions."""
+
+    def __init__(self, campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> None:
+        self._study = campaign.study
+        self._record_size_bytes = record_size_bytes
+        self._testbed = testbed
+        self._guard = ClusterGuard(campaign.study, testbed, sent_bytes(campaign))
+        self._limit_records_s = _limit_records_s(campaign, record_size_bytes)
+        self._is_timed = campaign.study.protocol.load_tool == "load_generator"
+        self.sent_bytes = 0
+
+    def pace_records_s(self) -> float:
+        """Records per second as fast as it goes, after a warm-up, on a cluster that is warm.
+
+        Brokers that have just started take a fraction of what they take a minute later. So the load is repeated until
+        it brings hardly more than the best before it.
+        """
+        guess = self._limit_records_s or 0.0
+        if not self._is_timed:
+            # Kafka's tool is told a number of records: a first guess from a cold start, then seconds of what that says.
+            few = max(min(_FIRST_RECORDS, _FIRST_BYTES // self._record_size_bytes), 4)
+            few = few if not guess else min(few, max(math.ceil(guess), 4))
+            guess = self._run(_PACE_WARMUP_S / 4, _PACE_S / 4, few).throughput_records_s
+        best = self._run(_PACE_WARMUP_S, _PACE_S, guess).throughput_records_s
+        for _ in range(_MOST_PACE_LOADS - 1):
+            again = self._run(_PACE_WARMUP_S, _PACE_S, guess if self._is_timed else best).throughput_records_s
+            if again <= _STILL_RISING * best:
+                return max(best, again)
+            log.info("the cluster is still warming up: %.0f records/s, then %.0f", best, again)
+            best = again
+        return best
+
+    def ramp(self, pace_records_s: float) -> list[RampStep]:
+        """Short loads at rising fractions of the pace."""
+        asked = [float(max(round(pace_records_s * fraction), 1)) for fraction in _RAMP_FRACTIONS]
+        return ramp_steps(asked, [self._run(_RAMP_WARMUP_S, _RAMP_STEP_S, rate, is_paced=True) for rate in asked])
+
+    def _run(self, warmup_s: float, seconds: float, records_s: float, *, is_paced: bool = False) -> Figures:
+        """One load at the rate `records_s`, or as fast as it goes, when no more than that is expected."""
+        request = self._request(warmup_s, seconds, records_s, is_paced)
+        load_bytes = request.records * request.record_size_bytes
+        self._guard.wait_until_healthy(load_bytes)
+        healthy = self._guard.require_healthy()
+        self._guard.allow(load_bytes)
+        self.sent_bytes += load_bytes
+        with self._guard.loading():
+            try:
+                result = self._testbed.load_tool.run(request, self._guard.watch())
+            except LoadToolError as error:
+                self._guard.check_authorisation(str(error))
+                self._guard.disturbance(healthy)
+                raise
+            self._guard.check_throttling(result)
+            self._testbed.cluster.delete_records(self._testbed.topic)
+        if result.figures is None:
+            self._guard.check_authorisation(result.errors)
+            raise ClusterError(f"the baseline's pace could not be measured: {result.errors or 'no record was sent'}")
+        return result.figures
+
+    def _request(self, warmup_s: float, seconds: float, records_s: float, is_paced: bool) -> LoadRequest:
+        throughput_records_s = self._limit_records_s
+        timed = None
+        if self._is_timed:
+            timed = TimedLoad(
+                warmup_s=0.0 if is_paced else warmup_s,
+                seconds=0.0 if is_paced else seconds,
+                paced_warmup_s=warmup_s if is_paced else 0.0,
+                paced_seconds=seconds if is_paced else 0.0,
+                paced_rate_records_s=records_s if is_paced else 0.0,
+            )
+        elif is_paced:
+            throughput_records_s = records_s
+        return LoadRequest(
+            topic=self._testbed.topic,
+            record_size_bytes=self._record_size_bytes,
+            properties=self._study.producer_properties(self._study.baseline_configuration()),
+            timeout_s=self._study.protocol.timeout_s,
+            records=math.ceil(records_s * (warmup_s + seconds)),
+            warmup_records=0 if timed else math.floor(records_s * warmup_s),
+            timed=timed,
+            throughput_records_s=throughput_records_s,
+            payload_file=self._testbed.payload_file,
+            keys=self._study.workload.keys,
+        )
+
+
+def _sized_by_records(warmup_s: float, seconds: float, records_s: float, limit_records_s: float | None) -> Sizing:
+    warmup_records = round(records_s * warmup_s)
+    return Sizing(
+        records=warmup_records + max(round(records_s * seconds), 1),
+        warmup_records=warmup_records,
+        throughput_limit_records_s=limit_records_s,
+    )
+
+
+def _most_records(timed: TimedLoad, unthrottled_records_s: float) -> int:
+    """Where a limit stands for the rate, no configuration can send more: a ceiling may be counted by it."""
+    unthrottled = unthrottled_records_s * (timed.warmup_s + timed.seconds)
+    paced = timed.paced_rate_records_s * (timed.paced_warmup_s + timed.paced_seconds)
+    return math.ceil(unthrottled) + math.ceil(paced)
+
+
+def _limit_records_s(campaign: Campaign, record_size_bytes: int) -> float | None:
+    limit_mib_s = throughput_limit_mib_s(campaign.study)
+    return None if limit_mib_s is None else limit_mib_s * _MIB / record_size_bytes

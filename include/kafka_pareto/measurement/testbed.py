@@ -1,0 +1,126 @@
+"""The testbed: the cluster, the load tool, the lease and the topic that a record size is measured with."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.client_properties import read_client_config
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.kafka.producer_config import DEFAULTS, parse_properties
+from kafka_pareto.load.load_generator import LoadGenerator
+from kafka_pareto.load.payload import payload_lines
+from kafka_pareto.load.producer_performance import ProducerPerformance
+from kafka_pareto.load.tool import LoadTool
+from kafka_pareto.measurement.fingerprint import fingerprint_of, keep_fingerprint
+from kafka_pareto.settings import Settings
+from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.workload import PayloadFile, Workload
+
+# Long enough for a killed holder's lease to lapse; whoever has to wait longer waits in Airflow's pool, not here.
+_LEASE_WAIT_S = 120.0
+SEGMENT_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """What measuring needs of the outside world; without a `payload_file` records are random letters."""
+
+    cluster: Cluster
+    load_tool: LoadTool
+    lease: ClusterLease
+    topic: str
+    payload_file: Path | None = None
+
+    __test__ = False  # the word is the field's; pytest would take it for a test class
+
+
+def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
+    """The bootstrap servers and the client configuration of the cluster that the study is about.
+
+    Raises:
+        BadInputError: If there is none, or the client configuration is not where it should be or cannot be read.
+    """
+    if study.cluster is None:
+        if not settings.bootstrap_servers:
+            raise BadInputError("no cluster: set KAFKA_PARETO_BOOTSTRAP_SERVERS, or name one for the campaign")
+        return settings.bootstrap_servers, None
+    if study.cluster.client_config is None:
+        return study.cluster.bootstrap_servers, None
+    path = settings.client_configs / study.cluster.client_config
+    if not path.is_file():
+        raise BadInputError(f"client_config: {study.cluster.client_config}: there is no such file in {path.parent}")
+    if tunable := sorted(set(parse_properties(read_client_config(path))) & set(DEFAULTS)):
+        raise BadInputError(
+            f"client_config: {study.cluster.client_config}: {', '.join(tunable)}: it holds addresses and credentials; "
+            "what tunes the producer belongs into the study's baseline"
+        )
+    return study.cluster.bootstrap_servers, path
+
+
+def topic_name(keys: CampaignKeys, record_size_bytes: int) -> str:
+    """The topic of one record size; all of a study's topics share the prefix `kafka-pareto.<study>.`."""
+    return f"kafka-pareto.{keys.study}.{keys.campaign}.{record_size_bytes}"
+
+
+def topic_configs(workload: Workload) -> dict[str, str]:
+    """The settings of every topic that is measured."""
+    return {
+        "min.insync.replicas": str(workload.min_insync_replicas),
+        # Deleted records leave the disk only in whole segments.
+        "segment.bytes": str(SEGMENT_BYTES),
+        "file.delete.delay.ms": "1000",
+    }
+
+
+@contextmanager
+def open_testbed(campaign: Campaign, record_size_bytes: int, settings: Settings) -> Iterator[Testbed]:
+    """Opens the cluster, takes its lease, and creates the topic if it is not there.
+
+    Raises:
+        ClusterError: If the cluster cannot be reached or the topic may not be created.
+        LeaseHeldError: If another load runs on the cluster.
+    """
+    bootstrap_servers, client_config = target_of(campaign.study, settings)
+    topic = topic_name(campaign.keys, record_size_bytes)
+    workload = campaign.study.workload
+    with Cluster(bootstrap_servers, client_config, settings) as cluster:
+        description = cluster.describe()
+        with ClusterLease(campaign.store, description.cluster_id, _LEASE_WAIT_S) as lease:
+            cluster.create_topic(
+                topic,
+                workload.topic_partitions,
+                workload.replication_factor,
+                topic_configs(workload),
+            )
+            keep_fingerprint(campaign, record_size_bytes, fingerprint_of(description, campaign.study, topic))
+            tool = LoadGenerator if campaign.study.protocol.load_tool == "load_generator" else ProducerPerformance
+            with _payload_file(campaign, record_size_bytes) as payload_file:
+                load_tool = tool(bootstrap_servers, client_config, settings)
+                yield Testbed(cluster, load_tool, lease, topic, payload_file)
+
+
+@contextmanager
+def _payload_file(campaign: Campaign, record_size_bytes: int) -> Iterator[Path | None]:
+    """The study's payload as the load tools read it, for as long as it is needed; None where they make their own."""
+    payload = campaign.study.workload.payload
+    if payload == "random":
+        yield None
+        return
+    corpus = None
+    if isinstance(payload, PayloadFile):
+        corpus = campaign.store.get(campaign.keys.payload()).decode()
+    rng = np.random.default_rng([campaign.study.seed, record_size_bytes])
+    with tempfile.TemporaryDirectory(prefix="kafka-pareto-payload-") as folder:
+        file = Path(folder) / "records.txt"
+        file.write_text("\n".join(payload_lines(payload, record_size_bytes, corpus, rng)) + "\n", encoding="utf-8")
+        yield file

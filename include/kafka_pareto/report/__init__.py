@@ -1,0 +1,1 @@
+"""Decision cards and the report of a campaign."""

@@ -1,0 +1,131 @@
+"""What a card says beside its decision: how was measured, and what such a measurement can and cannot show. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from kafka_pareto.analysis.noise_study import noise_lines
+from kafka_pareto.analysis.repetition_values import Variability, smallest_latency_ms
+from kafka_pareto.analysis.sentinel import SentinelReport, sentinel_report
+from kafka_pareto.analysis.wording import counted
+from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, Sizing
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.latency_breakdown import Breakdown, latency_breakdown
+from kafka_pareto.study.study import Study
+
+_DEFINITIONS: dict[Variability, str] = {
+    "across_repetitions": "CVs are of the repetitions among each other: of their p95 latency, and of their throughput.",
+    "within_run": "CVs are within each run at its fixed rate, averaged over the repetitions: of the latencies (robust, "
+    "from median and p90), and of the records delivered in successive windows of 100 ms.",
+}
+
+
+class CardContext(BaseModel):
+    """The circumstances of one record size's decision.
+
+    Attributes:
+        sizing: What a repetition sends, with the ramp where the study is paced; None where it was not kept.
+        noise: The A/A study of the settings in use; None where the study spends no repetitions on it.
+        sentinel: Whether the settings in use stayed the same from their first repetition to the last gain block.
+        breakdown: Where the latency goes; None where the client's metrics were not recorded.
+        repetitions_set_aside: Measured, and measured again for a cause that no configuration can have.
+        rounds: What the rounds after the design came to; None where the study has none.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    record_size_bytes: int
+    variability: Variability
+    sizing: Sizing | None
+    noise: NoiseReport | None
+    sentinel: SentinelReport
+    breakdown: Breakdown | None
+    repetitions_set_aside: int
+    rounds: RoundsSoFar | None = None
+
+
+def card_context(
+    study: Study,
+    decision: Decision,
+    *,
+    design: Sequence[Repetition],
+    confirmation: Sequence[Repetition],
+    set_aside: Sequence[Repetition],
+    sizing: Sizing | None,
+    noise: NoiseReport | None,
+    noise_repetitions: Sequence[Repetition],
+    rounds: RoundsSoFar | None = None,
+) -> CardContext:
+    """Puts together what one record size's artifacts tell beside the decision."""
+    rng = np.random.default_rng([study.seed, decision.record_size_bytes])
+    return CardContext(
+        record_size_bytes=decision.record_size_bytes,
+        variability=study.protocol.variability,
+        sizing=sizing,
+        noise=noise,
+        sentinel=sentinel_report(
+            [*noise_repetitions, *design, *confirmation], smallest_latency_ms(study.protocol), rng
+        ),
+        breakdown=latency_breakdown(decision, confirmation),
+        repetitions_set_aside=len(set_aside),
+        rounds=rounds,
+    )
+
+
+def warnings_of_context(context: CardContext) -> list[str]:
+    """What the circumstances take from the decision."""
+    if not context.sentinel.moved:
+        return []
+    return [f"the settings in use did not stay the same during the campaign. {' '.join(context.sentinel.moves)}"]
+
+
+def context_lines(context: CardContext) -> dict[str, list[str]]:
+    """Sentences by label: how was measured, what the noise lets one find, how steady the settings in use were."""
+    lines = {"Protocol": _protocol(context)}
+    if context.rounds is not None:
+        lines["Rounds"] = _rounds(context.rounds)
+    if context.noise is not None:
+        lines["Noise"] = noise_lines(context.noise)
+    if not context.sentinel.moved:
+        lines["Sentinel"] = context.sentinel.sentences
+    return lines
+
+
+def _protocol(context: CardContext) -> list[str]:
+    sentences = []
+    sizing = context.sizing
+    if sizing and sizing.capacity_records_s and (rate_records_s := paced_rate_records_s(sizing)):
+        sentences.append(_pace(rate_records_s, sizing.capacity_records_s, len(sizing.ramp)))
+    sentences.append(_DEFINITIONS[context.variability])
+    if context.repetitions_set_aside:
+        sentences.append(
+            "Set aside and measured again, for trouble in the cluster or on the machine: "
+            f"{counted(context.repetitions_set_aside, 'repetition')}."
+        )
+    return sentences
+
+
+def _rounds(rounds: RoundsSoFar) -> list[str]:
+    after_the_design = len(rounds.measured_hypervolume) - 1
+    volumes = ", ".join(f"{volume:.3f}" for volume in rounds.measured_hypervolume)
+    return [
+        f"{after_the_design} after the design; measured hypervolume from the design on: {volumes}.",
+        f"No further one: {rounds.stopped_because or 'the campaign was confirmed before it was done'}.",
+    ]
+
+
+def paced_rate_records_s(sizing: Sizing) -> float | None:
+    """The fixed rate that latencies were taken at; None where the load went as fast as it could."""
+    if sizing.capacity_records_s is None:
+        return None
+    return sizing.timed.paced_rate_records_s if sizing.timed else sizing.throughput_limit_records_s
+
+
+def _pace(rate_records_s: float, capacity_records_s: float, steps: int) -> str:
+    return (
+        f"Latency at a fixed {rate_records_s:,.0f} records/s, {rate_records_s / capacity_records_s:.0%} of the "
+        f"{capacity_records_s:,.0f} that the settings in use hold, found by a ramp of {steps} steps."
+    )

@@ -1,0 +1,57 @@
+"""A decision card as parts, for whatever lays it out: the report's page and the explorer. Pure."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.card_context import CardContext, context_lines, warnings_of_context
+from kafka_pareto.report.cards import (
+    HEADLINES,
+    evidence_of,
+    gain_rows,
+    notes_of,
+    price_label,
+    price_of,
+    settings_rows,
+    standing,
+    unresolved_of,
+    warnings_of,
+)
+from kafka_pareto.report.latency_breakdown import Row, breakdown_rows, explanation
+
+
+class CardParts(BaseModel):
+    """The texts of one card; of tables, the first row is the header, and one without rows has nothing to say."""
+
+    headline: str
+    settings: list[Row]
+    gains: list[Row]
+    breakdown: list[Row]
+    explanation: list[str]
+    context: dict[str, list[str]]
+    price_label: str
+    price: list[str]
+    unresolved: list[str]
+    warnings: list[str]
+    notes: list[str]
+    evidence: str
+
+
+def card_parts(decision: Decision, context: CardContext | None, campaign: str) -> CardParts:
+    """The parts of the card; the circumstances are known once the campaign is reported."""
+    breakdown = context.breakdown if context else None
+    return CardParts(
+        headline=HEADLINES[decision.verdict],
+        settings=settings_rows(decision),
+        gains=gain_rows(decision) if decision.gains else [],
+        breakdown=breakdown_rows(breakdown, standing(decision)) if breakdown else [],
+        explanation=explanation(breakdown) if breakdown else [],
+        context=context_lines(context) if context else {},
+        price_label=price_label(decision),
+        price=price_of(decision),
+        unresolved=unresolved_of(decision),
+        warnings=[*warnings_of(decision), *(warnings_of_context(context) if context else [])],
+        notes=notes_of(decision),
+        evidence=evidence_of(decision, campaign),
+    )

@@ -1,0 +1,84 @@
+"""Decision cards as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.card_context import CardContext, context_lines, warnings_of_context
+from kafka_pareto.report.cards import (
+    HEADLINES,
+    Cards,
+    evidence_of,
+    gain_rows,
+    notes_of,
+    price_label,
+    price_of,
+    settings_rows,
+    standing,
+    unresolved_of,
+    warnings_of,
+)
+from kafka_pareto.report.latency_breakdown import Row, breakdown_rows, explanation
+
+WIDTH = 100
+
+
+def cards_text(cards: Cards) -> str:
+    """All cards, ASCII, at most `WIDTH` columns; what the main job prints."""
+    pairs = zip(cards.cards, cards.contexts, strict=True)
+    return "\n".join(card_text(decision, context, cards.campaign) for decision, context in pairs)
+
+
+def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
+    """One card: verdict, settings, gains, what was given up, where the latency goes, how it was measured, evidence."""
+    title = f"{decision.record_size_bytes:,} B records"
+    headline = HEADLINES[decision.verdict]
+    lines = ["=" * WIDTH, f"{title}{headline:>{WIDTH - len(title)}}", "=" * WIDTH]
+    lines += [line for reason in decision.reasons for line in _wrapped("Why", reason)]
+    warnings = [*warnings_of(decision), *warnings_of_context(context)]
+    lines += [line for warning in warnings for line in _wrapped("WARNING", warning)]
+    lines += ["", *_table(settings_rows(decision)), ""]
+    if decision.gains:
+        lines += [*_table(gain_rows(decision)), ""]
+    lines += [line for sentence in price_of(decision) for line in _wrapped(price_label(decision), sentence)]
+    lines += _labelled("Unresolved", unresolved_of(decision))
+    if context.breakdown is not None:
+        lines += ["", *_table(breakdown_rows(context.breakdown, standing(decision))), ""]
+        lines += _labelled("Explanation", explanation(context.breakdown))
+    for label, sentences in context_lines(context).items():
+        lines += _labelled(label, sentences)
+    lines += _wrapped("Evidence", evidence_of(decision, campaign))
+    lines += [line for note in notes_of(decision) for line in _wrapped("Note", note)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        first, *others = (
+            cell.ljust(width) if not at else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  " + "  ".join([first, *others]))
+    return [lines[0], "  " + "-" * (len(lines[0]) - 2), *lines[1:]]
+
+
+def _labelled(label: str, sentences: Sequence[str]) -> list[str]:
+    """Each sentence on a line of its own, the label beside the first."""
+    return [line for at, sentence in enumerate(sentences) for line in _wrapped("" if at else label, sentence)]
+
+
+def _wrapped(label: str, text: str) -> list[str]:
+    """The text beside its label; a word longer than the line stands whole in a line of its own."""
+    lines: list[str] = []
+    current = ""
+    for word in text.split():
+        if current and len(current) + 1 + len(word) > WIDTH - 14:
+            lines.append(current)
+            current = word
+        else:
+            current = f"{current} {word}".strip()
+    lines.append(current)
+    return [f"  {label:<12}{lines[0]}", *(" " * 14 + line for line in lines[1:])]

@@ -1,0 +1,214 @@
+"""Decision cards as plain text, and the `producer.properties` that goes with each. Pure."""
+
+from __future__ import annotations
+
+from kafka_pareto.analysis.gains import LABELS, Gain
+from kafka_pareto.analysis.noise_study import MOST_BLOCKS
+from kafka_pareto.analysis.wording import counted, criterion_text, interval_text, joined, p_text, percent, value_text
+from kafka_pareto.decision.choice import objectives_named
+from kafka_pareto.decision.decision import Decision, Verdict
+from kafka_pareto.kafka.producer_config import DEFAULTS, Durability, PropertyValue
+from kafka_pareto.report.card_context import CardContext
+from kafka_pareto.report.latency_breakdown import Row
+from kafka_pareto.storage.record import Record
+
+HEADLINES: dict[Verdict, str] = {
+    "recommended": "CHANGE RECOMMENDED",
+    "keep_baseline_no_gain": "KEEP YOUR SETTINGS: no gain shown",
+    "keep_baseline_not_enough_evidence": "KEEP YOUR SETTINGS: not enough evidence",
+    "keep_baseline_lost_records": "KEEP YOUR SETTINGS: the pick lost records",
+    "keep_baseline_failed_more": "KEEP YOUR SETTINGS: the pick failed more often",
+    "keep_baseline_limits_missed": "KEEP YOUR SETTINGS: a limit is not kept",
+}
+PROMISES: dict[str, str] = {
+    Durability.acks_0.name: "none: acks=0, nobody confirms a record",
+    Durability.acks_1.name: "leader only: acks=1, a record dies with its leader",
+    Durability.acks_all.name: "in-sync replicas: acks=all, duplicates possible",
+    Durability.acks_all_idempotent.name: "in-sync replicas, no duplicates: acks=all, idempotent",
+}
+
+
+class Cards(Record):
+    """All decisions of a campaign, with Holm's adjustment over all record sizes; `contexts` in the same order."""
+
+    study: str
+    campaign: str
+    cards: list[Decision]
+    contexts: list[CardContext]
+
+
+def settings_rows(decision: Decision) -> list[Row]:
+    """Header and rows of the settings: the pick beside the baseline, `*` where they differ."""
+    baseline, pick = decision.baseline_properties, decision.tentative_properties
+    names = sorted({*baseline, *(pick or {})})
+    if pick is None:
+        kept = [(name, shown(name, baseline)) for name in names]
+        return [("Settings", "in use (keep)"), *kept, ("durability", decision.baseline_durability)]
+    rows: list[Row] = [("Settings", "recommended" if decision.recommended else "tentative only", "in use", "")]
+    for name in names:
+        new, old = shown(name, pick), shown(name, baseline)
+        rows.append((name, new, old, "*" if new != old else ""))
+    weaker = "WEAKER" if decision.weaker_than_baseline else ""
+    return [*rows, ("durability", decision.tentative_durability or "", decision.baseline_durability, weaker)]
+
+
+def gain_rows(decision: Decision) -> list[Row]:
+    """Header and one row per objective: both values, the change with its 95 % interval, and what that shows."""
+    header: Row = ("Measured", "in use", standing(decision), "change", "95 % interval", "shown", "Holm p")
+    return [header, *(_gain_row(gain) for gain in decision.gains)]
+
+
+def warnings_of(decision: Decision) -> list[str]:
+    """What a reader must not miss."""
+    warnings = []
+    if decision.weaker_than_baseline and decision.tentative_durability is not None:
+        warnings.append(
+            f"the {standing(decision)} settings promise LESS durability than those in use. "
+            f"New: {PROMISES[decision.tentative_durability]}. In use: {PROMISES[decision.baseline_durability]}. "
+            "Records can be lost that are safe today."
+        )
+    for whose, lost, failed in (
+        ("the pick", decision.repetitions_lost_records, decision.repetitions_failed),
+        ("the settings in use", decision.baseline_repetitions_lost_records, decision.baseline_repetitions_failed),
+    ):
+        if lost:
+            warnings.append(f"{whose} lost or duplicated records in {counted(lost, 'repetition')}.")
+        if failed:
+            warnings.append(f"{whose} failed in {counted(failed, 'repetition')}.")
+    if decision.recommended:
+        warnings += [
+            f"{LABELS[gain.objective]} is not resolved: its change may lie anywhere from {interval_text(gain)}."
+            for gain in decision.main_gains
+            if gain.resolution == "not resolved" and gain.change_low_fraction is not None
+        ]
+    for bound, side in (
+        (decision.generator_bound, "the pick"),
+        (decision.baseline_generator_bound, "the settings in use"),
+    ):
+        if bound:
+            warnings.append(
+                f"in {bound} of {decision.blocks_used} fresh blocks the load tool, not Kafka, set the pace of {side}: "
+                "that is what the tool can do, Kafka may do better."
+            )
+    return warnings
+
+
+def price_label(decision: Decision) -> str:
+    """What to call `given_up`: a tentative pick costs nothing until somebody takes it."""
+    return "Given up" if decision.recommended else "Would cost"
+
+
+def price_of(decision: Decision) -> list[str]:
+    """What the pick costs, as far as it was shown; nothing where there is no pick."""
+    if decision.tentative_configuration_id is None:
+        return []
+    if decision.verdict == "keep_baseline_not_enough_evidence":
+        return [*decision.given_up, "unknown: not enough evidence"]
+    return decision.given_up or ["nothing was shown to be worse"]
+
+
+def notes_of(decision: Decision) -> list[str]:
+    """What explains the choice and the comparison without changing them."""
+    notes = []
+    criterion, asked = criterion_text(decision.chosen_by), criterion_text(decision.choice_asked_by)
+    if criterion != asked:
+        notes.append(
+            f"the choice went by {criterion}, not by {asked} as the study asks: the CVs that takes are missing."
+        )
+    elif decision.tentative_configuration_id is not None:
+        notes.append(f"the choice went by {criterion}.")
+    if unsteady := _cvs_not_borne_out(decision):
+        notes.append(f"fresh blocks do not bear out a better {joined(unsteady)}, which the choice went by as well.")
+    exempt = [
+        *(f"break the study's constraint {text} at this record size" for text in decision.baseline_constraints_broken),
+        *(f"lie in the study's forbidden region {text}" for text in decision.baseline_in_forbidden),
+        *(f"do not keep the study's limit {text}" for text in decision.baseline_limits_missed),
+    ]
+    return notes + [
+        f"the settings in use {text}; that binds candidates only, so they are measured and compared all the same."
+        for text in exempt
+    ]
+
+
+def unresolved_of(decision: Decision) -> list[str]:
+    """What the gain blocks could not tell, and how many would; nothing where they are too few for any claim."""
+    unresolved = [gain for gain in decision.gains if gain.resolution == "not resolved"]
+    if decision.blocks_used < decision.minimum_blocks or not unresolved:
+        return []
+    told = ", ".join(f"{LABELS[gain.objective]} {_blocks_to_tell(gain)}" for gain in unresolved)
+    return [f"{decision.blocks_used} blocks cannot tell. Were the changes what they seem to be, it takes: {told}."]
+
+
+def evidence_of(decision: Decision, campaign: str) -> str:
+    """How much was measured, and the first and last id of the repetitions behind the numbers."""
+    if not decision.gains or not decision.blocks_used:
+        return f"campaign {campaign}; no fresh blocks were measured in full."
+    gain = decision.gains[0]
+    ranges = " and ".join(
+        f"{ids[0]} .. {ids[-1]}" for ids in (gain.candidate_repetition_ids, gain.baseline_repetition_ids)
+    )
+    asked = f"the study asks for {decision.minimum_blocks}"
+    return f"campaign {campaign}; {decision.blocks_used} fresh blocks ({asked}); repetitions {ranges}."
+
+
+def properties_text(decision: Decision, study: str, campaign: str, date: str) -> str:
+    """A `producer.properties` ready to use: the recommended settings, or the ones in use where they stay."""
+    kept = "recommended" if decision.recommended else "unchanged: these are the settings in use"
+    header = [
+        f"Kafka producer settings for records of {decision.record_size_bytes} B ({kept}).",
+        f"Study {study}, campaign {campaign}, {date}.",
+        *decision.reasons,
+        evidence_of(decision, campaign),
+    ]
+    if decision.recommended:
+        header += [f"WARNING: {warning}" for warning in warnings_of(decision)]
+        header += [f"Given up: {sentence}." for sentence in decision.given_up]
+    settings = decision.recommended_properties
+    lines = [f"# {' '.join(line.split())}" for line in header]
+    return "\n".join([*lines, *(f"{name}={property_text(settings[name])}" for name in sorted(settings))]) + "\n"
+
+
+def shown(name: str, properties: dict[str, PropertyValue]) -> str:
+    """A setting as a reader sees it; Kafka's default where it is not stated."""
+    value = properties.get(name, DEFAULTS.get(name, ""))
+    return f"{value:,}" if isinstance(value, (int, float)) and not isinstance(value, bool) else property_text(value)
+
+
+def standing(decision: Decision) -> str:
+    """What to call the pick: until the evidence carries it, it is tentative."""
+    return "recommended" if decision.recommended else "tentative"
+
+
+def _cvs_not_borne_out(decision: Decision) -> list[str]:
+    went_by = ["throughput_cv"] if decision.chosen_by == "r1" else objectives_named(decision.chosen_by)
+    return [
+        LABELS[gain.objective]
+        for gain in decision.gains
+        if gain.objective in went_by and gain.objective.endswith("_cv") and gain.resolution != "better"
+    ]
+
+
+def _blocks_to_tell(gain: Gain) -> str:
+    if gain.change_low_fraction is None:
+        return "an unknown number"
+    if gain.blocks_to_tell is None:
+        return f"more than {MOST_BLOCKS:,}"
+    # Two digits: the noise of a few blocks is not known any better.
+    return f"about {float(f'{gain.blocks_to_tell:.2g}'):,.0f}"
+
+
+def _gain_row(gain: Gain) -> Row:
+    return (
+        LABELS[gain.objective],
+        value_text(gain.baseline_value, gain.objective),
+        value_text(gain.candidate_value, gain.objective),
+        percent(gain.change_fraction),
+        interval_text(gain),
+        gain.resolution.removesuffix(" shown"),
+        p_text(gain.p_value_holm),
+    )
+
+
+def property_text(value: PropertyValue) -> str:
+    """A setting's value as a `.properties` file has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,122 @@
+"""What a report is drawn from: one campaign's artifacts side by side, and the tables that follow. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from kafka_pareto.analysis.trials import throughput_per_cv
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Fingerprint, Phase, Plan, Repetition
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.card_context import CardContext
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.study import Study
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One campaign, read. The mappings are by record size in bytes.
+
+    Attributes:
+        trials: `TRIAL_COLUMNS` and factors: what the design and the rounds after it measured.
+        scores: `SCORE_COLUMNS` of the last round's surrogates.
+        fronts: `FRONT_COLUMNS` and factors: the fronts that the last round's search estimated.
+        candidates: `CANDIDATE_COLUMNS` and factors: what was confirmed.
+        confirmed: `TRIAL_COLUMNS` and factors: the choice blocks' trials, every candidate and the baseline, all with
+            equally many repetitions.
+        repetitions: The confirmation's repetitions, of both phases.
+        design: The repetitions of the design and the rounds, failed ones and those that the gate rejected among them.
+        noise: The repetitions of the A/A study of the baseline; none where the study spends none on it.
+        set_aside: Repetitions that were measured again for a cause that no configuration can have.
+        cards: The decisions, adjusted over all record sizes, and their circumstances.
+    """
+
+    study: Study
+    keys: CampaignKeys
+    trials: pd.DataFrame
+    scores: pd.DataFrame
+    fronts: Mapping[int, pd.DataFrame]
+    candidates: Mapping[int, pd.DataFrame]
+    confirmed: pd.DataFrame
+    repetitions: Mapping[int, list[Repetition]]
+    design: Mapping[int, list[Repetition]]
+    noise: Mapping[int, list[Repetition]]
+    set_aside: Mapping[int, list[Repetition]]
+    cards: Cards
+    fingerprints: Mapping[int, Fingerprint]
+    plan: Plan
+
+    def decision(self, record_size_bytes: int) -> Decision:
+        """The decision of one record size."""
+        return next(card for card in self.cards.cards if card.record_size_bytes == record_size_bytes)
+
+    def context(self, record_size_bytes: int) -> CardContext:
+        """The circumstances of one record size's decision."""
+        return next(found for found in self.cards.contexts if found.record_size_bytes == record_size_bytes)
+
+    def r1_id(self, record_size_bytes: int) -> str | None:
+        """The paper's R1 as measured: the candidate with most throughput per throughput CV; None without CVs."""
+        trials = self.confirmed
+        usable = trials[(trials.record_size_bytes == record_size_bytes) & ~trials.is_baseline]
+        usable = usable.set_index("configuration_id")
+        ratio = throughput_per_cv(usable.throughput_mib_s, usable.throughput_cv).dropna()
+        return None if ratio.empty else str(ratio.idxmax())
+
+    def newly_confirmed(self) -> pd.DataFrame:
+        """The confirmed trials that the design did not measure: unknown to this campaign's surrogates."""
+        place = ["record_size_bytes", "configuration_id"]
+        known = pd.MultiIndex.from_frame(self.trials[place])
+        return self.confirmed[~pd.MultiIndex.from_frame(self.confirmed[place]).isin(known)]
+
+    def valid(self, record_size_bytes: int, phase: Phase, configuration_id: str) -> list[Repetition]:
+        """One configuration's valid repetitions of one phase, by block."""
+        found = [
+            r
+            for r in self.repetitions[record_size_bytes]
+            if r.phase == phase and r.configuration_id == configuration_id and r.outcome == "valid"
+        ]
+        return sorted(found, key=lambda r: r.block)
+
+    def measured_on(self, record_size_bytes: int) -> str:
+        """The day (UTC) of the last confirmation repetition; equal evidence gives equal files."""
+        return max((r.started_at[:10] for r in self.repetitions[record_size_bytes]), default="not measured")
+
+
+def r2_table(evidence: Evidence) -> pd.DataFrame:
+    """The paper's Table 1: R2 per objective, pooled (`record_size_bytes` empty) and within each record size."""
+    order = {objective: at for at, objective in enumerate(OBJECTIVES)}
+    scores = evidence.scores.astype({"record_size_bytes": "Int64"})
+    scores["order"] = scores.objective.map(order)
+    return (
+        scores.sort_values(["order", "record_size_bytes"], na_position="first")
+        .drop(columns="order")
+        .reset_index(drop=True)
+    )
+
+
+def estimates_table(evidence: Evidence) -> pd.DataFrame:
+    """The paper's Table 2: estimated beside measured (choice blocks) for every confirmed point, with repetition ids.
+
+    Columns: record size, id, roles, factors; per objective `estimated_…` and `measured_…`; `repetition_ids`.
+    """
+    measured = evidence.confirmed.rename(columns={objective: f"measured_{objective}" for objective in OBJECTIVES})
+    kept = ["record_size_bytes", "configuration_id", *(f"measured_{objective}" for objective in OBJECTIVES)]
+    tables = [
+        candidates.merge(
+            measured[[*kept, "repetition_ids", "repetitions_valid"]],
+            on=["record_size_bytes", "configuration_id"],
+            how="left",
+        )
+        for candidates in evidence.candidates.values()
+    ]
+    table = pd.concat(tables, ignore_index=True)
+    pairs = [f"{kind}_{objective}" for objective in OBJECTIVES for kind in ("estimated", "measured")]
+    names = ["record_size_bytes", "configuration_id", "chosen_as", "durability", *evidence.study.factors, *pairs]
+    table = table[[*names, "repetitions_valid", "repetition_ids"]]
+    table["chosen_as"] = table.chosen_as.map(" ".join)
+    table["repetition_ids"] = table.repetition_ids.map(lambda ids: "" if isinstance(ids, float) else " ".join(ids))
+    return table

@@ -1,0 +1,275 @@
+"""The report's figures, after the paper's Figures 3 to 7, from the campaign's own data. Each is a PNG.
+
+Kinds of points differ in shape and fill as well as in colour (the Okabe-Ito palette, safe for colour-blind readers).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from kafka_pareto.analysis.gains import LABELS
+from kafka_pareto.analysis.pareto import non_dominated
+from kafka_pareto.report.evidence import Evidence, estimates_table
+from kafka_pareto.study.objectives import OBJECTIVES, Objective
+
+_AXIS_LABELS: dict[Objective, str] = {
+    "p95_latency_ms": "p95 latency [ms]",
+    "throughput_mib_s": "throughput [MiB/s]",
+    "latency_cv": "latency CV",
+    "throughput_cv": "throughput CV",
+}
+_SIZE_STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v")]
+_DESIGN: dict[str, Any] = {"marker": "o", "s": 16, "color": "#9a9a9a", "alpha": 0.7, "label": "measured design"}
+_ESTIMATED: dict[str, Any] = {"marker": "D", "s": 30, "edgecolors": "#0072B2", "label": "estimated front"}
+_CONFIRMED: dict[str, Any] = {"marker": "^", "s": 38, "color": "#D55E00", "label": "confirmed points"}
+_BASELINE: dict[str, Any] = {"marker": "s", "s": 60, "color": "black", "label": "in use (baseline)", "zorder": 5}
+_PICK: dict[str, Any] = {"marker": "*", "s": 190, "color": "#F0E442", "edgecolors": "black", "zorder": 6}
+STYLE: Any = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+}
+_LOWEST_R2_SHOWN = -0.5
+
+
+def draw_figures(evidence: Evidence) -> Mapping[str, bytes]:
+    """File name to PNG, in the order of the report."""
+    drawings = {
+        "fig3_r2_per_objective.png": _r2_per_objective,
+        "fig4_estimated_vs_measured.png": _estimated_vs_measured,
+        "fig5_throughput_and_its_cv.png": _throughput_and_its_cv,
+        "fig6_throughput_and_latency.png": _throughput_and_latency,
+        "fig7_baseline_and_pick_by_repetition.png": _by_repetition,
+    }
+    with mpl.rc_context(STYLE):
+        return {name: png(draw(evidence)) for name, draw in drawings.items()}
+
+
+def _r2_per_objective(evidence: Evidence) -> Figure:
+    figure = Figure(figsize=(8.6, 4.2), layout="constrained")
+    axes = figure.subplots()
+    scores = evidence.scores
+    pooled = scores[scores.record_size_bytes.isna()].set_index("objective").reindex(list(OBJECTIVES))
+    within = scores[scores.record_size_bytes.notna()]
+    places = np.arange(len(OBJECTIVES))
+    for column, offset, colour, hatch, label in (
+        ("r2_train", -0.2, "#bcd3e6", "", "training configurations"),
+        ("r2_held_out", 0.2, "#0072B2", "//", "held-out configurations"),
+    ):
+        values = pooled[column].to_numpy(dtype=float)
+        axes.bar(
+            places + offset,
+            np.clip(values, _LOWEST_R2_SHOWN, 1),
+            0.36,
+            color=colour,
+            hatch=hatch,
+            edgecolor="white",
+            label=label,
+        )
+        for place, value in zip(places + offset, values, strict=True):
+            text = f"{value:.2f}" if np.isfinite(value) else "none"
+            at = max(value, 0) if np.isfinite(value) else 0
+            axes.annotate(text, (place, min(at, 1)), (0, 3), textcoords="offset points", ha="center")
+    ceiling = pooled.r2_noise_ceiling.to_numpy(dtype=float)
+    axes.hlines(ceiling, places - 0.42, places + 0.42, colors="black", linestyles="--", label="noise ceiling")
+    for place, objective in enumerate(OBJECTIVES):
+        one = within[within.objective == objective].r2_held_out.to_numpy(dtype=float)
+        axes.scatter(
+            np.full(len(one), place + 0.2),
+            np.clip(one, _LOWEST_R2_SHOWN, 1),
+            marker="D",
+            s=22,
+            color="#D55E00",
+            edgecolors="white",
+            zorder=4,
+            label="held out, within one record size" if place == 0 else None,
+        )
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.set(ylim=(_LOWEST_R2_SHOWN - 0.05, 1.15), ylabel=f"R² (below {_LOWEST_R2_SHOWN} drawn at {_LOWEST_R2_SHOWN})")
+    axes.set_xticks(places, [LABELS[objective] for objective in OBJECTIVES])
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
+
+
+def _estimated_vs_measured(evidence: Evidence) -> Figure:
+    figure = Figure(figsize=(8.6, 7.6), layout="constrained")
+    table = estimates_table(evidence)
+    for axes, objective in zip(figure.subplots(2, 2).flat, OBJECTIVES, strict=True):
+        pairs = table[["record_size_bytes", f"estimated_{objective}", f"measured_{objective}"]].dropna()
+        for at, size in enumerate(evidence.study.record_sizes_bytes):
+            colour, marker = _SIZE_STYLES[at % len(_SIZE_STYLES)]
+            of_size = pairs[pairs.record_size_bytes == size]
+            axes.scatter(
+                of_size[f"estimated_{objective}"],
+                of_size[f"measured_{objective}"],
+                marker=marker,
+                s=30,
+                color=colour,
+                alpha=0.8,
+                label=f"{size:,} B",
+            )
+        axes.set(title=LABELS[objective], xlabel=f"estimated {_AXIS_LABELS[objective]}", ylabel="measured")
+        if pairs.empty:
+            say(axes, "no confirmed point\nhas both values")
+            continue
+        both = pairs.iloc[:, 1:].to_numpy(dtype=float)
+        if both.min() > 0 and both.max() > 8 * both.min():
+            _log(axes, "both")
+        ends = [both.min(), both.max()]
+        axes.plot(ends, ends, color="black", linewidth=0.8, linestyle="--", label="estimated = measured")
+    shared_legend(figure)
+    return figure
+
+
+def _throughput_and_its_cv(evidence: Evidence) -> Figure:
+    figure, of_sizes = panels(evidence)
+    for size, axes in of_sizes.items():
+        measured, confirmed = _of_size(evidence, size)
+        for frame, style in ((measured, _DESIGN), (confirmed[~confirmed.is_baseline], _CONFIRMED)):
+            axes.scatter(frame.throughput_cv, frame.throughput_mib_s, **style)
+        own = confirmed[confirmed.is_baseline]
+        axes.scatter(own.throughput_cv, own.throughput_mib_s, **_BASELINE)
+        r1 = confirmed[confirmed.configuration_id == evidence.r1_id(size)]
+        axes.scatter(r1.throughput_cv, r1.throughput_mib_s, **_PICK, label="R1: most throughput per CV")
+        axes.set(title=f"{size:,} B", xlabel=_AXIS_LABELS["throughput_cv"], ylabel="throughput [MiB/s]")
+        if not (measured.throughput_cv.notna().any() or confirmed.throughput_cv.notna().any()):
+            say(axes, "too few repetitions\nfor a CV")
+    shared_legend(figure)
+    return figure
+
+
+def _throughput_and_latency(evidence: Evidence) -> Figure:
+    figure, of_sizes = panels(evidence)
+    for size, axes in of_sizes.items():
+        measured, confirmed = _of_size(evidence, size)
+        front = evidence.fronts[size]
+        front = front[front.on_joint_front]
+        axes.scatter(measured.throughput_mib_s, measured.p95_latency_ms, **_DESIGN)
+        axes.scatter(front.estimated_throughput_mib_s, front.estimated_p95_latency_ms, facecolors="none", **_ESTIMATED)
+        others = confirmed[~confirmed.is_baseline]
+        axes.scatter(others.throughput_mib_s, others.p95_latency_ms, **_CONFIRMED)
+        _draw_measured_front(axes, others)
+        own = confirmed[confirmed.is_baseline]
+        axes.scatter(own.throughput_mib_s, own.p95_latency_ms, **_BASELINE)
+        chosen = confirmed[confirmed.configuration_id == evidence.decision(size).tentative_configuration_id]
+        axes.scatter(chosen.throughput_mib_s, chosen.p95_latency_ms, **_PICK, label="pick")
+        _log(axes, "y")
+        axes.set(title=f"{size:,} B", xlabel="throughput [MiB/s]", ylabel="p95 latency [ms]")
+    shared_legend(figure)
+    return figure
+
+
+def _by_repetition(evidence: Evidence) -> Figure:
+    sizes = evidence.study.record_sizes_bytes
+    figure = Figure(figsize=(max(2.7 * len(sizes), 5.5), 5.4), layout="constrained")
+    grid = figure.subplots(2, len(sizes), squeeze=False, sharex="col")
+    for (above, below), size in zip(grid.T, sizes, strict=True):
+        pick, phase = _compared(evidence, size)
+        above.set_title(f"{size:,} B\n{_compared_as(evidence, size)}")
+        for configuration, style, label in (
+            (evidence.study.baseline_id(), {"color": "black", "marker": "s", "linestyle": "--"}, "in use (baseline)"),
+            (pick, {"color": "#D55E00", "marker": "^"}, "pick, or R1"),
+        ):
+            found = evidence.valid(size, phase, configuration) if configuration else []
+            blocks = [r.block + 1 for r in found]
+            above.plot(blocks, [r.throughput_mib_s for r in found], markersize=4, **style, label=label)
+            below.plot(blocks, [r.latency_p95_ms for r in found], markersize=4, **style, label=label)
+        above.set_ylim(bottom=0)
+        below.set_ylim(bottom=0)
+        below.set_xlabel("repetition (block)")
+        below.xaxis.get_major_locator().set_params(integer=True)
+    grid[0][0].set_ylabel("throughput [MiB/s]")
+    grid[1][0].set_ylabel("p95 latency [ms]")
+    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure
+
+
+def _compared(evidence: Evidence, size: int) -> tuple[str | None, Any]:
+    """The pick in its fresh blocks; where nothing was picked, R1 in the choice blocks."""
+    pick = evidence.decision(size).tentative_configuration_id
+    return (pick, "gain") if pick else (evidence.r1_id(size), "choice")
+
+
+def _compared_as(evidence: Evidence, size: int) -> str:
+    pick, phase = _compared(evidence, size)
+    if pick is None:
+        return "nothing to compare"
+    if phase == "choice":
+        return f"R1 {pick}\n(choice blocks)"
+    return f"pick {pick}" + (" (R1)" if pick == evidence.r1_id(size) else "")
+
+
+def _of_size(evidence: Evidence, size: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    measured, confirmed = evidence.trials, evidence.confirmed
+    return (
+        measured[(measured.record_size_bytes == size) & ~measured.is_baseline],
+        confirmed[confirmed.record_size_bytes == size],
+    )
+
+
+def _draw_measured_front(axes: Any, confirmed: pd.DataFrame) -> None:
+    known = confirmed.dropna(subset=["throughput_mib_s", "p95_latency_ms"])
+    losses = np.column_stack([-known.throughput_mib_s, known.p95_latency_ms])
+    front = known[non_dominated(losses)].sort_values("throughput_mib_s")
+    # Steps: a straight line would promise what lies between two points, which nobody measured.
+    axes.step(
+        front.throughput_mib_s,
+        front.p95_latency_ms,
+        where="pre",
+        color="#D55E00",
+        linewidth=1.4,
+        label="measured front",
+    )
+
+
+def panels(evidence: Evidence) -> tuple[Figure, dict[int, Any]]:
+    """A figure with one pair of axes per record size."""
+    sizes = evidence.study.record_sizes_bytes
+    columns = min(len(sizes), 3)
+    rows = -(-len(sizes) // columns)
+    figure = Figure(figsize=(max(3.6 * columns, 6.0), 3.3 * rows + 0.5), layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for spare in axes[len(sizes) :]:
+        spare.remove()
+    return figure, dict(zip(sizes, axes, strict=False))
+
+
+def shared_legend(figure: Figure) -> None:
+    """One legend below all axes, each label once."""
+    entries = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in figure.axes]
+    handles = {label: handle for of_axes in entries for handle, label in of_axes}
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6)
+
+
+def _log(axes: Any, which: str) -> None:
+    for name in ("x", "y") if which == "both" else (which,):
+        getattr(axes, f"set_{name}scale")("log")
+        axis = getattr(axes, f"{name}axis")
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+
+
+def say(axes: Any, text: str) -> None:
+    """Why there is nothing to see."""
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#666666")
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as a file."""
+    content = io.BytesIO()
+    # Without the date and version of the software, equal data give equal bytes.
+    figure.savefig(content, format="png", dpi=130, metadata={"Software": None})
+    return content.getvalue()

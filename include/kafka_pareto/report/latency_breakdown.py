@@ -1,0 +1,231 @@
+"""Where the latency of the pick and of the settings in use goes, by the producer's own metrics. Pure.
+
+A record waits in the accumulator (for its batch to fill or `linger.ms` to pass, and for a free request), then travels
+with its request until the broker answers. The client measures both, and how well batches are filled; latencies tell
+that one configuration is faster, these tell why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
+
+Row: TypeAlias = tuple[str, ...]
+
+_NOTEWORTHY_RATIO = 1.25
+_NOTEWORTHY_SHARE_OF_TIME = 0.1
+_NOTEWORTHY_MS = 0.1
+_NOTEWORTHY_BUFFER_WAIT_S = 0.1
+
+
+class ClientFigures(BaseModel):
+    """One configuration's figures: medians over its valid repetitions; None where no repetition has the figure.
+
+    The client's metrics are of the part of a repetition that its latencies were taken from. `batch_size_bytes` is the
+    setting, `batch_size_avg_bytes` what batches reached, compressed. `buffer_wait_s` is how long `send()` was blocked
+    in all; `compression_rate_avg` is compressed over uncompressed size.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    configuration_id: str
+    repetition_ids: list[str]
+    batch_size_bytes: int
+    latency_p50_ms: float | None
+    latency_p95_ms: float | None
+    latency_p99_ms: float | None
+    latency_p999_ms: float | None
+    latency_p9999_ms: float | None
+    latency_from_send_p95_ms: float | None
+    queue_time_avg_ms: float | None
+    queue_time_max_ms: float | None
+    request_latency_avg_ms: float | None
+    request_latency_max_ms: float | None
+    batch_size_avg_bytes: float | None
+    compression_rate_avg: float | None
+    records_per_request_avg: float | None
+    buffer_wait_s: float | None
+    buffer_exhausted_records: float | None
+    record_retries: float | None
+
+    @property
+    def batch_share(self) -> float | None:
+        """How full batches got, of `batch.size`; beyond 1 where a single record is larger than that."""
+        if self.batch_size_avg_bytes is None or not self.batch_size_bytes:
+            return None
+        return self.batch_size_avg_bytes / self.batch_size_bytes
+
+
+_MEDIANS = tuple(
+    name
+    for name in ClientFigures.model_fields
+    if name not in ("configuration_id", "repetition_ids", "batch_size_bytes")
+)
+
+
+class Breakdown(BaseModel):
+    """The settings in use, and the pick where there is one, measured in the same phase."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    phase: Literal["choice", "gain"]
+    baseline: ClientFigures
+    pick: ClientFigures | None
+
+
+def latency_breakdown(decision: Decision, repetitions: Sequence[Repetition]) -> Breakdown | None:
+    """Medians over the gain blocks, or the choice blocks where there are no gain blocks.
+
+    Args:
+        decision: What was decided for one record size.
+        repetitions: The confirmation's, of the same record size.
+
+    Returns:
+        None where the clients of the settings in use told nothing.
+    """
+    pick_id, baseline_id = decision.tentative_configuration_id, decision.baseline_configuration_id
+    phase: Literal["choice", "gain"] = "gain" if any(r.phase == "gain" for r in repetitions) else "choice"
+    told = [r for r in repetitions if r.phase == phase and r.outcome == "valid" and r.queue_time_avg_ms is not None]
+    baseline = _figures(baseline_id, decision.baseline_properties, told)
+    if baseline is None:
+        return None
+    pick = None if pick_id is None else _figures(pick_id, decision.tentative_properties or {}, told)
+    return Breakdown(phase=phase, baseline=baseline, pick=pick)
+
+
+def breakdown_rows(breakdown: Breakdown, standing: str) -> list[Row]:
+    """Header and rows of the table; `standing` heads the pick's column. Rows that say nothing are left out."""
+    sides = [breakdown.baseline] if breakdown.pick is None else [breakdown.baseline, breakdown.pick]
+    header: Row = ("Where latency goes (medians)", "in use", *([standing] if breakdown.pick else []))
+    rows = [
+        ("p50 / p95 / p99 / p99.9 [ms]", [_percentiles(s) for s in sides]),
+        ("p99.99 [ms]", [_plain(s.latency_p9999_ms) for s in sides]),
+        ("p95 from send() [ms]", [_plain(s.latency_from_send_p95_ms) for s in sides]),
+        ("accumulator, mean / max [ms]", [_joined(s.queue_time_avg_ms, s.queue_time_max_ms) for s in sides]),
+        ("request, mean / max [ms]", [_joined(s.request_latency_avg_ms, s.request_latency_max_ms) for s in sides]),
+        ("batch [B] (of batch.size)", [_batch(s) for s in sides]),
+        ("records per request", [_plain(s.records_per_request_avg) for s in sides]),
+        ("compressed to", [_percent(s.compression_rate_avg) for s in sides]),
+        ("send() blocked [s]", [_plain(s.buffer_wait_s) for s in sides]),
+    ]
+    if any(s.buffer_exhausted_records for s in sides):
+        rows.append(("refused, buffer exhausted", [_plain(s.buffer_exhausted_records) for s in sides]))
+    if any(s.record_retries for s in sides):
+        rows.append(("records sent again", [_plain(s.record_retries) for s in sides]))
+    return [header, *((label, *cells) for label, cells in rows if any(cell != "-" for cell in cells))]
+
+
+def explanation(breakdown: Breakdown) -> list[str]:
+    """What the pick does differently, in sentences that follow from the figures by fixed rules.
+
+    Accumulator and request times are told where they differ by 10 % of the baseline's sum of both and 0.1 ms; records
+    per request and compression from a ratio of 1.25 on; the wait for buffer space from that ratio and 0.1 s on.
+    """
+    if breakdown.pick is None:
+        return []
+    told = [
+        _times(breakdown.baseline, breakdown.pick),
+        _requests(breakdown.baseline, breakdown.pick),
+        _buffer(breakdown.baseline, breakdown.pick),
+    ]
+    said = [sentence for sentence in told if sentence]
+    return said or ["The client's own metrics show no difference worth telling."]
+
+
+def _figures(
+    configuration_id: str, properties: dict[str, PropertyValue], told: Sequence[Repetition]
+) -> ClientFigures | None:
+    own = [repetition for repetition in told if repetition.configuration_id == configuration_id]
+    if not own:
+        return None
+    return ClientFigures(
+        configuration_id=configuration_id,
+        repetition_ids=[repetition.repetition_id for repetition in own],
+        batch_size_bytes=int(properties.get("batch.size", DEFAULTS["batch.size"])),
+        **{name: _median([getattr(repetition, name) for repetition in own]) for name in _MEDIANS},
+    )
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else None
+
+
+def _times(baseline: ClientFigures, pick: ClientFigures) -> str:
+    before = baseline.queue_time_avg_ms, baseline.request_latency_avg_ms
+    after = pick.queue_time_avg_ms, pick.request_latency_avg_ms
+    if before[0] is None or before[1] is None or after[0] is None or after[1] is None:
+        return ""
+    least_ms = max(_NOTEWORTHY_SHARE_OF_TIME * (before[0] + before[1]), _NOTEWORTHY_MS)
+    waiting_ms, request_ms = after[0] - before[0], after[1] - before[1]
+    parts = []
+    if abs(waiting_ms) >= least_ms:
+        parts.append(f"records wait {_plain(abs(waiting_ms))} ms {_more(waiting_ms)} in the accumulator")
+    if abs(request_ms) >= least_ms:
+        parts.append(f"requests return {_plain(abs(request_ms))} ms {'later' if request_ms > 0 else 'sooner'}")
+    link = ", but " if waiting_ms * request_ms < 0 else ", and "
+    return _sentence(link.join(parts))
+
+
+def _requests(baseline: ClientFigures, pick: ClientFigures) -> str:
+    parts = []
+    before, after = baseline.records_per_request_avg, pick.records_per_request_avg
+    if before and after and (ratio := max(before / after, after / before)) >= _NOTEWORTHY_RATIO:
+        fewer = "fewer" if after > before else "more"
+        parts.append(
+            f"{_plain(ratio, 2)}x {fewer} requests: {_plain(after)} records per request instead of {_plain(before)}"
+        )
+    before, after = baseline.compression_rate_avg, pick.compression_rate_avg
+    if before and after and max(before / after, after / before) >= _NOTEWORTHY_RATIO:
+        parts.append(f"batches compressed to {_percent(after)} of their size instead of {_percent(before)}")
+    return _sentence("; ".join(parts))
+
+
+def _buffer(baseline: ClientFigures, pick: ClientFigures) -> str:
+    before, after = baseline.buffer_wait_s, pick.buffer_wait_s
+    if before is None or after is None or abs(after - before) < _NOTEWORTHY_BUFFER_WAIT_S:
+        return ""
+    if max(before, after) < _NOTEWORTHY_RATIO * min(before, after):
+        return ""
+    return _sentence(f"waiting for buffer space blocks send() {_plain(abs(after - before))} s {_more(after - before)}")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
+def _more(difference: float) -> str:
+    return "longer" if difference > 0 else "less"
+
+
+def _plain(value: float | None, digits: int = 3) -> str:
+    """That many significant digits, all of those before the point, and none finer than a thousandth."""
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{round(value, 3):.{digits}g}"
+
+
+def _joined(*values: float | None) -> str:
+    known = [_plain(value) for value in values if value is not None]
+    return " / ".join(known) or "-"
+
+
+def _percent(fraction: float | None) -> str:
+    return "-" if fraction is None else f"{fraction:.0%}"
+
+
+def _percentiles(side: ClientFigures) -> str:
+    return _joined(side.latency_p50_ms, side.latency_p95_ms, side.latency_p99_ms, side.latency_p999_ms)
+
+
+def _batch(side: ClientFigures) -> str:
+    if side.batch_size_avg_bytes is None:
+        return "-"
+    return f"{_plain(side.batch_size_avg_bytes)} ({_percent(side.batch_share)})"

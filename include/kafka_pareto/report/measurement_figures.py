@@ -1,0 +1,130 @@
+"""The report's figures of the measuring itself: where the latency goes, and how steady the settings in use were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from kafka_pareto.analysis.gains import SIGNIFICANCE
+from kafka_pareto.analysis.repetition_values import per_repetition_value
+from kafka_pareto.analysis.sentinel import SentinelReport
+from kafka_pareto.campaign.records import Phase, Repetition
+from kafka_pareto.report.evidence import Evidence
+from kafka_pareto.report.figures import STYLE, panels, png, say, shared_legend
+from kafka_pareto.report.latency_breakdown import ClientFigures
+from kafka_pareto.study.objectives import Objective
+
+_SERIES: tuple[Objective, Objective] = ("throughput_mib_s", "p95_latency_ms")
+_PHASES: dict[Phase, tuple[str, str]] = {
+    "noise": ("#009E73", "D"),
+    "design": ("#9a9a9a", "o"),
+    "choice": ("#0072B2", "^"),
+    "gain": ("#D55E00", "s"),
+}
+
+
+def draw_measurement_figures(evidence: Evidence) -> Mapping[str, bytes]:
+    """File name to PNG; the breakdown only where a client told of itself, the rounds only where there were any."""
+    with mpl.rc_context(STYLE):
+        figures = {"fig9_settings_in_use_over_the_campaign.png": _sentinel(evidence)}
+        if any(context.breakdown for context in evidence.cards.contexts):
+            figures = {"fig8_where_the_latency_goes.png": _breakdown(evidence)} | figures
+        if any(context.rounds for context in evidence.cards.contexts):
+            figures["fig10_measured_hypervolume_by_round.png"] = _rounds(evidence)
+        return figures
+
+
+def _breakdown(evidence: Evidence) -> bytes:
+    figure, of_size = panels(evidence)
+    for size, axes in of_size.items():
+        axes.set_title(f"{size:,} B")
+        found = evidence.context(size).breakdown
+        if found is None:
+            say(axes, "the clients\ntold nothing")
+            continue
+        sides = {"in use": found.baseline} | ({"pick": found.pick} if found.pick else {})
+        _stack(axes, list(sides.values()))
+        axes.set_xticks(range(len(sides)), list(sides))
+        axes.set(ylabel="mean time of a record [ms]", xlim=(-0.7, 1.7))
+        axes.grid(visible=False, axis="x")
+    shared_legend(figure)
+    return png(figure)
+
+
+def _stack(axes: Any, sides: Sequence[ClientFigures]) -> None:
+    """Bars from below: the accumulator, then the request; the sum is written above."""
+    waiting_ms = np.array([side.queue_time_avg_ms or 0.0 for side in sides])
+    request_ms = np.array([side.request_latency_avg_ms or 0.0 for side in sides])
+    places = np.arange(len(sides))
+    axes.bar(places, waiting_ms, 0.55, color="#E69F00", hatch="//", edgecolor="white", label="in the accumulator")
+    axes.bar(places, request_ms, 0.55, bottom=waiting_ms, color="#0072B2", label="request to answer")
+    for place, total_ms in zip(places, waiting_ms + request_ms, strict=True):
+        axes.annotate(f"{total_ms:.3g} ms", (place, total_ms), (0, 3), textcoords="offset points", ha="center")
+    axes.margins(y=0.15)
+    axes.set_axisbelow(True)
+
+
+def _sentinel(evidence: Evidence) -> bytes:
+    sizes = evidence.study.record_sizes_bytes
+    figure = Figure(figsize=(max(2.7 * len(sizes), 7.8), 5.4), layout="constrained")
+    grid = figure.subplots(2, len(sizes), squeeze=False, sharex="col")
+    for (above, below), size in zip(grid.T, sizes, strict=True):
+        above.set_title(f"{size:,} B")
+        series = _series(evidence, size)
+        for axes, objective in zip((above, below), _SERIES, strict=True):
+            _draw_series(axes, series, objective)
+            _mark_change(axes, series, objective, evidence.context(size).sentinel)
+        below.set_xlabel("repetition, in order of time")
+        below.xaxis.get_major_locator().set_params(integer=True)
+    grid[0][0].set_ylabel("throughput [MiB/s]")
+    grid[1][0].set_ylabel("p95 latency [ms]")
+    shared_legend(figure)
+    return png(figure)
+
+
+def _series(evidence: Evidence, size: int) -> list[Repetition]:
+    """The valid repetitions of the settings in use, those of the A/A study among them."""
+    measured = [*evidence.noise[size], *evidence.design[size], *evidence.repetitions[size]]
+    own = [repetition for repetition in measured if repetition.is_baseline and repetition.outcome == "valid"]
+    return sorted(own, key=lambda repetition: repetition.started_at)
+
+
+def _draw_series(axes: Any, series: Sequence[Repetition], objective: Objective) -> None:
+    if not series:
+        say(axes, "no valid repetition\nof the settings in use")
+    values = [per_repetition_value(repetition, objective, "across_repetitions") for repetition in series]
+    axes.plot(range(1, len(series) + 1), values, color="#cccccc", linewidth=0.8, zorder=1)
+    for phase, (colour, marker) in _PHASES.items():
+        places = [at for at, repetition in enumerate(series) if repetition.phase == phase]
+        if places:
+            of_phase = [values[at] for at in places]
+            axes.scatter(
+                [at + 1 for at in places], of_phase, color=colour, marker=marker, s=18, label=f"{phase} blocks"
+            )
+    axes.set_ylim(0, 1.08 * max((value or 0.0 for value in values), default=1.0))
+
+
+def _mark_change(axes: Any, series: Sequence[Repetition], objective: Objective, report: SentinelReport) -> None:
+    places = {repetition.repetition_id: at for at, repetition in enumerate(series, start=1)}
+    for tested in report.series:
+        if tested.objective == objective and tested.change_p_value_holm < SIGNIFICANCE:
+            at = places[tested.change_repetition_id] - 0.5
+            axes.axvline(at, color="black", linestyle="--", linewidth=1.2, label="change point")
+
+
+def _rounds(evidence: Evidence) -> bytes:
+    figure, of_size = panels(evidence)
+    for size, axes in of_size.items():
+        axes.set_title(f"{size:,} B")
+        found = evidence.context(size).rounds
+        volumes = found.measured_hypervolume if found else []
+        axes.plot(range(len(volumes)), volumes, color="#0072B2", marker="o", label="measured hypervolume")
+        axes.set(xlabel="round (0: the design)", ylabel="hypervolume over the settings in use")
+        axes.set_ylim(0, 1.08 * max(volumes, default=0.0) or 1.0)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    shared_legend(figure)
+    return png(figure)

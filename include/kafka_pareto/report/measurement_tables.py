@@ -1,0 +1,106 @@
+"""What the page says of the measuring itself: noise, the ramp, the load tool, and what did not count. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from kafka_pareto.analysis.gains import LABELS
+from kafka_pareto.analysis.noise_study import change_text
+from kafka_pareto.analysis.wording import value_text
+from kafka_pareto.campaign.records import Outcome, Repetition
+from kafka_pareto.report.card_context import paced_rate_records_s
+from kafka_pareto.report.evidence import Evidence
+
+_UNCOUNTED_SHOWN = 40
+_OUTCOMES: dict[Outcome, str] = {
+    "valid": "valid",
+    "records_lost": "records lost",
+    "records_duplicated": "records duplicated",
+    "failed": "failed",
+}
+
+
+def noise_tables(evidence: Evidence) -> list[dict[str, Any]]:
+    """Per record size with an A/A study: floor and smallest effect that can be found, per objective."""
+    found = []
+    for context in evidence.cards.contexts:
+        if (report := context.noise) is None:
+            continue
+        rows = [
+            {
+                "label": LABELS[one.objective],
+                "value": value_text(one.value, one.objective),
+                "floor": _change(one.noise_floor_fraction),
+                "effect": _change(one.minimum_detectable_effect_fraction),
+                "blocks": "more than 100,000" if one.blocks_for_wanted_effect is None else one.blocks_for_wanted_effect,
+            }
+            for one in report.objectives
+        ]
+        found.append({"size": f"{report.record_size_bytes:,} B", "report": report, "rows": rows})
+    return found
+
+
+def ramps(evidence: Evidence) -> list[dict[str, Any]]:
+    """Per record size with a ramp: its steps, the capacity found, and the rate that latencies were taken at."""
+    return [
+        {
+            "size": f"{context.record_size_bytes:,} B",
+            "capacity": f"{context.sizing.capacity_records_s:,.0f}",
+            "rate": f"{paced_rate_records_s(context.sizing) or 0:,.0f}",
+            "steps": [
+                {
+                    "asked": f"{step.asked_records_s:,.0f}",
+                    "held": f"{step.held_records_s:,.0f}",
+                    "p95": f"{step.latency_p95_ms:,.1f}",
+                    "sustained": "held" if step.sustained else "not held",
+                }
+                for step in context.sizing.ramp
+            ],
+        }
+        for context in evidence.cards.contexts
+        if context.sizing is not None and context.sizing.capacity_records_s is not None
+    ]
+
+
+def generator_checks(evidence: Evidence) -> list[dict[str, Any]]:
+    """Per record size and side: in how many valid repetitions the load tool rather than Kafka set the pace."""
+    rows = []
+    for decision in evidence.cards.cards:
+        size = decision.record_size_bytes
+        names = {decision.baseline_configuration_id: "in use", decision.tentative_configuration_id: "pick"}
+        sides: dict[str, list[Repetition]] = {"in use": [], "pick": [], "others": []}
+        for repetition in (*evidence.design[size], *evidence.repetitions[size]):
+            if repetition.outcome == "valid":
+                sides[names.get(repetition.configuration_id, "others")].append(repetition)
+        for side, repetitions in sides.items():
+            bound = [repetition.generator_bound for repetition in repetitions if repetition.generator_bound]
+            row = {"size": f"{size:,} B", "side": side, "bound": len(bound), "of": len(repetitions)}
+            rows.append({**row, "example": bound[0] if bound else "-"})
+    return [row for row in rows if row["of"]]
+
+
+def uncounted(evidence: Evidence) -> dict[str, Any]:
+    """Repetitions that failed, lost or duplicated records, or were set aside: how many of each, and the first ones."""
+    rows = []
+    for size in evidence.study.record_sizes_bytes:
+        counted = [*evidence.noise[size], *evidence.design[size], *evidence.repetitions[size]]
+        rows += [_row(r, _OUTCOMES[r.outcome]) for r in counted if r.outcome != "valid"]
+        rows += [_row(r, "set aside") for r in evidence.set_aside[size]]
+    counts = Counter(row["what"] for row in rows)
+    return {"total": len(rows), "counts": counts.most_common(), "rows": rows[:_UNCOUNTED_SHOWN]}
+
+
+def _row(repetition: Repetition, what: str) -> dict[str, Any]:
+    return {
+        "id": repetition.repetition_id,
+        "size": f"{repetition.record_size_bytes:,} B",
+        "settings": ", ".join(f"{name}={value}" for name, value in repetition.configuration.items()),
+        "what": what,
+        "attempts": repetition.attempts,
+        "reason": repetition.reason or "-",
+    }
+
+
+def _change(fraction: float | None) -> str:
+    return "-" if fraction is None else change_text(fraction)

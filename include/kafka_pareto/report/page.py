@@ -1,0 +1,194 @@
+"""The report as one self-contained HTML page: decision first, then cards, then evidence. Pure.
+
+Nothing is loaded from elsewhere: figures are data URIs, the style is inline, and there is no script.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import jinja2
+import pandas as pd
+
+from kafka_pareto.analysis.gains import LABELS, SIGNIFICANCE, Gain
+from kafka_pareto.analysis.wording import p_text, role_text, value_text
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report import measurement_tables
+from kafka_pareto.report.card_parts import card_parts
+from kafka_pareto.report.cards import properties_text
+from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
+from kafka_pareto.report.summary import summary_sentences
+from kafka_pareto.study.objectives import OBJECTIVES, Objective
+
+_CAPTIONS: dict[str, str] = {
+    "fig3_r2_per_objective.png": "Figure 3. How well the surrogates estimate each objective: R² over all record sizes "
+    "(bars) and within each one (diamonds), beside the ceiling that the repetitions' own noise sets.",
+    "fig4_estimated_vs_measured.png": "Figure 4. Estimated beside measured, for every confirmed point (choice blocks).",
+    "fig5_throughput_and_its_cv.png": "Figure 5. Throughput and throughput CV, by record size. "
+    "High and to the left is best.",
+    "fig6_throughput_and_latency.png": "Figure 6. Throughput and p95 latency: the measured design, the estimated "
+    "front, and what the confirmation measured; the line joins confirmed points that no other beats in both. Low and "
+    "to the right is best.",
+    "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The settings in use and the pick, repetition by repetition.",
+    "fig8_where_the_latency_goes.png": "Figure 8. Where the mean latency of a record goes, by the client's own "
+    "metrics: waiting in the accumulator, and the request until the broker's answer. Medians over the repetitions.",
+    "fig9_settings_in_use_over_the_campaign.png": "Figure 9. The sentinel: all repetitions of the settings in use, in "
+    "the order of measuring. A dashed line marks where a test found that they changed.",
+    "fig10_measured_hypervolume_by_round.png": "Figure 10. What each round added: the hypervolume of the measured "
+    "configurations in p95 latency and throughput relative to the settings in use (logarithms; the reference point is "
+    "twice their latency and half their throughput).",
+}
+_WEAKER_ROWS_SHOWN = 8
+
+
+def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
+    """The page as UTF-8 HTML; every value from the study or the cluster is escaped."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("kafka_pareto.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = _number
+    page = environment.get_template("report.html.j2").render(
+        study=evidence.study,
+        keys=evidence.keys,
+        sentences=summary_sentences(evidence.cards.cards),
+        cards=[_card(evidence, decision) for decision in evidence.cards.cards],
+        figures=[
+            {"uri": f"data:image/png;base64,{base64.b64encode(content).decode()}", "caption": _CAPTIONS[name]}
+            for name, content in figures.items()
+        ],
+        scores=_scores(evidence),
+        estimates=_estimates(evidence),
+        objectives=[(objective, LABELS[objective]) for objective in OBJECTIVES],
+        weaker=_weaker_fronts(evidence),
+        noise=measurement_tables.noise_tables(evidence),
+        ramps=measurement_tables.ramps(evidence),
+        generator=measurement_tables.generator_checks(evidence),
+        uncounted=measurement_tables.uncounted(evidence),
+        fingerprints=_fingerprints(evidence),
+        plan=evidence.plan,
+        significance=SIGNIFICANCE,
+        wanted=evidence.study.confirmation.wanted_effect_fraction,
+    )
+    return page.encode()
+
+
+def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
+    size = decision.record_size_bytes
+    parts = card_parts(decision, evidence.context(size), evidence.cards.campaign)
+    return {
+        **dict(parts),
+        "decision": decision,
+        "tests": [_tests(gain) for gain in decision.gains],
+        "properties": properties_text(
+            decision, evidence.keys.study, evidence.keys.campaign, evidence.measured_on(size)
+        ),
+        "repetitions": _repetition_ids(evidence, decision),
+    }
+
+
+def _tests(gain: Gain) -> dict[str, str]:
+    return {
+        "label": LABELS[gain.objective],
+        "method": gain.method,
+        "p": p_text(gain.p_value),
+        "holm": p_text(gain.p_value_holm),
+        "welch": p_text(gain.welch_p_value),
+        "mann_whitney": p_text(gain.mann_whitney_p_value),
+        "hedges_g": _number(gain.hedges_g),
+        "cliffs_delta": _number(gain.cliffs_delta),
+    }
+
+
+def _repetition_ids(evidence: Evidence, decision: Decision) -> list[dict[str, Any]]:
+    groups = []
+    if decision.gains:
+        gain = decision.gains[0]
+        groups.append({"of": "Gains: the pick, fresh blocks", "ids": gain.candidate_repetition_ids})
+        groups.append({"of": "Gains: the settings in use, fresh blocks", "ids": gain.baseline_repetition_ids})
+    confirmed = evidence.confirmed
+    for row in _rows(confirmed[confirmed.record_size_bytes == decision.record_size_bytes]):
+        name = "the settings in use" if row["is_baseline"] else row["configuration_id"]
+        groups.append({"of": f"Choice: {name}", "ids": list(row["repetition_ids"])})
+    return groups
+
+
+def _scores(evidence: Evidence) -> list[dict[str, Any]]:
+    return [
+        {
+            **row,
+            "label": LABELS[row["objective"]],
+            "verdict": _learned(row),
+            "size": "all" if pd.isna(row["record_size_bytes"]) else f"{row['record_size_bytes']:,} B",
+        }
+        for row in _rows(r2_table(evidence))
+    ]
+
+
+def _learned(score: Mapping[str, Any]) -> str:
+    if pd.isna(score["r2_cross_validated"]):
+        return "too few to judge"
+    return "learned" if score["learnable"] else "not learnable"
+
+
+def _estimates(evidence: Evidence) -> list[dict[str, Any]]:
+    pairs: list[tuple[Objective, str, str]] = [(o, f"estimated_{o}", f"measured_{o}") for o in OBJECTIVES]
+    return [
+        {
+            "record_size_bytes": row["record_size_bytes"],
+            "configuration_id": row["configuration_id"],
+            "chosen_as": "; ".join(map(role_text, row["chosen_as"].split())),
+            "factors": ", ".join(f"{name}={row[name]}" for name in evidence.study.factors),
+            "pairs": [
+                (_objective(row[estimated], o), _objective(row[measured], o)) for o, estimated, measured in pairs
+            ],
+        }
+        for row in _rows(estimates_table(evidence))
+    ]
+
+
+def _weaker_fronts(evidence: Evidence) -> list[dict[str, Any]]:
+    """Of each record size, the front of weaker durability than the study accepts: estimates, never recommended."""
+    found = []
+    for size, front in evidence.fronts.items():
+        weaker = front[~front.durability_accepted].sort_values("estimated_throughput_mib_s", ascending=False)
+        rows = [
+            {
+                "configuration_id": row["configuration_id"],
+                "durability": row["durability"],
+                "factors": ", ".join(f"{name}={row[name]}" for name in evidence.study.factors),
+                "values": [_objective(row[f"estimated_{objective}"], objective) for objective in OBJECTIVES],
+            }
+            for row in _rows(weaker.head(_WEAKER_ROWS_SHOWN))
+        ]
+        if rows:
+            found.append({"record_size_bytes": size, "points": len(weaker), "rows": rows})
+    return found
+
+
+def _fingerprints(evidence: Evidence) -> list[dict[str, Any]]:
+    """The fingerprints, one entry per distinct cluster and machine; the topics differ by record size."""
+    groups: dict[str, dict[str, Any]] = {}
+    for size, fingerprint in evidence.fingerprints.items():
+        facts = fingerprint.model_dump(exclude={"schema_version", "topic"})
+        group = groups.setdefault(str(facts), {"facts": facts, "sizes": [], "topics": []})
+        group["sizes"].append(f"{size:,} B")
+        group["topics"].append(fingerprint.topic)
+    return list(groups.values())
+
+
+def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _objective(value: float, objective: Objective) -> str:
+    return value_text(None if pd.isna(value) else value, objective)
+
+
+def _number(value: Any, decimals: int = 2) -> str:
+    return "-" if pd.isna(value) else f"{value:,.{decimals}f}"

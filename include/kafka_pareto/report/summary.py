@@ -1,0 +1,101 @@
+"""The decision of a whole campaign in three plain sentences. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafka_pareto.analysis.gains import LABELS
+from kafka_pareto.analysis.wording import joined
+from kafka_pareto.decision.decision import Decision
+
+
+def summary_sentences(decisions: Sequence[Decision]) -> list[str]:
+    """The decision in three plain sentences: what to change, what it brings, what it costs or risks."""
+    changed = [decision for decision in decisions if decision.recommended]
+    return [_what(decisions, changed), _benefit(decisions, changed), _price(decisions, changed)]
+
+
+def _what(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
+    if not changed:
+        return "Keep the producer settings in use: this campaign recommends no change at any record size."
+    sizes = joined(f"{decision.record_size_bytes:,} B" for decision in changed)
+    rest = [f"{decision.record_size_bytes:,} B" for decision in decisions if not decision.recommended]
+    if not rest:
+        return f"Change the producer settings for every record size: {sizes}."
+    count = f"{len(changed)} of {len(decisions)} record sizes"
+    return f"Change the producer settings for {count} ({sizes}), and keep those in use at {joined(rest)}."
+
+
+def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
+    if not changed:
+        undecided = [d for d in decisions if d.verdict == "keep_baseline_not_enough_evidence"]
+        if undecided:
+            return (
+                f"At {len(undecided)} of {len(decisions)} record sizes the evidence is not enough to decide: "
+                f"the study asks for {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}; "
+                "the picks shown there are tentative."
+            )
+        if limited := sum(decision.verdict == "keep_baseline_limits_missed" for decision in decisions):
+            return f"At {_sizes(limited)} no configuration that could be recommended keeps the study's limits."
+        return "No pick stood the test of fresh measurements beside the settings in use."
+    parts = []
+    for objective in ("throughput_mib_s", "p95_latency_ms", "latency_cv", "throughput_cv"):
+        better = [
+            gain.change_fraction
+            for decision in changed
+            for gain in decision.gains
+            if gain.objective == objective and gain.resolution == "better" and gain.change_fraction is not None
+        ]
+        if better:
+            at = f" (at {_sizes(len(better))})" if len(better) < len(changed) else ""
+            parts.append(f"{LABELS[objective]} {_span(better)}{at}")
+    return f"Measured beside the settings in use in {_range(changed)} fresh blocks: {joined(parts)}."
+
+
+def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
+    if not changed:
+        lost = sum(decision.verdict == "keep_baseline_lost_records" for decision in decisions)
+        failed = sum(decision.verdict == "keep_baseline_failed_more" for decision in decisions)
+        found = [
+            *([f"at {_sizes(lost)} the pick lost or duplicated records"] if lost else []),
+            *([f"at {_sizes(failed)} the pick failed more often than the settings in use"] if failed else []),
+        ]
+        nothing_changes = "Nothing changes, so nothing is at risk"
+        return f"{nothing_changes}; {joined(found)}." if found else f"{nothing_changes}."
+    weaker = [f"{decision.record_size_bytes:,} B" for decision in changed if decision.weaker_than_baseline]
+    if weaker:
+        return (
+            f"Warning: at {joined(weaker)} the recommended settings promise less durability than those in use, so "
+            f"records can be lost that are safe today, and they come into force only when a person approves; "
+            f"{_cost(changed)}."
+        )
+    return f"The promise of durability is kept everywhere, and {_cost(changed)}."
+
+
+def _cost(changed: Sequence[Decision]) -> str:
+    """What got worse, or may have."""
+    unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
+    cost = f"steadiness is given up at {_sizes(unsteady)}" if unsteady else "nothing was shown to get worse"
+    unknown = [
+        [LABELS[gain.objective] for gain in decision.main_gains if gain.resolution == "not resolved"]
+        for decision in changed
+    ]
+    if not any(unknown):
+        return cost
+    labels = joined(dict.fromkeys(label for found in unknown for label in found))
+    return f"{cost}, though what becomes of {labels} could not be told at {_sizes(sum(map(bool, unknown)))}"
+
+
+def _range(decisions: Sequence[Decision]) -> str:
+    low, high = (bound(decision.blocks_used for decision in decisions) for bound in (min, max))
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def _span(changes: Sequence[float]) -> str:
+    low, high = sorted((min(changes), max(changes)), key=abs)
+    direction = "rises" if high > 0 else "falls"
+    return f"{direction} by {abs(low):.0%}" + (f" to {abs(high):.0%}" if f"{low:.0%}" != f"{high:.0%}" else "")
+
+
+def _sizes(count: int) -> str:
+    return "1 record size" if count == 1 else f"{count} record sizes"

@@ -1,0 +1,1 @@
+"""Settings in force: versions, approvals, and the files that producers read."""

@@ -1,0 +1,89 @@
+"""Settings as the files that producers read, and the trials as a table.
+
+Names of librdkafka's settings: its CONFIGURATION.md; of Spring Boot's: its application properties, `spring.kafka`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import yaml
+
+from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.report.cards import property_text
+
+Form = Literal["producer.properties", "application.yaml", "librdkafka.properties"]
+# Those that Spring Boot has a key of its own for; the others go below `properties`.
+_SPRING_KEYS = {
+    "acks": "acks",
+    "batch.size": "batch-size",
+    "buffer.memory": "buffer-memory",
+    "compression.type": "compression-type",
+    "retries": "retries",
+}
+_LIBRDKAFKA_NAMES = {
+    "max.request.size": "message.max.bytes",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "send.buffer.bytes": "socket.send.buffer.bytes",
+}
+_NOT_IN_LIBRDKAFKA = {
+    "max.block.ms": "its produce call returns at once when the queue is full",
+    "partitioner.adaptive.partitioning.enable": "its partitioner does not adapt",
+    "partitioner.availability.timeout.ms": "its partitioner does not adapt",
+    "partitioner.ignore.keys": "choose a `partitioner` instead",
+}
+# Java's 0 or -1 turns something off, or leaves it to the system; librdkafka says so by its least value.
+_LEAST_IN_LIBRDKAFKA = {
+    "batch.size": 1,
+    "connections.max.idle.ms": 0,
+    "receive.buffer.bytes": 0,
+    "retry.backoff.max.ms": 1,
+    "retry.backoff.ms": 1,
+    "send.buffer.bytes": 0,
+}
+_BYTES_IN_A_KBYTE = 1024
+
+
+def settings_file(properties: Mapping[str, PropertyValue], form: Form, header: Sequence[str]) -> str:
+    """The properties as the file, below these lines as comments."""
+    write = {
+        "producer.properties": _java,
+        "application.yaml": _spring,
+        "librdkafka.properties": _librdkafka,
+    }[form]
+    return "".join(f"# {' '.join(line.split())}\n" for line in header) + write(properties)
+
+
+def _java(properties: Mapping[str, PropertyValue]) -> str:
+    return "".join(f"{name}={property_text(properties[name])}\n" for name in sorted(properties))
+
+
+def _spring(properties: Mapping[str, PropertyValue]) -> str:
+    producer: dict[str, Any] = {_SPRING_KEYS[name]: properties[name] for name in _SPRING_KEYS if name in properties}
+    if others := {name: properties[name] for name in sorted(properties) if name not in _SPRING_KEYS}:
+        producer["properties"] = others
+    text: str = yaml.safe_dump({"spring": {"kafka": {"producer": producer}}}, sort_keys=False)
+    return text
+
+
+def _librdkafka(properties: Mapping[str, PropertyValue]) -> str:
+    """Its own names and units; what it lacks is said in a comment."""
+    lines = ["# Measured with Java's producer; librdkafka fills its batches in its own way: measure there, too."]
+    for name in sorted(properties):
+        value = properties[name]
+        if reason := _NOT_IN_LIBRDKAFKA.get(name):
+            lines.append(f"# {name}={property_text(value)} has no counterpart: {reason}.")
+        elif name == "buffer.memory":
+            lines.append(f"# {name}={value} in KiB; queue.buffering.max.messages bounds the same queue by number.")
+            lines.append(f"queue.buffering.max.kbytes={max(int(value) // _BYTES_IN_A_KBYTE, 1)}")
+        elif name.startswith("compression.") and name.endswith(".level"):
+            if name == f"compression.{properties.get('compression.type')}.level":
+                lines.append(f"compression.level={value}")
+            else:
+                lines.append(f"# {name}={value} has no counterpart: there is one level, of the codec in use.")
+        else:
+            if name in _LEAST_IN_LIBRDKAFKA:
+                value = max(int(value), _LEAST_IN_LIBRDKAFKA[name])
+            lines.append(f"{_LIBRDKAFKA_NAMES.get(name, name)}={property_text(value)}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,63 @@
+"""Which of a campaign's confirmed configurations a person may put in force, whatever the campaign recommends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kafka_pareto.analysis.wording import joined
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.tables import TRIAL_COLUMNS
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.errors import PickError
+from kafka_pareto.kafka.producer_config import Durability
+
+
+def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: str) -> dict[str, Any]:
+    """The configuration's trial of the choice blocks: `TRIAL_COLUMNS` and its factors.
+
+    Raises:
+        PickError: If it was not confirmed at the decision's record size.
+    """
+    key = campaign.keys.confirmation(decision.record_size_bytes, "trials.parquet")
+    trials = campaign.read_table(key, TRIAL_COLUMNS)
+    rows = trials[trials.configuration_id == configuration_id].to_dict("records")
+    if not rows:
+        raise PickError(
+            f"{configuration_id!r} was not confirmed at {decision.record_size_bytes} B by campaign "
+            f"{campaign.keys.prefix}; confirmed were {joined(sorted(trials.configuration_id))}"
+        )
+    return {str(name): value for name, value in rows[0].items()}
+
+
+def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, configuration_id: str) -> None:
+    """Lets pass what was confirmed without losing a record, keeps the study's rules and its least durability.
+
+    The baseline, which is in use, is exempt from the last two, as it is everywhere.
+
+    Raises:
+        PickError: With the rule that it breaks.
+    """
+    place = f"{configuration_id!r} at {decision.record_size_bytes} B"
+    trial, weakest = confirmed_trial(campaign, decision, configuration_id), campaign.study.weakest_durability()
+    if not trial["repetitions_valid"]:
+        raise PickError(f"{place}: none of its repetitions is valid; pick another")
+    if trial["repetitions_lost_records"] or _lost_in_any_block(decision, configuration_id):
+        raise PickError(f"{place}: it lost or duplicated records when it was confirmed; pick another")
+    if trial["is_baseline"]:
+        return
+    if Durability[trial["durability"]] < weakest:
+        raise PickError(
+            f"{place}: it promises {trial['durability']}, the study accepts {weakest.name} and stronger; pick another, "
+            "or let a campaign accept it (durability)"
+        )
+    if not trial["feasible"]:
+        raise PickError(f"{place}: it breaks a rule of the study; pick another")
+
+
+def _lost_in_any_block(decision: Decision, configuration_id: str) -> bool:
+    """The trials do not hold the gain blocks, which the decision counts too."""
+    lost = {
+        decision.tentative_configuration_id: decision.repetitions_lost_records,
+        decision.baseline_configuration_id: decision.baseline_repetitions_lost_records,
+    }
+    return bool(lost.get(configuration_id))

@@ -1,0 +1,1 @@
+"""Search over the surrogates: NSGA-III, acquisition, and when to stop."""

@@ -1,0 +1,238 @@
+"""Which configurations the next round measures: those that are expected to add most to the hypervolume. Pure.
+
+Noisy expected hypervolume improvement (Daulton, Balandat and Bakshy, NeurIPS 2021): in each of many draws from the
+posterior, measured configurations and candidates have values without noise, so that what was measured with luck stands
+in nobody's way. A round's configurations are picked one after the other, each given those before it, and so spread
+along the front by themselves.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import logging
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import qmc
+
+from kafka_pareto.analysis.hypervolume import REFERENCE, relative_losses, volume
+from kafka_pareto.analysis.pareto import non_dominated
+from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended
+from kafka_pareto.campaign.candidates import configurations_of
+from kafka_pareto.study.constraints import narrowed
+from kafka_pareto.study.factors import Configuration, configuration_id
+from kafka_pareto.study.objectives import MAXIMISED, MEANS
+from kafka_pareto.study.study import Study
+from kafka_pareto.surrogates.gaussian_process import Posterior, fit_posterior
+from kafka_pareto.surrogates.surrogate import RECORD_SIZE_FEATURE, measured_objectives
+
+log = logging.getLogger(__name__)
+
+Values = npt.NDArray[np.float64]
+
+LEAST_R2_LEAVE_ONE_OUT = 0.5
+"""A CV of which less can be foretold is not searched for: it is judged where it is measured.
+
+On shuffled targets of 60 trials it comes to 0.3, since the process' lengths were found on the same trials.
+"""
+
+_MEMBERS = 64
+WHOLE_SPACE_UP_TO = 2048
+_DRAWN_CANDIDATES = 1024
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """Log-losses relative to the baseline in each draw; infinite where a limit is missed."""
+
+    measured: Values
+    """Shape (members, measured, objectives)."""
+    candidates: Values
+    """Shape (members, candidates, objectives)."""
+
+
+def propose(
+    study: Study,
+    record_size_bytes: int,
+    trials: pd.DataFrame,
+    posteriors: Sequence[Posterior],
+    front: pd.DataFrame,
+    round_number: int,
+    taken: Collection[str] = (),
+) -> list[Configuration]:
+    """The next round's configurations for one record size, the most promising first.
+
+    Candidates are the whole space where it is small; else the surrogates' front, what differs from the best measured
+    configurations in one factor, and a Latin hypercube of the rest.
+
+    Args:
+        study: The campaign's study.
+        record_size_bytes: The record size to propose for.
+        trials: `TRIAL_COLUMNS` and factors, all trials so far.
+        posteriors: What these say of each objective that is searched for (`searched_objectives`).
+        front: `FRONT_COLUMNS` and factors of this record size, as the last round's search found it; may be empty.
+        round_number: The round that is to measure them; it seeds the draws.
+        taken: Ids that are not proposed again although no trial may show them, since all they did was to fail.
+
+    Returns:
+        At most `study.rounds.configurations`, none measured before, each within the study's rules and durability;
+        empty when nothing is left, or nothing more is expected.
+    """
+    rng = np.random.default_rng([study.seed, record_size_bytes, round_number])
+    own = trials[(trials.record_size_bytes == record_size_bytes) & (trials.repetitions_valid > 0)]
+    candidates = _candidates(study, record_size_bytes, own, front, taken, rng)
+    known = {posterior.objective for posterior in posteriors}
+    if candidates.empty or not set(MEANS) <= known or not own.is_baseline.any():
+        return []
+    draws = _draws(study, own, candidates, posteriors, rng)
+    picked = _greedy(draws, study.rounds.configurations)
+    return configurations_of(candidates.iloc[picked], study)
+
+
+def searched_objectives(study: Study, trials: pd.DataFrame, prior: pd.DataFrame | None = None) -> list[Posterior]:
+    """Fits each objective to all trials so far, of every record size, and keeps those worth searching for.
+
+    These are p95 latency and throughput, and each CV of which the trials let foretell enough. The trials of earlier
+    campaigns (`prior`) take part as `fit_posterior` has it.
+    """
+    fitted = [fit_posterior(study, trials, objective, prior) for objective in measured_objectives(trials)]
+    known = [each for each in fitted if each is not None]
+    searched = [each for each in known if each.objective in MEANS or each.r2_leave_one_out >= LEAST_R2_LEAVE_ONE_OUT]
+    for each in known:
+        use = "searched for" if each in searched else "cannot be foretold, so it is judged where it is measured"
+        log.info("%s: leave-one-out R² %.2f, %s", each.objective, each.r2_leave_one_out, use)
+    return searched
+
+
+def _candidates(
+    study: Study,
+    record_size_bytes: int,
+    measured: pd.DataFrame,
+    front: pd.DataFrame,
+    taken: Collection[str],
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Unmeasured configurations that may be recommended, one column per factor and the record size."""
+    space = whole_space(study)
+    if space is None:
+        space = [
+            *configurations_of(front, study),
+            *_neighbours(study, measured),
+            *_drawn(study, record_size_bytes, rng),
+        ]
+    seen, found = {*measured.configuration_id, *taken}, []
+    for configuration in space:
+        identity = configuration_id(configuration)
+        if identity not in seen and study.may_be_recommended(configuration, record_size_bytes):
+            seen.add(identity)
+            found.append(configuration)
+    return pd.DataFrame(found, columns=list(study.factors)).assign(**{RECORD_SIZE_FEATURE: record_size_bytes})
+
+
+def whole_space(study: Study) -> list[Configuration] | None:
+    """Every combination of levels, feasible or not; None when there are too many, or a factor is a range."""
+    levels = [factor.levels for factor in study.factors.values()]
+    if any(each is None for each in levels) or math.prod(len(each or []) for each in levels) > WHOLE_SPACE_UP_TO:
+        return None
+    combinations = itertools.product(*(each or [] for each in levels))
+    return [dict(zip(study.factors, values, strict=True)) for values in combinations]
+
+
+def _neighbours(study: Study, measured: pd.DataFrame) -> list[Configuration]:
+    """What differs in one factor from the best that keeps every rule: each of the factor's levels, or eight values."""
+    losses = relative_losses(measured, study, MEANS)
+    if losses is None:
+        return []
+    sound = may_be_recommended(measured, study) & keeps_limits(measured, study)
+    measured, losses = measured[sound], losses[sound]
+    found: list[Configuration] = []
+    for row in configurations_of(measured[non_dominated(losses)], study):
+        for name, factor in study.factors.items():
+            count = 8 if factor.levels is None else len(factor.levels)
+            found += [{**row, name: factor.at((place + 0.5) / count)} for place in range(count)]
+    return found
+
+
+def _drawn(study: Study, record_size_bytes: int, rng: np.random.Generator) -> list[Configuration]:
+    factors = narrowed(study.factors, study.parsed_constraints(), record_size_bytes)
+    points = qmc.LatinHypercube(d=len(factors), rng=rng).random(_DRAWN_CANDIDATES)
+    return [{name: factor.at(float(x)) for (name, factor), x in zip(factors.items(), p, strict=True)} for p in points]
+
+
+def _draws(
+    study: Study,
+    measured: pd.DataFrame,
+    candidates: pd.DataFrame,
+    posteriors: Sequence[Posterior],
+    rng: np.random.Generator,
+) -> _Draws:
+    names = [*study.factors, RECORD_SIZE_FEATURE]
+    rows = pd.concat([measured[names], candidates[names]], ignore_index=True)
+    baseline = int(np.flatnonzero(measured.is_baseline)[0])
+    logs = {each.objective: each.samples(rows, _MEMBERS, rng) for each in posteriors}
+    losses = np.stack(
+        [(values - values[:, [baseline]]) * (-1 if name in MAXIMISED else 1) for name, values in logs.items()], axis=-1
+    )
+    for limit in study.parsed_limits():
+        if limit.objective in logs:
+            losses[limit.excess_fraction(np.exp(logs[limit.objective])) > 0] = np.inf
+    count = len(measured)
+    return _Draws(losses[:, :count][:, may_be_recommended(measured, study)], losses[:, count:])
+
+
+def _greedy(draws: _Draws, count: int) -> list[int]:
+    """Picks candidates one by one by the volume that each adds to what is there, averaged over the draws.
+
+    What a candidate adds never grows by another's being picked, so an old figure bounds the new one from above, and
+    only the candidate on top of the heap is ever reckoned anew (Minoux 1978). The first figures are bounds, too: exact
+    ones cost most of the time, and few candidates ever need one.
+    """
+    fronts = [_front(member) for member in draws.measured]
+    by_candidate = draws.candidates.swapaxes(0, 1)
+    heap = [(-bound, at, -1) for at, bound in enumerate(_most_added(fronts, draws.candidates))]
+    heapq.heapify(heap)
+    picked: list[int] = []
+    while heap and len(picked) < count:
+        negative_gain, at, reckoned_after = heapq.heappop(heap)
+        if negative_gain >= 0:
+            break
+        if reckoned_after < len(picked):
+            heapq.heappush(heap, (-_added(fronts, by_candidate[at]), at, len(picked)))
+            continue
+        picked.append(at)
+        fronts = [_front(np.vstack([front, losses])) for front, losses in zip(fronts, by_candidate[at], strict=True)]
+    return picked
+
+
+def _most_added(fronts: Sequence[Values], candidates: Values) -> Values:
+    """No candidate adds more than this, shape (candidates,): its box without what the best single point has of it."""
+    most = np.zeros(candidates.shape[1])
+    for front, losses in zip(fronts, candidates, strict=True):
+        box = np.prod(np.maximum(REFERENCE - losses, 0.0), axis=1)
+        if len(front):
+            shared = np.maximum(REFERENCE - np.maximum(losses[:, None, :], front[None, :, :]), 0.0)
+            box -= np.prod(shared, axis=2).max(axis=1)
+        most += box
+    return most / len(fronts)
+
+
+def _added(fronts: Sequence[Values], losses: Values) -> float:
+    """The mean volume over the draws that a candidate would add; its losses in each draw, shape (members, objectives).
+
+    That is its box without what the front has of it.
+    """
+    added = 0.0
+    for front, own in zip(fronts, losses, strict=True):
+        if (own < REFERENCE).all() and not (front <= own).all(axis=1).any():
+            added += float(np.prod(REFERENCE - own)) - volume(np.maximum(front, own))
+    return added / len(fronts)
+
+
+def _front(losses: Values) -> Values:
+    inside = losses[(losses < REFERENCE).all(axis=1)]
+    return inside[non_dominated(inside)] if len(inside) else inside

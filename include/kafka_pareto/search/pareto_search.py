@@ -1,0 +1,207 @@
+"""The search: NSGA-III over the surrogates of one record size (Deb and Jain 2014). No I/O."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pymoo.algorithms.moo.nsga3 import NSGA3
+from pymoo.indicators.hv import HV
+from pymoo.util.nds.non_dominated_sorting import find_non_dominated
+
+from kafka_pareto.analysis.pareto import losses_of
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.search.nsga3 import first_population, new_algorithm, prints_logged
+from kafka_pareto.search.surrogate_problem import SurrogateProblem
+from kafka_pareto.study.configuration_space import accepted_durabilities, durability_column, reachable_durabilities
+from kafka_pareto.study.factors import Configuration, configuration_id
+from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.study import Study
+from kafka_pareto.surrogates.surrogate import Estimator
+
+logger = logging.getLogger(__name__)
+
+HYPERVOLUME_REFERENCE = 1.1
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found.
+
+    Attributes:
+        front: The non-dominated configurations, as FRONT_COLUMNS and the factors.
+        archive: Every configuration that was evaluated and keeps the rules, once; the front's columns.
+        hypervolume: HYPERVOLUME_COLUMNS.
+        evaluations: How many points were evaluated; several may be one configuration.
+        algorithm: pymoo's algorithm as it ended.
+    """
+
+    front: pd.DataFrame
+    archive: pd.DataFrame
+    hypervolume: pd.DataFrame
+    evaluations: int
+    algorithm: NSGA3
+
+
+def search(
+    study: Study,
+    record_size_bytes: int,
+    surrogates: Mapping[Objective, Estimator],
+    trials: pd.DataFrame,
+    *,
+    durability: Durability | None = None,
+) -> SearchResult:
+    """Searches one record size; equal arguments give equal results, bit for bit.
+
+    Where no configuration tried keeps the study's limits by estimate, the front is that of all the others, with
+    `limits_met_estimated` False: the configuration that misses them least is on it, and what to measure next is left
+    to choose from.
+
+    Args:
+        study: The study; its seed drives every draw.
+        record_size_bytes: The record size.
+        surrogates: The models; an objective without one is left out, a limit on it ignored, its estimate NaN.
+        trials: This record size's measured trials: they fill the first population and scale the hypervolume.
+        durability: Search this class alone; by default all that the study accepts, for their joint front.
+
+    Returns:
+        Every non-dominated configuration among all that were evaluated (not the last population alone), and the
+        hypervolume of that set after each generation, with 0 and 1 at the best and worst measured value of each
+        objective and the reference at 1.1; it is 0 while nothing keeps the limits.
+
+    Raises:
+        BadInputError: If no configuration keeps the rules, or no objective has a model.
+    """
+    if not surrogates:
+        raise BadInputError(f"record size {record_size_bytes} B: no objective was measured, so there is no search")
+    wanted = accepted_durabilities(study) if durability is None else [durability]
+    problem = SurrogateProblem(study, record_size_bytes, surrogates, wanted)
+    generator = np.random.default_rng([study.seed, record_size_bytes, 0 if durability is None else 1 + durability])
+    algorithm = new_algorithm(study, problem, first_population(study, problem.space, trials, generator))
+    hypervolume = _evolve(study, algorithm, problem, record_size_bytes, trials)
+    feasible, evaluations = problem.feasible(), algorithm.evaluator.n_eval
+    if feasible.empty:
+        raise BadInputError(
+            f"record size {record_size_bytes} B: none of the {evaluations:,} configurations tried satisfies "
+            f"{' and '.join(problem.broken_rules())}; widen the factors or drop the record size"
+        )
+    if not feasible["limits_met_estimated"].any():
+        logger.warning(
+            "%d B: none of the %s configurations tried keeps %s by estimate; the front is that of all of them",
+            record_size_bytes, f"{len(feasible):,}", " and ".join(str(limit) for limit in problem.limits),
+        )  # fmt: skip
+    archive = _table(study, record_size_bytes, feasible)
+    on_front = non_dominated_estimates(archive)
+    archive["on_joint_front"] = on_front & (durability is None)
+    front = archive[on_front].sort_values(["estimated_p95_latency_ms", "configuration_id"], ignore_index=True)
+    return SearchResult(front, archive, hypervolume, evaluations, algorithm)
+
+
+def with_class_fronts(
+    study: Study,
+    record_size_bytes: int,
+    surrogates: Mapping[Objective, Estimator],
+    trials: pd.DataFrame,
+    joint: SearchResult,
+) -> pd.DataFrame:
+    """The joint front, and below it the front of each durability class that the factors can reach.
+
+    Each class is searched by itself; what the joint search has found of it counts too. Where the study accepts one
+    class alone, the joint front is that class's own.
+
+    Args:
+        study: The study.
+        record_size_bytes: The record size.
+        surrogates: As for `search`.
+        trials: As for `search`.
+        joint: What `search` found over all accepted durabilities.
+
+    Returns:
+        FRONT_COLUMNS and the factors, no configuration twice.
+    """
+    accepted = accepted_durabilities(study)
+    fronts = [joint.front]
+    for durability in reachable_durabilities(study):
+        if [durability] == accepted:
+            continue
+        try:
+            own = search(study, record_size_bytes, surrogates, trials, durability=durability).archive
+        except BadInputError as error:
+            logger.info("no front of durability %s: %s", durability.name, error)
+            continue
+        known = joint.archive[joint.archive["durability"] == durability.name]
+        both = pd.concat([known, own]).drop_duplicates("configuration_id", ignore_index=True)
+        best = both[non_dominated_estimates(both) & ~both["configuration_id"].isin(joint.front["configuration_id"])]
+        fronts.append(best.sort_values(["estimated_p95_latency_ms", "configuration_id"]))
+    return pd.concat(fronts, ignore_index=True)
+
+
+def non_dominated_estimates(table: pd.DataFrame) -> npt.NDArray[np.bool_]:
+    """Which rows of an archive no other dominates by estimate; where any keeps the limits, among those that do."""
+    eligible = table["limits_met_estimated"].to_numpy(dtype=bool)
+    eligible = eligible if eligible.any() else ~eligible
+    places = np.flatnonzero(eligible)
+    losses = losses_of(table[eligible], "estimated_")
+    on_front = np.zeros(len(table), dtype=bool)
+    on_front[places[find_non_dominated(losses)]] = True
+    return on_front
+
+
+def hypervolume_indicator(measured: npt.NDArray[np.float64]) -> HV:
+    """The hypervolume of losses, scaled by those measured: 0 at the best and 1 at the worst of each objective.
+
+    Args:
+        measured: Losses, shape (trials, objectives). An objective in which all agree is scaled by its unit.
+
+    Returns:
+        pymoo's indicator, its reference point at `HYPERVOLUME_REFERENCE` in each objective.
+    """
+    if not len(measured):
+        measured = np.zeros((1, measured.shape[1]))
+    ideal, worst = measured.min(axis=0), measured.max(axis=0)
+    nadir = np.where(worst > ideal, worst, ideal + 1.0)
+    reference = np.full(measured.shape[1], HYPERVOLUME_REFERENCE)
+    return HV(ref_point=reference, ideal=ideal, nadir=nadir, norm_ref_point=False, zero_to_one=True)
+
+
+def _evolve(
+    study: Study, algorithm: NSGA3, problem: SurrogateProblem, record_size_bytes: int, trials: pd.DataFrame
+) -> pd.DataFrame:
+    """Runs all generations; the hypervolume after each, as HYPERVOLUME_COLUMNS."""
+    indicator = hypervolume_indicator(problem.losses_of(trials.dropna(subset=problem.objectives)))
+    algorithm.setup(problem, termination=("n_gen", study.search.generations), seed=study.seed, verbose=False)
+    rows: list[tuple[int, int, int, float]] = []
+    front, volume = problem.front_losses, 0.0
+    with prints_logged():
+        while algorithm.has_next():
+            algorithm.next()
+            if problem.front_losses is not front:
+                front = problem.front_losses
+                volume = float(indicator(front))
+            rows.append((record_size_bytes, len(rows) + 1, algorithm.evaluator.n_eval, volume))
+    return pd.DataFrame(rows, columns=["record_size_bytes", "generation", "evaluations", "hypervolume"])
+
+
+def _table(study: Study, record_size_bytes: int, feasible: pd.DataFrame) -> pd.DataFrame:
+    """What the problem knows of configurations, as FRONT_COLUMNS (none on the joint front yet) and the factors."""
+    names = list(study.factors)
+    configurations: list[Configuration] = feasible[names].to_dict("records")  # type: ignore[assignment]
+    durabilities = durability_column(study, {name: feasible[name].to_numpy() for name in names})
+    identities = [configuration_id(configuration) for configuration in configurations]
+    weakest = study.weakest_durability()
+    estimates = [f"estimated_{objective}" for objective in OBJECTIVES]
+    return feasible.assign(
+        **{name: np.nan for name in estimates if name not in feasible},
+        record_size_bytes=record_size_bytes,
+        configuration_id=identities,
+        is_baseline=[identity == study.baseline_id() for identity in identities],
+        feasible=True,
+        durability=[durability.name for durability in durabilities],
+        durability_accepted=[durability >= weakest for durability in durabilities],
+        on_joint_front=False,
+    )

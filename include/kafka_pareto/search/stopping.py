@@ -1,0 +1,55 @@
+"""Whether a record size goes on after a round: what the rounds brought, and when that is no longer worth one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from kafka_pareto.analysis.hypervolume import measured_hypervolume
+from kafka_pareto.campaign.records import RoundsSoFar
+from kafka_pareto.study.study import Study
+
+
+def rounds_so_far(study: Study, record_size_bytes: int, trials_by_round: Sequence[pd.DataFrame]) -> RoundsSoFar:
+    """What the rounds brought at one record size, and why no other follows where none does.
+
+    The configurations that a round has added are told by its trials, their values are the last round's: the baseline
+    is measured in every round, and over another one every time volumes could not be compared.
+
+    Args:
+        study: The campaign's study.
+        record_size_bytes: The record size.
+        trials_by_round: `TRIAL_COLUMNS` and factors of each round from the design's on, each with those before it.
+    """
+    of_size = [trials[trials.record_size_bytes == record_size_bytes] for trials in trials_by_round]
+    latest, counts = of_size[-1], [len(trials) for trials in of_size]
+    # A round that this record size was not part of has added no configuration.
+    measured = [trials for at, trials in enumerate(of_size) if at == 0 or counts[at] > counts[at - 1]]
+    volumes = [
+        measured_hypervolume(latest[latest.configuration_id.isin(trials.configuration_id)], study)
+        for trials in measured
+    ]
+    return RoundsSoFar(
+        record_size_bytes=record_size_bytes,
+        measured_hypervolume=volumes,
+        stopped_because=_why_it_stops(volumes, study),
+    )
+
+
+def _why_it_stops(volumes: Sequence[float], study: Study) -> str:
+    """Two poor rounds in a row are evidence; one of a few single repetitions may have been unlucky."""
+    if not volumes[-1]:  # nothing that keeps the limits was found yet
+        return ""
+    rounds = len(volumes) - 1
+    if rounds >= 2:
+        before, after = volumes[-3], volumes[-1]
+        rise_fraction = after / before - 1 if before else float("inf")
+        if rise_fraction < study.rounds.least_rise_fraction:
+            return (
+                f"rounds {rounds - 1} and {rounds} raised the measured hypervolume by {rise_fraction:.1%} together, "
+                f"less than rounds.least_rise_fraction ({study.rounds.least_rise_fraction:.1%})"
+            )
+    if rounds + 1 == len(study.round_numbers()):
+        return f"round {rounds} is the study's last (rounds.maximum)"
+    return ""

@@ -1,0 +1,1 @@
+"""Where artifacts lie: object stores, the lease, and the base of JSON artifacts."""

@@ -1,0 +1,97 @@
+"""Objects as files in a folder."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kafka_pareto.errors import BadInputError, MissingArtifactError, StoreError
+
+
+class FolderStore:
+    """A folder on a local disk; keys are paths below it. A key's first character must not be a dot."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        with self._errors("create the folder"):
+            self._folder.mkdir(parents=True, exist_ok=True)
+
+    def put(self, key: str, content: bytes) -> None:
+        path = self._path(key)
+        with self._errors(f"write {key}"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".writing-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                Path(temporary).replace(path)
+            except OSError:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+
+    def get(self, key: str) -> bytes:
+        with self._errors(f"read {key}"):
+            try:
+                return self._path(key).read_bytes()
+            except FileNotFoundError as error:
+                raise MissingArtifactError(f"{key}: is not in the store") from error
+
+    def keys(self, prefix: str) -> list[str]:
+        below = self._path(prefix.rpartition("/")[0])
+        files = (path.relative_to(self._folder).as_posix() for path in below.rglob("*") if path.is_file())
+        return sorted(key for key in files if key.startswith(prefix) and not key.startswith("."))
+
+    def written_at(self, prefix: str) -> dict[str, datetime]:
+        found = {}
+        for key in self.keys(prefix):
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                found[key] = datetime.fromtimestamp(self._path(key).stat().st_mtime, UTC)
+        return found
+
+    def folders(self, prefix: str) -> list[str]:
+        below = self._path(prefix.rpartition("/")[0])
+        start = prefix.rpartition("/")[2]
+        found = below.iterdir() if below.is_dir() else ()
+        # What was deleted leaves its folder behind.
+        holding = (path for path in found if any(each.is_file() for each in path.rglob("*")))
+        named = (path.name for path in holding if path.name.startswith(start))
+        return sorted(name.removeprefix(start) for name in named)
+
+    def delete(self, key: str) -> None:
+        with self._errors(f"delete {key}"):
+            self._path(key).unlink(missing_ok=True)
+
+    def tag(self, key: str) -> str | None:
+        try:
+            return hashlib.sha256(self.get(key)).hexdigest()
+        except MissingArtifactError:
+            return None
+
+    def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
+        with self._errors(f"write {key}"), (self._folder / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if self.tag(key) != tag:
+                return None
+            self.put(key, content)
+        return hashlib.sha256(content).hexdigest()
+
+    @contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(f"the store at {self._folder} cannot {doing}: {error.strerror}") from error
+
+    def _path(self, key: str) -> Path:
+        path = (self._folder / key).resolve()
+        if not path.is_relative_to(self._folder):
+            raise BadInputError(f"{key!r} leads out of the store")
+        return path

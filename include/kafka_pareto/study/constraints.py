@@ -1,0 +1,159 @@
+"""Constraints and forbidden regions: which configurations may be candidates."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict
+
+from kafka_pareto.study.factors import CategoricalFactor, Column, Configuration, Factor, is_number
+
+RECORD_SIZE = "record.size"
+
+
+class Constraint(BaseModel):
+    """`left operator right`, each side a factor, `record.size` or a number; a candidate must satisfy it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    left: str
+    operator: str
+    right: str
+
+    @classmethod
+    @cache
+    def parse(cls, text: str) -> Constraint:
+        """Reads one constraint.
+
+        Raises:
+            ValueError: If the text is not of the form `name <= name or number`.
+        """
+        match = re.fullmatch(r"\s*([\w.]+)\s*(<=|>=|==|!=|<|>)\s*([\w.]+)\s*", text)
+        if match is None:
+            raise ValueError(f"{text!r} is no constraint: write it like 'batch.size >= record.size'")
+        return cls(left=match[1], operator=match[2], right=match[3])
+
+    def factors_in(self, factors: Mapping[str, Factor]) -> list[str]:
+        """The factors that it speaks of."""
+        return [side for side in (self.left, self.right) if side in factors]
+
+    def check(self, factors: Mapping[str, Factor]) -> None:
+        """Refuses a constraint that means nothing for these factors.
+
+        Raises:
+            ValueError: If a side is unknown, or a categorical factor is compared with anything but its levels.
+        """
+        for side, other in ((self.left, self.right), (self.right, self.left)):
+            factor = factors.get(other)
+            if isinstance(factor, CategoricalFactor):
+                if self.operator not in ("==", "!=") or side not in factor.levels:
+                    levels = ", ".join(factor.levels)
+                    raise ValueError(f"{other} can only be compared by == or != with one of its levels {levels}")
+            elif side not in factors and side != RECORD_SIZE and not is_number(side):
+                near = difflib.get_close_matches(side, [*factors, RECORD_SIZE], n=1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise ValueError(f"{side} is neither a factor of this study nor {RECORD_SIZE}{hint}")
+        if not self.factors_in(factors):
+            raise ValueError(f"{self.left} {self.operator} {self.right} speaks of no factor of this study")
+
+    def holds(self, configuration: Configuration, record_size_bytes: int) -> bool:
+        """Whether the configuration satisfies it at this record size."""
+        known = {**configuration, RECORD_SIZE: record_size_bytes}
+        left, right = known.get(self.left, self.left), known.get(self.right, self.right)
+        if is_number(left) and is_number(right):
+            return bool(_OPERATORS[self.operator](float(left), float(right)))
+        return bool(_OPERATORS[self.operator](str(left), str(right)))
+
+    def holds_for(self, columns: Mapping[str, Column], record_size_bytes: int) -> npt.NDArray[np.bool_]:
+        """Which configurations satisfy it, given as one column for each factor; as `holds` has it.
+
+        A categorical factor has few levels and never stands beside another factor, so each level is asked once.
+        """
+        known = {**columns, RECORD_SIZE: np.array(record_size_bytes)}
+        name = self.left if self.left in columns else self.right
+        if columns[name].dtype == object:
+            levels = columns[name].tolist()
+            answer = {level: self.holds({name: level}, record_size_bytes) for level in set(levels)}
+            return np.array([answer[level] for level in levels], dtype=bool)
+        left, right = (known[side] if side in known else np.array(float(side)) for side in (self.left, self.right))
+        held: npt.NDArray[np.bool_] = _OPERATORS[self.operator](left, right)
+        return held
+
+
+class ForbiddenRegion(BaseModel):
+    """Constraints joined by `and`; no candidate may satisfy them all at once."""
+
+    model_config = ConfigDict(frozen=True)
+
+    constraints: tuple[Constraint, ...]
+
+    @classmethod
+    @cache
+    def parse(cls, text: str) -> ForbiddenRegion:
+        """Reads one region.
+
+        Raises:
+            ValueError: If a part is no constraint.
+        """
+        return cls(constraints=tuple(Constraint.parse(part) for part in re.split(r"\s+and\s+", text)))
+
+    def check(self, factors: Mapping[str, Factor]) -> None:
+        """Refuses a region that means nothing for these factors.
+
+        Raises:
+            ValueError: As of each of its constraints.
+        """
+        for constraint in self.constraints:
+            constraint.check(factors)
+
+    def holds(self, configuration: Configuration, record_size_bytes: int) -> bool:
+        """Whether the configuration lies outside."""
+        return not all(constraint.holds(configuration, record_size_bytes) for constraint in self.constraints)
+
+    def holds_for(self, columns: Mapping[str, Column], record_size_bytes: int) -> npt.NDArray[np.bool_]:
+        """Which configurations lie outside, given as one column for each factor."""
+        inside = [constraint.holds_for(columns, record_size_bytes) for constraint in self.constraints]
+        outside: npt.NDArray[np.bool_] = ~np.logical_and.reduce(inside)
+        return outside
+
+
+Rule: TypeAlias = Constraint | ForbiddenRegion
+_OPERATORS = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+def narrowed(
+    factors: Mapping[str, Factor], constraints: Sequence[Constraint], record_size_bytes: int
+) -> dict[str, Factor]:
+    """The factors with what the constraints that speak of one factor alone leave of them at this record size.
+
+    Raises:
+        ValueError: If such a constraint leaves nothing.
+    """
+    remaining = dict(factors)
+    for constraint in constraints:
+        names = set(constraint.factors_in(factors))
+        if len(names) == 1:
+            (name,) = names
+            remaining[name] = remaining[name].within(
+                lambda value, name=name, rule=constraint: rule.holds({name: value}, record_size_bytes)  # type: ignore[misc]
+            )
+    return remaining
+
+
+def satisfies(rules: Sequence[Rule], configuration: Configuration, record_size_bytes: int) -> bool:
+    """Whether the configuration keeps every rule at this record size."""
+    return all(rule.holds(configuration, record_size_bytes) for rule in rules)

@@ -1,0 +1,154 @@
+"""A study's factors and the constraints between them: pure values, no I/O."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+FactorValue: TypeAlias = str | int | float
+Configuration: TypeAlias = Mapping[str, FactorValue]
+Column: TypeAlias = npt.NDArray[Any]
+Positions: TypeAlias = npt.NDArray[np.float64]
+
+
+class _Factor(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class CategoricalFactor(_Factor):
+    """A factor with unordered levels."""
+
+    type: Literal["categorical"]
+    levels: list[str] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _levels_are_unique(self) -> Self:
+        _require_unique(self.levels)
+        return self
+
+    def at(self, position: float) -> str:
+        """The value at `position` in [0, 1): each level owns an equal share."""
+        return str(self.column(np.array([position]))[0])
+
+    def column(self, positions: Positions) -> Column:
+        """The values at many positions, as `at` has them."""
+        return np.array(self.levels, dtype=object)[_level_indices(positions, len(self.levels))]
+
+    def extremes(self) -> list[str]:
+        """All levels: no order says which are the outermost."""
+        return self.levels
+
+    def within(self, allowed: Callable[[FactorValue], bool]) -> CategoricalFactor:
+        """This factor with the allowed levels only; ValueError when none is left."""
+        return self.model_copy(update={"levels": _kept(self.levels, allowed)})
+
+
+class NumericFactor(_Factor):
+    """A factor with ordered numbers: either `levels`, or a range `low` to `high` on a linear or log scale."""
+
+    type: Literal["integer", "float"]
+    levels: list[int | float] | None = Field(default=None, min_length=1)
+    low: int | float | None = None
+    high: int | float | None = None
+    scale: Literal["linear", "log"] = "linear"
+
+    @model_validator(mode="after")
+    def _levels_or_range(self) -> Self:
+        bounded = self.low is not None and self.high is not None
+        if (self.levels is None) != bounded or (self.levels is not None and (self.low, self.high) != (None, None)):
+            raise ValueError("needs either levels, or both low and high")
+        numbers = self.levels if self.levels is not None else [self.low, self.high]
+        if self.type == "integer" and any(isinstance(number, float) for number in numbers):
+            raise ValueError("an integer factor takes whole numbers only")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise ValueError("low must be below high")
+        if self.scale == "log" and min(number for number in numbers if number is not None) <= 0:
+            raise ValueError("a log scale needs numbers above zero")
+        _require_unique(self.levels or [])
+        return self
+
+    def at(self, position: float) -> int | float:
+        """The value at `position` in [0, 1): equal shares of the levels, or of the range on its scale."""
+        value: int | float = self.column(np.array([position])).item()
+        return value
+
+    def column(self, positions: Positions) -> Column:
+        """The values at many positions, as `at` has them."""
+        if self.levels is not None:
+            return np.array(self.levels)[_level_indices(positions, len(self.levels))]
+        low, high = self._range()
+        if self.type == "integer" and self.scale == "linear":
+            return int(low) + _level_indices(positions, int(high) - int(low) + 1)
+        if self.scale == "log":
+            values = np.exp(math.log(low) + positions * (math.log(high) - math.log(low)))
+        else:
+            values = low + positions * (high - low)
+        return np.rint(values).astype(np.int64) if self.type == "integer" else values
+
+    def extremes(self) -> list[int | float]:
+        """Every level, or both ends of the range: a constraint that none of them satisfies leaves nothing."""
+        return self.levels if self.levels is not None else list(self._range())
+
+    def within(self, allowed: Callable[[FactorValue], bool]) -> NumericFactor:
+        """This factor with the allowed levels only; a range shrinks to what lies between its allowed ends.
+
+        Raises:
+            ValueError: When nothing is left.
+        """
+        if self.levels is not None:
+            return self.model_copy(update={"levels": _kept(self.levels, allowed)})
+        low, high = self._range()
+        grid = np.unique(self.column(np.linspace(0, 1 - 1e-12, _RANGE_RESOLUTION)))
+        kept = _kept([int(v) if self.type == "integer" else float(v) for v in grid], allowed)
+        ends = {"low": low if allowed(low) else kept[0], "high": high if allowed(high) else kept[-1]}
+        return self.model_copy(update=ends)
+
+    def _range(self) -> tuple[int | float, int | float]:
+        assert self.low is not None
+        assert self.high is not None
+        return self.low, self.high
+
+
+Factor: TypeAlias = Annotated[CategoricalFactor | NumericFactor, Field(discriminator="type")]
+
+
+def configuration_id(configuration: Configuration) -> str:
+    """A short name that follows from the values alone, so that equal configurations are known as equal anywhere."""
+    canonical = json.dumps(dict(configuration), sort_keys=True, separators=(",", ":"))
+    return "c" + hashlib.sha256(canonical.encode()).hexdigest()[:10]
+
+
+_RANGE_RESOLUTION = 4096
+_Level = TypeVar("_Level", bound=FactorValue)
+
+
+def _kept(levels: list[_Level], allowed: Callable[[FactorValue], bool]) -> list[_Level]:
+    kept = [level for level in levels if allowed(level)]
+    if not kept:
+        raise ValueError("no level satisfies the constraints")
+    return kept
+
+
+def _level_indices(positions: Positions, count: int) -> npt.NDArray[np.int64]:
+    return np.clip((positions * count).astype(np.int64), 0, count - 1)
+
+
+def _require_unique(levels: Sequence[FactorValue]) -> None:
+    if len(set(levels)) != len(levels):
+        raise ValueError("a level is listed twice")
+
+
+def is_number(text: FactorValue) -> bool:
+    """Whether the text reads as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

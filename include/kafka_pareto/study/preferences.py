@@ -1,0 +1,52 @@
+"""How a study chooses among the configurations that keep its limits."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag, field_validator
+
+from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.section import Section
+
+
+class Lexicographic(Section):
+    """The first objective decides; among all within `within_fraction` of its best, the second does, and so on."""
+
+    lexicographic: Annotated[list[Objective], Field(min_length=1)]
+    within_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.05
+
+    @field_validator("lexicographic")
+    @classmethod
+    def _each_once(cls, objectives: list[Objective]) -> list[Objective]:
+        if len(set(objectives)) != len(objectives):
+            raise ValueError("lists an objective twice")
+        return objectives
+
+
+class Weighted(Section):
+    """The largest sum of weighted log-gains over the baseline: a weight of 2 counts a halved latency as a quartered."""
+
+    weights: Annotated[dict[Objective, Annotated[float, Field(gt=0)]], Field(min_length=1)]
+
+
+def _choice_kind(given: Any) -> str | None:
+    if isinstance(given, str):
+        return "choose_by_name"
+    if isinstance(given, Lexicographic) or (isinstance(given, dict) and "lexicographic" in given):
+        return "choose_by_order"
+    if isinstance(given, Weighted) or (isinstance(given, dict) and "weights" in given):
+        return "choose_by_weights"
+    return None
+
+
+ChooseBy = Annotated[
+    Annotated[Literal["balanced_gain", "r1"], Tag("choose_by_name")]
+    | Annotated[Lexicographic, Tag("choose_by_order")]
+    | Annotated[Weighted, Tag("choose_by_weights")],
+    Discriminator(
+        _choice_kind,
+        custom_error_type="choose_by",
+        custom_error_message="must be balanced_gain, r1, {lexicographic: [objective, …]} or {weights: {objective: …}}",
+    ),
+]

@@ -1,0 +1,42 @@
+"""When the settings in force are checked, how closely, and what counts as drift: a study's section `retune`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from croniter import croniter
+from pydantic import Field, field_validator
+
+from kafka_pareto.study.section import Count, Section
+
+SCHEDULE_PRESETS = ("@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
+
+
+class Retune(Section):
+    """How `retune_producer` checks the settings in force, in `blocks` of them and of the baseline.
+
+    Without a `schedule` (cron text, or one of Airflow's presets) it does so by hand or by an asset event alone. Drift
+    is a ratio of the two that has changed by more than `drift_fraction`, by default the confirmation's
+    `wanted_effect_fraction`. Somebody is told of a scheduled check that takes longer than `deadline_minutes` (one by
+    hand or by an event: an hour). `approval`: what a tuning that follows recommends comes into force only when somebody
+    has approved it.
+    """
+
+    schedule: str | None = None
+    blocks: Annotated[int, Field(ge=2)] = 10
+    drift_fraction: Annotated[float, Field(gt=0, lt=1)] | None = None
+    deadline_minutes: Count = 60
+    approval: bool = False
+
+    @field_validator("schedule")
+    @classmethod
+    def _is_a_schedule(cls, schedule: str | None) -> str | None:
+        if schedule is not None and not is_schedule(schedule):
+            presets = ", ".join(SCHEDULE_PRESETS)
+            raise ValueError(f"must be cron text of five fields, like '0 3 * * 0', or one of {presets}")
+        return schedule
+
+
+def is_schedule(text: str) -> bool:
+    """Whether Airflow can run a DAG by it."""
+    return text in SCHEDULE_PRESETS or (len(text.split()) == 5 and croniter.is_valid(text))

@@ -1,0 +1,219 @@
+"""Study files: reading them with one clear line per defect, and writing them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import reprlib
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from kafka_pareto.errors import StudyError
+from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, parse_properties, typed_value
+from kafka_pareto.study.study import STUDY_NAME, ForeignCluster, Study
+from kafka_pareto.study.warm_start import Campaigns
+from kafka_pareto.study.workload import PayloadFile
+
+_WHOLE_OR_NOT = "int"
+_UNION_TAGS = (
+    *("categorical", "integer", "float", _WHOLE_OR_NOT),
+    *("payload_random", "payload_file", "payload_compressible"),
+    *("choose_by_name", "choose_by_order", "choose_by_weights"),
+)
+_LARGEST_FILE_BYTES = 16 << 20
+_LARGEST_NUMBER = 1 << 63
+# PyYAML's constructors raise these where an explicit tag or a date does not fit its value.
+_YAML_ERRORS = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError)
+_brief = reprlib.Repr()
+_brief.maxstring = 80
+
+
+def load_study(path: Path) -> Study:
+    """Reads and checks a study file.
+
+    Raises:
+        StudyError: One line per defect, each with file, key, value and rule.
+    """
+    return parse_study(_read_text(path, str(path), ""), str(path), path.parent)
+
+
+def load_named_study(folder: Path, name: str) -> Study:
+    """Reads `<folder>/<name>.yaml`.
+
+    Raises:
+        StudyError: If there is none, naming those that there are, or if it is not called like its file.
+    """
+    path = folder / f"{name}.yaml"
+    if not re.fullmatch(STUDY_NAME, name) or not path.is_file():
+        known = ", ".join(sorted(file.stem for file in folder.glob("*.yaml")))
+        raise StudyError(str(folder), [f"{name}: there is no such study; there are {known or 'none'}"])
+    study = load_study(path)
+    if study.name != name:
+        raise StudyError(str(path), [f"name: {study.name!r}: must be the file's own name, {name!r}"])
+    return study
+
+
+def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
+    """Checks the text of a study file; `file` names it in messages.
+
+    A `baseline` that is a string names a `producer.properties` relative to `folder`; the study then holds its values. A
+    payload's file must lie there or below; its text is no part of the study (see `read_corpus`).
+
+    Raises:
+        StudyError: One line per defect, each with file, key, value and rule.
+    """
+    try:
+        content = yaml.load(text, Loader=_StudyLoader)  # noqa: S506 (a SafeLoader)
+    except _YAML_ERRORS as error:
+        raise StudyError(file, [f"is not valid YAML: {' '.join(str(error).split())}"]) from error
+    if not isinstance(content, dict):
+        raise StudyError(file, ["must be a mapping of keys to values"])
+    if folder is not None and isinstance(content.get("baseline"), str):
+        content["baseline"] = _properties_in_file(folder / content["baseline"], file)
+    study = _validated(content, file)
+    if folder is not None:
+        read_corpus(study, folder, file)
+    return study
+
+
+def read_corpus(study: Study, folder: Path, file: str) -> str | None:
+    """The text that the study's records are cut from; None where it names no file for them.
+
+    Raises:
+        StudyError: If the file cannot be read, is no UTF-8 text, is too large, or holds nothing.
+    """
+    if not isinstance(study.workload.payload, PayloadFile):
+        return None
+    path = folder / study.workload.payload.file
+    text = _read_text(path, file, f"workload.payload.file: {path}: ")
+    if not text.strip():
+        raise StudyError(file, [f"workload.payload.file: {path}: holds no text to cut records from"])
+    return text
+
+
+def dump_study(study: Study) -> str:
+    """The study as YAML that `parse_study` reads back as an equal study."""
+    content = study.model_dump(mode="json", exclude_none=True)
+    if study.durability is not None:
+        content["durability"] = study.durability.name
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
+def with_overrides(
+    study: Study,
+    record_sizes_bytes: list[int] | None = None,
+    seed: int | None = None,
+    repetitions: int | None = None,
+    cluster: ForeignCluster | None = None,
+    warm_start: Campaigns | None = None,
+) -> Study:
+    """The study with what a single campaign wants otherwise, checked like a file.
+
+    Fewer repetitions than the study's minimum lower that minimum too: they were asked for; where they leave adaptive
+    repetitions no choice, every trial gets as many.
+
+    Raises:
+        StudyError: Naming the override and the rule that it breaks.
+    """
+    content = study.model_dump(exclude_none=True)
+    if record_sizes_bytes is not None:
+        content["record_sizes_bytes"] = record_sizes_bytes
+    if seed is not None:
+        content["seed"] = seed
+    if repetitions is not None:
+        minimum = max(2, min(study.protocol.minimum_valid_repetitions, repetitions))
+        content["protocol"] |= {"repetitions": repetitions, "minimum_valid_repetitions": minimum}
+        if study.protocol.adaptive and repetitions <= study.protocol.adaptive.minimum_repetitions:
+            del content["protocol"]["adaptive"]
+    if cluster is not None:
+        content["cluster"] = cluster.model_dump(exclude_none=True)
+    if warm_start is not None:
+        content["warm_start"] = content.get("warm_start", {}) | {"campaigns": warm_start}
+    return _validated(content, f"{study.name} with this campaign's overrides")
+
+
+def _validated(content: dict[str, Any], file: str) -> Study:
+    try:
+        return Study.model_validate(content)
+    except ValidationError as error:
+        raise StudyError(file, _problems(error)) from error
+
+
+def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]:
+    """The tunable properties of a user's `producer.properties`; addresses, credentials and classes are passed over."""
+    text = _read_text(path, study_file, f"baseline: {path}: ")
+    found: dict[str, PropertyValue] = {}
+    for name, value in parse_properties(text).items():
+        if name in DEFAULTS:
+            try:
+                found[name] = typed_value(name, value)
+            except ValueError as error:
+                raise StudyError(study_file, [f"baseline: {path}: {error}"]) from error
+    return found
+
+
+def _read_text(path: Path, study_file: str, place: str) -> str:
+    try:
+        with path.open("rb") as opened:
+            content = opened.read(_LARGEST_FILE_BYTES + 1)
+        if len(content) > _LARGEST_FILE_BYTES:
+            raise StudyError(study_file, [f"{place}must not be larger than {_LARGEST_FILE_BYTES >> 20} MiB"])
+        return content.decode("utf-8")
+    except OSError as error:
+        raise StudyError(study_file, [f"{place}cannot be read: {error.strerror}"]) from error
+    except UnicodeDecodeError as error:
+        raise StudyError(study_file, [f"{place}is not UTF-8 text: {error.reason} at byte {error.start}"]) from error
+    except ValueError as error:
+        raise StudyError(study_file, [f"{place}cannot be read: {error}"]) from error
+
+
+class _StudyLoader(yaml.SafeLoader):
+    """YAML that refuses what plain YAML would silently overwrite or carry on: a key given twice, a number too large."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+    def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
+        number: int = super().construct_yaml_int(node)
+        if not -_LARGEST_NUMBER <= number < _LARGEST_NUMBER:
+            raise yaml.constructor.ConstructorError(None, None, "a number is too large", node.start_mark)
+        return number
+
+
+_StudyLoader.add_constructor("tag:yaml.org,2002:int", _StudyLoader.construct_yaml_int)
+
+
+def _problems(error: ValidationError) -> list[str]:
+    """One line per key; of a number that may be whole or not, pydantic reports both refusals."""
+    return list({_key(detail): _problem(detail) for detail in reversed(error.errors())}.values())[::-1]
+
+
+def _key(detail: Any) -> str:
+    return ".".join(str(part) for part in detail["loc"] if part not in _UNION_TAGS)
+
+
+def _problem(detail: Any) -> str:
+    key, rule = _key(detail), detail["msg"].removeprefix("Value error, ")
+    if detail["type"] == "extra_forbidden":
+        near = difflib.get_close_matches(str(detail["loc"][-1]), _known_keys(detail["loc"]), n=1)
+        rule = "is not a key of a study" + (f"; did you mean {near[0]}?" if near else "")
+    if detail["type"] == "int_type" and _WHOLE_OR_NOT in detail["loc"]:
+        rule = "Input should be a number"
+    value = _brief.repr(detail["input"])
+    shown = "" if isinstance(detail["input"], (dict, list)) and len(value) > 60 else f" {value}:"
+    return f"{key}:{shown} {rule}" if key else rule
+
+
+def _known_keys(location: tuple[Any, ...]) -> list[str]:
+    model: Any = Study
+    for part in location[:-1]:
+        field = getattr(model, "model_fields", {}).get(part)
+        model = getattr(field, "annotation", None)
+    return list(getattr(model, "model_fields", {}))

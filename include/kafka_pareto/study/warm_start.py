@@ -1,0 +1,48 @@
+"""Which campaigns of the past a study begins with, as its file and the command line name them. A leaf."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, field_validator
+
+from kafka_pareto.study.section import Section
+
+CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
+"""It becomes part of keys and topic names, and is held to what both allow."""
+
+Campaigns: TypeAlias = Literal["latest"] | list[str]
+
+
+class WarmStart(Section):
+    """Earlier campaigns of the same study, from which the rounds of a new one learn.
+
+    `campaigns` are their ids, or `latest`: the one that was measured last of those that give anything. After every
+    `half_life_days` their repetitions count for half as much.
+    """
+
+    campaigns: Campaigns
+    half_life_days: Annotated[float, Field(gt=0)] = 30.0
+
+    @field_validator("campaigns", mode="before")
+    @classmethod
+    def _campaigns_are_named(cls, given: Any) -> Any:
+        if given != "latest" and not (isinstance(given, list) and given and _are_different_ids(given)):
+            raise ValueError("must be latest, or a list of different campaign ids (letters, digits, '-' or '_')")
+        return given
+
+
+def campaigns_from(text: str) -> Campaigns:
+    """What an option says: `latest`, or ids like `20261121T120000,20261122T120000`; the study checks them."""
+    return "latest" if text == "latest" else text.split(",")
+
+
+def campaigns_text(campaigns: Campaigns) -> str:
+    """The option that says the same."""
+    return campaigns if isinstance(campaigns, str) else ",".join(campaigns)
+
+
+def _are_different_ids(given: list[Any]) -> bool:
+    named = [each for each in given if isinstance(each, str) and re.fullmatch(CAMPAIGN_ID, each)]
+    return len(set(named)) == len(given)

@@ -1,0 +1,68 @@
+"""What is sent, and to which kind of topic."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+
+from kafka_pareto.study.section import Count, Section
+
+
+class PayloadFile(Section):
+    """Records cut from a text file of the user's, which lies beside the study or in a folder below."""
+
+    file: str
+
+    @field_validator("file")
+    @classmethod
+    def _stays_with_the_study(cls, file: str) -> str:
+        path = PurePosixPath(file)
+        if path.is_absolute() or ".." in path.parts:
+            raise ValueError("must lie in the study's folder or below: give a relative path without ..")
+        return file
+
+
+class CompressiblePayload(Section):
+    """Records that zlib shrinks to about this fraction of their size."""
+
+    compressed_fraction: Annotated[float, Field(ge=0.05, le=0.7)]
+
+
+def _payload_kind(given: Any) -> str | None:
+    if given == "random":
+        return "payload_random"
+    if isinstance(given, PayloadFile) or (isinstance(given, dict) and "file" in given):
+        return "payload_file"
+    if isinstance(given, CompressiblePayload) or (isinstance(given, dict) and "compressed_fraction" in given):
+        return "payload_compressible"
+    return None
+
+
+Payload = Annotated[
+    Annotated[Literal["random"], Tag("payload_random")]
+    | Annotated[PayloadFile, Tag("payload_file")]
+    | Annotated[CompressiblePayload, Tag("payload_compressible")],
+    Discriminator(
+        _payload_kind,
+        custom_error_type="payload",
+        custom_error_message="must be random, {file: …} or {compressed_fraction: …}",
+    ),
+]
+
+
+class Workload(Section):
+    """What is sent, and to which kind of topic; `keys` is the number of distinct keys, 0 for none."""
+
+    topic_partitions: Count = 3
+    replication_factor: Annotated[int, Field(ge=1, le=32767)] = 3
+    min_insync_replicas: Count = 2
+    payload: Payload = "random"
+    keys: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _in_sync_within_replicas(self) -> Self:
+        if self.min_insync_replicas > self.replication_factor:
+            raise ValueError("min_insync_replicas must not exceed replication_factor")
+        return self

@@ -1,0 +1,1 @@
+"""Surrogate models of the objectives, and how well they predict."""

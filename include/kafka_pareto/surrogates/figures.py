@@ -1,0 +1,86 @@
+"""Pictures of how well a surrogate does, as PNG bytes; drawn without a display."""
+
+from __future__ import annotations
+
+import io
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from kafka_pareto.study.objectives import Objective
+
+OBJECTIVE_LABELS: dict[Objective, str] = {
+    "p95_latency_ms": "p95 latency (ms)",
+    "throughput_mib_s": "throughput (MiB/s)",
+    "latency_cv": "latency CV",
+    "throughput_cv": "throughput CV",
+}
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito: told apart by all
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+_WIDTH_IN, _HEIGHT_IN, _DOTS_PER_INCH = 6.4, 4.8, 120
+
+
+def estimated_vs_measured(
+    objective: Objective, held_out: pd.DataFrame, estimates: np.ndarray, r2_held_out: float | None
+) -> bytes:
+    """Held-out trials: what the model estimated against what was measured, one marker per record size."""
+    figure, axes = _axes()
+    measured = held_out[objective].to_numpy(dtype=float)
+    for place, size in enumerate(sorted(held_out["record_size_bytes"].unique())):
+        here = (held_out["record_size_bytes"] == size).to_numpy()
+        colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
+        axes.scatter(measured[here], estimates[here], s=28, color=colour, marker=marker, label=f"{size:,} B")
+    everything = np.concatenate([measured, estimates])
+    limits = (everything.min(), everything.max())
+    if limits[0] > 0 and limits[1] / limits[0] > 20:
+        axes.set(xscale="log", yscale="log")
+    axes.plot(limits, limits, color="#666666", linewidth=1, linestyle="--", label="estimated = measured")
+    score = "not scored: too few trials" if r2_held_out is None else f"R² = {r2_held_out:.3f}"
+    label = OBJECTIVE_LABELS[objective]
+    axes.set(xlabel=f"measured {label}", ylabel=f"estimated {label}", title=f"Held-out configurations, {score}")
+    axes.legend(title="record size", frameon=False, fontsize="small")
+    return _png(figure)
+
+
+def learning_curve(objective: Objective, curve: pd.DataFrame) -> bytes:
+    """R² by the number of training configurations, on training and on held-out folds."""
+    figure, axes = _axes()
+    count, held_out, spread = curve["configurations"], curve["r2_held_out"], curve["r2_held_out_sd"]
+    axes.plot(count, curve["r2_train"], color=_COLOURS[1], marker="s", linestyle="--", label="training folds")
+    axes.plot(count, held_out, color=_COLOURS[0], marker="o", label="held-out folds")
+    axes.fill_between(count, held_out - spread, held_out + spread, color=_COLOURS[0], alpha=0.15, linewidth=0)
+    lowest = float((held_out - spread).min())
+    axes.set_ylim(max(-1.0, min(0.0, lowest)) - 0.05, 1.05)
+    label = OBJECTIVE_LABELS[objective]
+    axes.set(xlabel="training configurations", ylabel="R²", title=f"Learning curve, cross-validated: {label}")
+    axes.legend(frameon=False)
+    return _png(figure)
+
+
+def feature_importance(objective: Objective, shares: pd.Series) -> bytes:
+    """Each feature's share of the total gain, largest on top."""
+    figure, axes = _axes()
+    ordered = shares.sort_values()
+    names = ["record.size" if name == "record_size_bytes" else name for name in ordered.index]
+    bars = axes.barh(names, ordered.to_numpy(), color=_COLOURS[0])
+    axes.bar_label(bars, labels=[f"{share:.0%}" for share in ordered], padding=3)
+    axes.set_xlim(0, max(float(ordered.max()), 0.01) * 1.12)
+    axes.set(xlabel="share of the total gain", title=f"What {OBJECTIVE_LABELS[objective]} depends on")
+    return _png(figure)
+
+
+def _axes() -> tuple[Figure, mpl.axes.Axes]:
+    figure = Figure(figsize=(_WIDTH_IN, _HEIGHT_IN), layout="constrained")
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def _png(figure: Figure) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=_DOTS_PER_INCH, metadata={"Software": None})
+    return buffer.getvalue()

@@ -1,0 +1,178 @@
+"""What the measurements so far say of every configuration, and how surely: a Gaussian process per objective. Pure.
+
+The campaign's surrogates are gradient-boosted trees: they need no scaling, and reach the noise ceiling on a whole
+design. Where the next measurement is worth most depends on what is not known yet, though, and of that a Gaussian
+process tells more: trained on 60 to 120 single repetitions of the recorded grid of `benchmarks/`, it also leaves a
+quarter less of the variance unexplained.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern, WhiteKernel
+
+from kafka_pareto.analysis.hypervolume import logarithms
+from kafka_pareto.history.sentinel_shift import error_variances, rebased
+from kafka_pareto.study.factors import CategoricalFactor, Factor
+from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.study import Study
+from kafka_pareto.surrogates.surrogate import RECORD_SIZE_FEATURE
+
+Values = npt.NDArray[np.float64]
+
+_MINIMUM_TRIALS = 5
+_JITTER = 1e-8
+_SAMPLING_JITTER = 1e-6
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A fitted process of one objective's logarithm; `r2_leave_one_out` says how much of it was learned."""
+
+    objective: Objective
+    r2_leave_one_out: float
+    _study: Study
+    _process: GaussianProcessRegressor
+    _centre: float
+    _scale: float
+
+    def samples(self, configurations: pd.DataFrame, members: int, rng: np.random.Generator) -> Values:
+        """Draws the objective's logarithm jointly at all rows, shape (members, rows); without measurement noise.
+
+        Args:
+            configurations: One column per factor and the record size.
+            members: How many draws.
+            rng: Where the draws come from.
+        """
+        mean, covariance = self._process.predict(inputs(self._study, configurations), return_cov=True)
+        # Rows that are nearly alike would leave no Cholesky factor; eigenvectors would take thirty times as long.
+        root = np.linalg.cholesky(covariance + _SAMPLING_JITTER * np.eye(len(mean)))
+        drawn: Values = mean + rng.standard_normal((members, len(mean))) @ root.T
+        return drawn * self._scale + self._centre
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """Logarithms of one objective; an `extra_variance` adds to the noise of the repetitions."""
+
+    x: Values
+    logs: Values
+    repetitions: Values
+    extra_variance: Values
+
+
+def fit_posterior(
+    study: Study, trials: pd.DataFrame, objective: Objective, prior: pd.DataFrame | None = None
+) -> Posterior | None:
+    """Fits the process to all trials that measured the objective, of every record size.
+
+    Matern 5/2 with a length per input (Rasmussen and Williams 2006, ch. 4 and 5). The noise of a single repetition is
+    found with the lengths, by the marginal likelihood; a trial of n repetitions has an nth of its variance.
+
+    A trial of an earlier campaign takes part with its value as of today, and with more noise: its repetitions count
+    for less the older they are, and how far values of its campaign were found or may be wrong comes on top.
+
+    Args:
+        study: The campaign's study.
+        trials: `TRIAL_COLUMNS` and factors, all trials so far.
+        objective: What to fit.
+        prior: `PRIOR_TRIAL_COLUMNS` and factors of earlier campaigns, where the study begins with what they know.
+
+    Returns:
+        None when fewer than five trials measured it, or all the same.
+    """
+    rows = trials[trials[objective].notna() & (trials.repetitions_valid > 0)]
+    if len(rows) < _MINIMUM_TRIALS:
+        return None
+    evidence = _evidence(study, rows, objective, prior)
+    today = evidence.logs[: len(rows)]
+    centre, scale = float(today.mean()), float(today.std())
+    if scale == 0:
+        return None
+    y, extra = (evidence.logs - centre) / scale, evidence.extra_variance / scale**2
+    signal, noise = _learned(evidence.x, y, evidence.repetitions, extra)
+    alpha = noise / evidence.repetitions + extra + _JITTER
+    process = GaussianProcessRegressor(signal, alpha=alpha, optimizer=None).fit(evidence.x, y)
+    r2 = _r2_leave_one_out(process, y, rows.record_size_bytes.to_numpy())
+    return Posterior(objective, r2, study, process, centre, scale)
+
+
+def _evidence(study: Study, rows: pd.DataFrame, objective: Objective, prior: pd.DataFrame | None) -> _Evidence:
+    """Today's rows first, then what earlier campaigns know."""
+    x, logs = inputs(study, rows), logarithms(rows, study, objective)
+    repetitions, extra = rows.repetitions_valid.to_numpy(dtype=float), np.zeros(len(rows))
+    earlier = rows.iloc[:0] if prior is None else rebased(study, prior, rows, objective)
+    if len(earlier) < _MINIMUM_TRIALS:
+        return _Evidence(x, logs, repetitions, extra)
+    x_then, logs_then = inputs(study, earlier), earlier.log_value.to_numpy(dtype=float)
+    counts = earlier.repetitions_valid.to_numpy(dtype=float)
+    repetition_variance_then = _repetition_variance(x_then, logs_then, counts)
+    aged = repetition_variance_then / counts * (1.0 / earlier.weight.to_numpy(dtype=float) - 1.0)
+    # Noise learned on both would explain away whatever they disagree in; the lesser of each alone errs to caution.
+    repetition_variance = min(repetition_variance_then, _repetition_variance(x, logs, repetitions))
+    return _Evidence(
+        np.concatenate([x, x_then]),
+        np.concatenate([logs, logs_then]),
+        np.concatenate([repetitions, counts]),
+        np.concatenate([extra, aged + error_variances(earlier, repetition_variance)]),
+    )
+
+
+def _repetition_variance(x: Values, logs: Values, repetitions: Values) -> float:
+    scale = float(logs.std()) or 1.0
+    _, noise = _learned(x, (logs - logs.mean()) / scale, repetitions, np.zeros(len(logs)))
+    return noise * scale**2
+
+
+def _learned(x: Values, y: Values, repetitions: Values, extra_variance: Values) -> tuple[Kernel, float]:
+    """The kernel of the signal, and the variance of a single repetition, by the marginal likelihood."""
+    usual = 1.0 / float(np.mean(1.0 / repetitions))
+    signal = ConstantKernel(1.0, (0.05, 20.0)) * Matern(np.ones(x.shape[1]), (0.1, 20.0), nu=2.5)
+    process = GaussianProcessRegressor(signal + WhiteKernel(0.1, (1e-3, 1.0)), alpha=_JITTER + extra_variance)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a length at its bound: the input does not matter
+        learned = process.fit(x, y).kernel_
+    return learned.k1, learned.k2.noise_level * usual
+
+
+def inputs(study: Study, configurations: pd.DataFrame) -> Values:
+    """The process' inputs: logs of the numbers, 0 to 1 over the factor, and a 0 or 1 for each categorical level."""
+    columns: list[Values] = []
+    for name, factor in study.factors.items():
+        if isinstance(factor, CategoricalFactor):
+            columns += [(configurations[name] == level).to_numpy().astype(np.float64) for level in factor.levels]
+        else:
+            columns.append(_on_log_scale(configurations[name].to_numpy(dtype=float), factor))
+    if len(study.record_sizes_bytes) > 1:
+        sizes = np.log(np.array(study.record_sizes_bytes, dtype=float))
+        size = np.log(configurations[RECORD_SIZE_FEATURE].to_numpy(dtype=float))
+        columns.append((size - sizes.min()) / (sizes.max() - sizes.min()))
+    return np.column_stack(columns)
+
+
+def _on_log_scale(values: Values, factor: Factor) -> Values:
+    ends = np.log1p(np.maximum(np.array(factor.extremes(), dtype=float), 0.0))
+    span = ends.max() - ends.min()
+    scaled: Values = (np.log1p(np.maximum(values, 0.0)) - ends.min()) / (span if span > 0 else 1.0)
+    return scaled
+
+
+def _r2_leave_one_out(process: GaussianProcessRegressor, y: Values, sizes: npt.NDArray[np.int64]) -> float:
+    """1 - squared errors at each trial of the process without that trial, over the spread within the record sizes.
+
+    Rasmussen and Williams, eq. 5.12. Over all sizes together the record size alone would explain most of it. The trials
+    are today's, the first of `y`, one for each of the `sizes`.
+    """
+    half = np.linalg.inv(process.L_)
+    precision = half.T @ half
+    errors = ((precision @ y) / np.diag(precision))[: len(sizes)]
+    y = y[: len(sizes)]
+    spread = sum(float(np.sum((y[sizes == size] - y[sizes == size].mean()) ** 2)) for size in np.unique(sizes))
+    return 1.0 - float(np.sum(errors**2)) / spread if spread > 0 else 0.0

@@ -1,0 +1,252 @@
+"""Surrogate models: one gradient-boosted regressor per objective over the factors and the record size. No I/O."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict
+from sklearn.model_selection import GroupShuffleSplit
+from xgboost import XGBRegressor
+from xgboost.core import XGBoostError
+
+from kafka_pareto.errors import ArtifactError
+from kafka_pareto.storage.record import Record
+from kafka_pareto.study.factors import CategoricalFactor
+from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.study import Study
+
+RECORD_SIZE_FEATURE = "record_size_bytes"
+RECORDS_PER_BATCH_FEATURE = "records_per_batch"
+
+_BATCH_SIZE = "batch.size"
+
+
+class FeatureEncoding(BaseModel):
+    """How factors become a model's columns: numbers as they are, a categorical level as its place in `levels`.
+
+    With `codes` the model takes that place for a quantity (the paper's way); with `native` for a category without
+    order. A level that is not listed becomes a missing value. The records that fit a batch are no column of the frame:
+    they are counted here from the batch and record size, and a batch always holds one.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    features: list[str]
+    levels: dict[str, list[str]]
+    categories: Literal["codes", "native"]
+
+    def encode(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The model's columns, all float64, from a frame with one column per factor and the record size."""
+        columns = {}
+        for name in self.features:
+            if name == RECORDS_PER_BATCH_FEATURE:
+                columns[name] = (frame[_BATCH_SIZE] // frame[RECORD_SIZE_FEATURE]).clip(lower=1).to_numpy(dtype=float)
+            elif name in self.levels:
+                places = {level: place for place, level in enumerate(self.levels[name])}
+                columns[name] = np.array([places.get(level, np.nan) for level in frame[name].tolist()], dtype=float)
+            else:
+                columns[name] = frame[name].to_numpy(dtype=float)
+        return pd.DataFrame(columns, index=frame.index)
+
+    def inputs(self) -> list[str]:
+        """The columns that a frame must have to be encoded."""
+        return [name for name in self.features if name != RECORDS_PER_BATCH_FEATURE]
+
+    def feature_types(self) -> list[str] | None:
+        """XGBoost's `feature_types`: `c` for a native category, `q` for a quantity; None when all are quantities."""
+        if self.categories == "codes":
+            return None
+        return ["c" if name in self.levels else "q" for name in self.features]
+
+
+class SurrogateFile(BaseModel):
+    """What is known of one objective's model file; `log_target`: the model answers with the logarithm."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sha256: str
+    log_target: bool
+
+
+class SurrogateIndex(Record):
+    """`encoding.json`: what the models of a campaign expect, and which objectives have one."""
+
+    encoding: FeatureEncoding
+    models: dict[Objective, SurrogateFile]
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """A fitted model of one objective."""
+
+    objective: Objective
+    encoding: FeatureEncoding
+    log_target: bool
+    regressor: XGBRegressor
+
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
+        """The objective's estimates, in its own unit, for rows with one column per factor and the record size.
+
+        A model of the logarithm is turned back by exp, so it estimates the geometric rather than the arithmetic mean.
+        """
+        return self.predict_encoded(self.encoding.encode(frame).to_numpy())
+
+    def predict_encoded(self, rows: np.ndarray) -> np.ndarray:
+        """The estimates for rows that are encoded already, shape (rows, features)."""
+        answer = np.asarray(self.regressor.predict(rows), dtype=float)
+        return np.exp(answer) if self.log_target else answer
+
+    def to_bytes(self) -> bytes:
+        """The model in XGBoost's UBJ format."""
+        return bytes(self.regressor.get_booster().save_raw("ubj"))
+
+    def file(self) -> SurrogateFile:
+        """What the index says of this model."""
+        return SurrogateFile(sha256=hashlib.sha256(self.to_bytes()).hexdigest(), log_target=self.log_target)
+
+
+class Estimator(Protocol):
+    """Whatever estimates one objective."""
+
+    def predict(self, frame: pd.DataFrame) -> np.ndarray:
+        """The estimates for rows with one column per factor and the record size."""
+
+
+def estimates(models: Mapping[Objective, Estimator], frame: pd.DataFrame) -> dict[Objective, np.ndarray]:
+    """Each model's estimates; rows are encoded once for all surrogates that share an encoding."""
+    encoded: dict[int, np.ndarray] = {}
+    answers = {}
+    for objective, model in models.items():
+        if isinstance(model, Surrogate):
+            rows = encoded.get(id(model.encoding))
+            if rows is None:
+                rows = encoded[id(model.encoding)] = model.encoding.encode(frame).to_numpy()
+            answers[objective] = model.predict_encoded(rows)
+        else:
+            answers[objective] = model.predict(frame)
+    return answers
+
+
+def load_surrogate(content: bytes, key: str, objective: Objective, index: SurrogateIndex) -> Surrogate:
+    """Reads a model file that the index lists; `key` names it in messages.
+
+    Raises:
+        ArtifactError: If it is not the file that the index was written with, or XGBoost cannot read it.
+    """
+    known = index.models[objective]
+    # XGBoost aborts the whole process on some damaged files, so the content is checked before it sees any.
+    if hashlib.sha256(content).hexdigest() != known.sha256:
+        raise ArtifactError(f"{key}: is not the model that its encoding.json describes; run the train step again")
+    regressor = XGBRegressor(n_jobs=1)
+    try:
+        regressor.load_model(bytearray(content))
+    except XGBoostError as error:
+        raise ArtifactError(f"{key}: is no model that this XGBoost reads; run the train step again") from error
+    return Surrogate(objective, index.encoding, known.log_target, regressor)
+
+
+def feature_encoding(study: Study, trials: pd.DataFrame) -> FeatureEncoding:
+    """The encoding for a study: levels in the study's order, after them those that only the baseline has."""
+    levels = {}
+    for name, factor in study.factors.items():
+        if isinstance(factor, CategoricalFactor):
+            levels[name] = [*factor.levels, *sorted(set(trials[name]) - set(factor.levels))]
+    features = [*study.factors, RECORD_SIZE_FEATURE]
+    if study.surrogate.records_per_batch and _BATCH_SIZE in study.factors:
+        features.append(RECORDS_PER_BATCH_FEATURE)
+    return FeatureEncoding(features=features, levels=levels, categories=study.surrogate.categories)
+
+
+def split_by_configuration(trials: pd.DataFrame, study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Splits trials into training and held-out rows, with no configuration on both sides.
+
+    Returns:
+        Training rows and held-out rows; with fewer than two configurations nothing is held out.
+    """
+    if trials["configuration_id"].nunique() < 2:
+        return trials, trials.iloc[:0]
+    splitter = GroupShuffleSplit(n_splits=1, test_size=study.surrogate.held_out_fraction, random_state=study.seed)
+    train, held_out = next(splitter.split(trials, groups=trials["configuration_id"]))
+    return trials.iloc[train], trials.iloc[held_out]
+
+
+def fit_surrogate(
+    study: Study, encoding: FeatureEncoding, rows: pd.DataFrame, objective: Objective, seed: int | None = None
+) -> Surrogate:
+    """Fits one objective on rows whose target is measured (no NaN).
+
+    With the study's `log_target` the model learns the target's `logarithm`; if no target is positive, the targets are
+    learned as they are. `seed` takes the place of the study's.
+    """
+    target = rows[objective].to_numpy(dtype=float)
+    log_target = study.surrogate.log_target and bool((target > 0).any())
+    regressor = new_regressor(study, encoding, study.seed if seed is None else seed)
+    regressor.fit(
+        encoding.encode(rows),
+        logarithm(target) if log_target else target,
+        sample_weight=trial_weights(study, rows),
+    )
+    return Surrogate(objective, encoding, log_target, regressor)
+
+
+def logarithm(values: np.ndarray) -> np.ndarray:
+    """The natural logarithm.
+
+    A value of 0 (the CV of repetitions that agree to the millisecond) has none and stands for one below resolution, so
+    it enters as half of the smallest positive value; where none is positive, all are equal and enter as 1.
+    """
+    positive = values[values > 0]
+    return np.asarray(np.log(np.maximum(values, positive.min() / 2 if len(positive) else 1.0)))
+
+
+def trial_weights(study: Study, rows: pd.DataFrame) -> np.ndarray:
+    """How much each trial counts, 1 on average: with `repetitions` as many times as it has valid ones.
+
+    That is the inverse of the variance of its mean, so a trial counts by the width of its interval; trials with equally
+    many repetitions all count 1.
+    """
+    if study.surrogate.weights == "equal":
+        return np.ones(len(rows))
+    repetitions = rows["repetitions_valid"].to_numpy(dtype=float)
+    return np.asarray(repetitions / repetitions.mean())
+
+
+def new_regressor(study: Study, encoding: FeatureEncoding, seed: int) -> XGBRegressor:
+    """The study's regressor, not yet fitted. One thread: a few hundred rows gain nothing from more."""
+    parameters = study.surrogate
+    return XGBRegressor(
+        n_estimators=parameters.n_estimators,
+        max_depth=parameters.max_depth,
+        learning_rate=parameters.learning_rate,
+        subsample=parameters.subsample,
+        colsample_bytree=parameters.colsample_bytree,
+        reg_lambda=parameters.reg_lambda,
+        objective=parameters.loss,
+        random_state=seed,
+        feature_types=encoding.feature_types(),
+        enable_categorical=encoding.categories == "native",
+        n_jobs=1,
+    )
+
+
+def importance(surrogate: Surrogate) -> pd.Series:
+    """Each feature's share of the total gain of all splits, largest first; a feature that is never used has 0."""
+    gains = surrogate.regressor.get_booster().get_score(importance_type="total_gain")
+    shares = pd.Series({name: float(gains.get(name, 0.0)) for name in surrogate.encoding.features})
+    total = shares.sum()
+    return (shares / total if total > 0 else shares).sort_values(ascending=False)
+
+
+def measured_objectives(trials: pd.DataFrame) -> list[Objective]:
+    """The objectives that at least one trial has measured; the baseline's alone teach nothing where there are others.
+
+    With one repetition of each configuration, the baseline is the only one that rounds give a CV.
+    """
+    others = trials[~trials["is_baseline"]]
+    learned_from = trials if others.empty else others
+    return [objective for objective in OBJECTIVES if learned_from[objective].notna().any()]

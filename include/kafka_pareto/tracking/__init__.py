@@ -1,0 +1,1 @@
+"""MLflow: runs, models and champions. The only room that imports mlflow."""

@@ -1,0 +1,222 @@
+"""A campaign in MLflow: what it trained, searched and confirmed.
+
+One run per campaign, found again by its tags, and below it one run per objective and per searched record size. A part
+that is complete is left alone, an unfinished one is written anew: a step may be retried without leaving duplicates.
+Without a tracking URI nothing is tracked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import mlflow
+import pandas as pd
+import xgboost
+from mlflow import MlflowClient
+from mlflow.entities import Metric, Run
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.settings import load_settings
+from kafka_pareto.study.objectives import Objective
+from kafka_pareto.surrogates.scores import JudgedSurrogate
+from kafka_pareto.tracking.connection import (
+    champion_number,
+    connected,
+    log_values,
+    registered_model_name,
+    run_of,
+    runs_tagged,
+    version_of,
+)
+from kafka_pareto.tracking.links import CAMPAIGN_TAG, PART_TAG
+
+_CONTENT_TAG = "kafka_pareto.content_sha256"
+
+
+def log_training(
+    campaign: Campaign,
+    judged: list[JudgedSurrogate],
+    figures: Mapping[Objective, Mapping[str, bytes]],
+    round_number: int = 0,
+) -> None:
+    """Records the trained surrogates: a run and a model version per objective, below the campaign's run.
+
+    The version of a later round takes the place of an earlier one's: a campaign has one for each objective.
+
+    Raises:
+        TrackingError: If MLflow cannot be reached or refuses.
+    """
+    with connected() as client:
+        if client is None:
+            return
+        parent = _campaign_run(client, campaign)
+        for one in judged:
+            _log_surrogate(client, campaign, parent, one, figures[one.surrogate.objective], round_number)
+            if (r2 := one.pooled_r2_held_out()) is not None:
+                name = f"r2_held_out_{one.surrogate.objective}"
+                client.log_metric(parent.info.run_id, name, r2, step=round_number)
+        client.set_terminated(parent.info.run_id)
+
+
+def log_measured_hypervolume(campaign: Campaign, round_number: int, hypervolumes: Mapping[int, float]) -> None:
+    """Records on the campaign's run what each record size has come to, with the round as the step.
+
+    Raises:
+        TrackingError: If MLflow cannot be reached or refuses.
+    """
+    with connected() as client:
+        if client is None:
+            return
+        names = {f"measured_hypervolume_{size}": value for size, value in hypervolumes.items()}
+        log_values(client, _campaign_run(client, campaign), names, round_number, time.time())
+
+
+def log_search(campaign: Campaign, record_size_bytes: int, hypervolume: pd.DataFrame, round_number: int = 0) -> None:
+    """Records a search: its parameters, and the hypervolume after each generation as a metric with steps.
+
+    Raises:
+        TrackingError: If MLflow cannot be reached or refuses.
+    """
+    with connected() as client:
+        if client is None:
+            return
+        parent = _campaign_run(client, campaign)
+        content = hashlib.sha256(hypervolume.to_csv().encode() + campaign.study.search.model_dump_json().encode())
+        part = _part_name(f"optimize {record_size_bytes}", round_number)
+        run_id = _new_part(client, parent, part, content.hexdigest())
+        if run_id is None:
+            return
+        parameters = {**campaign.study.search.model_dump(), "record_size_bytes": record_size_bytes}
+        for name, value in {**parameters, "seed": campaign.study.seed}.items():
+            client.log_param(run_id, name, value)
+        now_ms = int(time.time() * 1000)
+        steps = zip(hypervolume["generation"], hypervolume["hypervolume"], strict=True)
+        client.log_batch(run_id, [Metric("hypervolume", value, now_ms, step) for step, value in steps])
+        client.set_terminated(run_id)
+
+
+def log_report(campaign: Campaign, html: bytes) -> None:
+    """Puts the campaign's report beside its run, over whatever report was there.
+
+    Raises:
+        TrackingError: If MLflow cannot be reached or refuses.
+    """
+    with connected() as client:
+        if client is not None:
+            client.log_text(_campaign_run(client, campaign).info.run_id, html.decode(), "report.html")
+
+
+def _part_name(step_and_what: str, round_number: int) -> str:
+    return f"round {round_number} {step_and_what}" if round_number else step_and_what
+
+
+def _log_surrogate(
+    client: MlflowClient,
+    campaign: Campaign,
+    parent: Run,
+    judged: JudgedSurrogate,
+    figures: Mapping[str, bytes],
+    round_number: int,
+) -> None:
+    surrogate, keys = judged.surrogate, campaign.keys
+    name = registered_model_name(keys, surrogate.objective)
+    content = hashlib.sha256(surrogate.to_bytes() + judged.scores.to_csv().encode()).hexdigest()
+    part = _part_name(f"train {surrogate.objective}", round_number)
+    run_id = _new_part(client, parent, part, content)
+    if run_id is None:
+        return
+    stale = version_of(client, keys, surrogate.objective)
+    # A champion stays until a better model is found: only `judge_champions` may replace it.
+    if stale is not None and str(stale.version) != champion_number(client, name):
+        client.delete_model_version(name, stale.version)
+    trials_sha256 = hashlib.sha256(campaign.store.get(keys.trials(round_number))).hexdigest()
+    with mlflow.start_run(run_id=run_id):
+        mlflow.log_params({**campaign.study.surrogate.model_dump(), "seed": campaign.study.seed})
+        mlflow.log_params({"log_target_used": surrogate.log_target, "trials_sha256": trials_sha256})
+        mlflow.log_metrics(_score_metrics(judged.scores))
+        for point in judged.curve.to_dict("records"):
+            values = {f"learning_curve_{side}": point[side] for side in ("r2_train", "r2_held_out")}
+            mlflow.log_metrics(_finite(values), step=int(point["configurations"]))
+        table = judged.rows[[*surrogate.encoding.inputs(), "configuration_id", surrogate.objective]]
+        table = table.astype(dict.fromkeys(table.select_dtypes("integer").columns, float))
+        dataset = mlflow.data.from_pandas(
+            table,
+            source=_source(campaign, round_number),
+            name="03_trials",
+            targets=surrogate.objective,
+            digest=trials_sha256[:36],
+        )
+        mlflow.log_input(dataset, context="training")
+        with tempfile.TemporaryDirectory() as folder:
+            for file, picture in figures.items():
+                (Path(folder) / file).write_bytes(picture)
+            mlflow.log_artifacts(folder, "figures")
+        example = surrogate.encoding.encode(judged.rows.head(3))
+        model = mlflow.xgboost.log_model(
+            surrogate.regressor,
+            name=surrogate.objective,
+            model_format="ubj",
+            input_example=example,
+            signature=mlflow.models.infer_signature(example, surrogate.regressor.predict(example)),
+            metadata={"encoding": surrogate.encoding.model_dump(mode="json"), "log_target": surrogate.log_target},
+            # Stated, since MLflow would otherwise start a second Python to find out.
+            pip_requirements=[f"xgboost=={xgboost.__version__}", "scikit-learn", "pandas"],
+        )
+        mlflow.register_model(model.model_uri, name, await_registration_for=0, tags={CAMPAIGN_TAG: keys.campaign})
+
+
+def _score_metrics(scores: pd.DataFrame) -> dict[str, float]:
+    metrics = {}
+    for row in scores.to_dict("records"):
+        suffix = "" if pd.isna(row["record_size_bytes"]) else f"_{row['record_size_bytes']}"
+        for name in (
+            "r2_train",
+            "r2_held_out",
+            "r2_cross_validated",
+            "mae_held_out",
+            "rmse_held_out",
+            "r2_noise_ceiling",
+        ):
+            metrics[f"{name}{suffix}"] = row[name]
+    return _finite(metrics)
+
+
+def _finite(metrics: Mapping[str, float | None]) -> dict[str, float]:
+    return {name: float(value) for name, value in metrics.items() if value is not None and not pd.isna(value)}
+
+
+def _source(campaign: Campaign, round_number: int) -> str:
+    settings = load_settings()
+    place = settings.store_folder or f"s3://{settings.s3_bucket}"
+    return f"{place}/{campaign.keys.trials(round_number)}"
+
+
+def _campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
+    """The campaign's run, made when it is not there yet."""
+    tags = {CAMPAIGN_TAG: campaign.keys.campaign, PART_TAG: "campaign"}
+    run, is_new = run_of(client, campaign.keys, campaign.keys.campaign, tags)
+    if is_new:
+        study = campaign.store.get(campaign.keys.frozen_study())
+        client.log_param(run.info.run_id, "study_sha256", hashlib.sha256(study).hexdigest())
+    return run
+
+
+def _new_part(client: MlflowClient, parent: Run, part: str, content_sha256: str) -> str | None:
+    """A new run below the campaign's, in place of stale ones; None when the same content is there and complete."""
+    tags = {CAMPAIGN_TAG: parent.data.tags[CAMPAIGN_TAG], PART_TAG: part}
+    kept = False
+    for run in runs_tagged(client, parent.info.experiment_id, tags):
+        complete = run.info.status == "FINISHED" and run.data.tags.get(_CONTENT_TAG) == content_sha256
+        if complete and not kept:
+            kept = True
+        else:
+            client.delete_run(run.info.run_id)
+    if kept:
+        return None
+    tags |= {_CONTENT_TAG: content_sha256, "mlflow.parentRunId": parent.info.run_id}
+    run = client.create_run(parent.info.experiment_id, tags=tags, run_name=part)
+    return str(run.info.run_id)

@@ -1,0 +1,43 @@
+"""The history of a study's checks in MLflow: one run, whose metrics are time series with a step for each check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.drift.checks import PastCheck
+from kafka_pareto.tracking.connection import connected, log_values, run_of
+from kafka_pareto.tracking.links import PART_TAG
+
+
+def log_check(keys: CampaignKeys, found: Sequence[PastCheck], number: int) -> None:
+    """Adds what one check found, record size by record size; done again it changes nothing.
+
+    Args:
+        keys: Of the check.
+        found: The check's place in the history of each record size that it measured.
+        number: How many checks of the study there are up to this one: the step.
+
+    Raises:
+        TrackingError: If MLflow cannot be reached or refuses.
+    """
+    values: dict[str, float] = {}
+    for each in found:
+        size = each.record_size_bytes
+        values |= {
+            f"drifted_{size}": float(each.outcome == "drifted"),
+            f"change_point_{size}": float(each.change_point),
+        }
+        values |= {f"{objective}_ratio_{size}": ratio.ratio for objective, ratio in each.ratios.items()}
+        for change in each.changes:
+            if change.change_fraction is not None:
+                values[f"{change.objective}_change_{size}"] = change.change_fraction
+    if not values:
+        return
+    with connected() as client:
+        if client is None:
+            return
+        run, _ = run_of(client, keys, "checks", {PART_TAG: "checks"})
+        log_values(client, run, values, number, datetime.fromisoformat(found[0].at).timestamp())
+        client.set_terminated(run.info.run_id)

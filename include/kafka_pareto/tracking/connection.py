@@ -1,0 +1,101 @@
+"""The connection to MLflow: settings that must come before its import, and what every kind of run needs.
+
+This room alone imports mlflow. Without a tracking URI nothing is tracked.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import requests
+
+# MLflow reads these when it is imported: it fails in half a minute instead of minutes, and phones nobody.
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "2")
+os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "8")
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+os.environ.setdefault("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
+os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")
+
+import mlflow
+from mlflow import MlflowClient
+from mlflow.entities import Metric, Run
+from mlflow.entities.model_registry import ModelVersion
+from mlflow.exceptions import MlflowException, RestException
+
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.errors import TrackingError
+from kafka_pareto.settings import load_settings
+from kafka_pareto.study.objectives import Objective
+from kafka_pareto.tracking.links import CAMPAIGN_TAG, experiment_name, without_credentials
+
+logger = logging.getLogger(__name__)
+
+CHAMPION = "champion"
+
+
+@contextmanager
+def connected() -> Iterator[MlflowClient | None]:
+    """A client of the configured server, or None where none is; MLflow's errors become one clear message."""
+    uri = load_settings().mlflow_tracking_uri
+    if not uri:
+        logger.info("MLflow is not configured (KAFKA_PARETO_MLFLOW_TRACKING_URI is empty): nothing is tracked")
+        yield None
+        return
+    mlflow.set_tracking_uri(uri)
+    mlflow.set_registry_uri(uri)
+    try:
+        yield MlflowClient(uri)
+    except RestException as error:
+        raise TrackingError(
+            f"MLflow at {without_credentials(uri)} refused: {error.error_code}: {error.message}"
+        ) from error
+    except (MlflowException, requests.RequestException) as error:
+        raise TrackingError(
+            f"MLflow at {without_credentials(uri)} cannot be reached ({type(error).__name__}); start it and run this "
+            "step again: what it wrote to the store is kept"
+        ) from error
+
+
+def registered_model_name(keys: CampaignKeys, objective: Objective) -> str:
+    """The registered model of one objective of the study."""
+    return f"kafka-pareto.{keys.study}.{objective}"
+
+
+def run_of(client: MlflowClient, keys: CampaignKeys, name: str, tags: dict[str, str]) -> tuple[Run, bool]:
+    """The run with these tags in the study's experiment, and whether it was made just now."""
+    experiment = client.get_experiment_by_name(experiment_name(keys))
+    experiment_id = experiment.experiment_id if experiment else client.create_experiment(experiment_name(keys))
+    found = runs_tagged(client, experiment_id, tags)
+    return (found[0], False) if found else (client.create_run(experiment_id, tags=tags, run_name=name), True)
+
+
+def runs_tagged(client: MlflowClient, experiment_id: str, tags: Mapping[str, str]) -> list[Run]:
+    """The experiment's runs with these tags, the oldest first."""
+    condition = " and ".join(f"tags.`{name}` = '{value}'" for name, value in tags.items())
+    return list(client.search_runs([experiment_id], condition, order_by=["attributes.start_time ASC"]))
+
+
+def log_values(client: MlflowClient, run: Run, values: Mapping[str, float], step: int, at_s: float) -> None:
+    """Adds one point to each of these metrics; the same point again changes nothing."""
+    client.log_batch(run.info.run_id, [Metric(name, each, int(at_s * 1000), step) for name, each in values.items()])
+
+
+def version_of(client: MlflowClient, keys: CampaignKeys, objective: Objective) -> ModelVersion | None:
+    """The campaign's newest version of the objective's model, or None."""
+    versions = client.search_model_versions(f"name = '{registered_model_name(keys, objective)}'")
+    own = [version for version in versions if version.tags.get(CAMPAIGN_TAG) == keys.campaign]
+    return max(own, key=lambda version: int(version.version), default=None)
+
+
+def champion_number(client: MlflowClient, name: str) -> str | None:
+    """The version that the alias points to, or None."""
+    try:
+        return str(client.get_model_version_by_alias(name, CHAMPION).version)
+    except RestException as error:
+        if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
+            return None
+        raise

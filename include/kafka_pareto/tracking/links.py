@@ -1,0 +1,56 @@
+"""Where MLflow keeps a campaign's run: by its REST API, without the package, whose import takes seconds."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.errors import TrackingError
+
+CAMPAIGN_TAG = "kafka_pareto.campaign"
+PART_TAG = "kafka_pareto.part"
+_TIMEOUT_S = 5.0
+
+
+def experiment_name(keys: CampaignKeys) -> str:
+    """The MLflow experiment of the study."""
+    return f"kafka-pareto/{keys.study}"
+
+
+def without_credentials(uri: str) -> str:
+    """The address without a user and password that it may hold."""
+    parts = urlsplit(uri)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+def run_address(tracking_uri: str, keys: CampaignKeys, public_uri: str = "") -> str | None:
+    """Where a person sees the campaign's run; None where MLflow has none, or none is configured.
+
+    Args:
+        public_uri: Where people reach MLflow, if not at the tracking URI.
+
+    Raises:
+        TrackingError: If MLflow cannot be reached or refuses.
+    """
+    if not tracking_uri:
+        return None
+    shown = without_credentials(tracking_uri).rstrip("/")
+    condition = f"tags.`{CAMPAIGN_TAG}` = '{keys.campaign}' and tags.`{PART_TAG}` = 'campaign'"
+    api = f"{tracking_uri.rstrip('/')}/api/2.0/mlflow"
+    try:
+        with httpx.Client(timeout=_TIMEOUT_S, trust_env=False) as client:
+            found = client.get(f"{api}/experiments/get-by-name", params={"experiment_name": experiment_name(keys)})
+            if found.status_code == HTTPStatus.NOT_FOUND:
+                return None
+            experiment_id = found.raise_for_status().json()["experiment"]["experiment_id"]
+            asked = {"experiment_ids": [experiment_id], "filter": condition, "max_results": 1}
+            answer: dict[str, Any] = client.post(f"{api}/runs/search", json=asked).raise_for_status().json()
+    except httpx.HTTPError as error:
+        raise TrackingError(f"MLflow at {shown} cannot be asked ({type(error).__name__}); is it up?") from error
+    runs = answer.get("runs", [])
+    seen_at = public_uri.rstrip("/") or shown
+    return f"{seen_at}/#/experiments/{experiment_id}/runs/{runs[0]['info']['run_id']}" if runs else None

@@ -1,0 +1,1 @@
+"""The validation gate, by Great Expectations."""

@@ -1,0 +1,229 @@
+"""Expectations as data, and the only door to Great Expectations: it imports in seconds, so only where it is needed."""
+
+from __future__ import annotations
+
+import html
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from kafka_pareto.errors import BadInputError
+
+EXPECTATIONS_FILE = Path(__file__).parents[2] / "expectations" / "repetitions.yaml"
+ROW_ID = "repetition_id"
+_INDEX = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Data Docs of {name}</title>
+<style>body {{ font-family: sans-serif; margin: 2em }} td {{ padding: 0.2em 1.5em 0.2em 0 }}</style>
+<h1>Data Docs</h1><p>What the expectations came to in campaign {name}, suite by suite.</p>
+<table>
+{rows}
+</table></html>
+"""
+
+Severity = Literal["critical", "warning"]
+
+
+class Expectation(BaseModel):
+    """One entry of a suite file; see the file's own header.
+
+    Kwargs, and `columns` as a whole, may name a parameter with `$`; a parameter that is a mapping holds one value for
+    each column.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: str
+    type: str
+    columns: list[str] | str = []
+    kwargs: dict[str, Any] = {}
+    severity: Severity = "critical"
+    reason: str
+
+    def configurations(self, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """What Great Expectations is told: one configuration, or one for each of the columns, however few they are."""
+        if not self.columns:
+            return [self._configuration(None, parameters)]
+        columns = parameters[self.columns[1:]] if isinstance(self.columns, str) else self.columns
+        return [self._configuration(column, parameters) for column in columns]
+
+    def _configuration(self, column: str | None, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        kwargs: dict[str, Any] = {} if column is None else {"column": column}
+        for key, value in self.kwargs.items():
+            kwargs[key] = value
+            if isinstance(value, str) and value.startswith("$"):
+                given = parameters[value[1:]]
+                kwargs[key] = given[column] if isinstance(given, Mapping) else given
+        if "column_A" in kwargs:
+            # A missing value is for the expectation that asks for its presence, and for no other.
+            kwargs["ignore_row_if"] = "either_value_is_missing"
+        reason = f"{column} {self.reason}" if column else self.reason
+        meta = {"name": self.name, "column": column, "reason": reason}
+        return {"type": self.type, "kwargs": kwargs, "severity": self.severity, "meta": meta, "notes": reason}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one expectation came to. `rows` are the ids of the rows that fail it; a whole table's failure has none."""
+
+    suite: str
+    name: str
+    column: str | None
+    severity: Severity
+    reason: str
+    success: bool
+    rows: list[str]
+    observed: str
+
+    @property
+    def is_critical(self) -> bool:
+        """Whether it fails, and more than a warning."""
+        return not self.success and self.severity == "critical"
+
+
+def load_suites(path: Path = EXPECTATIONS_FILE) -> dict[str, list[Expectation]]:
+    """Reads a file of suites: the name of each, and its expectations.
+
+    Raises:
+        BadInputError: Naming the file, the key and the rule that is broken.
+    """
+    try:
+        suites = TypeAdapter(dict[str, list[Expectation]]).validate_python(yaml.safe_load(path.read_text("utf-8")))
+    except (OSError, yaml.YAMLError) as error:
+        raise BadInputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise BadInputError(f"{path}: {place}: {first['msg']}") from error
+    for suite, expectations in suites.items():
+        names = [expectation.name for expectation in expectations]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise BadInputError(f"{path}: {suite}: {', '.join(twice)}: a name is given twice")
+    return suites
+
+
+class Examination:
+    """Tables put before their suites, and the Data Docs of all of them.
+
+    Args:
+        docs_folder: Where the Data Docs are built.
+        name: What the Data Docs call this examination.
+    """
+
+    def __init__(self, docs_folder: Path, name: str) -> None:
+        self._docs_folder = docs_folder
+        self._name = name
+        self._findings: dict[str, list[Finding]] = {}
+
+    def check(
+        self, suite: str, expectations: Sequence[Expectation], table: pd.DataFrame, parameters: Mapping[str, Any]
+    ) -> list[Finding]:
+        """Puts a table with a column `repetition_id` before a suite.
+
+        Raises:
+            BadInputError: If an expectation cannot be asked of the table, or does not exist.
+        """
+        gx, context = self._gx, self._context
+        configurations = [each for expectation in expectations for each in expectation.configurations(parameters)]
+        try:
+            expected = context.suites.add(gx.ExpectationSuite(name=suite, expectations=configurations))
+        except gx.exceptions.GreatExpectationsError as error:
+            raise BadInputError(f"{EXPECTATIONS_FILE.name}: {suite}: {error}") from error
+        source = context.data_sources.add_pandas(suite)
+        batch = source.add_dataframe_asset(suite).add_batch_definition_whole_dataframe(suite)
+        definition = context.validation_definitions.add(gx.ValidationDefinition(name=suite, data=batch, suite=expected))
+        outcome = definition.run(
+            batch_parameters={"dataframe": table},
+            result_format={"result_format": "COMPLETE", "unexpected_index_column_names": [ROW_ID]},
+            run_id=gx.RunIdentifier(run_name=self._name),
+        )
+        self._findings[suite] = [_finding(suite, result) for result in outcome.results]
+        return self._findings[suite]
+
+    def build_data_docs(self) -> None:
+        """Builds the site of everything checked so far; its `index.html` opens from any copy of the folder.
+
+        Great Expectations' own index is drawn by scripts from public servers: offline it is empty.
+        """
+        self._context.build_data_docs()
+        rows = []
+        for suite, findings in self._findings.items():
+            page = next(self._docs_folder.glob(f"validations/{suite}/**/*.html"))
+            address = html.escape(page.relative_to(self._docs_folder).as_posix())
+            kept = sum(finding.success for finding in findings)
+            rows.append(f'<tr><td><a href="{address}">{html.escape(suite)}</a><td>{kept} of {len(findings)} kept')
+        index = _INDEX.format(name=html.escape(self._name), rows="\n".join(rows))
+        (self._docs_folder / "index.html").write_text(index, encoding="utf-8")
+
+    @cached_property
+    def _gx(self) -> Any:
+        os.environ["GX_ANALYTICS_ENABLED"] = "false"
+        logging.getLogger("great_expectations").setLevel(logging.WARNING)  # it tells 200 lines of its own set-up
+        import great_expectations as gx  # noqa: PLC0415
+
+        return gx
+
+    @cached_property
+    def _context(self) -> Any:
+        from great_expectations.data_context.types.base import (  # noqa: PLC0415
+            DataContextConfig,
+            InMemoryStoreBackendDefaults,
+            ProgressBarsConfig,
+        )
+
+        site = {
+            "class_name": "SiteBuilder",
+            "show_how_to_buttons": False,
+            "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
+            "store_backend": {
+                "class_name": "TupleFilesystemStoreBackend",
+                "base_directory": str(self._docs_folder),
+            },
+        }
+        config = DataContextConfig(
+            store_backend_defaults=InMemoryStoreBackendDefaults(),
+            data_docs_sites={"data_docs": site},
+            progress_bars=ProgressBarsConfig(globally=False),
+            analytics_enabled=False,
+        )
+        return self._gx.get_context(mode="ephemeral", project_config=config)
+
+
+def _finding(suite: str, outcome: Any) -> Finding:
+    meta, result = outcome.expectation_config.meta, outcome.result
+    if not result and not outcome.success:
+        raise BadInputError(
+            f"{EXPECTATIONS_FILE.name}: {suite}: {meta['name']}: cannot be asked of this table: "
+            f"{_first_message(outcome.exception_info)}"
+        )
+    return Finding(
+        suite=suite,
+        name=meta["name"],
+        column=meta["column"],
+        severity=str(outcome.expectation_config.severity.value),  # type: ignore[arg-type]
+        reason=meta["reason"],
+        success=bool(outcome.success),
+        rows=[str(entry[ROW_ID]) for entry in result.get("unexpected_index_list") or []],
+        observed=_observed(result),
+    )
+
+
+def _observed(result: Mapping[str, Any]) -> str:
+    mismatched = result.get("details", {}).get("mismatched", {})
+    if mismatched:
+        return "; ".join(f"{kind}: {', '.join(map(str, columns))}" for kind, columns in mismatched.items())
+    return "" if result.get("observed_value") is None else str(result["observed_value"])
+
+
+def _first_message(exception_info: Mapping[str, Any]) -> str:
+    if "exception_message" in exception_info:
+        return str(exception_info["exception_message"])
+    messages = [str(info["exception_message"]) for info in exception_info.values() if isinstance(info, Mapping)]
+    return messages[0] if messages else "no reason given"

@@ -1,0 +1,337 @@
+"""What the validation gate looks at, and what it concludes: tables, derived columns, verdict. No I/O of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from kafka_pareto.analysis.repetition_values import latency_resolution_ms
+from kafka_pareto.campaign.candidates import Candidate, candidates_of
+from kafka_pareto.campaign.records import ExpectationResult, Repetition, ValidationSummary
+from kafka_pareto.campaign.tables import REPETITION_COLUMNS, repetition_row, repetitions_frame, table_schema
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.racing import planned_candidates
+from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.study import Study
+from kafka_pareto.validation.expectations import ROW_ID, Examination, Finding, load_suites
+
+_PRINTED_TOLERANCE = 1e-3
+_BYTES_PER_MIB = 1 << 20
+_PAIRS = ("expect_column_pair_values_to_be_equal", "expect_column_pair_values_a_to_be_greater_than_b")
+_TYPES = {"integer": ["int"], "float": ["float", "int"], "categorical": ["str"]}
+_WHOLE_TABLE = ("schema", "completeness")
+_KAFKA_TOOL_COLUMNS = ["printed_mib_s"]
+_GENERATOR_COLUMNS = [
+    "latency_p9999_ms",
+    "latency_from_send_p95_ms",
+    "paced_rate_asked_records_s",
+    "paced_rate_records_s",
+]
+_WITHIN_RUN_COLUMNS = ["latency_cv_in_run", "throughput_cv_in_run"]
+_NAMED = 20
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the examination of a campaign's repetitions came to.
+
+    `rejected` holds the reason for each repetition that is set aside; `problems` holds what stops the campaign.
+    """
+
+    findings: list[Finding]
+    rejected: dict[str, str]
+    accepted: list[Repetition]
+    problems: list[str]
+    summary: ValidationSummary
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """The rounds before the one that is examined: what each came to, and the repetitions that were accepted."""
+
+    summaries: Sequence[ValidationSummary]
+    accepted: Sequence[Repetition]
+
+
+def examine(
+    repetitions: Sequence[Repetition],
+    design: pd.DataFrame,
+    study: Study,
+    examination: Examination,
+    earlier: Earlier | None = None,
+) -> Verdict:
+    """Puts the repetitions of one round before the suites and judges them, with the earlier ones, by the tolerance.
+
+    A table that does not have the schema is not looked at any further: its rows cannot be judged.
+    """
+    earlier = earlier or Earlier([], [])
+    round_number = len(earlier.summaries)
+    suites, parameters = load_suites(), suite_parameters(study, round_number)
+    planned = planned_repetitions(design, repetitions, study, round_number)
+    findings = examination.check("schema", suites["schema"], table_as_read(repetitions, study), parameters)
+    if not any(finding.is_critical for finding in findings):
+        stored = completeness_table(planned, repetitions)
+        findings += examination.check("completeness", suites["completeness"], stored, parameters)
+        table = derived_table(repetitions, planned, study, round_number)
+        for suite, rows in (("repetitions", table), ("valid_repetitions", table[table["outcome"] == "valid"])):
+            if len(rows):
+                findings += examination.check(suite, suites[suite], rows, parameters)
+    return _verdict(repetitions, planned, study, findings, earlier)
+
+
+def suite_parameters(study: Study, round_number: int = 0) -> dict[str, Any]:
+    """What the `$…` of the suites stand for in this study and round."""
+    protocol = study.protocol
+    by_generator = protocol.load_tool == "load_generator"
+    within_run = protocol.variability == "within_run"
+    return {
+        "columns": table_schema(REPETITION_COLUMNS, study).names,
+        "factors": list(study.factors),
+        "rounds": [round_number],
+        "types": {name: _TYPES[factor.type] for name, factor in study.factors.items()},
+        "windows": ["steady_state" if protocol.warmup_seconds or by_generator else "whole_run"],
+        "tool_columns": _GENERATOR_COLUMNS if by_generator else _KAFKA_TOOL_COLUMNS,
+        "within_run_columns": _WITHIN_RUN_COLUMNS if within_run else [],
+        "resolution_ms": latency_resolution_ms(protocol),
+    }
+
+
+def planned_repetitions(
+    design: pd.DataFrame, repetitions: Sequence[Repetition], study: Study, round_number: int = 0
+) -> list[str]:
+    """The id of every repetition that the round's design and the protocol plan; adaptive ones, from what is stored."""
+    planned = []
+    for size in design["record_size_bytes"].unique().tolist():
+        candidates = candidates_of(design[design["record_size_bytes"] == size], study)
+        stored = {r.repetition_id: r for r in repetitions if r.record_size_bytes == size}
+        for block, active in enumerate(planned_candidates(candidates, list(stored.values()), study)):
+            planned += [
+                PlannedRepetition("design", round_number, size, each, block, 0).repetition_id for each in active
+            ]
+    return planned
+
+
+def table_as_read(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
+    """The repetitions as their records hold them: whatever factors they name, in whatever type."""
+    rows = [repetition_row(repetition) for repetition in repetitions]
+    columns = None if rows else table_schema(REPETITION_COLUMNS, study).names
+    table = pd.DataFrame(rows, columns=columns)
+    present = [name for name in study.factors if name in table]
+    return table.astype(dict.fromkeys(present, object))
+
+
+def completeness_table(planned: Sequence[str], repetitions: Sequence[Repetition]) -> pd.DataFrame:
+    """One row per planned repetition: how often the store holds it."""
+    stored = Counter(repetition.repetition_id for repetition in repetitions)
+    return pd.DataFrame({ROW_ID: list(planned), "times_stored": [stored[identity] for identity in planned]})
+
+
+def derived_table(
+    repetitions: Sequence[Repetition], planned: Sequence[str], study: Study, round_number: int = 0
+) -> pd.DataFrame:
+    """The repetitions and what follows from their columns, for expectations that compare two columns.
+
+    `elapsed_at_throughput_ms` is how long the records of the window take at the throughput that the tool printed, up
+    to its own 1 ms; a steady-state window holds its share of the records, less one for rounding. `elapsed_ms` is the
+    same for a whole run; for a steady-state window, in which records of the warm-up still arrive, it is the life of
+    the process. Of the load generator's records, the part that its throughput is of is not known, and so neither is
+    `elapsed_at_throughput_ms`. `throughput_over_records` is the throughput over what the records per second come to,
+    where both are above zero, and `throughput_unit_error_mib_s` how far it is from the MB/sec that Kafka's tool
+    printed, beyond a thousandth of it.
+    `latency_avg_least_ms` is what half the latencies alone contribute by being at or above the median; half a
+    millisecond less, since the tool may take the median of a sample.
+    """
+    table = repetitions_frame(repetitions, study)
+    planned_ids = set(planned)
+    table["is_planned"] = [identity in planned_ids for identity in table[ROW_ID]]
+    table["repetition_id_by_columns"] = [_id_by_columns(repetition, round_number) for repetition in repetitions]
+    table["configuration_id_by_values"] = [configuration_id(repetition.configuration) for repetition in repetitions]
+    table["is_baseline_by_id"] = table["configuration_id"] == study.baseline_id()
+    table["wall_ms"] = table["wall_s"] * 1000
+    pace_records_s = table["throughput_records_s"].where(
+        (table["records_sent"] > 0) & (table["throughput_records_s"] > 0)
+    )
+    whole_run_ms = (table["records_sent"] / pace_records_s * 1000).round() + 1
+    steady_ms = (table["records_sent"] * _steady_share(study) - 1) / pace_records_s * 1000
+    is_whole_run = table["window"] == "whole_run"
+    table["elapsed_ms"] = np.where(is_whole_run, whole_run_ms, table["wall_ms"])
+    table["elapsed_at_throughput_ms"] = np.where(is_whole_run, whole_run_ms, steady_ms)
+    table["latency_avg_least_ms"] = table["latency_p50_ms"] / 2 - 0.5
+    ratio = table["throughput_mib_s"] * _BYTES_PER_MIB / (table["throughput_records_s"] * table["record_size_bytes"])
+    table["throughput_over_records"] = ratio.where((ratio > 0) & np.isfinite(ratio))
+    printed_mib_s = table["printed_mib_s"]
+    table["paced_rate_held"] = table["paced_rate_records_s"] / table["paced_rate_asked_records_s"]
+    difference_mib_s = (table["throughput_mib_s"] - printed_mib_s).abs()
+    table["throughput_unit_error_mib_s"] = difference_mib_s - _PRINTED_TOLERANCE * printed_mib_s
+    return table
+
+
+def with_nonsense_failed(repetitions: Sequence[Repetition], study: Study) -> list[Repetition]:
+    """The repetitions, those that break a critical rule of the suite `valid_repetitions` as failed, with the reason.
+
+    The confirmation's answer to nonsense: the same rules as the gate's, without Great Expectations and its import.
+    """
+    valid = [repetition for repetition in repetitions if repetition.outcome == "valid"]
+    if not valid:
+        return list(repetitions)
+    table, parameters = derived_table(valid, [], study), suite_parameters(study)
+    reasons: dict[str, list[str]] = {}
+    for expectation in load_suites()["valid_repetitions"]:
+        if expectation.severity == "critical":
+            for asked in expectation.configurations(parameters):
+                broken = broken_rows(asked["type"], asked["kwargs"], table)
+                for identity in table[ROW_ID][broken]:
+                    reasons.setdefault(identity, []).append(asked["notes"])
+    return [
+        r.model_copy(update={"outcome": "failed", "reason": "; ".join(reasons[r.repetition_id])})
+        if r.outcome == "valid" and r.repetition_id in reasons
+        else r
+        for r in repetitions
+    ]
+
+
+def broken_rows(expectation_type: str, kwargs: dict[str, Any], table: pd.DataFrame) -> pd.Series:
+    """Which rows break an expectation, as Great Expectations would say; for the types of `valid_repetitions` alone.
+
+    A missing value breaks only the expectation that asks for its presence.
+
+    Raises:
+        BadInputError: If the type is another.
+    """
+    broken: pd.Series
+    if expectation_type == "expect_column_values_to_not_be_null":
+        broken = table[kwargs["column"]].isna()
+    elif expectation_type == "expect_column_values_to_be_between":
+        values, low, high = table[kwargs["column"]], kwargs.get("min_value", -np.inf), kwargs.get("max_value", np.inf)
+        broken = (values <= low if kwargs.get("strict_min") else values < low) | (values > high)
+    elif expectation_type in _PAIRS:
+        first, second = table[kwargs["column_A"]], table[kwargs["column_B"]]
+        different = first != second if expectation_type.endswith("equal") else first < second
+        broken = different & first.notna() & second.notna()
+    else:
+        raise BadInputError(f"{expectation_type}: cannot be asked of a confirmation; see validation.broken_rows")
+    return broken
+
+
+def _steady_share(study: Study) -> float:
+    protocol = study.protocol
+    if protocol.seconds is None or protocol.load_tool == "load_generator":
+        return float("nan")
+    return protocol.seconds / (protocol.seconds + protocol.warmup_seconds)
+
+
+def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], study: Study) -> pd.DataFrame:
+    """The repetitions that are set aside, each with its reason."""
+    table = repetitions_frame([r for r in repetitions if r.repetition_id in rejected], study)
+    return table.assign(rejected_because=table[ROW_ID].map(rejected).astype("str"))
+
+
+def _verdict(
+    repetitions: Sequence[Repetition],
+    planned: Sequence[str],
+    study: Study,
+    findings: list[Finding],
+    earlier: Earlier,
+) -> Verdict:
+    rejected = _rejected(findings)
+    kept = [repetition for repetition in repetitions if repetition.repetition_id not in rejected]
+    judged = not any(finding.is_critical for finding in findings if finding.suite == "schema")
+    accepted = kept if judged else []
+    failed = [repetition for repetition in kept if repetition.outcome == "failed"]
+    missing = [row for finding in findings if finding.suite == "completeness" for row in finding.rows]
+    lost = {**rejected, **{r.repetition_id: f"failed: {r.reason}" for r in failed}}
+    # Of all rounds together: in a round of a few repetitions one that failed is a large share.
+    lost_rows = len(repetitions) - len(kept) + len(failed)
+    lost_rows += sum(each.repetitions_rejected + each.repetitions_failed for each in earlier.summaries)
+    rows = len(repetitions) + sum(each.repetitions_stored for each in earlier.summaries)
+    fraction = lost_rows / rows if rows else 0.0
+    tolerated = study.validation.tolerated_rejected_fraction
+    problems = _table_problems(findings)
+    if fraction > tolerated:
+        problems.append(
+            f"{lost_rows} of {rows} repetitions ({fraction:.1%}) were set aside or failed, where the study "
+            f"tolerates {tolerated:.1%} (validation.tolerated_rejected_fraction):\n{_named(lost)}"
+        )
+    if not problems:
+        problems += _baseline_problems([*earlier.accepted, *accepted], study)
+    summary = ValidationSummary(
+        passed=not problems,
+        repetitions_planned=len(planned),
+        repetitions_stored=len(repetitions),
+        repetitions_accepted=len(accepted),
+        repetitions_rejected=len(repetitions) - len(kept),
+        repetitions_failed=len(failed),
+        repetitions_lost_records=sum(r.outcome in ("records_lost", "records_duplicated") for r in accepted),
+        repetitions_missing=len(missing),
+        lost_fraction=fraction,
+        tolerated_fraction=tolerated,
+        problems=problems,
+        expectations=[_result(finding) for finding in findings],
+    )
+    return Verdict(findings, rejected, accepted, problems, summary)
+
+
+def _rejected(findings: Sequence[Finding]) -> dict[str, str]:
+    reasons: dict[str, list[str]] = {}
+    for finding in findings:
+        if finding.suite not in _WHOLE_TABLE and finding.is_critical:
+            for row in dict.fromkeys(finding.rows):
+                reasons.setdefault(row, []).append(finding.reason)
+    return {row: "; ".join(texts) for row, texts in reasons.items()}
+
+
+def _table_problems(findings: Sequence[Finding]) -> list[str]:
+    problems = []
+    for finding in findings:
+        if finding.suite not in _WHOLE_TABLE or not finding.is_critical:
+            continue
+        if finding.suite == "completeness":
+            problems.append(
+                f"{len(finding.rows)} planned repetitions are missing; run the measure step of their record sizes "
+                f"again, it measures only these:\n{_named(dict.fromkeys(finding.rows, finding.reason))}"
+            )
+        else:
+            named = f":\n{_named(dict.fromkeys(finding.rows, finding.reason))}" if finding.rows else ""
+            observed = f" ({finding.observed})" if finding.observed else ""
+            problems.append(f"{finding.reason}{observed}{named}")
+    return problems
+
+
+def _baseline_problems(accepted: Sequence[Repetition], study: Study) -> list[str]:
+    measured = {r.record_size_bytes for r in accepted if r.outcome == "valid" and r.is_baseline}
+    if without := [size for size in study.record_sizes_bytes if size not in measured]:
+        sizes = ", ".join(str(size) for size in without)
+        return [f"no valid repetition of the baseline is left at {sizes} B, so nothing can be compared with it"]
+    return []
+
+
+def _named(reasons: dict[str, str]) -> str:
+    lines = [f"  {row}: {reason}" for row, reason in list(reasons.items())[:_NAMED]]
+    if len(reasons) > _NAMED:
+        lines.append(f"  … and {len(reasons) - _NAMED} more")
+    return "\n".join(lines)
+
+
+def _id_by_columns(repetition: Repetition, round_number: int) -> str:
+    candidate = Candidate(repetition.configuration_id, repetition.is_baseline, {})
+    size, block = repetition.record_size_bytes, repetition.block
+    return PlannedRepetition("design", round_number, size, candidate, block, 0).repetition_id
+
+
+def _result(finding: Finding) -> ExpectationResult:
+    return ExpectationResult(
+        suite=finding.suite,
+        name=finding.name,
+        column=finding.column,
+        severity=finding.severity,
+        reason=finding.reason,
+        success=finding.success,
+        failed_rows=len(finding.rows),
+        observed=finding.observed,
+    )

@@ -1,0 +1,1 @@
+"""The explorer's routes in Airflow's web server."""

@@ -1,0 +1,278 @@
+"""The explorer's pages and answers, behind Airflow's own login: for those who may read the DAG, and read-only.
+
+An app that a plugin brings inherits nothing of the core API's checks: the dependency of the whole app does what the
+core API does for each of its routes, and a last route catches every other path, so that none answers without it.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from pathlib import Path as FilePath
+from typing import Annotated, Any
+
+from airflow.api_fastapi.core_api.security import requires_access_dag
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import InForceKeys
+from kafka_pareto.campaign.listing import CampaignEntry, list_campaigns
+from kafka_pareto.campaign.progress import ProgressReport, campaign_progress
+from kafka_pareto.campaign.records import Prior
+from kafka_pareto.drift.checks import PastCheck, read_checks
+from kafka_pareto.errors import ArtifactError, BadInputError, KafkaParetoError, MissingArtifactError
+from kafka_pareto.explorer.downloads import settings_text, trials_csv
+from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to
+from kafka_pareto.explorer.intervals import Intervals, intervals
+from kafka_pareto.explorer.requirements import Preference, Remaining, Wishes, best_remaining
+from kafka_pareto.explorer.snapshot import Seen, read_seen
+from kafka_pareto.explorer.view import SizeView, size_view
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.rollout.client_files import Form
+from kafka_pareto.rollout.versions import in_force, versions
+from kafka_pareto.settings import load_settings
+from kafka_pareto.storage.store import Store, open_store
+from kafka_pareto.study.cluster_names import tune_dag_of
+from kafka_pareto.study.objectives import OBJECTIVES, Limit
+from kafka_pareto.study.study import STUDY_NAME
+from kafka_pareto.study.warm_start import CAMPAIGN_ID
+from kafka_pareto.tracking.links import run_address
+
+DAG_ID = "tune_producer"
+PAGE = FilePath(__file__).parents[3] / "plugins" / "kafka_pareto_explorer"
+_PLOTLY_VERSION = importlib.metadata.version("plotly")
+_STATIC = {
+    **{path.name: path for path in PAGE.iterdir() if path.suffix in (".css", ".js")},
+    "plotly.min.js": FilePath(
+        str(importlib.metadata.distribution("plotly").locate_file("plotly/package_data/plotly.min.js"))
+    ),
+}
+
+# Scripts and styles are files of this app; a page of the store (report, Data Docs) may bring its own style, but no
+# script, and is no part of this origin.
+# The one style sheet that Plotly 7.1.0 inserts by itself; a browser names the hash of another one in its console.
+_STYLE_OF_PLOTLY = "'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='"
+_PAGE_POLICY = (
+    f"default-src 'none'; script-src 'self'; style-src 'self' {_STYLE_OF_PLOTLY}; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+_STORED_PAGE_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline' 'self'; img-src data: 'self'; font-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'self'; sandbox"
+)
+_STORED_TYPES = {".html": "text/html", ".txt": "text/plain", ".csv": "text/csv", ".png": "image/png"}
+_STORED_TYPES |= {".css": "text/css", ".json": "application/json", ".yaml": "text/plain", ".properties": "text/plain"}
+
+_LOGIN_PAGE = (
+    '<!doctype html><html lang="en"><title>Log in first</title>'
+    '<p>Log in to <a href="../">Airflow</a>, then open this page again.</p></html>'
+)
+
+StudyName = Annotated[str, Path(pattern=f"^{STUDY_NAME}$")]
+CampaignId = Annotated[str, Path(pattern=f"^{CAMPAIGN_ID}$")]
+RecordSize = Annotated[int, Path(gt=0, lt=1 << 31)]
+ConfigurationId = Annotated[str, Path(pattern="^c[0-9a-f]{10}$")]
+ArtifactName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_=][A-Za-z0-9_=.,-]*(/[A-Za-z0-9_=][A-Za-z0-9_=.,-]*)*$")]
+DurabilityName = Annotated[str, Query(pattern=f"^({'|'.join(each.name for each in Durability)})$")]
+Bound = Annotated[float | None, Query(gt=0, allow_inf_nan=False)]
+
+router = APIRouter()
+
+
+def create_app() -> FastAPI:
+    """The app, every route of it for those alone who may read the DAG."""
+    app = FastAPI(
+        title="kafka-pareto explorer",
+        dependencies=[Depends(requires_access_dag("GET", param_dag_id=DAG_ID))],
+        # These routes would answer without the dependency.
+        openapi_url=None,
+        redirect_slashes=False,
+    )
+    app.include_router(router)
+    app.add_exception_handler(KafkaParetoError, _said)
+    app.add_exception_handler(RequestValidationError, _refused)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.middleware("http")(_with_headers)
+    return app
+
+
+@router.get("/")
+def page() -> HTMLResponse:
+    text = (PAGE / "index.html").read_text(encoding="utf-8")
+    return HTMLResponse(text.replace("PLOTLY_VERSION", _PLOTLY_VERSION))
+
+
+@router.get("/static/{name}")
+def static(name: str) -> FileResponse:
+    if name not in _STATIC:
+        raise HTTPException(404, "there is no such file")
+    # The page asks for Plotly by its version.
+    lasting = "private, max-age=31536000, immutable" if name == "plotly.min.js" else "no-cache"
+    return FileResponse(_STATIC[name], headers={"Cache-Control": lasting})
+
+
+@router.get("/api/campaigns")
+def campaigns() -> list[CampaignEntry]:
+    return list_campaigns(_store())
+
+
+@router.get("/api/campaigns/{study}/{campaign}")
+def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
+    found = Campaign.open(_store(), study, campaign)
+    artifacts = found.store.keys(f"{found.keys.prefix}/")
+    docs = [key for key in artifacts if key.endswith("/data_docs/index.html")]
+    report = found.keys.report("report.html")
+    prefix = f"{found.keys.prefix}/"
+    return {
+        "record_sizes_bytes": found.study.record_sizes_bytes,
+        "description": found.study.description,
+        "progress": campaign_progress(found),
+        "report": report.removeprefix(prefix) if report in artifacts else None,
+        "data_docs": [key.removeprefix(prefix) for key in docs],
+        "prior": found.read_record(found.keys.prior(), Prior) if found.keys.prior() in artifacts else None,
+        "tune_dag": tune_dag_of((found.study.cluster and found.study.cluster.name) or ""),
+        "tracked": bool(load_settings().mlflow_tracking_uri),
+    }
+
+
+@router.get("/api/campaigns/{study}/{campaign}/progress")
+def progress(study: StudyName, campaign: CampaignId) -> ProgressReport:
+    return campaign_progress(Campaign.open(_store(), study, campaign))
+
+
+@router.get("/api/campaigns/{study}/{campaign}/mlflow")
+def mlflow_run(study: StudyName, campaign: CampaignId) -> RedirectResponse:
+    settings = load_settings()
+    keys = Campaign.open(_store(), study, campaign).keys
+    address = run_address(settings.mlflow_tracking_uri, keys, settings.mlflow_public_uri)
+    if address is None:
+        raise HTTPException(404, f"MLflow has no run of campaign {study}/{campaign}")
+    return RedirectResponse(address)
+
+
+@router.get("/api/campaigns/{study}/{campaign}/artifacts/{name:path}")
+def artifact(study: StudyName, campaign: CampaignId, name: ArtifactName) -> Response:
+    keys = Campaign.open(_store(), study, campaign).keys
+    kind = _STORED_TYPES.get(FilePath(name).suffix)
+    content = _store().get(f"{keys.prefix}/{name}")
+    if kind is None:
+        return Response(content, media_type="application/octet-stream", headers=_download(FilePath(name).name))
+    return Response(content, media_type=kind, headers={"Content-Security-Policy": _STORED_PAGE_POLICY})
+
+
+@router.get("/api/campaigns/{study}/{campaign}/{size}")
+def record_size(study: StudyName, campaign: CampaignId, size: RecordSize) -> SizeView:
+    return size_view(_seen(study, campaign, size))
+
+
+@router.get("/api/campaigns/{study}/{campaign}/{size}/intervals")
+def record_size_intervals(study: StudyName, campaign: CampaignId, size: RecordSize) -> dict[str, dict[str, Intervals]]:
+    return intervals(_seen(study, campaign, size))
+
+
+@router.get("/api/campaigns/{study}/{campaign}/{size}/choice")
+def choice(
+    study: StudyName,
+    campaign: CampaignId,
+    size: RecordSize,
+    p95_latency_ms: Bound = None,
+    throughput_mib_s: Bound = None,
+    latency_cv: Bound = None,
+    throughput_cv: Bound = None,
+    durability: DurabilityName | None = None,
+    prefer: Preference = "study",
+) -> Remaining:
+    bounds = dict(zip(OBJECTIVES, (p95_latency_ms, throughput_mib_s, latency_cv, throughput_cv), strict=True))
+    seen = _seen(study, campaign, size)
+    wishes = Wishes(
+        limits=[Limit(objective=objective, bound=bound) for objective, bound in bounds.items() if bound is not None],
+        durability=seen.study.weakest_durability() if durability is None else Durability[durability],
+        prefer=prefer,
+    )
+    return best_remaining(seen, wishes)
+
+
+@router.get("/api/campaigns/{study}/{campaign}/{size}/trials.csv")
+def trials(study: StudyName, campaign: CampaignId, size: RecordSize) -> PlainTextResponse:
+    text = trials_csv(_seen(study, campaign, size))
+    return PlainTextResponse(text, media_type="text/csv", headers=_download(f"trials-{study}-{campaign}-{size}.csv"))
+
+
+@router.get("/api/campaigns/{study}/{campaign}/{size}/{configuration}/move")
+def move(study: StudyName, campaign: CampaignId, size: RecordSize, configuration: ConfigurationId) -> Move:
+    return move_to(_seen(study, campaign, size), configuration, in_force(_store(), study, size))
+
+
+@router.get("/api/in-force/{study}/{size}")
+def settings_in_force(study: StudyName, size: RecordSize) -> InForceView:
+    return in_force_view(versions(_store(), study, size))
+
+
+@router.get("/api/in-force/{study}/{size}/{form}")
+def file_in_force(study: StudyName, size: RecordSize, form: Form) -> PlainTextResponse:
+    content = _store().get(InForceKeys(study, size).file(form))
+    return PlainTextResponse(content, headers=_download(f"{study}-{size}-{form}"))
+
+
+@router.get("/api/checks/{study}/{size}")
+def checks(study: StudyName, size: RecordSize) -> list[PastCheck]:
+    return read_checks(_store(), study, size)
+
+
+@router.get("/api/campaigns/{study}/{campaign}/{size}/{configuration}/{form}")
+def settings_file(
+    study: StudyName, campaign: CampaignId, size: RecordSize, configuration: ConfigurationId, form: Form
+) -> PlainTextResponse:
+    text = settings_text(_seen(study, campaign, size), configuration, form)
+    return PlainTextResponse(text, headers=_download(f"{size}-{configuration}-{form}"))
+
+
+@router.api_route("/{path:path}", methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
+def nothing_else(path: str) -> None:  # noqa: ARG001 (named by the route)
+    raise HTTPException(404, "there is no such page")
+
+
+def _seen(study: str, campaign: str, record_size_bytes: int) -> Seen:
+    return read_seen(Campaign.open(_store(), study, campaign), record_size_bytes)
+
+
+@lru_cache(1)
+def _store() -> Store:
+    return open_store(load_settings())
+
+
+def _download(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{re.sub("[^A-Za-z0-9._-]", "_", name)}"'}
+
+
+async def _with_headers(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+    response = await call_next(request)
+    response.headers.setdefault("Content-Security-Policy", _PAGE_POLICY)
+    response.headers.setdefault("Cache-Control", "no-store")
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Referrer-Policy"] = "same-origin"
+    return response
+
+
+async def _said(_request: Request, error: Exception) -> JSONResponse:
+    """The project's errors are one clear message for the user each."""
+    if isinstance(error, ArtifactError) and not isinstance(error, MissingArtifactError):
+        return JSONResponse({"detail": str(error)}, 422)
+    return JSONResponse({"detail": str(error)}, 404 if isinstance(error, BadInputError) else 503)
+
+
+async def _refused(_request: Request, error: Exception) -> JSONResponse:
+    """What breaks a pattern is named, and not repeated."""
+    places = [str(each["loc"][-1]) for each in error.errors()] if isinstance(error, RequestValidationError) else []
+    return JSONResponse({"detail": f"cannot be used: {', '.join(places)}"}, 404)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
+    if status == 401 and request.url.path.endswith("/"):
+        return HTMLResponse(_LOGIN_PAGE, status)
+    return JSONResponse({"detail": detail}, status)

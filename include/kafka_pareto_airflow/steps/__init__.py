@@ -1,0 +1,1 @@
+"""A step as an Airflow task: by process, container or pod."""

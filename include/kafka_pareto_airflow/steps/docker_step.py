@@ -1,0 +1,167 @@
+"""A step in a container of its own, which is given nothing of the machine that it runs on."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any
+
+from airflow.providers.docker.operators.docker import DockerOperator
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowFailException
+from docker.errors import APIError, ImageNotFound, NotFound
+from docker.utils import parse_bytes
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto_airflow.steps.step import KILL_GRACE_S, Step
+from kafka_pareto_airflow.steps.step_settings import StepSettings, load_step_settings, settings_for_steps
+
+# The proxy before the engine lets Airflow do something to containers of such a name only.
+NAME_PREFIX = "kafka-pareto-step-"
+# By these Compose takes a step for an orphan of the stack, which `docker compose down --remove-orphans` does not leave
+# behind. It sees only what has a hash of its configuration; which one does not matter.
+LABELS = {
+    "com.docker.compose.project": "kafka-pareto",
+    "com.docker.compose.service": "step",
+    "com.docker.compose.config-hash": "step",
+}
+
+# Compression libraries of the JVM unpack themselves there and are executed from there.
+_TEMPORARY_FILES = {"/tmp": "rw,exec,nosuid,nodev,size=512m"}  # noqa: S108 (in the container)
+_MOST_PROCESSES = 1024
+
+
+class DockerStep(Step, DockerOperator):
+    """A step by DockerOperator, in the image and the network that the environment names, within its limits.
+
+    Its container has no mount of the host, no capability and a read-only file system but for `/tmp`. It is removed
+    when the step has ended or its task is stopped; what earlier tries have left is ended before the next begins, so
+    that a task never has two. Each try's has a name of its own: an earlier try that still lives cannot end a later
+    one's. An image is never pulled.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        # What the environment says is read when the task runs, where it runs.
+        fixed = {"image": "", "auto_remove": "force", "mount_tmp_dir": False}
+        super().__init__(**{**kwargs, **fixed})
+        self._complaint = ""
+
+    def run_step(self, command: list[str], context: Context) -> tuple[int, str]:
+        """Runs the step in a new container; where it fails, its last words are those of its stderr."""
+        try:
+            settings = load_step_settings(needed="network")
+            body = container_body(settings, command, settings_for_steps(os.environ))
+        except BadInputError as error:
+            raise AirflowFailException(str(error)) from error
+        name, *earlier_names = container_names(context)
+        for earlier_name in earlier_names:
+            self._end(earlier_name)
+        self.container = {"Id": name}  # for on_kill
+        self._create(name, body)
+        try:
+            chunks = self.cli.attach(name, stdout=True, stderr=True, stream=True, demux=True)
+            self.cli.start(name)
+            last_line = self.log_lines(self._lines_of_stdout(chunks))
+            exit_code = self.cli.wait(name)["StatusCode"]
+            if exit_code and self.cli.inspect_container(name)["State"]["OOMKilled"]:
+                self._complaint = f"it needed more than KAFKA_PARETO_STEP_MEMORY={settings.memory}; give steps more"
+        finally:
+            self._end(name)
+        return exit_code, (exit_code and self._complaint) or last_line
+
+    def on_kill(self) -> None:
+        """Asks the step to end, and removes its container."""
+        if self.container:
+            self._end(self.container["Id"])
+
+    def _create(self, name: str, body: dict[str, Any]) -> None:
+        try:
+            self.cli.create_container_from_config(body, name)
+        except ImageNotFound as error:
+            raise AirflowFailException(
+                f"KAFKA_PARETO_STEP_IMAGE: {body['Image']}: the engine has no such image, and none is ever pulled: "
+                "build it (docker compose build), or name one that is there"
+            ) from error
+        except APIError as error:
+            if error.status_code == HTTPStatus.FORBIDDEN:
+                raise AirflowFailException(
+                    f"the engine's proxy refuses the step's container: {error.explanation}"
+                ) from error
+            raise
+
+    def _end(self, name: str) -> None:
+        """Ends the container, if there is one: the step is asked to, then killed, then removed."""
+        with suppress(NotFound):
+            self.cli.stop(name)
+            self.cli.remove_container(name, force=True)
+
+    def _lines_of_stdout(self, chunks: Iterable[tuple[bytes | None, bytes | None]]) -> Iterator[str]:
+        """Whole lines as they come; those of stderr are logged, the last of them kept.
+
+        The engine hands over two streams, whose order is not that of the writing.
+        """
+        begun = [b"", b""]
+        for chunk in chunks:
+            for stream, piece in enumerate(chunk):
+                *whole, begun[stream] = (begun[stream] + (piece or b"")).split(b"\n")
+                if stream == 0:
+                    yield from map(_text, whole)
+                else:
+                    self._log_complaint(whole)
+        self._log_complaint([begun[1]] if begun[1] else [])
+        if begun[0]:
+            yield _text(begun[0])
+
+    def _log_complaint(self, lines: list[bytes]) -> None:
+        for line in lines:
+            self._complaint = _text(line).rstrip()
+            self.log.info("%s", self._complaint)
+
+
+def container_names(context: Context) -> list[str]:
+    """Those of all tries of a task of a run, from this one back to the first.
+
+    Each is what one may read of the task, a hash that tells it apart, and the number of the try.
+    """
+    ti = context["ti"]
+    parts = [ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index)]
+    readable = re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
+    name = f"{NAME_PREFIX}{readable[:80]}-{hashlib.sha256(repr(parts).encode()).hexdigest()[:12]}"
+    return [f"{name}-{try_number}" for try_number in range(ti.try_number, 0, -1)]
+
+
+def container_body(settings: StepSettings, command: list[str], environment: dict[str, str]) -> dict[str, Any]:
+    """What the engine's API is asked to create.
+
+    The proxy before the engine (include/containers/engine/haproxy.cfg) accepts exactly these keys, in this order.
+    """
+    try:
+        memory_bytes = int(parse_bytes(settings.memory))
+    except Exception as error:
+        raise BadInputError(f"KAFKA_PARETO_STEP_MEMORY: {settings.memory!r}: must be a size like 3g") from error
+    return {
+        "Image": settings.image,
+        "Cmd": command,
+        "Env": [f"{name}={value}" for name, value in environment.items()],
+        "StopTimeout": KILL_GRACE_S,
+        "Labels": LABELS,
+        "HostConfig": {
+            "NetworkMode": settings.network,
+            "Memory": memory_bytes,
+            "MemorySwap": memory_bytes,  # no swap on top
+            "NanoCpus": round(settings.cpus * 1e9),
+            "PidsLimit": _MOST_PROCESSES,
+            "ReadonlyRootfs": True,
+            "Tmpfs": _TEMPORARY_FILES,
+            "CapDrop": ["ALL"],
+            "SecurityOpt": ["no-new-privileges"],
+        },
+    }
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "backslashreplace")

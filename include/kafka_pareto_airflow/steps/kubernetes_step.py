@@ -1,0 +1,88 @@
+"""A step in a pod of its own, in Airflow's cluster and namespace."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from kubernetes.client import models as k8s
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto_airflow.steps.step import Step
+from kafka_pareto_airflow.steps.step_settings import load_step_settings
+
+_MANIFEST_FILE = "/airflow/xcom/return.json"  # where the operator's sidecar looks
+_TEMPORARY_FILES = "temporary-files"
+_NOBODY = 65534
+
+
+def _powerless(**more: Any) -> k8s.V1SecurityContext:
+    return k8s.V1SecurityContext(
+        allow_privilege_escalation=False,
+        capabilities=k8s.V1Capabilities(drop=["ALL"]),
+        read_only_root_filesystem=True,
+        run_as_non_root=True,
+        **more,
+    )
+
+
+class KubernetesStep(Step, KubernetesPodOperator):
+    """A step by KubernetesPodOperator, in the image that the environment names, within its limits.
+
+    The installation's settings come from the Secret that the environment names, so that none of them is in the pod's
+    description. The manifest comes by the operator's XCom file. The pod is deleted when the step has ended or its task
+    is stopped; the next try of a task that was killed takes up the pod that it has left.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        fixed = {
+            "do_xcom_push": True,
+            "deferrable": False,
+            "startup_timeout_seconds": 600,  # a node that has no image yet fetches it
+            "container_name_log_prefix_enabled": False,
+            "log_pod_spec_on_failure": False,
+            "termination_message_policy": "FallbackToLogsOnError",
+            "automount_service_account_token": False,
+            "security_context": k8s.V1PodSecurityContext(
+                run_as_non_root=True, seccomp_profile=k8s.V1SeccompProfile(type="RuntimeDefault")
+            ),
+            "container_security_context": _powerless(),
+            "xcom_sidecar_container_security_context": _powerless(run_as_user=_NOBODY),
+            # Compression libraries of the JVM unpack themselves there.
+            "volumes": [k8s.V1Volume(name=_TEMPORARY_FILES, empty_dir=k8s.V1EmptyDirVolumeSource(size_limit="512Mi"))],
+            "volume_mounts": [k8s.V1VolumeMount(name=_TEMPORARY_FILES, mount_path="/tmp")],  # noqa: S108
+        }
+        super().__init__(**{**kwargs, **fixed})
+
+    def run_step(self, command: list[str], context: Context) -> tuple[int, str]:
+        """Runs the step in a pod; where it fails, its last words are those that the cluster has kept."""
+        self._fit_out(command)
+        try:
+            manifest = KubernetesPodOperator.execute_sync(self, context)
+        except AirflowException:
+            ended = self._ended()
+            if ended is None or ended.exit_code == 0:
+                raise
+            return ended.exit_code, (ended.message or "").strip().rpartition("\n")[2]
+        return 0, json.dumps(manifest)
+
+    def _fit_out(self, command: list[str]) -> None:
+        try:
+            settings = load_step_settings(needed="secret")
+        except BadInputError as error:
+            raise AirflowFailException(str(error)) from error
+        share = {"memory": settings.memory, "cpu": f"{settings.cpus:g}"}
+        self.image = settings.image
+        self.name = f"kafka-pareto-step-{self.step.replace('_', '-')}"
+        self.arguments = [*command, f"--manifest={_MANIFEST_FILE}"]  # those of the image's entry point
+        self.env_from = [k8s.V1EnvFromSource(secret_ref=k8s.V1SecretEnvSource(name=settings.secret))]
+        self.container_resources = k8s.V1ResourceRequirements(requests=share, limits=share)
+
+    def _ended(self) -> k8s.V1ContainerStateTerminated | None:
+        """How the step's container ended, if it did."""
+        status = self.remote_pod.status if self.remote_pod else None
+        containers = (status.container_statuses if status else None) or []
+        return next((each.state.terminated for each in containers if each.name == self.base_container_name), None)

@@ -1,0 +1,90 @@
+"""A step as a process beside Airflow: how it is started and stopped, and what it gets to see."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import Context
+
+from kafka_pareto_airflow.project import project_root
+from kafka_pareto_airflow.steps.step import KILL_GRACE_S, Step
+
+_PASSED_PREFIXES = ("KAFKA_PARETO_", "LC_")
+_PASSED_VARIABLES = frozenset(
+    {
+        "PATH",
+        "HOME",
+        "TMPDIR",
+        "LANG",
+        "TZ",
+        "JAVA_HOME",
+        "MPLBACKEND",
+        "OMP_NUM_THREADS",
+        "DO_NOT_TRACK",
+        "SCARF_ANALYTICS",
+        "MLFLOW_DISABLE_TELEMETRY",
+        "GX_ANALYTICS_ENABLED",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "REQUESTS_CA_BUNDLE",
+        "CURL_CA_BUNDLE",
+    }
+)
+
+
+class ProcessStep(Step):
+    """A step as a process of Airflow's own Python, in the project's root.
+
+    It ends with its task: asked to when the task is stopped or times out, and by the kernel's parent-death signal
+    when the task's process is killed.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._process: subprocess.Popen[str] | None = None
+
+    def run_step(self, command: list[str], context: Context) -> tuple[int, str]:  # noqa: ARG002 (other runners need it)
+        """Runs the step, its two streams as one."""
+        root = project_root(os.environ)
+        self._process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "TERM", "--", sys.executable, *command[1:]],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=root,
+            env=step_environment(os.environ, root),
+            encoding="utf-8",
+            errors="backslashreplace",
+            start_new_session=True,  # it leads a process group of its own
+        )
+        # Left open when a timeout strikes: whoever closes it would end a step that still prints as it cleans up.
+        last_line = self.log_lines(self._process.stdout)
+        self._process.stdout.close()
+        return self._process.wait(), last_line
+
+    def on_kill(self) -> None:
+        """Tells the step and its children to end, and kills those that do not."""
+        process = self._process
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(KILL_GRACE_S)
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def step_environment(environment: Mapping[str, str], root: Path) -> dict[str, str]:
+    """What a step gets to see of the task's environment: nothing of Airflow's, and so none of its secrets."""
+    passed = {
+        name: value
+        for name, value in environment.items()
+        if name in _PASSED_VARIABLES or name.startswith(_PASSED_PREFIXES)
+    }
+    return {**passed, "PYTHONPATH": f"{root}{os.pathsep}{root / 'include'}", "PYTHONUNBUFFERED": "1"}

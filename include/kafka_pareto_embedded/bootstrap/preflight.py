@@ -1,0 +1,168 @@
+"""Looks, before anything is installed or started, whether the machine has what is needed.
+
+Standard library alone, and syntax that an old Python reads: it runs before the environment exists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Mapping, Optional  # noqa: UP035 - an old Python must get as far as the message
+
+PROJECT = Path(__file__).resolve().parents[3]
+MIN_PYTHON = (3, 11)
+MIN_JAVA = 17
+MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO asks for (GOTOOLCHAIN=auto)
+SETUP_GIB = 8
+RUNNING_GIB = 4
+# Sockets lie in the state folder, and a socket's path has no more than 107 bytes.
+MAX_STATE_PATH_LENGTH = 70
+
+
+def state_folder(environment: Mapping[str, str]) -> Path:
+    """The folder that holds a stack's whole state: `KAFKA_PARETO_STATE`, or `.state` in the checkout."""
+    chosen = environment.get("KAFKA_PARETO_STATE")
+    return Path(chosen).expanduser().resolve() if chosen else PROJECT / ".state"
+
+
+def find_java(environment: Mapping[str, str]) -> Optional[str]:  # noqa: UP045
+    """The Java to use: `KAFKA_PARETO_JAVA`, else `JAVA_HOME`'s, else the PATH's."""
+    home = environment.get("JAVA_HOME")
+    return shutil.which(environment.get("KAFKA_PARETO_JAVA") or (str(Path(home) / "bin" / "java") if home else "java"))
+
+
+def is_supervised(state: Path) -> bool:
+    """Whether the stack's process manager answers."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(str(state / "supervisor.sock"))
+        except OSError:
+            return False
+    return True
+
+
+def setup_problems(tools: Path, environment: Mapping[str, str]) -> list[str]:
+    """One clear line, with its remedy, for each thing that the machine lacks; `tools` is where set-up installs."""
+    found = [_python_problem(), _java_problem(environment), _setpriv_problem()]
+    if not (tools / "venv").exists():
+        found.append(_venv_problem())
+    if not (tools / "stamps" / "kafka").exists():
+        found += [_jdk_problem(environment), _maven_problem()]
+    has_minio = shutil.which("minio") is not None or (tools / "bin" / "minio").exists()
+    if not has_minio:
+        found.append(_go_problem())
+    found.append(_disk_problem(tools, SETUP_GIB if not has_minio else RUNNING_GIB))
+    return [problem for problem in found if problem]
+
+
+def start_problems(state: Path, environment: Mapping[str, str], with_taken_ports: bool = True) -> list[str]:
+    """One clear line for each thing that stands in the way of a start of the stack."""
+    # Imported here: on too old a Python only its own message must come out.
+    from kafka_pareto_embedded.bootstrap.ports import read_ports, taken_ports  # noqa: PLC0415
+
+    if len(str(state)) > MAX_STATE_PATH_LENGTH:
+        return [
+            f"{state}: the state folder's path is longer than {MAX_STATE_PATH_LENGTH} characters, too long for a "
+            "socket: use a shorter one, by KAFKA_PARETO_STATE=…"
+        ]
+    try:
+        ports = read_ports(environment)
+    except ValueError as error:
+        return [str(error)]
+    return taken_ports(ports) if with_taken_ports else []
+
+
+def _python_problem() -> str:
+    if sys.version_info >= MIN_PYTHON:
+        return ""
+    return f"Python {sys.version.split()[0]} is too old: install Python {MIN_PYTHON[0]}.{MIN_PYTHON[1]} or newer"
+
+
+def _venv_problem() -> str:
+    try:
+        import ensurepip  # noqa: F401, PLC0415 - Debian ships it apart
+    except ImportError:
+        return "python3 cannot make virtual environments: install python3-venv"
+    return ""
+
+
+def _java_problem(environment: Mapping[str, str]) -> str:
+    java = find_java(environment)
+    if java is None:
+        return f"Java is missing: install a JDK {MIN_JAVA} or newer (apt-get install openjdk-17-jdk-headless)"
+    said = _output([java, "-version"])
+    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    if version is None:
+        return f"{java} -version cannot be read ({said.strip()[:80]!r}): install a JDK {MIN_JAVA} or newer"
+    if int(version.group(1)) < MIN_JAVA:
+        return (
+            f"{java} is Java {version.group(1)}, too old: install a JDK {MIN_JAVA} or newer, or point JAVA_HOME at one"
+        )
+    return ""
+
+
+def _jdk_problem(environment: Mapping[str, str]) -> str:
+    java = find_java(environment)
+    if java is None or Path(java).resolve().with_name("javac").exists():
+        return ""
+    return f"{java} has no compiler beside it: install a JDK, not a JRE (apt-get install openjdk-17-jdk-headless)"
+
+
+def _maven_problem() -> str:
+    return "" if shutil.which("mvn") else "Maven is missing: install it (apt-get install maven)"
+
+
+def _setpriv_problem() -> str:
+    return "" if shutil.which("setpriv") else "setpriv is missing: install it (apt-get install util-linux)"
+
+
+def _go_problem() -> str:
+    remedy = "install Go (https://go.dev/dl), or put a minio binary on the PATH"
+    if not shutil.which("go"):
+        return f"neither minio nor Go to build it is there: {remedy}"
+    version = re.search(r"go(\d+)\.(\d+)", _output(["go", "version"]))
+    if version and (int(version.group(1)), int(version.group(2))) < MIN_GO:
+        return f"{version.group(0)} is too old to build MinIO (1.21 or newer): {remedy}"
+    return ""
+
+
+def _disk_problem(folder: Path, needed_gib: int) -> str:
+    existing = next(path for path in [folder, *folder.parents] if path.exists())
+    free_gib = shutil.disk_usage(str(existing)).free / 2**30
+    if free_gib >= needed_gib:
+        return ""
+    return f"only {free_gib:.1f} GiB are free under {existing}: {needed_gib} GiB are needed; make room"
+
+
+def _output(argv: list[str]) -> str:
+    try:
+        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return done.stdout.decode("utf-8", "replace")
+
+
+def main() -> int:
+    """Prints every problem on a line of its own; exit code 1 when there is one."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--start", action="store_true", help="also look whether the stack's ports are free")
+    starting = parser.parse_args().start
+    problems = setup_problems(PROJECT / ".state", os.environ)
+    state = state_folder(os.environ)
+    if starting and not _python_problem() and not is_supervised(state):
+        # What a killed process manager left may hold the ports still: `up` ends it first, and looks again then.
+        has_been_up = (state / "ports.json").exists()
+        problems += start_problems(state, os.environ, with_taken_ports=not has_been_up)
+    for problem in problems:
+        print("error: " + problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

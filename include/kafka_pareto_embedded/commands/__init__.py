@@ -1,0 +1,1 @@
+"""The commands behind make's targets."""

@@ -1,0 +1,150 @@
+"""Command line of the embedded stack; `make` is its front door."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from kafka_pareto.errors import KafkaParetoError
+from kafka_pareto.settings import load_settings
+from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
+from kafka_pareto_embedded.commands.options import read_options
+from kafka_pareto_embedded.lifecycle import lifecycle
+from kafka_pareto_embedded.lifecycle.supervision import ProcessState
+from kafka_pareto_embedded.stack.stack import Stack
+
+app = typer.Typer(
+    help="The embedded stack and the main job on it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+def up() -> None:
+    """Starts the stack and waits until it is ready."""
+    with clear_errors():
+        _print_addresses(lifecycle.up(_say))
+
+
+@app.command()
+def down() -> None:
+    """Stops the stack; its data stays."""
+    with clear_errors():
+        lifecycle.down(_say)
+
+
+@app.command()
+def status() -> None:
+    """Says what runs where."""
+    with clear_errors():
+        stack, processes = lifecycle.status()
+    if stack is None or not processes:
+        print("The stack is down.")
+        return
+    Console().print(_status_table(stack, processes))
+
+
+@app.command()
+def clean() -> None:
+    """Stops the stack and removes all of its state."""
+    with clear_errors():
+        lifecycle.clean(_say)
+
+
+@app.command()
+def run() -> None:
+    """Brings the stack up, then tunes: triggers the DAG, follows it, and prints the decision cards."""
+    # Imported here and below: the other commands start faster without.
+    from kafka_pareto.study.study_file import load_named_study  # noqa: PLC0415
+    from kafka_pareto_embedded.runs.request import RunRequest  # noqa: PLC0415
+    from kafka_pareto_embedded.runs.run import run as run_campaign  # noqa: PLC0415
+
+    with clear_errors():
+        request = read_options(RunRequest, "run")
+        if request.campaign is None:
+            load_named_study(load_settings().studies, request.study)  # a mistake in it is said before anything starts
+        code = run_campaign(lifecycle.up(_say), request)
+    raise typer.Exit(code)
+
+
+@app.command()
+def rollback() -> None:
+    """Goes back to what was in force before, for one record size of a study."""
+    from kafka_pareto_embedded.runs.rollout import RollBackRequest, roll_back  # noqa: PLC0415
+
+    with clear_errors():
+        code = roll_back(read_options(RollBackRequest, "rollback"), lifecycle.running())
+    raise typer.Exit(code)
+
+
+@app.command()
+def retune() -> None:
+    """Checks whether the settings in force are still the best, and tunes again where they are not."""
+    from kafka_pareto_embedded.runs.rollout import RetuneRequest, retune_now  # noqa: PLC0415
+
+    with clear_errors():
+        code = retune_now(read_options(RetuneRequest, "retune"), lifecycle.running())
+    raise typer.Exit(code)
+
+
+@app.command()
+def in_force() -> None:
+    """Says what is in force for a study, and copies its files where a folder is named."""
+    from kafka_pareto_embedded.runs.rollout import InForceRequest, show_in_force  # noqa: PLC0415
+
+    with clear_errors():
+        show_in_force(read_options(InForceRequest, "in-force"), lifecycle.running())
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def _print_addresses(stack: Stack) -> None:
+    _say(f"Airflow  {stack.airflow_url}")
+    _say(f"MLflow   {stack.mlflow_url}")
+    _say(f"MinIO    {stack.s3_url}")
+    _say(f"Kafka    {stack.bootstrap_servers}")
+    _say(f"Logs     {stack.logs}")
+
+
+def _status_table(stack: Stack, processes: list[ProcessState]) -> Table:
+    ports = {"minio": stack.ports.minio, "mlflow": stack.ports.mlflow, "airflow-api-server": stack.ports.airflow}
+    ports |= {f"kafka-{number}": port for number, port in enumerate(stack.ports.kafka, start=1)}
+    table = Table("program", "state", "pid", "address", "since", box=None, pad_edge=False)
+    for process in sorted(processes, key=lambda process: process.name):
+        port = ports.get(process.name)
+        table.add_row(
+            process.name,
+            process.state.lower(),
+            str(process.pid or ""),
+            f"{LOOPBACK}:{port}" if port else "",
+            f"{process.since:%Y-%m-%d %H:%M:%S}" if process.since else "",
+        )
+    return table
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """TERM ends a command in order, as Ctrl-C does; a user's trouble is one message, not a traceback."""
+    os.umask(0o077)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield
+    except KafkaParetoError as error:
+        for line in str(error).splitlines():
+            print(f"error: {line}", file=sys.stderr)
+        raise SystemExit(error.exit_code) from None
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        raise SystemExit(128 + signal.SIGINT) from None

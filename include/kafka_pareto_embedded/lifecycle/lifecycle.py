@@ -1,0 +1,233 @@
+"""The embedded stack's life: up, down, status, clean."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto_embedded.bootstrap.ports import VARIABLES, read_ports
+from kafka_pareto_embedded.bootstrap.preflight import start_problems, state_folder
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.lifecycle.readiness import (
+    answers_everywhere,
+    wait_for_airflow,
+    wait_for_brokers,
+    wait_for_minio,
+    wait_for_mlflow,
+)
+from kafka_pareto_embedded.lifecycle.supervision import ProcessState, Supervisor
+from kafka_pareto_embedded.programs.object_store import prepare_object_store
+from kafka_pareto_embedded.programs.programs import base_environment, prepare_programs
+from kafka_pareto_embedded.runs.airflow_api import migrate_database
+from kafka_pareto_embedded.stack.credentials import Credentials, add_later_credentials, write_credentials
+from kafka_pareto_embedded.stack.stack import TOOLS, Stack
+
+Say = Callable[[str], None]
+
+_LOCK = ".lock"
+_FOLDERS = ("airflow", "brokers", "client-configs", "home", "logs", "minio", "mlflow", "reports", "tmp")
+
+
+def up(say: Say) -> Stack:
+    """Brings the whole stack up and waits until it is ready; does nothing to one that is.
+
+    What this call has started is stopped again when it fails or is interrupted.
+
+    Args:
+        say: Receives each line for the user.
+
+    Raises:
+        BadInputError: If a port or the state folder cannot be used.
+        KafkaParetoError: If a part does not come up.
+    """
+    state = state_folder(os.environ)
+    _claim(state)
+    with _alone(state):
+        supervisor = Supervisor(state)
+        if supervisor.is_up():
+            stack = _recorded_stack()
+            _refuse_other_ports(stack)
+            if all(process.is_running for process in supervisor.processes()) and answers_everywhere(stack):
+                say("The stack is up already.")
+            else:
+                _mend(stack, supervisor, say)
+        else:
+            supervisor.end_leftovers()
+            stack = _new_stack(state, say)
+            _start(stack, supervisor, say)
+    return stack
+
+
+def running() -> Stack:
+    """The stack that is up.
+
+    Raises:
+        StackError: If it is down.
+    """
+    stack = Stack.load()
+    if stack is None or not Supervisor(stack.state).is_up():
+        raise StackError("the stack is down; start it with `make up`, then run the same command again")
+    return stack
+
+
+def down(say: Say) -> None:
+    """Stops the whole stack; silent when nothing runs."""
+    state = state_folder(os.environ)
+    if not state.is_dir():
+        return
+    with _alone(state):
+        supervisor = Supervisor(state)
+        if supervisor.is_up():
+            say("Stopping the stack …")
+            supervisor.shut_down()
+            say("Stopped.")
+        elif supervisor.end_leftovers():
+            say("Stopped what a killed process manager had left.")
+
+
+def status() -> tuple[Stack | None, list[ProcessState]]:
+    """The stack as last started (None: never), and its programs (none: it is down)."""
+    return Stack.load(), Supervisor(state_folder(os.environ)).processes()
+
+
+def clean(say: Say) -> None:
+    """Stops the stack and removes its state folder; that of the checkout holds the installed tools as well.
+
+    Raises:
+        BadInputError: If the folder is none of a stack's.
+    """
+    state = state_folder(os.environ)
+    if not state.exists():
+        return
+    if state != TOOLS and not (state / "ports.json").exists():
+        raise BadInputError(f"KAFKA_PARETO_STATE={state}: holds no stack, so it is left alone; remove it yourself")
+    down(say)
+    shutil.rmtree(state)
+    say(f"Removed {state}.")
+
+
+def _claim(state: Path) -> None:
+    """Makes the state folder, for its owner alone; one with somebody's files in it is refused, as `clean` removes it.
+
+    Raises:
+        BadInputError: If the folder cannot be had.
+    """
+    try:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        names = {path.name for path in state.iterdir()}
+        if state != TOOLS and "ports.json" not in names and names - {_LOCK}:
+            raise BadInputError(
+                f"KAFKA_PARETO_STATE={state}: holds files that are no stack's; choose an empty or a new folder"
+            )
+        state.chmod(0o700)
+    except OSError as error:
+        raise BadInputError(f"KAFKA_PARETO_STATE={state}: cannot be used: {error.strerror}") from error
+
+
+def _start(stack: Stack, supervisor: Supervisor, say: Say) -> None:
+    try:
+        with ThreadPoolExecutor(1) as background:
+            migration = background.submit(migrate_database, stack)
+            say("Preparing Kafka's storage and Airflow's database …")
+            programs = prepare_programs(stack)
+            supervisor.launch(programs, base_environment(stack))
+            say("Starting Kafka, MinIO and MLflow …")
+            _start_group(supervisor, "servers")
+            migration.result()
+        say("Starting Airflow …")
+        _start_group(supervisor, "airflow")
+        _wait_until_ready(stack, supervisor)
+    except BaseException:
+        if supervisor.is_up():
+            say("Stopping what was started …")
+        try:
+            supervisor.shut_down()
+        except StackError as error:
+            say(str(error))  # said here, so that it does not hide why the start failed
+        raise
+
+
+def _mend(stack: Stack, supervisor: Supervisor, say: Say) -> None:
+    missing = [process for process in supervisor.processes() if process.state in ("STOPPED", "EXITED", "FATAL")]
+    started: list[ProcessState] = []
+    try:
+        if missing:
+            say(f"Starting {', '.join(process.name for process in missing)} …")
+        migrate_database(stack)
+        for process in missing:
+            started.append(process)
+            supervisor.start(process)
+        _wait_until_ready(stack, supervisor)
+    except BaseException:
+        for process in started:
+            with suppress(StackError):  # it may have ended by itself; why the start failed is what counts
+                supervisor.stop(process)
+        raise
+
+
+def _start_group(supervisor: Supervisor, group: str) -> None:
+    for process in supervisor.processes():
+        if process.group == group:
+            supervisor.start(process)
+
+
+def _wait_until_ready(stack: Stack, supervisor: Supervisor) -> None:
+    wait_for_minio(stack, supervisor)
+    prepare_object_store(stack)
+    wait_for_brokers(stack, supervisor)
+    wait_for_mlflow(stack, supervisor)
+    wait_for_airflow(stack, supervisor)
+
+
+def _new_stack(state: Path, say: Say) -> Stack:
+    problems = start_problems(state, os.environ)
+    if problems:
+        raise BadInputError("\n".join(problems))
+    stack = Stack(state, read_ports(os.environ))
+    stack.record_ports()  # first: by this file the folder is known as a stack's
+    for name in _FOLDERS:
+        (state / name).mkdir(exist_ok=True, mode=0o700)
+    if stack.secrets_file.exists():
+        add_later_credentials(stack.secrets_file)
+    else:
+        write_credentials(stack.secrets_file, Credentials())
+        secret = stack.credentials
+        say(f"Airflow's login, shown this once: {secret.airflow_admin_user} / {secret.airflow_admin_password}")
+        say(f"It is kept, with the stack's other passwords and keys, in {stack.secrets_file} (mode 600).")
+    return stack
+
+
+def _recorded_stack() -> Stack:
+    stack = Stack.load()
+    if stack is None:
+        raise StackError("the stack runs, but its record of ports is gone; stop it with `make down`, then start again")
+    return stack
+
+
+def _refuse_other_ports(stack: Stack) -> None:
+    try:
+        wanted = read_ports(os.environ)
+    except ValueError as error:
+        raise BadInputError(str(error)) from error
+    for server, variable in VARIABLES.items():
+        running = getattr(stack.ports, server)
+        if os.environ.get(variable) and getattr(wanted, server) != running:
+            raise BadInputError(
+                f"{variable}={os.environ[variable]}: the stack runs with {running}; stop it first with `make down`"
+            )
+
+
+@contextmanager
+def _alone(state: Path) -> Iterator[None]:
+    with (state / _LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StackError("another make up, run or down is at work on this stack; wait until it has ended") from None
+        yield

@@ -1,0 +1,132 @@
+"""When is a server of the stack ready: it answers, and the answer is our own process's."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import httpx
+import psutil
+
+from kafka_pareto.errors import ClusterError
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.study.cluster_names import TUNE_DAG_ID, cluster_names, pool_of
+from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.lifecycle.supervision import Supervisor
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
+from kafka_pareto_embedded.runs.airflow_api import AirflowApi, is_healthy
+from kafka_pareto_embedded.stack.stack import Stack
+
+_TIMEOUT_S = 180.0
+
+
+def answers_everywhere(stack: Stack) -> bool:
+    """A quick look, without a wait, whether a stack that has been ready still is."""
+    return (
+        all(_listens(port) for port in stack.ports.kafka)
+        and _answers(_minio_health(stack))
+        and _answers(_mlflow_health(stack))
+        and is_healthy(stack)
+    )
+
+
+def wait_for_minio(stack: Stack, supervisor: Supervisor) -> None:
+    """Waits until MinIO can serve."""
+    _wait(stack, supervisor, ["minio"], "MinIO is ready", lambda: _answers(_minio_health(stack)))
+    _check_owner(supervisor, "minio", stack.ports.minio)
+
+
+def wait_for_mlflow(stack: Stack, supervisor: Supervisor) -> None:
+    """Waits until MLflow's tracking server answers."""
+    _wait(stack, supervisor, ["mlflow"], "MLflow answers", lambda: _answers(_mlflow_health(stack)))
+    _check_owner(supervisor, "mlflow", stack.ports.mlflow)
+
+
+def wait_for_brokers(stack: Stack, supervisor: Supervisor) -> None:
+    """Waits until every broker listens and the cluster counts all of them among its members."""
+    names = [f"kafka-{number}" for number in range(1, len(stack.ports.kafka) + 1)]
+    _wait(stack, supervisor, names, "the brokers listen", lambda: all(_listens(port) for port in stack.ports.kafka))
+    for name, port in zip(names, stack.ports.kafka, strict=True):
+        _check_owner(supervisor, name, port)
+    with Cluster(stack.bootstrap_servers, None, stack.settings()) as cluster:
+
+        def is_complete() -> bool:
+            try:
+                return len(cluster.describe().brokers) == len(names)
+            except ClusterError:
+                return False
+
+        _wait(stack, supervisor, names, f"{len(names)} brokers form one cluster", is_complete)
+
+
+def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
+    """Waits until all parts of Airflow are healthy, its pools are there, and the DAG is known and may run."""
+    names = [process.name for process in supervisor.processes() if process.group == "airflow"]
+    _wait(stack, supervisor, names, "every part of Airflow is healthy", lambda: is_healthy(stack))
+    _check_owner(supervisor, "airflow-api-server", stack.ports.airflow)
+    api = AirflowApi(stack)
+    try:
+        clusters = cluster_names(sorted(stack.settings().studies.glob("*.yaml"))).values()
+        for name in dict.fromkeys(["", *clusters]):
+            api.create_pool(pool_of(name))
+        _wait(stack, supervisor, names, f"Airflow knows the DAG {TUNE_DAG_ID}", api.has_dag)
+        api.unpause_dag()
+    finally:
+        api.close()
+
+
+def _wait(stack: Stack, supervisor: Supervisor, names: list[str], what: str, condition: Callable[[], bool]) -> None:
+    def holds() -> bool:
+        if condition():
+            return True
+        for process in supervisor.processes():
+            if process.name in names and process.has_failed:
+                raise StackError(
+                    f"{process.name} ended at its start ({process.state}); its last words are in {process.log}"
+                )
+        return False
+
+    wait_until(what, holds, _TIMEOUT_S, f"the logs are in {stack.logs}")
+
+
+def _minio_health(stack: Stack) -> str:
+    return f"{stack.s3_url}/minio/health/ready"
+
+
+def _mlflow_health(stack: Stack) -> str:
+    return f"{stack.mlflow_url}/health"
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=5.0, trust_env=False).is_success
+    except httpx.HTTPError:
+        return False
+
+
+def _listens(port: int) -> bool:
+    try:
+        with socket.create_connection((LOOPBACK, port), timeout=1.0):
+            return True
+    except OSError:
+        return False
+
+
+def _check_owner(supervisor: Supervisor, name: str, port: int) -> None:
+    """What answers must be our own process: another stack on the same port would answer just as well."""
+    process = next(process for process in supervisor.processes() if process.name == name)
+    if process.pid is None or port not in _ports_of(process.pid):
+        raise StackError(
+            f"what answers on port {port} is not this stack's {name}; see {process.log}, and who listens there"
+        )
+
+
+def _ports_of(pid: int) -> set[int]:
+    try:
+        parent = psutil.Process(pid)
+        family = [parent, *parent.children(recursive=True)]
+        connections = [connection for member in family for connection in member.net_connections(kind="tcp")]
+    except psutil.NoSuchProcess:
+        return set()
+    return {connection.laddr.port for connection in connections if connection.status == psutil.CONN_LISTEN}

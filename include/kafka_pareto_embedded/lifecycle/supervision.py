@@ -1,0 +1,249 @@
+"""The process manager: supervisord's configuration, and a client of its socket in the state folder."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import xmlrpc.client
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from kafka_pareto.storage.private_file import write_private
+from kafka_pareto_embedded.bootstrap.preflight import is_supervised
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
+from kafka_pareto_embedded.programs.programs import Program, tied_to_parent
+
+_CALL_TIMEOUT_S = 10.0
+_START_TIMEOUT_S = 15.0
+_STOP_TIMEOUT_S = 90.0
+_SHORTEST_RUN_S = 3  # a program that ends sooner after its start has failed to start
+_LEFTOVER_GRACE_S = 15.0
+_LOG_BYTES = 10 * 2**20
+
+
+@dataclass(frozen=True)
+class ProcessState:
+    """A program as the process manager sees it; `state` is its word, like RUNNING, STARTING, BACKOFF or FATAL."""
+
+    name: str
+    group: str
+    state: str
+    pid: int | None
+    since: datetime | None
+    log: Path
+
+    @property
+    def is_running(self) -> bool:
+        return self.state == "RUNNING"
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it ended by itself, or never began."""
+        return self.state in ("BACKOFF", "EXITED", "FATAL", "UNKNOWN")
+
+
+class Supervisor:
+    """The process manager of one state folder."""
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        self._socket = state / "supervisor.sock"
+
+    def is_up(self) -> bool:
+        """Whether the process manager answers."""
+        return is_supervised(self._state)
+
+    def launch(self, programs: list[Program], environment: dict[str, str]) -> None:
+        """Starts the process manager as a daemon; its programs wait for `start`.
+
+        Raises:
+            StackError: If it does not come up.
+        """
+        configuration = self._state / "supervisord.conf"
+        write_private(configuration, render_configuration(self._state, programs))
+        log = self._state / "logs" / "supervisord.log"
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "supervisor.supervisord", "-c", str(configuration)],
+                env=environment,
+                cwd=self._state,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=_START_TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise StackError(f"the process manager did not start within {_START_TIMEOUT_S:.0f} s; see {log}") from error
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).strip().splitlines()
+            raise StackError(f"the process manager did not start: {said[-1] if said else 'without a word'}; see {log}")
+        wait_until("the process manager answers", self.is_up, _START_TIMEOUT_S, f"see {log}")
+
+    def processes(self) -> list[ProcessState]:
+        """All programs in the order of their groups; empty when the process manager is down."""
+        return [_process_state(info) for info in self._call("getAllProcessInfo")] if self.is_up() else []
+
+    def start(self, process: ProcessState) -> None:
+        """Starts a program without waiting for it."""
+        self._call("startProcess", f"{process.group}:{process.name}", False)
+
+    def stop(self, process: ProcessState) -> None:
+        """Stops a program and waits until it is gone."""
+        self._call("stopProcess", f"{process.group}:{process.name}", True, timeout_s=_STOP_TIMEOUT_S)
+
+    def end_leftovers(self) -> bool:
+        """Ends what outlived a process manager that was killed; says whether there was something.
+
+        Each program has TERM from the kernel by then (`tied_to_parent`), but not all heed it once their log's reader is
+        gone. They are known by their home, the state folder's, and each leads a process group.
+        """
+        home = str(self._state / "home")
+        leaders = [process for process in psutil.process_iter() if _home(process) == home and _leads_group(process)]
+        _, alive = psutil.wait_procs(leaders, timeout=_LEFTOVER_GRACE_S)
+        for process in alive:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        psutil.wait_procs(alive, timeout=_CALL_TIMEOUT_S)
+        return bool(leaders)
+
+    def shut_down(self) -> None:
+        """Stops all programs and the process manager, and waits until they are gone; silent when it is down.
+
+        Raises:
+            StackError: If something is still there after a generous while.
+        """
+        if not self.is_up():
+            return
+        manager = psutil.Process(self._call("getPID"))
+        everything = [manager, *manager.children(recursive=True)]
+        self._call("shutdown")
+        _, alive = psutil.wait_procs(everything, timeout=_STOP_TIMEOUT_S)
+        for process in alive:
+            process.kill()
+        _, alive = psutil.wait_procs(alive, timeout=_CALL_TIMEOUT_S)
+        if alive:
+            pids = ", ".join(str(process.pid) for process in alive)
+            raise StackError(f"processes {pids} of the stack could not be ended; see {self._state / 'logs'}")
+
+    def _call(self, method: str, *arguments: object, timeout_s: float = _CALL_TIMEOUT_S) -> Any:
+        transport = _SocketTransport(self._socket, timeout_s)
+        try:
+            with xmlrpc.client.ServerProxy("http://localhost/RPC2", transport=transport) as server:
+                return getattr(server.supervisor, method)(*arguments)
+        except xmlrpc.client.Fault as fault:
+            raise StackError(f"the process manager refused {method} {arguments}: {fault.faultString}") from fault
+        except (OSError, http.client.HTTPException, xmlrpc.client.Error) as error:
+            raise StackError(
+                f"the process manager at {self._socket} did not answer: {error}; try `make down`"
+            ) from error
+
+
+def render_configuration(state: Path, programs: list[Program]) -> str:
+    """The text of supervisord.conf. It holds secrets: the file is for its owner alone."""
+    logs = state / "logs"
+    lines = [
+        "[supervisord]",
+        f"logfile={_value(logs / 'supervisord.log')}",
+        f"logfile_maxbytes={_LOG_BYTES}",
+        "logfile_backups=1",
+        f"pidfile={_value(state / 'supervisord.pid')}",
+        f"directory={_value(state)}",
+        "umask=077",
+        "[unix_http_server]",
+        f"file={_value(state / 'supervisor.sock')}",
+        "chmod=0700",
+        "[rpcinterface:supervisor]",
+        "supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface",
+    ]
+    for priority, group in enumerate(dict.fromkeys(program.group for program in programs), start=1):
+        members = ",".join(program.name for program in programs if program.group == group)
+        lines += [f"[group:{group}]", f"programs={members}", f"priority={priority}"]
+    for program in programs:
+        lines += [
+            f"[program:{program.name}]",
+            f"command={_value(shlex.join(tied_to_parent(program.argv)))}",
+            f"directory={_value(program.directory)}",
+            f"environment={_environment(program)}",
+            f"stdout_logfile={_value(logs / program.name)}.log",
+            f"stdout_logfile_maxbytes={_LOG_BYTES}",
+            "stdout_logfile_backups=1",
+            "redirect_stderr=true",
+            "autostart=false",
+            "autorestart=true",
+            f"startsecs={_SHORTEST_RUN_S}",
+            "startretries=3",
+            f"stopwaitsecs={program.stop_timeout_s}",
+            "stopasgroup=true",
+            "killasgroup=true",
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _value(value: object) -> str:
+    text = str(value).replace("%", "%%")
+    if any(cut in text for cut in ("\n", " ;", " #")):
+        raise StackError(f"{text!r}: the process manager can take no line break, ' ;' or ' #'; use another folder")
+    return text
+
+
+def _environment(program: Program) -> str:
+    unfit = [name for name, value in program.environment.items() if '"' in value]
+    if unfit:
+        raise StackError(f"{unfit[0]}: the process manager can take no value with a double quote; change it")
+    return _value(",".join(f'{name}="{value}"' for name, value in program.environment.items()))
+
+
+class _SocketTransport(xmlrpc.client.Transport):
+    """XML-RPC over a Unix socket; no call hangs for ever."""
+
+    def __init__(self, path: Path, timeout_s: float) -> None:
+        super().__init__()
+        self._path = path
+        self._timeout_s = timeout_s
+
+    def make_connection(self, host: Any) -> http.client.HTTPConnection:
+        """A connection to the socket, whatever the host is called."""
+        connection = http.client.HTTPConnection(str(host), timeout=self._timeout_s)
+        connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.sock.settimeout(self._timeout_s)
+        connection.sock.connect(str(self._path))
+        return connection
+
+
+def _home(process: psutil.Process) -> str | None:
+    try:
+        return process.environ().get("HOME")
+    except (psutil.Error, OSError):
+        return None
+
+
+def _leads_group(process: psutil.Process) -> bool:
+    try:
+        return os.getpgid(process.pid) == process.pid
+    except ProcessLookupError:
+        return False
+
+
+def _process_state(info: dict[str, Any]) -> ProcessState:
+    state = str(info["statename"])
+    changed_at = info["start"] if info["pid"] else info["stop"]
+    return ProcessState(
+        name=info["name"],
+        group=info["group"],
+        state=state,
+        pid=info["pid"] or None,
+        since=datetime.fromtimestamp(changed_at, UTC).astimezone() if changed_at else None,
+        log=Path(info["stdout_logfile"]),
+    )

@@ -1,0 +1,187 @@
+"""The programs of the embedded stack: how each is started, and what little it is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kafka_pareto.storage.private_file import write_private
+from kafka_pareto.storage.provision import MLFLOW_BUCKET
+from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.programs.brokers import prepare_brokers
+from kafka_pareto_embedded.stack.credentials import read_pairs
+from kafka_pareto_embedded.stack.stack import PROJECT, Stack
+
+# What a user may set: a folder of studies, who is told of what happens, and the Airflow connections that this takes.
+_PASSED_ON = ("KAFKA_PARETO_STUDIES", "KAFKA_PARETO_NOTIFY", "AIRFLOW_CONN_")
+_STEP_LIMITS = {"OMP_NUM_THREADS": "2", "MPLBACKEND": "Agg"}
+_AIRFLOW_PARTS = {
+    "api-server": ["airflow", "api-server"],
+    "scheduler": ["kafka_pareto_embedded.programs.scheduler", "scheduler", "--skip-serve-logs"],
+    "dag-processor": ["airflow", "dag-processor"],
+    "triggerer": ["airflow", "triggerer", "--skip-serve-logs"],
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """One supervised process.
+
+    Attributes:
+        group: Groups are stopped one after the other, the last started first.
+        environment: All that the process sees of the environment.
+        port: Where it listens on loopback; None if it does not.
+        stop_timeout_s: How long it may take to end before it is killed.
+    """
+
+    name: str
+    group: str
+    argv: list[str]
+    directory: Path
+    environment: dict[str, str] = field(repr=False)
+    port: int | None = None
+    stop_timeout_s: int = 10
+
+
+def prepare_programs(stack: Stack) -> list[Program]:
+    """All programs of the stack, in the order in which they start; writes what they need to have on the disk.
+
+    Raises:
+        KafkaParetoError: If a tool is missing or the brokers' storage cannot be prepared.
+    """
+    passwords = {stack.credentials.airflow_admin_user: stack.credentials.airflow_admin_password}
+    write_private(_passwords_file(stack), json.dumps(passwords) + "\n")
+    return [_minio(stack), *_brokers(stack), _mlflow(stack), *_airflow(stack)]
+
+
+def airflow_environment(stack: Stack) -> dict[str, str]:
+    """What every part of Airflow needs to know, and its command line; nothing of the steps."""
+    home = stack.state / "airflow"
+    secret = stack.credentials
+    passed_on = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON) and value}
+    return {
+        **base_environment(stack),
+        **read_pairs(PROJECT / "include" / "airflow.env"),
+        **passed_on,
+        "PYTHONPATH": f"{PROJECT}:{PROJECT / 'include'}",
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
+        "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
+        "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+        # `run` has the DAG read again for a study that was just added; what was read counts at once.
+        "AIRFLOW__CORE__MIN_SERIALIZED_DAG_UPDATE_INTERVAL": "1",
+        "AIRFLOW__CORE__FERNET_KEY": secret.airflow_fernet_key,
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{secret.airflow_admin_user}:admin",
+        "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(_passwords_file(stack)),
+        "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{stack.airflow_url}/execution/",
+        # SQLite has one writer at a time; the others wait for it rather than fail.
+        "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}?timeout=30",
+        "AIRFLOW__API__HOST": LOOPBACK,
+        "AIRFLOW__API__PORT": str(stack.ports.airflow),
+        "AIRFLOW__API__BASE_URL": stack.airflow_url,
+        "AIRFLOW__API__SECRET_KEY": secret.airflow_secret_key,
+        "AIRFLOW__API_AUTH__JWT_SECRET": secret.airflow_jwt_secret,
+    }
+
+
+def _minio(stack: Stack) -> Program:
+    environment = {
+        **base_environment(stack),
+        "MINIO_ROOT_USER": stack.credentials.minio_root_user,
+        "MINIO_ROOT_PASSWORD": stack.credentials.minio_root_password,
+        "MINIO_BROWSER": "off",
+        "MINIO_UPDATE": "off",
+    }
+    address = f"{LOOPBACK}:{stack.ports.minio}"
+    data = stack.state / "minio"
+    argv = [stack.minio, "server", "--quiet", "--address", address, str(data)]
+    return Program("minio", "servers", argv, data, environment, stack.ports.minio)
+
+
+def _brokers(stack: Stack) -> list[Program]:
+    folder = stack.state / "brokers"
+    ports = list(zip(stack.ports.kafka, stack.ports.controllers, strict=True))
+    prepared = prepare_brokers(folder, stack.kafka_jars, stack.java, ports)
+    # Its home is what a program of this stack is known by (`Supervisor.end_leftovers`).
+    home = {"HOME": base_environment(stack)["HOME"]}
+    return [
+        Program(broker.name, "servers", broker.argv, broker.directory, {**broker.environment, **home}, broker.port)
+        for broker in prepared
+    ]
+
+
+def _mlflow(stack: Stack) -> Program:
+    folder = stack.state / "mlflow"
+    port = stack.ports.mlflow
+    environment = {
+        **base_environment(stack),
+        **read_pairs(PROJECT / "mlflow" / "server.env"),
+        "PYTHONPATH": str(PROJECT / "include"),
+        "MLFLOW_S3_ENDPOINT_URL": stack.s3_url,
+        "AWS_ACCESS_KEY_ID": stack.credentials.s3_mlflow_access_key,
+        "AWS_SECRET_ACCESS_KEY": stack.credentials.s3_mlflow_secret_key,
+    }
+    argv = [sys.executable, "-m", "kafka_pareto_embedded.programs.mlflow_server", "server"]
+    argv += ["--host", LOOPBACK, "--port", str(port), "--workers", "1"]
+    argv += ["--allowed-hosts", f"{LOOPBACK}:{port},localhost:{port}"]
+    argv += ["--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}"]
+    argv += ["--artifacts-destination", f"s3://{MLFLOW_BUCKET}"]
+    return Program("mlflow", "servers", argv, folder, environment, port)
+
+
+def _airflow(stack: Stack) -> list[Program]:
+    common = airflow_environment(stack)
+    # Tasks are the scheduler's children: it alone holds what the steps need. The explorer only reads.
+    environments = {
+        "scheduler": {**common, **_STEP_LIMITS, **stack.step_environment()},
+        "api-server": {**common, **stack.explorer_environment()},
+    }
+    return [
+        Program(
+            name=f"airflow-{part}",
+            group="airflow",
+            argv=[sys.executable, "-m", *module],
+            directory=stack.state / "airflow",
+            environment=environments.get(part, common),
+            port=stack.ports.airflow if part == "api-server" else None,
+            stop_timeout_s=20,
+        )
+        for part, module in _AIRFLOW_PARTS.items()
+    ]
+
+
+def base_environment(stack: Stack) -> dict[str, str]:
+    """What every process of the stack sees, the process manager too; no secret among it."""
+    kept = {name: os.environ[name] for name in ("JAVA_HOME", "TZ") if os.environ.get(name)}
+    binaries = Path(sys.executable).parent
+    return {
+        **kept,
+        "PATH": f"{binaries}:{os.environ.get('PATH', os.defpath)}",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        # What the programs leave at home or among the temporary files stays in the state folder.
+        "HOME": str(stack.state / "home"),
+        "TMPDIR": str(stack.state / "tmp"),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def _passwords_file(stack: Stack) -> Path:
+    return stack.state / "airflow" / "passwords.json"
+
+
+def tied_to_parent(argv: list[str]) -> list[str]:
+    """The command line, such that the process gets TERM as soon as its parent is gone, even by `kill -9`.
+
+    Raises:
+        StackError: If util-linux's setpriv, which sees to that, is not there.
+    """
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        raise StackError("setpriv is not on the PATH; install util-linux, so that no program outlives its stack")
+    return [setpriv, "--pdeathsig", "TERM", "--", *argv]

@@ -1,0 +1,1 @@
+"""Runs of the pipeline: requested, followed and stopped through Airflow's API."""

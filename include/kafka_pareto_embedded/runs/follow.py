@@ -1,0 +1,134 @@
+"""Follows a run of the DAG to its end, and says what went wrong where it failed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event
+
+import psutil
+from rich.console import Console
+from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
+from kafka_pareto_embedded.runs.progress import FollowedRun, Progress, Row
+from kafka_pareto_embedded.stack.stack import Stack
+from kafka_pareto_embedded.terminal.display import open_display
+
+_POLL_S = 1.5
+_STOP_WITHIN_S = 30.0
+_AT_WORK = frozenset({"running", "restarting"})
+# What stands before and after a step's own words in the log of its task.
+_FIRST_LINE = "Running command: "
+_LAST_LINE = "Command exited with return code"
+_AIRFLOW_FAILED = "Task failed with exception"
+
+
+@contextmanager
+def stack_runs(stack: Stack, dag_id: str) -> Iterator[AirflowRuns]:
+    """The runs of a DAG of the stack, as its administrator."""
+    login = stack.credentials
+    runs = AirflowRuns(stack.airflow_url, dag_id, login.airflow_admin_user, login.airflow_admin_password)
+    try:
+        yield runs
+    finally:
+        runs.close()
+
+
+def follow(runs: AirflowRuns, run_id: str, followed: FollowedRun, console: Console) -> Progress:
+    """Shows the run's progress until it has ended, and returns the last of it; says where a person is waited for."""
+    began = time.monotonic()
+    never = Event()
+    asked: set[str] = set()
+    with open_display(console) as display:
+        while True:
+            # The run's state first: once it has ended, its tasks do not change any more.
+            state = runs.state(run_id)
+            progress = followed.at(state, runs.tasks(run_id), time.monotonic() - began)
+            display.show(progress)
+            for row in progress.rows:
+                if row.task.waits_for_a_person and row.name not in asked:
+                    asked.add(row.name)
+                    display.say(f"{row.name} waits for your answer: {runs.answer_address(run_id, row.task)}")
+            if state in ("success", "failed"):
+                return progress
+            never.wait(_POLL_S)
+
+
+def stop(runs: AirflowRuns, run_id: str, keys: CampaignKeys) -> bool:
+    """Stops the run and waits for its tasks and their processes, so that no load is left on the cluster.
+
+    Airflow calls a task failed at once, but ends its process only at that one's next heartbeat.
+
+    Returns:
+        Whether all have ended.
+    """
+    runs.stop(run_id)
+    ask = retry(
+        retry=retry_if_result(lambda ended: not ended),
+        wait=wait_fixed(_POLL_S),
+        stop=stop_after_delay(_STOP_WITHIN_S),
+        retry_error_callback=lambda _: False,
+    )(lambda: not _is_loading(keys) and not any(task.state in _AT_WORK for task in runs.tasks(run_id)))
+    return bool(ask())
+
+
+def _is_loading(keys: CampaignKeys) -> bool:
+    """Whether a process on this machine is one of the campaign's steps, or its load on a topic of the campaign."""
+    step = {f"--study={keys.study}", f"--campaign={keys.campaign}"}
+    topics = f"kafka-pareto.{keys.study}.{keys.campaign}."
+    for process in psutil.process_iter():
+        try:
+            argv = process.cmdline()
+        except psutil.Error:
+            continue
+        if process.pid != os.getpid() and (step <= set(argv) or any(word.startswith(topics) for word in argv)):
+            return True
+    return False
+
+
+def failed_rows(progress: Progress) -> list[Row]:
+    """The tasks that failed themselves; those that were not reached because of them are left out."""
+    return [row for row in progress.rows if row.state == "failed"]
+
+
+def say_what_failed(runs: AirflowRuns, run_id: str, row: Row) -> str:
+    """Prints and returns the step's own message, from its log; where it had none, the last that it said."""
+    try:
+        message = message_in(runs.log(run_id, row.task))
+    except StackError as error:
+        message = str(error)
+    print(f"\n{row.name} failed:")
+    print("\n".join(f"  {line}" for line in message.splitlines()), flush=True)
+    return message
+
+
+def say_notices(runs: AirflowRuns, run_id: str, rows: Sequence[Row]) -> None:
+    """Prints what the steps of these tasks tell people."""
+    for row in rows:
+        notice = runs.notice(run_id, row.task)
+        if notice is not None:
+            print(f"\n{notice.subject}\n{notice.text}", flush=True)
+
+
+def message_in(log: Sequence[str]) -> str:
+    """The last message of a step's log, after the plan's line, which a refused plan is judged by.
+
+    Where no step was started, it is Airflow's own message.
+    """
+    lines = [line.rstrip() for line in log if line.strip()]
+    begun = [number for number, line in enumerate(lines) if line.startswith(_FIRST_LINE)]
+    if not begun and _AIRFLOW_FAILED in lines[:-1]:
+        return lines[lines.index(_AIRFLOW_FAILED) + 1]
+    step = lines[begun[-1] + 1 if begun else 0 :]
+    ended = [number for number, line in enumerate(step) if line.startswith((_LAST_LINE, _AIRFLOW_FAILED))]
+    step = step[: ended[0]] if ended else step
+    starts = [number for number, line in enumerate(step) if line.startswith("error: ")]
+    if starts:
+        plan = [line for line in step if line.startswith("plan: ")]
+        return "\n".join([*plan[-1:], *step[starts[-1] :]])
+    return step[-1] if step else "it has logged nothing; look at its log in Airflow"

@@ -1,0 +1,246 @@
+"""How far a run is: its tasks as Airflow sees them, and a campaign's repetitions as they lie in the store."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Plan, Proposal
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, decode_table
+from kafka_pareto.errors import ArtifactError, StoreError
+from kafka_pareto.storage.record import decode_record
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.study_file import parse_study
+from kafka_pareto_embedded.runs.airflow_runs import TaskRun
+
+_STEPS = ("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report", "approve", "accept")
+_AFTER_THE_ROUNDS = ("confirm", "report", "approve", "accept")
+_NOT_BEGUN = ("skipped", "waiting", "upstream_failed")
+_QUEUED = ("scheduled", "queued")
+
+# A pace from fewer repetitions says nothing.
+_PACE_REPETITIONS = 3
+# To count is to list the store, on the machine that is measured.
+_COUNT_EVERY_S = 5.0
+
+
+@dataclass(frozen=True)
+class _Count:
+    """The repetitions of a task, the state that it had when they were counted, and when that was."""
+
+    repetitions: int
+    state: str
+    at_s: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the display: a step, or a step at one record size; those after the design's name their round."""
+
+    step: str
+    round_number: int
+    record_size_bytes: int | None
+    state: str
+    repetitions: int | None
+    seconds: float | None
+    task: TaskRun
+
+    @property
+    def has_begun(self) -> bool:
+        return self.state not in (*_NOT_BEGUN, *_QUEUED)
+
+    @property
+    def has_ended_well(self) -> bool:
+        return self.state in ("success", "skipped")
+
+    @property
+    def is_after_the_rounds(self) -> bool:
+        return self.step in _AFTER_THE_ROUNDS
+
+    @property
+    def name(self) -> str:
+        size = "" if self.record_size_bytes is None else f" ({self.record_size_bytes} B)"
+        return f"{self.step_name}{size}"
+
+    @property
+    def part(self) -> Part | None:
+        """What the row has measured; None for a row without repetitions."""
+        if self.record_size_bytes is None or self.repetitions is None:
+            return None
+        round_number = None if self.step == "confirm" else self.round_number
+        return Part(self.record_size_bytes, round_number, self.repetitions, self.state == "success")
+
+    @property
+    def step_name(self) -> str:
+        return f"round {self.round_number} {self.step}" if self.round_number else self.step
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A run at one moment.
+
+    `repetitions_planned` is the most that the campaign can come to: adaptive trials may stop early, rounds may be
+    spared, and what keeps the baseline needs no gain blocks. It falls to what was measured as tasks end; None before
+    the plan is in the store. So is `planned_s`, what the plan says of the time. Rows of rounds that are skipped, or not
+    begun, are left out.
+    """
+
+    run_state: str
+    rows: tuple[Row, ...]
+    repetitions: int
+    repetitions_planned: int | None
+    elapsed_s: float
+    time_left_s: float | None
+    planned_s: float | None = None
+
+
+class FollowedRun(Protocol):
+    """Turns what Airflow says of a run into its progress, `elapsed_s` after the follower began."""
+
+    def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress: ...
+
+
+class TaskProgress:
+    """Follows a run by its tasks alone; those that were skipped are left out."""
+
+    def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
+        """The progress now, in the order in which the tasks have begun."""
+        shown = [task for task in tasks if task.state != "skipped"]
+        rows = tuple(_plain_row(task) for task in sorted(shown, key=_as_begun))
+        return Progress(run_state, rows, 0, None, elapsed_s, None)
+
+
+class CampaignProgress:
+    """Follows one campaign in the store. A task is counted when its state changes, and now and then while it runs."""
+
+    def __init__(self, store: Store, keys: CampaignKeys) -> None:
+        self._store = store
+        self._keys = keys
+        self._planned: ExpectedRepetitions | None = None
+        self._sizes_of_rounds: dict[int, list[int]] = {}
+        self._counts: dict[str, _Count] = {}
+        self._found_counts: dict[str, int] = {}
+        self._loading_since_s = 0.0
+
+    def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
+        """The progress now, `elapsed_s` after the follower began."""
+        if self._planned is None:
+            self._read_plan()
+        self._read_proposals(tasks)
+        begun = (task for task in tasks if self._belongs(task))
+        rows = tuple(self._row(task, elapsed_s) for task in sorted(begun, key=_in_order))
+        repetitions = sum(row.repetitions or 0 for row in rows)
+        parts = [part for row in rows if (part := row.part) is not None]
+        planned = None if self._planned is None else self._planned.most(parts, self._spared())
+        return Progress(
+            run_state=run_state,
+            rows=rows,
+            repetitions=repetitions,
+            repetitions_planned=planned,
+            elapsed_s=elapsed_s,
+            time_left_s=self._time_left_s(repetitions, planned, elapsed_s),
+            planned_s=None if self._planned is None else self._planned.plan.duration_s,
+        )
+
+    def _belongs(self, task: TaskRun) -> bool:
+        """Whether to show the task: those of round 0, and of the study's other rounds what has begun."""
+        number = _round_of(task)
+        if number and self._planned is not None and number not in self._planned.study.round_numbers():
+            return False
+        return number == 0 or task.state not in _NOT_BEGUN
+
+    def _read_plan(self) -> None:
+        try:
+            frozen = self._keys.frozen_study()
+            study = parse_study(self._store.get(frozen).decode(), frozen)
+            plan = decode_record(self._store.get(self._keys.plan()), self._keys.plan(), Plan)
+            design = decode_table(self._store.get(self._keys.design()), self._keys.design(), DESIGN_COLUMNS, study)
+        except (ArtifactError, StoreError):
+            return
+        self._planned = ExpectedRepetitions(study, plan, Counter(design.record_size_bytes.tolist()))
+
+    def _read_proposals(self, tasks: list[TaskRun]) -> None:
+        """Which record sizes the rounds go on with, as far as that is decided."""
+        study = self._planned.study if self._planned else None
+        for task in tasks:
+            number = _round_of(task)
+            if study is None or _step_of(task) != "propose" or number not in study.round_numbers():
+                continue
+            if task.state == "skipped":
+                self._sizes_of_rounds[number] = []
+            elif task.state == "success" and number not in self._sizes_of_rounds:
+                with suppress(ArtifactError, StoreError):
+                    key = self._keys.proposal(number)
+                    proposal = decode_record(self._store.get(key), key, Proposal)
+                    self._sizes_of_rounds[number] = proposal.going_on_bytes()
+
+    def _spared(self) -> int:
+        all_sizes = len(self._planned.study.record_sizes_bytes) if self._planned else 0
+        return sum(all_sizes - len(sizes) for sizes in self._sizes_of_rounds.values())
+
+    def _row(self, task: TaskRun, elapsed_s: float) -> Row:
+        step, number = _step_of(task), _round_of(task)
+        sizes = self._planned.study.record_sizes_bytes if self._planned else []
+        if step == "measure" and number:
+            sizes = self._sizes_of_rounds.get(number, [])
+        size = sizes[task.map_index] if 0 <= task.map_index < len(sizes) else None
+        return Row(step, number, size, task.state, self._count(task, size, elapsed_s), task.seconds, task)
+
+    def _count(self, task: TaskRun, record_size_bytes: int | None, elapsed_s: float) -> int | None:
+        step = _step_of(task)
+        if record_size_bytes is None or step not in ("measure", "confirm"):
+            return None
+        if step == "measure":
+            prefix = self._keys.measurements(record_size_bytes, _round_of(task))
+        else:
+            prefix = self._keys.confirmation(record_size_bytes, "repetitions/")
+        last = self._counts.get(prefix)
+        is_due = task.state == "running" and last is not None and elapsed_s - last.at_s >= _COUNT_EVERY_S
+        if last is not None and last.state == task.state and not is_due:
+            return last.repetitions
+        try:
+            count = sum(key.endswith(".json") for key in self._store.keys(prefix))
+        except StoreError:
+            # The steps wait for the store themselves; their failure is worth a message, a count is not.
+            return None if last is None else last.repetitions
+        self._counts[prefix] = _Count(count, task.state, elapsed_s)
+        # What lay there from an earlier run of the campaign is no part of this run's pace.
+        self._found_counts.setdefault(prefix, count)
+        return count
+
+    def _time_left_s(self, repetitions: int, planned: int | None, elapsed_s: float) -> float | None:
+        measured = repetitions - sum(self._found_counts.values())
+        if measured <= 0:
+            self._loading_since_s = elapsed_s
+        if planned is None or measured < _PACE_REPETITIONS:
+            return None
+        return max(planned - repetitions, 0) * (elapsed_s - self._loading_since_s) / measured
+
+
+def _step_of(task: TaskRun) -> str:
+    return task.task_id.rpartition(".")[2]
+
+
+def _round_of(task: TaskRun) -> int:
+    """The number of the task group that a round is; 0 for what belongs to none."""
+    return int(task.task_id.rpartition(".")[0].removeprefix("round_") or 0)
+
+
+def _in_order(task: TaskRun) -> tuple[bool, int, int, int]:
+    step = _step_of(task)
+    return step in _AFTER_THE_ROUNDS, _round_of(task), _STEPS.index(step), task.map_index
+
+
+def _plain_row(task: TaskRun) -> Row:
+    size = re.fullmatch(r"(\d+) B", task.label or "")
+    return Row(task.task_id, 0, int(size.group(1)) if size else None, task.state, None, task.seconds, task)
+
+
+def _as_begun(task: TaskRun) -> tuple[bool, float, str, int]:
+    began = task.started_at.timestamp() if task.started_at else 0.0
+    return task.started_at is None, began, task.task_id, task.map_index

@@ -1,0 +1,158 @@
+"""What the user asks of `make run`, checked and turned into the parameters of the DAG."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from kafka_pareto.campaign.campaign import campaign_ids
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.settings import Settings
+from kafka_pareto.storage.private_file import write_private
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import parse_study
+from kafka_pareto.study.warm_start import CAMPAIGN_ID, campaigns_text
+
+_NAMED_CAMPAIGNS = 5
+
+
+class RunRequest(BaseModel):
+    """The options of `make run`; None where nothing was said.
+
+    Attributes:
+        campaign: An interrupted campaign to go on with.
+        record_sizes: Only these, in bytes, as in `1024,8192`.
+        warm_start: `latest`, or ids of campaigns to learn from.
+        approval: Whether a person is asked before a recommendation comes into force.
+        kafka: An existing cluster, as `host:port,…`; what follows speaks of it.
+        kafka_config: Its `client.properties`.
+        consent: Whether it may be loaded as planned.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    study: str = "quick"
+    campaign: str | None = None
+    record_sizes: str | None = None
+    seed: int | None = None
+    repetitions: int | None = None
+    warm_start: str | None = None
+    approval: bool = False
+    kafka: str | None = None
+    kafka_config: Path | None = None
+    ceiling_mib_s: float | None = None
+    ceiling_gib: float | None = None
+    consent: bool = False
+
+
+def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dict[str, Any]:
+    """The parameters of the run; `study` and `campaign` are always among them.
+
+    A campaign that is in the store goes on with the values that it was started with; what the user says beside it
+    comes on top, and is for the design step to judge.
+
+    Raises:
+        BadInputError: If something given cannot be used.
+    """
+    study, campaign, frozen = request.study, request.campaign or timestamp(), None
+    if not re.fullmatch(CAMPAIGN_ID, campaign):
+        raise BadInputError(f"CAMPAIGN: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
+    if request.warm_start is not None and not re.fullmatch(f"{CAMPAIGN_ID}(,{CAMPAIGN_ID})*", request.warm_start):
+        raise BadInputError(f"WARM_START: {request.warm_start!r}: must be latest, or ids of campaigns like id,id")
+    if request.campaign is not None:
+        study, frozen = _find_campaign(store, settings, study, campaign)
+    if request.kafka is not None and frozen is None and (request.ceiling_mib_s is None or request.ceiling_gib is None):
+        raise BadInputError(
+            "KAFKA: a cluster of your own needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>, the most it is sent"
+        )
+    given = {
+        "record_sizes": None if request.record_sizes is None else _sizes(request.record_sizes),
+        "seed": request.seed,
+        "repetitions": request.repetitions,
+        "warm_start": request.warm_start,
+        "approval": request.approval or None,
+        "bootstrap_servers": request.kafka,
+        "client_config": _keep_client_config(settings.client_configs, request.kafka_config, campaign),
+        "ceiling_mib_s": request.ceiling_mib_s,
+        "ceiling_gib": request.ceiling_gib,
+        "consent": request.consent or None,
+    }
+    started_with = {} if frozen is None else _parameters_of(frozen)
+    said = {name: value for name, value in given.items() if value is not None}
+    return {"study": study, "campaign": campaign, **started_with, **said}
+
+
+def timestamp() -> str:
+    """Now, as part of an id."""
+    return datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+
+
+def _find_campaign(store: Store, settings: Settings, study: str, campaign: str) -> tuple[str, Study]:
+    """The study of a campaign, as it was frozen: the named study's campaign, or else another study's.
+
+    Raises:
+        BadInputError: If no study has this campaign.
+    """
+    others = sorted(path.stem for path in settings.studies.glob("*.yaml"))
+    studies = list(dict.fromkeys([study, *others]))
+    for name in studies:
+        key = CampaignKeys(name, campaign).frozen_study()
+        try:
+            return name, parse_study(store.get(key).decode(), key)
+        except MissingArtifactError:
+            continue
+    raise BadInputError(
+        f"CAMPAIGN: {campaign!r}: there is no such campaign of {', '.join(studies)}; {_newest(store, studies)}; "
+        "without CAMPAIGN a new one begins"
+    )
+
+
+def _newest(store: Store, studies: list[str]) -> str:
+    """The campaigns that there are, in words; a campaign's id begins with the time of its start, unless chosen."""
+    found = [(campaign, study) for study in studies for campaign in campaign_ids(store, study)]
+    if not found:
+        return "there are none yet"
+    newest = sorted(found, reverse=True)[:_NAMED_CAMPAIGNS]
+    return f"the newest are {', '.join(f'{campaign} ({study})' for campaign, study in newest)}"
+
+
+def _parameters_of(frozen: Study) -> dict[str, Any]:
+    """The parameters that a campaign was started with, as far as its design step compares them."""
+    parameters: dict[str, Any] = {
+        "record_sizes": frozen.record_sizes_bytes,
+        "seed": frozen.seed,
+        "repetitions": frozen.protocol.repetitions,
+    }
+    if frozen.warm_start is not None:
+        parameters["warm_start"] = campaigns_text(frozen.warm_start.campaigns)
+    if frozen.cluster is not None:
+        parameters |= frozen.cluster.model_dump(exclude_none=True)
+    return parameters
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise BadInputError(f"RECORD_SIZES: {text!r}: must be whole numbers of bytes, like 1024,8192") from error
+
+
+def _keep_client_config(folder: Path, path: Path | None, campaign: str) -> str | None:
+    """Copies the file to where the steps find it, and returns its name there: the secrets in it never travel."""
+    if path is None:
+        return None
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is no text"
+        raise BadInputError(f"KAFKA_CONFIG: {path}: cannot be read: {reason}") from error
+    name = f"{campaign}.properties"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_private(folder / name, text)
+    return name

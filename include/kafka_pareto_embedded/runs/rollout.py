@@ -1,0 +1,150 @@
+"""What comes after a recommendation, from the command line: what is in force, the way back, and a check of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from rich.console import Console
+
+from kafka_pareto.campaign.keys import InForceKeys
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.report.cards import property_text
+from kafka_pareto.rollout.versions import SettingsInForce, in_force, record_sizes_in_force
+from kafka_pareto.storage.store import Store, open_store
+from kafka_pareto.study.cluster_names import cluster_of, tune_dag_of
+from kafka_pareto.study.study import STUDY_NAME
+from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stack_runs
+from kafka_pareto_embedded.runs.progress import TaskProgress
+from kafka_pareto_embedded.runs.request import timestamp
+from kafka_pareto_embedded.stack.stack import Stack
+
+_CAME_BY = {
+    "recommended": "recommended by campaign {}",
+    "picked": "picked from campaign {}",
+    "rolled_back": "by the way back; measured in campaign {}",
+}
+
+
+class _Options(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    study: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
+
+
+class RollBackRequest(_Options):
+    """The options of `make rollback`."""
+
+    record_size: Annotated[int, Field(gt=0)]
+    reason: str = ""
+
+
+class RetuneRequest(_Options):
+    """The options of `make retune`."""
+
+
+class InForceRequest(_Options):
+    """The options of `make in-force`: with a folder, the files that producers read are copied there."""
+
+    folder: Path | None = None
+
+
+def roll_back(request: RollBackRequest, stack: Stack) -> int:
+    """Triggers the way back, follows it, and prints what is in force then.
+
+    Returns:
+        0 when it has ended well, 1 when it failed.
+
+    Raises:
+        BadInputError: If nothing is in force, or Airflow refuses a parameter.
+        StackError: If the stack does not answer.
+    """
+    store = open_store(stack.settings())
+    if in_force(store, request.study, request.record_size) is None:
+        raise _nothing_in_force(store, request.study, request.record_size)
+    parameters = {"action": "roll_back", **request.model_dump(), "campaign": "", "configuration": ""}
+    code = _run_dag(stack, "settings_in_force", f"rollback__{timestamp()}", parameters)
+    if code == 0:
+        print()
+        _print(in_force(store, request.study, request.record_size))
+    return code
+
+
+def retune_now(request: RetuneRequest, stack: Stack) -> int:
+    """Triggers a check of what is in force, and follows it to its decision; returns as `roll_back` does."""
+    cluster = cluster_of(stack.settings().studies, request.study)
+    check_dag = f"retune_producer_{request.study}" if cluster else "retune_producer"
+    code = _run_dag(stack, check_dag, f"retune__{timestamp()}", {"study": request.study})
+    with stack_runs(stack, tune_dag_of(cluster)) as runs:
+        for run_id, parameters in runs.active():
+            if parameters.get("study") == request.study and "campaign" in parameters:
+                print(f"\nTuning: {runs.address(run_id)}")
+                print(f"To follow it: make run STUDY={request.study} CAMPAIGN={parameters['campaign']}")
+    return code
+
+
+def show_in_force(request: InForceRequest, stack: Stack) -> None:
+    """Prints what is in force for each record size of the study; copies the files where a folder is named.
+
+    Raises:
+        BadInputError: If nothing is in force, or the folder cannot be written to.
+    """
+    store = open_store(stack.settings())
+    sizes = record_sizes_in_force(store, request.study)
+    if not sizes:
+        raise _nothing_in_force(store, request.study, None)
+    for size in sizes:
+        _print(in_force(store, request.study, size))
+        if request.folder is not None:
+            print(f"  copied to {_copy_files(store, InForceKeys(request.study, size), request.folder)}")
+
+
+def _run_dag(stack: Stack, dag_id: str, run_id: str, parameters: dict[str, Any]) -> int:
+    with stack_runs(stack, dag_id) as runs:
+        runs.trigger(run_id, parameters)
+        print(f"Started: {runs.address(run_id)}", flush=True)
+        progress = follow(runs, run_id, TaskProgress(), Console())
+        if progress.run_state == "failed":
+            for row in failed_rows(progress):
+                say_what_failed(runs, run_id, row)
+            print(f"\nThe whole log: {runs.address(run_id)}")
+            return 1
+        say_notices(runs, run_id, progress.rows)
+    return 0
+
+
+def _print(settings: SettingsInForce | None) -> None:
+    if settings is None:
+        return
+    came_by = _CAME_BY[settings.came_by].format(settings.campaign)
+    by = f", accepted by {settings.accepted_by}" if settings.accepted_by else ""
+    reason = f": {' '.join(settings.reason.split())}" if settings.reason else ""
+    print(f"{settings.record_size_bytes:,} B records: version {settings.version} since {settings.at}")
+    print(f"  {'the baseline; ' if settings.is_baseline else ''}{came_by}{by}{reason}")
+    for name in sorted(settings.properties):
+        print(f"  {name}={property_text(settings.properties[name])}")
+
+
+def _copy_files(store: Store, keys: InForceKeys, folder: Path) -> Path:
+    target = folder / keys.study / str(keys.record_size_bytes)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for key in store.keys(f"{keys.prefix}/"):
+            if not key.startswith(keys.versions()):
+                (target / Path(key).name).write_bytes(store.get(key))
+    except OSError as error:
+        raise BadInputError(f"FOLDER={folder}: cannot be written to: {error.strerror}") from error
+    return target
+
+
+def _nothing_in_force(store: Store, study: str, record_size_bytes: int | None) -> BadInputError:
+    sizes = ", ".join(str(size) for size in record_sizes_in_force(store, study))
+    if record_size_bytes is not None and sizes:
+        return BadInputError(
+            f"RECORD_SIZE={record_size_bytes}: nothing is in force for it in study {study}; there is for {sizes}"
+        )
+    return BadInputError(
+        f"STUDY={study}: nothing is in force yet; a recommendation comes into force by `make run STUDY={study}`, "
+        "a confirmed configuration by the explorer's button"
+    )

@@ -1,0 +1,154 @@
+"""The main job on a running stack: trigger a campaign, follow it, and hand over its cards and addresses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
+
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.settings import load_settings
+from kafka_pareto.storage.store import Store, open_store
+from kafka_pareto.study.cluster_names import cluster_of, tune_dag_of
+from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
+from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stack_runs, stop
+from kafka_pareto_embedded.runs.hand_over import hand_over
+from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress
+from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, timestamp
+from kafka_pareto_embedded.stack.stack import Stack
+
+_INTERRUPTED = 130
+_STUDY_POLL_S = 2.0
+_STUDY_SEEN_WITHIN_S = 45.0  # by itself, Airflow reads the DAG's file every 30 s
+
+
+def run(stack: Stack, request: RunRequest) -> int:
+    """Runs a campaign to its end; one that exists already goes on with the values that it was started with.
+
+    Returns:
+        0 when the campaign has ended well, 1 when it failed, 130 when it was interrupted.
+
+    Raises:
+        BadInputError: If something given cannot be used; nothing has been started then.
+        StackError: If the stack does not answer.
+    """
+    settings = stack.settings()
+    store = open_store(settings)
+    parameters = dag_parameters(request, store, settings)
+    with stack_runs(stack, tune_dag_of(cluster_of(settings.studies, request.study))) as runs:
+        return run_campaign(stack, runs, store, parameters)
+
+
+def run_campaign(stack: Stack, runs: AirflowRuns, store: Store, parameters: dict[str, Any]) -> int:
+    """Triggers the campaign's run, or joins the one that is at work on it, and follows it; returns as `run` does."""
+    keys = CampaignKeys(parameters["study"], parameters["campaign"])
+    at_work = _run_of(runs, keys)
+    run_id = at_work or f"{keys.campaign}__{timestamp()}"
+    is_new = not _is_designed(store, keys)
+    try:
+        if at_work is None:
+            trigger(runs, run_id, parameters)
+        _say(f"Campaign {keys.campaign} of study {keys.study}: {runs.address(run_id)}")
+        progress = follow(runs, run_id, CampaignProgress(store, keys), Console())
+    except (KeyboardInterrupt, SystemExit) as interruption:
+        _say_interrupted(runs, run_id, store, keys)
+        if isinstance(interruption, SystemExit):
+            raise
+        return _INTERRUPTED
+    if progress.run_state == "failed":
+        _say_failure(runs, run_id, progress, keys, is_new)
+        return 1
+    say_notices(runs, run_id, [row for row in progress.rows if row.step == "accept"])
+    _say(f"\n{hand_over(stack, store, keys, runs.address(run_id), _terminal_width())}")
+    return 0
+
+
+def _say_interrupted(runs: AirflowRuns, run_id: str, store: Store, keys: CampaignKeys) -> None:
+    """Stops the campaign, so that no load is left; one that only waits for a person's answer goes on waiting."""
+    waiting = [task for task in runs.tasks(run_id) if task.waits_for_a_person]
+    if waiting:
+        _say(f"\nThe campaign goes on waiting for your answer: {runs.answer_address(run_id, waiting[0])}")
+        _say(f"To follow it again: {_go_on(keys)}")
+        return
+    _say("\nStopping the campaign …")
+    ended = stop(runs, run_id, keys)
+    _say("It has stopped." if ended else f"A task has not ended yet; see {runs.address(run_id)}")
+    if _is_designed(store, keys):
+        _say(f"Nothing measured is lost; to go on: {_go_on(keys)}")
+    else:
+        _say("Nothing had been measured yet; to begin again, run the same command.")
+
+
+def _run_of(runs: AirflowRuns, keys: CampaignKeys) -> str | None:
+    """The run that is at work on this campaign already, as after a restart of the stack."""
+    for run_id, parameters in runs.active():
+        if (parameters.get("study"), parameters.get("campaign")) == (keys.study, keys.campaign):
+            return run_id
+    return None
+
+
+def trigger(runs: AirflowRuns, run_id: str, parameters: dict[str, Any]) -> None:
+    """Starts the run. A study so new that Airflow has not seen its file yet is waited for.
+
+    Raises:
+        BadInputError: If Airflow refuses a parameter.
+    """
+    try:
+        runs.trigger(run_id, parameters)
+    except BadInputError as refusal:
+        if not _is_unseen_study(refusal, parameters["study"]):
+            raise
+        _say(f"Waiting for Airflow to see the study {parameters['study']} …")
+        runs.read_dag_again()
+        retrying = Retrying(
+            retry=retry_if_exception(lambda error: _is_unseen_study(error, parameters["study"])),
+            wait=wait_fixed(_STUDY_POLL_S),
+            stop=stop_after_delay(_STUDY_SEEN_WITHIN_S),
+            reraise=True,
+        )
+        retrying(runs.trigger, run_id, parameters)
+
+
+def _is_unseen_study(error: BaseException, study: str) -> bool:
+    """Whether Airflow refuses a study that is in the folder of studies all the same."""
+    refused = isinstance(error, BadInputError) and f"'{study}' is not one of" in str(error)
+    return refused and (load_settings().studies / f"{study}.yaml").exists()
+
+
+def _is_designed(store: Store, keys: CampaignKeys) -> bool:
+    """Whether the campaign's design is in the store; nothing is sent to a cluster before."""
+    return store.tag(keys.frozen_study()) is not None
+
+
+def _say_failure(runs: AirflowRuns, run_id: str, progress: Progress, keys: CampaignKeys, is_new: bool) -> None:
+    failed = failed_rows(progress)
+    messages = [say_what_failed(runs, run_id, row) for row in failed]
+    steps = {row.step for row in failed}
+    _say("")
+    sent = "Nothing has been sent" if is_new else "Nothing more has been sent"
+    if "design" in steps and any("consent" in message for message in messages):
+        _say(f"{sent} to your cluster. To go ahead as planned, run the same command with CONSENT=yes.")
+    elif "design" in steps:
+        _say(f"{sent} to the cluster. Mend the cause, then run the same command again.")
+    elif "accept" in steps:
+        _say("What is in force has not moved. Mend the cause, then accept it in the explorer, or clear the task.")
+    elif "validate" in steps:
+        _say("The validation would answer the same again. Mend the cause, then start a new campaign with `make run`.")
+    else:
+        _say(f"Nothing measured is lost. Mend the cause, then go on: {_go_on(keys)}")
+    _say(f"The whole log: {runs.address(run_id)}")
+
+
+def _go_on(keys: CampaignKeys) -> str:
+    return f"make run STUDY={keys.study} CAMPAIGN={keys.campaign}"
+
+
+def _terminal_width() -> int | None:
+    console = Console()
+    return console.width if console.is_terminal else None
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

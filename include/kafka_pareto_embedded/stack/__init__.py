@@ -1,0 +1,1 @@
+"""The embedded stack's parts, folders and credentials."""

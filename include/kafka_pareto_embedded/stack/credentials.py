@@ -1,0 +1,73 @@
+"""The stack's passwords and keys: made once, kept in one file that only its owner may read."""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from kafka_pareto.storage.private_file import write_private
+from kafka_pareto_embedded.errors import StackError
+
+
+def _token() -> str:
+    return secrets.token_hex(20)
+
+
+@dataclass(frozen=True, repr=False)
+class Credentials:
+    """Every password and key of the stack; each program is given only those that it needs."""
+
+    airflow_admin_user: str = "admin"
+    airflow_admin_password: str = field(default_factory=lambda: secrets.token_hex(12))
+    airflow_secret_key: str = field(default_factory=_token)
+    airflow_jwt_secret: str = field(default_factory=lambda: secrets.token_hex(64))
+    airflow_fernet_key: str = field(default_factory=lambda: base64.urlsafe_b64encode(os.urandom(32)).decode())
+    minio_root_user: str = "root"
+    minio_root_password: str = field(default_factory=_token)
+    s3_pareto_access_key: str = "kafka-pareto"
+    s3_pareto_secret_key: str = field(default_factory=_token)
+    s3_explorer_access_key: str = "kafka-pareto-explorer"
+    s3_explorer_secret_key: str = field(default_factory=_token)
+    s3_mlflow_access_key: str = "mlflow"
+    s3_mlflow_secret_key: str = field(default_factory=_token)
+
+
+def read_credentials(path: Path) -> Credentials:
+    """Reads the file of secrets.
+
+    Raises:
+        StackError: If a line is missing or cannot be read.
+    """
+    pairs = read_pairs(path)
+    try:
+        return Credentials(**{name: pairs[name.upper()] for name in Credentials.__dataclass_fields__})
+    except KeyError as error:
+        raise StackError(
+            f"{path}: {error.args[0]} is missing; bring the line back, or begin anew with `make clean`"
+        ) from error
+
+
+def add_later_credentials(path: Path) -> None:
+    """Gives the file of a stack made by an earlier release what that release did not know yet."""
+    later = ("s3_explorer_access_key", "s3_explorer_secret_key")
+    pairs, made = read_pairs(path), asdict(Credentials())
+    missing = [f"{name.upper()}={made[name]}" for name in later if name.upper() not in pairs]
+    if missing:
+        write_private(path, path.read_text(encoding="utf-8") + "\n".join([*missing, ""]))
+
+
+def read_pairs(path: Path) -> dict[str, str]:
+    """The `NAME=value` lines of a file; others are comments."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+
+
+def write_credentials(path: Path, credentials: Credentials) -> None:
+    """Writes the file of secrets, mode 600, whole or not at all."""
+    lines = [f"{name.upper()}={value}" for name, value in asdict(credentials).items()]
+    write_private(
+        path, "\n".join(["# Made at the first start of the embedded stack. Keep it to yourself.", *lines, ""])
+    )

@@ -1,0 +1,157 @@
+"""The embedded stack as the command line and its helpers see it: folders, addresses, credentials."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from kafka_pareto.settings import Settings
+from kafka_pareto.storage.private_file import write_private
+from kafka_pareto.storage.provision import PARETO_BUCKET
+from kafka_pareto_embedded.bootstrap.ports import LOOPBACK, Ports
+from kafka_pareto_embedded.bootstrap.preflight import find_java, state_folder
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.stack.credentials import Credentials, read_credentials
+
+PROJECT = Path(__file__).parents[3]
+TOOLS = PROJECT / ".state"  # what set-up installs; stacks with a state folder of their own share it
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One embedded stack. Its folder says which ports were chosen at its last start."""
+
+    state: Path
+    ports: Ports
+
+    @classmethod
+    def load(cls, environment: Mapping[str, str] = os.environ) -> Stack | None:
+        """The stack of the state folder that the environment names, with the ports of its last start, if it had one."""
+        state = state_folder(environment)
+        try:
+            recorded: dict[str, Any] = json.loads((state / "ports.json").read_text(encoding="utf-8"))
+            single: dict[str, Any] = {
+                name: tuple(port) if isinstance(port, list) else port for name, port in recorded.items()
+            }
+            ports = Ports(**single)
+        except FileNotFoundError:
+            return None
+        except (ValueError, TypeError) as error:
+            raise StackError(f"{state / 'ports.json'}: cannot be read; delete it and start the stack again") from error
+        return cls(state, ports)
+
+    def record_ports(self) -> None:
+        """Writes the chosen ports where `load` finds them."""
+        write_private(self.state / "ports.json", json.dumps(self.ports._asdict()) + "\n")
+
+    @cached_property
+    def credentials(self) -> Credentials:
+        """Passwords and keys, from the file of secrets."""
+        return read_credentials(self.secrets_file)
+
+    @property
+    def secrets_file(self) -> Path:
+        return self.state / "secrets.env"
+
+    @property
+    def logs(self) -> Path:
+        return self.state / "logs"
+
+    @property
+    def client_configs(self) -> Path:
+        """Folder of the `client.properties` files of existing clusters."""
+        return self.state / "client-configs"
+
+    @property
+    def reports(self) -> Path:
+        """Folder for the reports that `run` downloads."""
+        return self.state / "reports"
+
+    @property
+    def airflow_url(self) -> str:
+        return f"http://{LOOPBACK}:{self.ports.airflow}"
+
+    @property
+    def mlflow_url(self) -> str:
+        return f"http://{LOOPBACK}:{self.ports.mlflow}"
+
+    @property
+    def s3_url(self) -> str:
+        return f"http://{LOOPBACK}:{self.ports.minio}"
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return ",".join(f"{LOOPBACK}:{port}" for port in self.ports.kafka)
+
+    @property
+    def kafka_jars(self) -> Path:
+        return TOOLS / "kafka" / "jars"
+
+    @property
+    def java(self) -> str:
+        """The Java that was found at the start.
+
+        Raises:
+            StackError: If there is none.
+        """
+        java = find_java(os.environ)
+        if java is None:
+            raise StackError("there is no java on the PATH; install Java 17 or newer")
+        return java
+
+    @property
+    def minio(self) -> str:
+        """The MinIO server's binary.
+
+        Raises:
+            StackError: If there is none.
+        """
+        minio = shutil.which("minio") or shutil.which(str(TOOLS / "bin" / "minio"))
+        if minio is None:
+            raise StackError("there is no minio, neither on the PATH nor built; run `make setup`")
+        return minio
+
+    def settings(self) -> Settings:
+        """The library's settings for this stack: what a step gets, and what opens its store."""
+        return Settings(
+            s3_endpoint=self.s3_url,
+            s3_access_key=self.credentials.s3_pareto_access_key,
+            s3_secret_key=SecretStr(self.credentials.s3_pareto_secret_key),
+            s3_bucket=PARETO_BUCKET,
+            mlflow_tracking_uri=self.mlflow_url,
+            bootstrap_servers=self.bootstrap_servers,
+            java=self.java,
+            kafka_jars=self.kafka_jars,
+            client_configs=self.client_configs,
+        )
+
+    def step_environment(self) -> dict[str, str]:
+        """`settings()` as the `KAFKA_PARETO_…` variables of a step's process."""
+        return _variables(self.settings().model_dump(exclude_none=True))
+
+    def explorer_environment(self) -> dict[str, str]:
+        """What the explorer in Airflow's API server needs: the store, to be read only, and where MLflow is."""
+        return _variables(
+            {
+                "s3_endpoint": self.s3_url,
+                "s3_access_key": self.credentials.s3_explorer_access_key,
+                "s3_secret_key": self.credentials.s3_explorer_secret_key,
+                "s3_bucket": PARETO_BUCKET,
+                "mlflow_tracking_uri": self.mlflow_url,
+            }
+        )
+
+
+def _variables(settings: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        f"KAFKA_PARETO_{name.upper()}": value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+        for name, value in settings.items()
+    }

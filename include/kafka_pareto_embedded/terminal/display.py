@@ -1,0 +1,159 @@
+"""The progress of a campaign on the screen: redrawn in place on a terminal, line by line elsewhere."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from kafka_pareto_embedded.runs.progress import Progress
+from kafka_pareto_embedded.terminal.display_lines import lines_of, state_text
+
+_COUNT_EVERY_S = 10.0
+_BEGINS_WITHIN_S = 5.0
+_STYLES = {
+    "success": "green",
+    "failed": "bold red",
+    "running": "bold cyan",
+    "up_for_retry": "yellow",
+    "awaiting_input": "bold yellow",
+}
+_BAR_WIDTH = 48
+
+
+class Display(Protocol):
+    """Shows each progress that it is given, between entering and leaving, and what else is to be said meanwhile."""
+
+    def show(self, progress: Progress) -> None: ...
+
+    def say(self, text: str) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+def open_display(console: Console) -> Display:
+    """The display that suits where the console writes to."""
+    redraws = console.is_terminal and not console.is_dumb_terminal
+    return LiveDisplay(console) if redraws else LineDisplay(console)
+
+
+class LiveDisplay:
+    """A table that is redrawn in place."""
+
+    def __init__(self, console: Console) -> None:
+        self._live = Live(console=console, auto_refresh=False)
+
+    def show(self, progress: Progress) -> None:
+        self._live.update(_drawn(progress), refresh=True)
+
+    def say(self, text: str) -> None:
+        self._live.console.print(text, style="bold", highlight=False, markup=False, soft_wrap=True)
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.__exit__(kind, error, trace)
+
+
+class LineDisplay:
+    """One line for each change of a task, a run that is held back, and the repetitions now and then; no codes."""
+
+    def __init__(self, console: Console) -> None:
+        self._file = console.file
+        self._states: dict[str, str] = {}
+        self._counted_at_s = 0.0
+        self._counted = 0
+        self._queued_said = False
+
+    def show(self, progress: Progress) -> None:
+        queued = progress.run_state == "queued" and progress.elapsed_s > _BEGINS_WITHIN_S
+        if queued and not self._queued_said:
+            self._say(progress, _summary(progress))
+        self._queued_said = queued
+        for row in progress.rows:
+            state = state_text(row)
+            if self._states.get(row.name, "waiting") != state:
+                self._say(progress, f"{row.name}: {state}")
+            self._states[row.name] = state
+        due = progress.elapsed_s - self._counted_at_s >= _COUNT_EVERY_S
+        if due and progress.repetitions != self._counted:
+            self._counted_at_s, self._counted = progress.elapsed_s, progress.repetitions
+            self._say(progress, _summary(progress))
+
+    def say(self, text: str) -> None:
+        print(text, file=self._file, flush=True)
+
+    def _say(self, progress: Progress, text: str) -> None:
+        print(f"[{duration(progress.elapsed_s):>8}] {text}", file=self._file, flush=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: `45 s`, `3 min 20 s`, `2 h 05 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def _drawn(progress: Progress) -> RenderableType:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for heading in ("step", "records", "state"):
+        table.add_column(heading, overflow="fold")
+    for heading in ("repetitions", "time"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    lines, to_come = lines_of(progress.rows)
+    for line in lines:
+        table.add_row(
+            line.step,
+            line.record_sizes,
+            Text(line.state_text, style=_STYLES.get(line.state, "dim")),
+            "" if line.repetitions is None else str(line.repetitions),
+            "" if line.seconds is None else duration(line.seconds),
+        )
+    then = [Text(f"then {', '.join(to_come)}", style="dim")] if to_come else []
+    return Group(table, *then, Text(), *_below(progress))
+
+
+def _below(progress: Progress) -> list[RenderableType]:
+    so_far = f"{duration(progress.elapsed_s)} so far"
+    if progress.repetitions_planned is None:
+        return [Text(f"{_summary(progress)}, {so_far}" if progress.run_state == "queued" else so_far)]
+    bar = Table.grid()  # a bar ends no line by itself
+    bar.add_row(ProgressBar(progress.repetitions_planned, progress.repetitions, width=_BAR_WIDTH))
+    return [bar, Text(f"{_summary(progress)}, {so_far}")]
+
+
+def _summary(progress: Progress) -> str:
+    if progress.run_state == "queued":
+        return "waits for the run that is before it"
+    if progress.repetitions_planned is None:
+        return "no plan yet"
+    if progress.repetitions >= progress.repetitions_planned:
+        return f"{progress.repetitions} repetitions"
+    text = f"{progress.repetitions} of at most {progress.repetitions_planned} repetitions"
+    if progress.time_left_s is not None:
+        return f"{text}, up to {duration(progress.time_left_s)} left"
+    return text if progress.planned_s is None else f"{text}, planned at about {duration(progress.planned_s)}"

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kafka_pareto.analysis.sentinel import MINIMUM_REPETITIONS, SentinelReport, change_point, sentinel_report
+from kafka_pareto.campaign.records import Repetition
+from tests.recorded import recorded_repetitions
+
+pytestmark = pytest.mark.fast
+
+TEMPLATE = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+
+
+def series(p95_ms: np.ndarray, throughput_mib_s: np.ndarray | None = None) -> list[Repetition]:
+    """Made repetitions of the baseline, a minute apart: what a move looks like is asked here, not a measurement."""
+    throughput = np.random.default_rng(9).normal(20, 1, len(p95_ms)) if throughput_mib_s is None else throughput_mib_s
+    return [
+        TEMPLATE.model_copy(
+            update={
+                "repetition_id": f"b{at:03d}",
+                "started_at": f"2026-11-21T10:{at:02d}:00+00:00",
+                "latency_p95_ms": float(latency),
+                "throughput_mib_s": float(pace),
+            }
+        )
+        for at, (latency, pace) in enumerate(zip(p95_ms, throughput, strict=True))
+    ]
+
+
+def steady(number: int = 30, seed: int = 2) -> np.ndarray:
+    return np.random.default_rng(seed).normal(100, 10, number)
+
+
+def report_of(repetitions: list[Repetition]) -> SentinelReport:
+    return sentinel_report(repetitions, 0.5, np.random.default_rng(1))
+
+
+def test_a_step_is_found_where_it_is_with_its_size():
+    values = steady()
+    values[18:] *= 1.4
+    report = report_of(series(values))
+    assert report.moved
+    latency, throughput = report.series
+    assert latency.change_after == pytest.approx(18, abs=1)
+    assert latency.change_repetition_id == f"b{latency.change_after:03d}"
+    assert latency.change_fraction == pytest.approx(0.4, abs=0.08)
+    assert not throughput.moved
+    assert any("p95 latency of the settings in use changed by +" in sentence for sentence in report.sentences)
+    assert report.moves == [sentence for sentence in report.sentences if "throughput" not in sentence]
+
+
+def test_slow_drift_is_found():
+    report = report_of(series(steady() * np.linspace(1, 1.5, 30)))
+    assert report.moved
+    assert report.series[0].drift_tau > 0.4
+
+
+def test_a_slow_first_repetition_is_said_but_is_no_move():
+    values = steady()
+    values[0] = 250
+    report = report_of(series(values))
+    assert not report.moved
+    assert report.series[0].first_run_change_fraction == pytest.approx(1.5, abs=0.2)
+    assert report.sentences[0].startswith("The first repetition was unlike the others: p95 latency +")
+
+
+def test_a_steady_sentinel_is_not_said_to_be_stable_only_that_no_move_shows():
+    report = report_of(series(steady()))
+    assert not report.moved
+    assert [sentence.endswith("shows no move in 30 repetitions.") for sentence in report.sentences] == [True, True]
+
+
+def test_too_few_repetitions_say_so_and_test_nothing():
+    values = steady(MINIMUM_REPETITIONS - 1)
+    values[5:] *= 10
+    report = report_of(series(values))
+    assert (report.series, report.moved) == ([], False)
+    assert report.sentences == ["11 repetitions of the settings in use are too few to tell whether the cluster moved."]
+
+
+def test_only_valid_repetitions_of_the_baseline_count_in_the_order_of_time():
+    found = series(steady())
+    others = [r.model_copy(update={"is_baseline": False, "latency_p95_ms": 900.0}) for r in found]
+    failed = [r.model_copy(update={"outcome": "failed", "latency_p95_ms": None}) for r in found]
+    shuffled = [*others, *failed, *found[::-1]]
+    assert report_of(shuffled) == report_of(found)
+
+
+def test_the_recorded_baseline_is_reported_and_the_report_survives_json():
+    recorded = recorded_repetitions((1024, 8192), configurations=0)  # two record sizes, for the length alone
+    report = report_of(recorded)
+    assert len(report.repetition_ids) == 20
+    assert report.repetition_ids[0] == min(recorded, key=lambda r: r.started_at).repetition_id
+    assert SentinelReport.model_validate_json(report.model_dump_json()) == report
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_series_without_any_spread_has_not_moved():
+    report = report_of(series(np.full(15, 7.0), np.full(15, 20.0)))
+    assert not report.moved
+    assert SentinelReport.model_validate_json(report.model_dump_json()) == report
+
+
+def test_a_repetition_without_throughput_is_left_out_rather_than_guessed():
+    found = series(steady())
+    without = found[3].model_copy(update={"throughput_mib_s": None})
+    assert report_of([*found[:3], without, *found[4:]]) == report_of([*found[:3], *found[4:]])
+
+
+def test_latencies_below_the_tools_resolution_are_no_error():
+    report = report_of(series(np.array([0.0, 1.0] * 10)))
+    assert not report.moved
+
+
+def test_exchangeable_values_rarely_show_a_change_point():
+    rng = np.random.default_rng(4)
+    alarms = sum(change_point(rng.lognormal(0, 0.4, 20), rng)[1] < 0.05 for _ in range(100))
+    assert alarms <= 11  # 5 % nominal, and three standard errors

@@ -1,0 +1,189 @@
+"""Artifacts: what is written is read back, and nothing else is."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.campaign.tables import (
+    REJECTED_COLUMNS,
+    REPETITION_COLUMNS,
+    SCORE_COLUMNS,
+    decode_table,
+    encode_table,
+    repetitions_frame,
+    table_schema,
+)
+from kafka_pareto.errors import ArtifactError
+from kafka_pareto.storage.record import decode_record
+from kafka_pareto.study.study import Study
+from tests.recorded import paper_study, recorded_repetitions
+
+pytestmark = pytest.mark.fast
+
+KEYS = CampaignKeys("paper", "c1")
+KEY = "paper/c1/table.parquet"
+
+
+@pytest.fixture(name="study")
+def study_() -> Study:
+    return paper_study()
+
+
+@pytest.fixture(name="frame")
+def frame_(study: Study) -> pd.DataFrame:
+    return repetitions_frame(recorded_repetitions((8192,), configurations=2, blocks=2), study)
+
+
+def test_the_keys_are_those_of_the_design() -> None:
+    assert KEYS.frozen_study() == "paper/c1/study.yaml"
+    assert KEYS.design() == "paper/c1/round=00/01_design.parquet"
+    assert KEYS.prior() == "paper/c1/round=00/01_prior.json"
+    assert KEYS.prior_trials() == "paper/c1/round=00/01_prior_trials.parquet"
+    assert KEYS.measurements(8192) == "paper/c1/round=00/02_measurements/8192/"
+    assert KEYS.trials() == "paper/c1/round=00/03_trials.parquet"
+    assert KEYS.validation("rejected.parquet") == "paper/c1/round=00/03_validation/rejected.parquet"
+    assert KEYS.surrogates("scores.parquet") == "paper/c1/round=00/04_surrogates/scores.parquet"
+    assert KEYS.front(8192) == "paper/c1/round=00/05_front/8192.parquet"
+    assert KEYS.confirmation(8192, "decision.json") == "paper/c1/06_confirmation/8192/decision.json"
+    assert KEYS.report("report.html") == "paper/c1/07_report/report.html"
+
+
+def test_later_rounds_have_keys_of_their_own() -> None:
+    assert KEYS.trials(12) == "paper/c1/round=12/03_trials.parquet"
+
+
+def test_one_record_sizes_repetitions_are_never_listed_as_anothers() -> None:
+    assert not KEYS.measurements(81920).startswith(KEYS.measurements(8192))
+    assert not KEYS.sizing(8192).startswith(KEYS.measurements(8192))
+
+
+def test_a_table_comes_back_as_it_was_written(frame: pd.DataFrame, study: Study) -> None:
+    content = encode_table(frame, REPETITION_COLUMNS, study)
+    pd.testing.assert_frame_equal(decode_table(content, KEY, REPETITION_COLUMNS, study), frame)
+
+
+def test_a_table_keeps_its_columns_order_whatever_the_frames(frame: pd.DataFrame, study: Study) -> None:
+    content = encode_table(frame[frame.columns[::-1]], REPETITION_COLUMNS, study)
+    names = table_schema(REPETITION_COLUMNS, study).names
+    assert list(decode_table(content, KEY, REPETITION_COLUMNS, study).columns) == names
+
+
+def test_a_count_that_is_missing_comes_back_as_missing_and_not_as_a_number(study: Study) -> None:
+    rows = recorded_repetitions((8192,), configurations=1, blocks=2)
+    frame = repetitions_frame([rows[0].model_copy(update={"records_sent": None}), *rows[1:]], study)
+    back = decode_table(encode_table(frame, REPETITION_COLUMNS, study), KEY, REPETITION_COLUMNS, study)
+    assert back.records_sent.isna().tolist() == [True] + [False] * (len(rows) - 1)
+    assert back.records_sent.tolist()[1:] == [1000] * (len(rows) - 1)
+
+
+def test_an_empty_table_keeps_its_schema(study: Study) -> None:
+    empty = repetitions_frame([], study).assign(rejected_because=pd.Series(dtype="str"))
+    content = encode_table(empty, REJECTED_COLUMNS, study)
+    assert decode_table(content, KEY, REJECTED_COLUMNS, study).empty
+    assert pq.read_schema(io.BytesIO(content)).equals(table_schema(REJECTED_COLUMNS, study))
+
+
+def test_a_table_without_factors_has_its_fixed_columns_alone() -> None:
+    assert table_schema(SCORE_COLUMNS).names == list(SCORE_COLUMNS)
+
+
+def test_a_factor_is_stored_in_the_type_that_the_study_gives_it(study: Study) -> None:
+    schema = table_schema({}, study)
+    assert {name: str(schema.field(name).type) for name in schema.names} == {
+        "batch.size": "int64",
+        "linger.ms": "int64",
+        "acks": "string",
+        "compression.type": "string",
+    }
+
+
+@pytest.mark.parametrize("change", [{"surplus": 1}, {"drop": "latency_p95_ms"}])
+def test_a_frame_with_other_columns_is_not_written(frame: pd.DataFrame, study: Study, change: dict[str, Any]) -> None:
+    other = frame.drop(columns=change["drop"]) if "drop" in change else frame.assign(surplus=1)
+    with pytest.raises(ArtifactError, match=f"they differ in {change.get('drop', 'surplus')}"):
+        encode_table(other, REPETITION_COLUMNS, study)
+
+
+def test_a_value_of_another_type_is_not_written(frame: pd.DataFrame, study: Study) -> None:
+    with pytest.raises(ArtifactError, match="values do not match its schema"):
+        encode_table(frame.assign(block="zero"), REPETITION_COLUMNS, study)
+
+
+def test_a_damaged_table_is_named_by_its_key() -> None:
+    with pytest.raises(ArtifactError, match=f"{KEY}: is no readable Parquet file"):
+        decode_table(b"PAR1 no more", KEY, REPETITION_COLUMNS)
+
+
+def test_a_table_of_another_schema_version_is_refused_with_both_versions(frame: pd.DataFrame, study: Study) -> None:
+    content = encode_table(frame, REPETITION_COLUMNS, study)
+    table = pq.read_table(io.BytesIO(content)).replace_schema_metadata({b"kafka_pareto.schema_version": b"4"})
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer)
+    with pytest.raises(ArtifactError, match=f"{KEY}: schema_version 4: this release reads version 3; start a new"):
+        decode_table(buffer.getvalue(), KEY, REPETITION_COLUMNS, study)
+
+
+def test_a_table_that_lacks_a_column_is_refused_with_its_name(frame: pd.DataFrame, study: Study) -> None:
+    without_factors = encode_table(frame[list(REPETITION_COLUMNS)], REPETITION_COLUMNS)
+    with pytest.raises(ArtifactError, match=rf"{KEY}: lacks the columns batch\.size, linger\.ms, acks, compression"):
+        decode_table(without_factors, KEY, REPETITION_COLUMNS, study)
+
+
+@pytest.mark.parametrize("repetition", recorded_repetitions((1024,), configurations=1, blocks=1))
+def test_a_repetition_comes_back_as_it_was_written(repetition: Repetition) -> None:
+    back = decode_record(repetition.model_dump_json().encode(), "key", Repetition)
+    assert back == repetition
+    assert {name: type(value) for name, value in back.configuration.items()} == {
+        "batch.size": int,
+        "linger.ms": int,
+        "acks": str,
+        "compression.type": str,
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "said"),
+    [
+        (
+            b'"schema_version":3',
+            b'"schema_version":4',
+            "schema_version 4: this release reads version 3; start a new campaign",
+        ),
+        (b'"outcome":"valid"', b'"outcome":"fine"', "outcome: 'fine'"),
+        (b'"attempts":1', b'"attempts":"once"', "attempts: 'once'"),
+        (b'"attempts":1', b'"attempts":1,"surplus":1', "surplus: 1: Extra inputs are not permitted"),
+        (b"}", b"", "Invalid JSON"),
+    ],
+)
+def test_a_record_that_breaks_its_schema_is_refused_with_key_field_and_value(
+    written: bytes, instead: bytes, said: str
+) -> None:
+    content = recorded_repetitions(configurations=0, blocks=1)[0].model_dump_json().encode()
+    assert written in content
+    with pytest.raises(ArtifactError) as refusal:
+        decode_record(content.replace(written, instead), "paper/c1/r.json", Repetition)
+    assert str(refusal.value).startswith("paper/c1/r.json: ")
+    assert said in str(refusal.value)
+
+
+def test_a_damaged_record_is_quoted_in_short_with_what_it_is() -> None:
+    content = recorded_repetitions(configurations=0, blocks=1)[0].model_dump_json().encode()
+    with pytest.raises(ArtifactError) as refusal:
+        decode_record(content * 50 + b"{", "paper/c1/r.json", Repetition)
+    assert str(refusal.value).startswith("paper/c1/r.json: is no readable JSON: ")
+    assert len(str(refusal.value)) < 400
+
+
+def test_a_manifest_is_one_line() -> None:
+    manifest = Manifest(
+        step="train", study="paper", campaign="c1", record_sizes_bytes=[1024], artifacts=["a\nb"], counts={"n": 1}
+    )
+    assert "\n" not in manifest.model_dump_json()

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kafka_pareto.analysis.pareto import non_dominated
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, encode_table
+from kafka_pareto.decision.confirmation_candidates import select_candidates
+from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.study import Study
+from tests.recorded import paper_study, recorded_repetitions
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return paper_study()
+
+
+@pytest.fixture(scope="module")
+def trials(study: Study) -> pd.DataFrame:
+    return summarise_trials(recorded_repetitions((8192,)), study)
+
+
+def front_from(trials: pd.DataFrame) -> pd.DataFrame:
+    """A front whose estimates are what was measured."""
+    estimates = {f"estimated_{objective}": trials[objective] for objective in OBJECTIVES}
+    flags = {"durability_accepted": True, "on_joint_front": True, "limits_met_estimated": True, "feasible": True}
+    return trials.assign(**flags, **estimates)
+
+
+def test_the_best_of_each_objective_the_knee_and_r1_are_among_the_picked(study: Study, trials: pd.DataFrame):
+    front = front_from(trials)
+    picked = select_candidates(front, trials, study, 12)
+    others = front[~front.is_baseline]
+    by_role = {role: row.configuration_id for row in picked.itertuples() for role in row.chosen_as}
+    assert by_role["best_p95_latency_ms"] in set(
+        others[others.p95_latency_ms == others.p95_latency_ms.min()].configuration_id
+    )
+    assert by_role["best_throughput_mib_s"] == others.loc[others.throughput_mib_s.idxmax()].configuration_id
+    assert by_role["best_latency_cv"] == others.loc[others.latency_cv.idxmin()].configuration_id
+    assert by_role["best_throughput_cv"] == others.loc[others.throughput_cv.idxmin()].configuration_id
+    assert by_role["r1"] == others.loc[(others.throughput_mib_s / others.throughput_cv).idxmax()].configuration_id
+    assert "knee" in by_role
+    assert len(picked) == 12
+    encode_table(picked, CANDIDATE_COLUMNS, study)
+
+
+def test_neither_the_baseline_nor_any_configuration_twice_is_picked(study: Study, trials: pd.DataFrame):
+    front = pd.concat([front_from(trials)] * 2)
+    picked = select_candidates(front, trials, study, 100)
+    assert study.baseline_id() not in set(picked.configuration_id)
+    assert picked.configuration_id.is_unique
+    assert len(picked) == len(trials) - 1
+
+
+def test_the_order_of_the_front_changes_nothing(study: Study, trials: pd.DataFrame):
+    front = front_from(trials)
+    shuffled = front.sample(frac=1.0, random_state=3)
+    pd.testing.assert_frame_equal(
+        select_candidates(front, trials, study, 10), select_candidates(shuffled, trials, study, 10)
+    )
+
+
+def test_with_few_points_throughput_latency_knee_and_r1_come_first(study: Study, trials: pd.DataFrame):
+    picked = select_candidates(front_from(trials), trials, study, 2)
+    roles = [role for chosen_as in picked.chosen_as for role in chosen_as]
+    assert len(picked) == 2
+    assert {"best_p95_latency_ms", "best_throughput_mib_s"} <= set(roles)
+
+
+def test_points_of_a_line_are_picked_far_from_each_other(study: Study, trials: pd.DataFrame):
+    front = front_from(trials[~trials.is_baseline].iloc[:11])
+    along = np.linspace(0, 1, 11)
+    front = front.sort_values("configuration_id").assign(
+        estimated_p95_latency_ms=10 + along,
+        estimated_throughput_mib_s=10 + along,
+        estimated_latency_cv=np.nan,
+        estimated_throughput_cv=np.nan,
+    )
+    picked = select_candidates(front, trials.iloc[:0], study, 3)
+    assert sorted(picked.estimated_throughput_mib_s) == pytest.approx([10.0, 10.5, 11.0])
+
+
+def test_only_feasible_points_of_the_joint_front_are_picked(study: Study, trials: pd.DataFrame):
+    front = front_from(trials)
+    front = front.assign(on_joint_front=front.acks != "0", feasible=front["batch.size"] >= 8192)
+    picked = select_candidates(front, trials.iloc[:0], study, 100)
+    assert len(picked)
+    assert (picked.acks != "0").all()
+    assert (picked["batch.size"] >= 8192).all()
+
+
+def test_a_small_front_is_filled_with_measured_trials_that_may_be_recommended(study: Study, trials: pd.DataFrame):
+    strict = study.model_copy(update={"durability": None})
+    front = front_from(trials[~trials.is_baseline & (trials.acks == "all")].iloc[:1])
+    picked = select_candidates(front, trials, strict, 5)
+    filled = picked[picked.configuration_id != front.configuration_id.iloc[0]]
+    assert len(picked) == 5
+    assert (filled.acks == "all").all()
+    assert filled.feasible.all()
+    assert filled.estimated_throughput_mib_s.isna().all()
+    assert filled.chosen_as.iloc[0] == ["measured_non_dominated"]
+
+
+def test_a_measured_trial_that_lost_records_fills_nothing(study: Study, trials: pd.DataFrame):
+    lossy = trials.assign(repetitions_lost_records=1)
+    assert len(select_candidates(front_from(trials).iloc[:0], lossy, study, 5)) == 0
+
+
+def test_in_rounds_half_of_the_points_are_the_best_that_was_measured(study: Study, trials: pd.DataFrame):
+    in_rounds = study.model_copy(update={"strategy": "rounds", "limits": ["p95_latency_ms <= 200"]})
+    promised = trials[~trials.is_baseline].head(6)
+    picked = select_candidates(front_from(promised), trials, in_rounds, 8)
+    measured = picked[picked.chosen_as.map(lambda roles: roles[0].startswith("measured"))]
+    known = trials.set_index("configuration_id")
+
+    assert len(picked) == 8
+    assert picked.configuration_id.is_unique
+    assert list(measured.index[:4]) == [0, 1, 2, 3]
+    assert (known.loc[measured.configuration_id].p95_latency_ms <= 200).all()
+    of_front = picked[~picked.index.isin(measured.index)]
+    assert set(of_front.configuration_id) <= set(promised.configuration_id)
+    assert len(of_front) > 0
+
+
+def test_objectives_without_a_model_are_left_out_of_the_roles(study: Study, trials: pd.DataFrame):
+    front = front_from(trials).assign(estimated_latency_cv=np.nan, estimated_throughput_cv=np.nan)
+    roles = {role for chosen_as in select_candidates(front, trials, study, 6).chosen_as for role in chosen_as}
+    assert roles == {"best_p95_latency_ms", "best_throughput_mib_s", "knee", "spread"}
+
+
+def test_only_points_that_no_other_dominates_are_non_dominated():
+    losses = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [3.0, 3.0], [1.0, 3.0]])
+    assert non_dominated(losses).tolist() == [True, True, True, False, True]

@@ -1,0 +1,278 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kafka_pareto.analysis.gains import Gain
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.decision.choice import Choice, choose
+from kafka_pareto.decision.decide import adjust_across_record_sizes, decide, with_blocks_to_tell
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.storage.record import decode_record
+from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.preferences import Lexicographic
+from kafka_pareto.study.study import Study
+from tests.recorded import recorded_repetitions
+from tests.unit.deciding import FAST, SIZE, around, baseline, candidates, repetitions, study_of
+
+pytestmark = pytest.mark.fast
+
+
+def decided(
+    study: Study, gain: list[Repetition], chosen_from: list[Repetition] | None = None, choice: Choice | None = None
+) -> Decision:
+    return decide(
+        study,
+        SIZE,
+        choice or Choice(configuration_id=configuration_id(FAST), chosen_by="balanced_gain"),
+        candidates(FAST),
+        choice_repetitions=chosen_from or [],
+        gain_repetitions=gain,
+        rng=np.random.default_rng(1),
+    )
+
+
+def test_a_pick_that_failed_more_often_than_the_baseline_is_not_recommended():
+    gain = [*baseline(blocks=12), *repetitions(FAST, around(50, blocks=12), around(30, blocks=12))]
+    gain[-1] = gain[-1].model_copy(update={"outcome": "failed"})
+    decision = decided(study_of(), gain)
+    assert decision.verdict == "keep_baseline_failed_more"
+    assert (decision.repetitions_failed, decision.baseline_repetitions_failed) == (1, 0)
+    gain[0] = gain[0].model_copy(update={"outcome": "failed"})
+    assert decided(study_of(), gain).verdict == "recommended"
+
+
+def test_a_clear_gain_over_enough_blocks_is_recommended_with_its_size():
+    decision = decided(study_of(), [*baseline(), *repetitions(FAST, around(50), around(30))])
+    assert decision.verdict == "recommended"
+    assert decision.recommended_configuration_id == configuration_id(FAST)
+    assert decision.recommended_properties == {**FAST, "enable.idempotence": True}
+    gains = {gain.objective: gain for gain in decision.gains}
+    assert gains["p95_latency_ms"].change_fraction == pytest.approx(-0.5)
+    assert gains["throughput_mib_s"].change_fraction == pytest.approx(0.5)
+    assert gains["p95_latency_ms"].resolution == gains["throughput_mib_s"].resolution == "better"
+    assert len(gains["p95_latency_ms"].candidate_repetition_ids) == decision.blocks_used == 10
+
+
+def test_the_choice_blocks_do_not_enter_the_stated_gains():
+    gain = [*baseline(), *repetitions(FAST, around(50), around(30))]
+    lucky = [*baseline(phase="choice"), *repetitions(FAST, around(1), around(500), "choice")]
+    # Block numbers of their own, so that none would be hidden behind a gain block of the same number.
+    lucky = [repetition.model_copy(update={"block": repetition.block + 100}) for repetition in lucky]
+    assert decided(study_of(), gain, lucky) == decided(study_of(), gain)
+
+
+def test_the_same_clear_gain_over_too_few_blocks_keeps_the_baseline():
+    gain = [*baseline(blocks=9), *repetitions(FAST, around(50, blocks=9), around(30, blocks=9))]
+    decision = decided(study_of(), gain)
+    assert decision.verdict == "keep_baseline_not_enough_evidence"
+    assert decision.recommended_configuration_id == study_of().baseline_id()
+    assert decision.tentative_configuration_id == configuration_id(FAST)
+    assert "9 complete blocks" in decision.reasons[0]
+    assert {gain.resolution for gain in decision.gains} == {"not resolved"}
+
+
+def test_a_block_that_only_one_side_finished_is_not_evidence():
+    gain = [*baseline()[1:], *repetitions(FAST, around(50), around(30))[:-1]]
+    assert decided(study_of(), gain).blocks_used == 8
+
+
+def test_more_throughput_at_the_price_of_latency_keeps_the_baseline():
+    decision = decided(study_of(), [*baseline(), *repetitions(FAST, around(150), around(40))])
+    assert decision.verdict == "keep_baseline_no_gain"
+    assert "made p95 latency worse, although throughput improved" in decision.reasons[0]
+
+
+def test_a_latency_that_doubles_in_every_block_to_the_millisecond_is_worse():
+    still = repetitions(study_of().baseline_configuration(), [1.0] * 10, around(20, seed=3))
+    doubled = repetitions(FAST, [2.0] * 10, around(30))
+    decision = decided(study_of(), [*still, *doubled])
+    assert decision.verdict == "keep_baseline_no_gain"
+    assert "made p95 latency worse, although throughput improved" in decision.reasons[0]
+
+
+def test_a_change_that_the_blocks_have_no_spread_to_judge_by_keeps_the_baseline():
+    still = repetitions(study_of().baseline_configuration(), [1.0] * 5, around(20, seed=3, blocks=5))
+    doubled = repetitions(FAST, [2.0] * 5, around(40, blocks=5))
+    decision = decided(study_of(minimum_blocks=5), [*still, *doubled])
+    assert decision.verdict == "keep_baseline_not_enough_evidence"
+    assert "p95 latency may have changed" in decision.reasons[0]
+
+
+def test_equal_latencies_to_the_millisecond_do_not_stand_against_a_gain():
+    still = repetitions(study_of().baseline_configuration(), [1.0] * 10, around(20, seed=3))
+    assert decided(study_of(), [*still, *repetitions(FAST, [1.0] * 10, around(30))]).verdict == "recommended"
+
+
+def test_no_difference_keeps_the_baseline():
+    same = repetitions(FAST, around(100, seed=5), around(20, seed=6))
+    decision = decided(study_of(), [*baseline(), *same])
+    assert decision.verdict == "keep_baseline_no_gain"
+    assert {g.resolution for g in decision.gains if not g.objective.endswith("cv")} == {"no difference shown"}
+
+
+def test_the_reason_tells_no_difference_from_what_the_budget_does_not_resolve():
+    mixed = repetitions(FAST, around(100, spread=0.5, seed=5), around(20, seed=6))
+    decision = decided(study_of(), [*baseline(), *mixed])
+    assert decision.reasons == [
+        "Fresh blocks show no gain: p95 latency is not resolved by this budget; "
+        "throughput does not differ by more than 10%."
+    ]
+
+
+def test_gain_blocks_in_which_the_load_tool_set_the_pace_are_counted_on_both_sides():
+    gain = [*baseline(), *repetitions(FAST, around(50), around(30))]
+    for at in (0, 10, 11):
+        gain[at] = gain[at].model_copy(update={"generator_bound": "the sending thread never waited"})
+    choice = [r.model_copy(update={"generator_bound": "in a choice block"}) for r in baseline(phase="choice")]
+    decision = decided(study_of(), gain, choice)
+    assert (decision.generator_bound, decision.baseline_generator_bound) == (2, 1)
+
+
+def test_a_wide_interval_is_called_unresolved_not_equal():
+    noisy = repetitions(FAST, around(100, spread=0.5, seed=5), around(20, spread=0.5, seed=6))
+    decision = decided(study_of(), [*baseline(), *noisy])
+    assert {gain.resolution for gain in decision.gains if not gain.objective.endswith("cv")} == {"not resolved"}
+
+
+def test_records_lost_in_a_gain_block_keep_the_baseline_however_fast_it_was():
+    lost = repetitions(FAST, [50], [30], outcome="records_lost")
+    decision = decided(study_of(), [*baseline(), *repetitions(FAST, around(50), around(30)), *lost])
+    assert decision.verdict == "keep_baseline_lost_records"
+    assert decision.repetitions_lost_records == 1
+
+
+def test_stability_that_was_given_up_is_said():
+    unsteady = repetitions(FAST, around(50, blocks=20), around(30, spread=0.3, blocks=20))
+    decision = decided(study_of(), [*baseline(blocks=20), *unsteady])
+    assert decision.verdict == "recommended"
+    assert any(sentence.startswith("throughput CV is worse by") for sentence in decision.given_up)
+
+
+def test_the_exempt_baseline_is_named_where_it_breaks_a_constraint():
+    study = study_of()
+    decision = decide(
+        study,
+        65636,
+        Choice(configuration_id=study.baseline_id(), chosen_by="balanced_gain"),
+        candidates(FAST),
+        choice_repetitions=[],
+        gain_repetitions=[],
+        rng=np.random.default_rng(1),
+    )
+    assert decision.baseline_constraints_broken == ["batch.size >= record.size"]
+    assert decision.verdict == "keep_baseline_no_gain"
+    assert decision.recommended_properties == decision.baseline_properties
+
+
+def test_a_gain_that_is_significant_alone_may_not_be_so_among_all_record_sizes():
+    single = decided(study_of(), [*baseline(), *repetitions(FAST, around(50), around(30))])
+
+    def with_p(decision: Decision, p_value: float) -> Decision:
+        gains: list[Gain] = [gain.model_copy(update={"p_value": p_value}) for gain in decision.gains]
+        return decision.model_copy(update={"gains": gains})
+
+    borderline = with_p(single, 0.01)
+    assert adjust_across_record_sizes([borderline])[0].verdict == "recommended"
+    among_five = adjust_across_record_sizes([borderline] * 5)
+    assert {decision.verdict for decision in among_five} == {"keep_baseline_no_gain"}
+    assert among_five[0].gains[0].p_value_holm == pytest.approx(0.2)
+
+
+def test_the_same_evidence_gives_the_same_decision_and_survives_the_store():
+    gain = [*baseline(), *repetitions(FAST, around(50), around(30))]
+    decision = decided(study_of(), gain)
+    assert decided(study_of(), gain) == decision
+    assert decode_record(decision.model_dump_json().encode(), "decision.json", Decision) == decision
+
+
+def test_halves_of_the_recorded_baseline_recommend_nothing():
+    study = study_of(minimum_blocks=5)
+    recorded = recorded_repetitions((SIZE,), configurations=0, phase="gain")
+    rng = np.random.default_rng(4)
+    verdicts = []
+    for _ in range(30):
+        order = rng.permutation(10)
+        first = [recorded[i].model_copy(update={"block": at}) for at, i in enumerate(order[:5])]
+        second = [
+            recorded[i].model_copy(
+                update={"block": at, "configuration": FAST, "configuration_id": configuration_id(FAST)}
+            )
+            for at, i in enumerate(order[5:])
+        ]
+        verdicts.append(decided(study, [*first, *second]).verdict)
+    assert verdicts.count("recommended") <= 2
+
+
+def with_limits(*limits: str) -> Study:
+    return study_of().model_copy(update={"limits": list(limits)})
+
+
+def test_a_pick_that_misses_a_limit_in_fresh_blocks_is_not_recommended_and_the_number_is_said():
+    gain = [*baseline(), *repetitions(FAST, around(50), around(30))]
+    assert decided(with_limits("p95_latency_ms <= 50.1"), gain).verdict == "recommended"
+    decision = decided(with_limits("p95_latency_ms <= 40", "throughput_mib_s >= 25"), gain)
+    assert decision.verdict == "keep_baseline_limits_missed"
+    assert decision.reasons == ["In fresh blocks the pick misses p95_latency_ms <= 40 (50.0 ms, 25.0% beyond)."]
+    assert decision.recommended_properties == decision.baseline_properties
+
+
+def test_where_no_candidate_keeps_the_limits_the_reason_says_by_how_much_the_nearest_misses():
+    study = with_limits("p95_latency_ms <= 40")
+    choice = [*baseline(phase="choice"), *repetitions(FAST, around(50), around(30), "choice")]
+    decision = decided(study, [], choice, choose(study, candidates(FAST), choice))
+    assert decision.verdict == "keep_baseline_limits_missed"
+    nearest = f"{configuration_id(FAST)}, misses p95_latency_ms <= 40 (50.0 ms, 25.0% beyond)"
+    assert decision.reasons == [
+        f"No measured configuration that may be chosen keeps every limit: the nearest, {nearest}."
+    ]
+    assert decision.baseline_limits_missed == ["p95_latency_ms <= 40 (100.0 ms, 150.0% beyond)"]
+
+
+def test_the_exempt_baseline_is_named_where_it_misses_a_limit_or_lies_in_a_forbidden_region():
+    region = "batch.size < 65536 and acks == all"
+    study = with_limits("throughput_mib_s >= 25").model_copy(update={"forbidden": [region]})
+    decision = decided(study, [*baseline(), *repetitions(FAST, around(50), around(30))])
+    assert decision.verdict == "recommended"
+    assert decision.baseline_limits_missed == ["throughput_mib_s >= 25 (20.0 MiB/s, 20.0% beyond)"]
+    assert decision.baseline_in_forbidden == [region]
+    assert decision.baseline_constraints_broken == []
+
+
+def test_steadiness_alone_is_a_gain_only_where_the_study_asks_for_it():
+    unsteady = repetitions(
+        study_of().baseline_configuration(), around(100, blocks=20, seed=2), around(20, spread=0.1, blocks=20, seed=3)
+    )
+    steadier = repetitions(FAST, around(100, blocks=20, seed=5), around(20, spread=0.01, blocks=20, seed=6))
+    asked = study_of(choose_by=Lexicographic(lexicographic=["throughput_cv"]))
+    decision = decided(asked, [*unsteady, *steadier])
+    assert decision.verdict == "recommended"
+    assert decision.reasons[0].startswith("Fresh blocks show better throughput CV")
+    assert decided(study_of(), [*unsteady, *steadier]).verdict == "keep_baseline_no_gain"
+
+
+def test_what_stays_unresolved_says_how_many_blocks_would_tell():
+    noisy = repetitions(FAST, around(90, spread=0.3, seed=5), around(30, seed=6))
+    (decision,) = with_blocks_to_tell([decided(study_of(), [*baseline(), *noisy])])
+    gains = {gain.objective: gain for gain in decision.gains}
+    p95, throughput = gains["p95_latency_ms"], gains["throughput_mib_s"]
+    assert (p95.resolution, throughput.resolution) == ("not resolved", "better")
+    assert p95.blocks_to_tell is not None
+    assert p95.blocks_to_tell > 10
+    assert throughput.blocks_to_tell is None
+
+
+def test_too_few_blocks_for_any_claim_say_nothing_of_how_many_would_tell():
+    noisy = repetitions(FAST, around(90, spread=0.3, seed=5, blocks=9), around(30, seed=6, blocks=9))
+    (decision,) = with_blocks_to_tell([decided(study_of(), [*baseline(blocks=9), *noisy])])
+    assert {gain.blocks_to_tell for gain in decision.gains} == {None}
+
+
+def test_an_order_of_objectives_survives_the_store():
+    order = Lexicographic(lexicographic=["p95_latency_ms", "throughput_mib_s"])
+    choice = Choice(configuration_id=configuration_id(FAST), chosen_by=order)
+    decision = decided(
+        study_of(choose_by=order), [*baseline(), *repetitions(FAST, around(50), around(30))], None, choice
+    )
+    assert decision.chosen_by == order
+    assert decode_record(decision.model_dump_json().encode(), "decision.json", Decision) == decision

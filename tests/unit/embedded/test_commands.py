@@ -1,0 +1,210 @@
+"""The front door: `make` and the command line, where nothing is started."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from kafka_pareto_embedded.bootstrap.ports import VARIABLES
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.lifecycle import lifecycle
+from kafka_pareto_embedded.runs.request import RunRequest
+from kafka_pareto_embedded.runs.rollout import InForceRequest, RetuneRequest, RollBackRequest
+
+pytestmark = pytest.mark.fast
+
+ROOT = Path(__file__).parents[3]
+
+
+def _stack(state: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kafka_pareto_embedded", *arguments],
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}",
+            "KAFKA_PARETO_STATE": str(state),
+            **environment,
+        },
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture
+def state() -> Iterator[Path]:
+    """A state folder that is not there yet; its path is short, as pytest's own may be too long for a socket."""
+    with TemporaryDirectory(prefix="kp-") as folder:
+        yield Path(folder) / "state"
+
+
+def test_make_without_a_target_explains_every_target() -> None:
+    said = subprocess.run(
+        ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    explained = set(re.findall(r"^  make (\S+) +\S", said, re.MULTILINE))
+    phony = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert phony is not None
+    assert explained == set(phony.group(1).split()) - {"preflight", "preflight-start"}
+
+
+def test_make_hands_the_options_of_run_over_without_a_shell_reading_them(tmp_path: Path) -> None:
+    nasty = f"quick'; touch {tmp_path / 'injected'}; '$(touch {tmp_path / 'injected'})"
+    said = subprocess.run(
+        ["make", "--no-print-directory", "-n", "run", f"STUDY={nasty.replace('$', '$$')}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    assert "-m kafka_pareto_embedded run" in said
+    assert "injected" not in said
+    assert not (tmp_path / "injected").exists()
+
+
+def test_an_installation_that_was_cut_short_stands_in_the_way_of_no_command(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    (checkout / ".state" / "venv" / "bin").mkdir(parents=True)
+    (checkout / "Makefile").write_text((ROOT / "Makefile").read_text())
+    (checkout / ".state" / "venv" / "bin" / "python").symlink_to("/bin/false")
+    environment = {"PATH": os.environ["PATH"]}
+    for target, said in (("down", ""), ("status", "The stack is down: nothing is set up yet.\n"), ("clean", "")):
+        argv = ["make", "--no-print-directory", target]
+        done = subprocess.run(
+            argv, cwd=checkout, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+    assert not (checkout / ".state").exists()
+
+
+def test_a_stack_that_never_was_is_down(tmp_path: Path) -> None:
+    assert _stack(tmp_path / "none", "status").stdout == "The stack is down.\n"
+
+
+def test_down_is_silent_where_nothing_runs(tmp_path: Path) -> None:
+    done = _stack(tmp_path / "none", "down")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_clean_leaves_a_folder_alone_that_holds_no_stack(tmp_path: Path) -> None:
+    precious = tmp_path / "thesis.tex"
+    precious.write_text("…")
+    done = _stack(tmp_path, "clean")
+    assert done.returncode == 65
+    assert "holds no stack, so it is left alone" in done.stderr
+    assert precious.exists()
+
+
+def test_up_refuses_a_taken_port_in_one_line_before_anything_starts(state: Path) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = str(listener.getsockname()[1])
+        done = _stack(state, "up", **{VARIABLES["mlflow"]: port})
+    assert done.returncode == 65
+    assert f"error: port {port} (mlflow) is taken" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (state / "secrets.env").exists()
+
+
+def test_up_leaves_a_folder_alone_that_holds_somebodys_files(state: Path) -> None:
+    state.mkdir()
+    (state / "thesis.tex").write_text("…")
+    done = _stack(state, "up")
+    assert done.returncode == 65
+    assert done.stderr == (
+        f"error: KAFKA_PARETO_STATE={state}: holds files that are no stack's; choose an empty or a new folder\n"
+    )
+    assert [path.name for path in state.iterdir()] == ["thesis.tex"]
+
+
+def test_up_refuses_what_is_no_port_makes_the_state_folder_its_owners_alone_and_may_be_tried_again(
+    state: Path,
+) -> None:
+    state.mkdir(mode=0o755)
+    for _ in range(2):
+        done = _stack(state, "up", **{VARIABLES["airflow"]: "eighty"})
+        assert (done.returncode, done.stdout) == (65, "")
+        assert done.stderr == f"error: {VARIABLES['airflow']}=eighty: must be a port from 1024 to 65535\n"
+    assert state.stat().st_mode & 0o777 == 0o700
+
+
+def test_run_refuses_an_unknown_study_before_anything_starts(tmp_path: Path) -> None:
+    done = _stack(tmp_path / "state", "run", KAFKA_PARETO_OPTION_STUDY="quikc")
+    assert done.returncode == 65
+    assert "error: " in done.stderr
+    assert "quikc: there is no such study; there are cold_burst, paper, quick, steady" in done.stderr
+    assert not (tmp_path / "state").exists()
+
+
+def test_run_takes_an_option_that_make_hands_over_empty_as_not_given(state: Path) -> None:
+    names = (
+        "STUDY",
+        "CAMPAIGN",
+        "SEED",
+        "REPETITIONS",
+        "WARM_START",
+        "KAFKA",
+        "KAFKA_CONFIG",
+        "CEILING_GIB",
+        "CONSENT",
+    )
+    empty = {f"KAFKA_PARETO_OPTION_{name}": "" for name in names}
+    done = _stack(state, "run", **empty, **{VARIABLES["airflow"]: "eighty"})
+    # It has got as far as the start of the stack, so the options were read.
+    assert (done.returncode, done.stdout) == (65, "")
+    assert done.stderr == f"error: {VARIABLES['airflow']}=eighty: must be a port from 1024 to 65535\n"
+
+
+def _make(state: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", "--no-print-directory", "-o", "setup", "-o", "preflight-start", *arguments],
+        env={"PATH": os.environ["PATH"], "KAFKA_PARETO_STATE": str(state)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_what_make_cannot_use_is_said_by_its_name_before_anything_starts(tmp_path: Path) -> None:
+    done = _make(tmp_path / "state", "run", "SEED=many", "SEDE=3")
+    assert done.returncode == 2  # make's own
+    assert "error: SEDE=3: make run has no such option; did you mean SEED?\n" in done.stderr
+    assert "error: SEED=many: must be a whole number\n" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "state").exists()
+
+
+def test_what_needs_the_stack_says_how_to_start_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_STATE", str(tmp_path))
+    with pytest.raises(
+        StackError, match=r"the stack is down; start it with `make up`, then run the same command again"
+    ):
+        lifecycle.running()
+
+
+def test_help_fits_a_screen_of_forty_lines_and_names_every_option() -> None:
+    said = subprocess.run(
+        ["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    assert len(said.splitlines()) <= 40
+    assert max(map(len, said.splitlines())) <= 110
+    options = {
+        name.upper()
+        for model in (RunRequest, RollBackRequest, RetuneRequest, InForceRequest)
+        for name in model.model_fields
+    }
+    assert {option for option in options if f"{option}=" not in said} == set()

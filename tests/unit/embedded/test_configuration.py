@@ -1,0 +1,186 @@
+"""Secrets and the process manager's configuration: written for their owner alone, read back unchanged."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from supervisor.options import ServerOptions
+
+from kafka_pareto_embedded.bootstrap.ports import Ports
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.lifecycle import lifecycle
+from kafka_pareto_embedded.lifecycle.supervision import ProcessState, Supervisor, render_configuration
+from kafka_pareto_embedded.programs.programs import Program, airflow_environment, base_environment, prepare_programs
+from kafka_pareto_embedded.stack.credentials import (
+    Credentials,
+    add_later_credentials,
+    read_credentials,
+    write_credentials,
+)
+from kafka_pareto_embedded.stack.stack import Stack
+
+pytestmark = pytest.mark.fast
+
+
+def test_credentials_come_back_as_written_from_a_file_of_mode_600(tmp_path: Path) -> None:
+    made = Credentials()
+    write_credentials(tmp_path / "secrets.env", made)
+    assert read_credentials(tmp_path / "secrets.env") == made
+    assert (tmp_path / "secrets.env").stat().st_mode & 0o777 == 0o600
+
+
+def test_every_password_and_key_is_drawn_anew() -> None:
+    one, other = vars(Credentials()), vars(Credentials())
+    secret = [name for name in one if name.endswith(("password", "secret_key", "jwt_secret", "fernet_key"))]
+    assert len(secret) == 8
+    assert all(one[name] != other[name] and len(one[name]) >= 24 for name in secret)
+
+
+def test_credentials_do_not_show_in_their_repr() -> None:
+    made = Credentials()
+    assert not any(value in repr(made) for value in vars(made).values() if len(value) > 10)
+
+
+def test_a_missing_line_in_the_file_of_secrets_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "secrets.env"
+    write_credentials(file, Credentials())
+    file.write_text("".join(line for line in file.read_text().splitlines(True) if "JWT" not in line))
+    with pytest.raises(StackError, match=r"secrets\.env: AIRFLOW_JWT_SECRET is missing"):
+        read_credentials(file)
+
+
+def test_a_stack_of_an_earlier_release_is_given_the_credentials_that_came_later_and_keeps_its_own(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "secrets.env"
+    write_credentials(file, Credentials())
+    file.write_text("".join(line for line in file.read_text().splitlines(True) if "EXPLORER" not in line))
+    before = file.read_text()
+    add_later_credentials(file)
+    completed = file.read_text()
+    assert completed.startswith(before)
+    assert len(read_credentials(file).s3_explorer_secret_key) >= 24
+    add_later_credentials(file)
+    assert file.read_text() == completed
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_every_program_is_known_by_the_stacks_home_and_the_brokers_keep_their_data_apart(tmp_path: Path) -> None:
+    for folder in ("airflow", "brokers"):
+        (tmp_path / folder).mkdir()
+    stack = Stack(tmp_path, Ports())
+    write_credentials(stack.secrets_file, Credentials())
+    programs = prepare_programs(stack)
+    assert {program.environment["HOME"] for program in programs} == {str(tmp_path / "home")}
+    brokers = {program.directory for program in programs if program.name.startswith("kafka-")}
+    assert brokers == {tmp_path / "brokers" / f"kafka-{number}" for number in (1, 2, 3)}
+
+
+def test_airflow_alone_is_told_whom_to_notify_and_by_which_connections(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = "smtp://ops:s%3Bcret@mail.example.org:587/?from_email=kafka%40example.org"
+    notify = {"KAFKA_PARETO_NOTIFY": "log,smtp:ops@example.org", "AIRFLOW_CONN_SMTP_DEFAULT": connection}
+    for name, value in notify.items():
+        monkeypatch.setenv(name, value)
+    stack = Stack(tmp_path, Ports())
+    write_credentials(stack.secrets_file, Credentials())
+    assert notify.items() <= airflow_environment(stack).items()
+    assert not notify.keys() & base_environment(stack).keys()
+
+
+def test_a_process_manager_that_does_not_come_up_in_time_is_one_message_with_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kafka_pareto_embedded.lifecycle.supervision._START_TIMEOUT_S", 0.001)
+    with pytest.raises(StackError, match=r"the process manager did not start within .*supervisord\.log"):
+        Supervisor(tmp_path).launch([], {})
+
+
+class HalfBroken(Supervisor):
+    """A process manager with two programs that are down, the second of which cannot be started or stopped."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def processes(self) -> list[ProcessState]:
+        return [ProcessState(name, "all", "EXITED", None, None, Path("log")) for name in ("one", "two", "three")]
+
+    def start(self, process: ProcessState) -> None:
+        self.calls.append(f"start {process.name}")
+        if process.name == "two":
+            raise StackError("two: no such file")
+
+    def stop(self, process: ProcessState) -> None:
+        self.calls.append(f"stop {process.name}")
+        if process.name == "two":
+            raise StackError("two: NOT_RUNNING")
+
+
+def test_a_mend_that_fails_says_why_and_stops_only_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifecycle, "migrate_database", lambda _: None)
+    supervisor = HalfBroken()
+    with pytest.raises(StackError, match="two: no such file"):
+        lifecycle._mend(Stack(tmp_path, Ports()), supervisor, lambda _: None)
+    assert supervisor.calls == ["start one", "start two", "stop one", "stop two"]
+
+
+def _read_as_the_process_manager(folder: Path, programs: list[Program]) -> list[Any]:
+    (folder / "logs").mkdir()
+    file = folder / "supervisord.conf"
+    file.write_text(render_configuration(folder, programs))
+    options = ServerOptions()
+    options.realize(["-c", str(file)])
+    return sorted(options.process_group_configs)
+
+
+def test_the_process_manager_reads_arguments_and_values_as_they_were_meant(tmp_path: Path) -> None:
+    argv = ["/bin/echo", "a b", "50%", "x;y", "it's", "jars/*", '"']
+    values = {"PLAIN": "1", "ODD": "a,b=c 50% d#e 'f';g", "URL": "sqlite:////x/y.db?timeout=30"}
+    [group] = _read_as_the_process_manager(tmp_path, [Program("one", "all", argv, tmp_path, values)])
+    [program] = group.process_configs
+    assert shlex.split(program.command)[-len(argv) :] == argv
+    assert program.environment == values
+
+
+@pytest.mark.parametrize("odd", ["a ;b", "a #b", "a\nb"])
+def test_a_path_that_the_configuration_would_cut_short_is_refused(tmp_path: Path, odd: str) -> None:
+    with pytest.raises(StackError, match="use another folder"):
+        render_configuration(tmp_path, [Program("one", "all", ["true", odd], tmp_path, {})])
+
+
+def test_a_value_that_the_process_manager_cannot_take_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StackError, match="QUOTED: the process manager can take no value with a double quote"):
+        render_configuration(tmp_path, [Program("one", "all", ["true"], tmp_path, {"QUOTED": 'a"b'})])
+
+
+def test_the_group_that_starts_last_is_stopped_first(tmp_path: Path) -> None:
+    programs = [
+        Program("kafka-1", "servers", ["true"], tmp_path, {}),
+        Program("api", "airflow", ["true"], tmp_path, {}),
+    ]
+    groups = _read_as_the_process_manager(tmp_path, programs)
+    assert [group.name for group in groups] == ["servers", "airflow"]
+
+
+def test_the_ports_of_the_last_start_are_found_again(tmp_path: Path) -> None:
+    environment = {"KAFKA_PARETO_STATE": str(tmp_path)}
+    assert Stack.load(environment) is None
+    stack = Stack(tmp_path, Ports(airflow=8090, kafka=(2001, 2002, 2003)))
+    stack.record_ports()
+    assert Stack.load(environment) == stack
+
+
+def test_a_step_learns_the_stacks_addresses_from_its_environment(tmp_path: Path) -> None:
+    stack = Stack(tmp_path, Ports(minio=9001))
+    write_credentials(stack.secrets_file, Credentials())
+    environment = stack.step_environment()
+    assert environment["KAFKA_PARETO_S3_ENDPOINT"] == "http://127.0.0.1:9001"
+    assert environment["KAFKA_PARETO_S3_SECRET_KEY"] == stack.credentials.s3_pareto_secret_key
+    assert environment["KAFKA_PARETO_BOOTSTRAP_SERVERS"] == "127.0.0.1:19092,127.0.0.1:19093,127.0.0.1:19094"
+    assert stack.credentials.minio_root_password not in environment.values()

@@ -1,0 +1,69 @@
+"""What stands on the terminal when a campaign has ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.report.card_text import cards_text
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.study_file import dump_study
+from kafka_pareto_embedded.bootstrap.ports import Ports
+from kafka_pareto_embedded.runs.hand_over import hand_over
+from kafka_pareto_embedded.stack.stack import Stack
+from tests.recorded import paper_study
+from tests.unit.report.test_cards import context_of, recorded_decision
+
+pytestmark = pytest.mark.fast
+
+KEYS = CampaignKeys("paper", "c")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FolderStore:
+    decisions = [recorded_decision("0"), recorded_decision("all", 1024)]
+    cards = Cards(study="paper", campaign="c", cards=decisions, contexts=[context_of(one) for one in decisions])
+    store = FolderStore(tmp_path / "store")
+    store.put(KEYS.frozen_study(), dump_study(paper_study()).encode())
+    store.put(KEYS.report("cards.json"), cards.model_dump_json().encode())
+    store.put(KEYS.report("cards.txt"), cards_text(cards).encode())
+    store.put(KEYS.report("report.html"), b"<html>report</html>")
+    store.put(KEYS.validation("data_docs/index.html"), b"<html>docs</html>")
+    return store
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> Stack:
+    return Stack(tmp_path / "state", Ports(mlflow=9))  # nobody listens there: its own page is named
+
+
+def test_the_explorers_view_of_this_campaign_is_the_first_address_and_commands_to_try_the_last(
+    store: FolderStore, stack: Stack
+) -> None:
+    said = hand_over(stack, store, KEYS, "http://run", None)
+    assert said.startswith(cards_text(Cards.model_validate_json(store.get(KEYS.report("cards.json")))).rstrip())
+    addresses = dict(line.split("  ", 1) for line in said.splitlines() if ":/" in line and not line.startswith(" "))
+    assert next(iter(addresses)) == "Explorer"
+    assert addresses["Explorer"].strip() == f"{stack.airflow_url}/kafka-pareto/#study=paper&campaign=c"
+    report = stack.reports / "paper" / "c" / "report.html"
+    assert addresses["Report"].strip() == report.as_uri()
+    assert report.read_bytes() == b"<html>report</html>"
+    closing = said[said.index("\nNext:") :].split()
+    assert "STUDY=paper" in closing
+    assert closing[closing.index("down") - 1 : closing.index("down") + 1] == ["make", "down"]
+
+
+def test_a_narrow_terminal_gets_the_essence_of_each_card_within_its_width(store: FolderStore, stack: Stack) -> None:
+    said = hand_over(stack, store, KEYS, "http://run", 80)
+    text = said[: said.index("\nExplorer")]
+    assert max(map(len, text.splitlines())) <= 80
+    for expected in ("65,636 B records", "1,024 B records", "compression.type", "p95 latency", "Warning: at 65,636 B"):
+        assert expected in text
+    assert "cards.txt" in said
+
+
+def test_a_wide_terminal_gets_the_whole_cards(store: FolderStore, stack: Stack) -> None:
+    assert store.get(KEYS.report("cards.txt")).decode().rstrip() in hand_over(stack, store, KEYS, "http://run", 120)

@@ -1,0 +1,152 @@
+"""The preflight: what a machine lacks is said in one line each, before anything is installed."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from kafka_pareto_embedded.bootstrap.ports import VARIABLES
+from kafka_pareto_embedded.bootstrap.preflight import setup_problems, start_problems, state_folder
+
+pytestmark = pytest.mark.fast
+
+INCLUDE = Path(__file__).parents[3] / "include"
+
+
+def _tool(folder: Path, name: str, says: str) -> None:
+    script = folder / name
+    script.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
+    script.chmod(0o755)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A PATH on which everything that set-up asks for is found, in one folder."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    _tool(folder, "java", 'openjdk version "17.0.15" 2025-04-15')
+    for name in ("javac", "mvn", "setpriv"):
+        _tool(folder, name, "")
+    _tool(folder, "go", "go version go1.26.8 linux/amd64")
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def _problems(machine: Path, **environment: str) -> list[str]:
+    return setup_problems(machine.parent / "tools", environment)
+
+
+def test_a_machine_with_everything_has_no_problem(machine: Path) -> None:
+    assert _problems(machine) == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "message"),
+    [
+        ("java", "Java is missing: install a JDK 17"),
+        ("javac", "install a JDK, not a JRE"),
+        ("mvn", "Maven is missing: install it"),
+        ("go", "neither minio nor Go to build it is there: install Go"),
+        ("setpriv", "setpriv is missing: install it"),
+    ],
+)
+def test_a_missing_tool_is_one_line_with_its_remedy(machine: Path, tool: str, message: str) -> None:
+    (machine / tool).unlink()
+    problems = _problems(machine)
+    assert len(problems) == 1
+    assert message in problems[0]
+
+
+@pytest.mark.parametrize(("version", "found"), [("11.0.2", "Java 11"), ("1.8.0_402", "Java 8")])
+def test_too_old_a_java_is_named_with_its_version(machine: Path, version: str, found: str) -> None:
+    _tool(machine, "java", f'openjdk version "{version}" 2019-01-15')
+    problems = _problems(machine)
+    assert len(problems) == 1
+    assert f"is {found}, too old: install a JDK 17 or newer" in problems[0]
+
+
+def test_too_old_a_go_is_named_with_its_version(machine: Path) -> None:
+    _tool(machine, "go", "go version go1.19.8 linux/amd64")
+    # `go version` writes to stdout, the script to stderr: the preflight reads both.
+    assert _problems(machine) == [
+        "go1.19 is too old to build MinIO (1.21 or newer): install Go (https://go.dev/dl), "
+        "or put a minio binary on the PATH"
+    ]
+
+
+def test_go_is_not_asked_for_where_minio_is(machine: Path) -> None:
+    (machine / "go").unlink()
+    _tool(machine, "minio", "")
+    assert _problems(machine) == []
+
+
+def test_maven_is_not_asked_for_once_kafka_is_installed(machine: Path) -> None:
+    (machine / "mvn").unlink()
+    stamps = machine.parent / "tools" / "stamps"
+    stamps.mkdir(parents=True)
+    (stamps / "kafka").touch()
+    assert _problems(machine) == []
+
+
+def test_too_small_a_disk_is_reported_in_gib(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kafka_pareto_embedded.bootstrap.preflight.SETUP_GIB", 10**6)
+    problems = _problems(machine)
+    assert len(problems) == 1
+    assert "GiB are free under" in problems[0]
+    assert "1000000 GiB are needed; make room" in problems[0]
+
+
+def test_java_home_goes_before_the_path(machine: Path, tmp_path: Path) -> None:
+    home = tmp_path / "jdk"
+    (home / "bin").mkdir(parents=True)
+    _tool(home / "bin", "java", 'openjdk version "11.0.2"')
+    _tool(home / "bin", "javac", "")
+    assert "Java 11" in _problems(machine, JAVA_HOME=str(home))[0]
+
+
+def test_a_state_folder_too_deep_for_a_socket_is_refused() -> None:
+    problems = start_problems(Path("/tmp") / ("deep" * 30), {})  # noqa: S108 (never made)
+    assert len(problems) == 1
+    assert "too long for a socket: use a shorter one, by KAFKA_PARETO_STATE=…" in problems[0]
+
+
+def test_the_state_folder_is_the_checkouts_unless_chosen(tmp_path: Path) -> None:
+    assert state_folder({}) == INCLUDE.parent / ".state"
+    assert state_folder({"KAFKA_PARETO_STATE": str(tmp_path)}) == tmp_path
+
+
+@pytest.mark.parametrize("has_been_up", [False, True])
+def test_the_command_runs_without_any_installed_package_and_reports_a_taken_port_before_a_first_start(
+    has_been_up: bool,
+) -> None:
+    # A short path: pytest's own may be too long for a socket.
+    with TemporaryDirectory(prefix="kp-") as state, socket.socket() as listener:
+        if has_been_up:  # leftovers of that stack may hold its ports: `up` ends them, and looks then
+            (Path(state) / "ports.json").touch()
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = str(listener.getsockname()[1])
+        environment = {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(INCLUDE),
+            "KAFKA_PARETO_STATE": state,
+            VARIABLES["minio"]: port,
+        }
+        done = subprocess.run(
+            # -S: without site-packages, as before set-up
+            [sys.executable, "-S", "-B", "-m", "kafka_pareto_embedded.bootstrap.preflight", "--start"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert (f"error: port {port} (minio) is taken" in done.stderr) != has_been_up
+    assert has_been_up or done.returncode == 1
+    assert "Traceback" not in done.stderr

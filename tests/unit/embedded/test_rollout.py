@@ -1,0 +1,110 @@
+"""`make in-force` and `make rollback`, as far as they go without a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.rollout.versions import SettingsInForce, add_version, write_files
+from kafka_pareto.settings import Settings
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto_embedded.bootstrap.ports import Ports
+from kafka_pareto_embedded.runs.rollout import InForceRequest, RollBackRequest, roll_back, show_in_force
+from kafka_pareto_embedded.stack.stack import Stack
+
+pytestmark = pytest.mark.fast
+
+
+@dataclass(frozen=True)
+class FolderStack(Stack):
+    """A stack whose store is a folder."""
+
+    folder: Path
+
+    def settings(self) -> Settings:
+        return Settings(store_folder=self.folder)
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> FolderStack:
+    return FolderStack(tmp_path, Ports(), tmp_path / "store")
+
+
+def put_in_force(store: FolderStore, study: str, record_size_bytes: int) -> None:
+    """A first version for this record size, picked by somebody."""
+    fingerprint = Fingerprint(
+        kafka_version="4.3.1",
+        cluster_id="x",
+        brokers=["a:1"],
+        topic="t",
+        topic_partitions=3,
+        replication_factor=3,
+        min_insync_replicas=2,
+        client_host="h",
+        client_cpu="c",
+        client_cores=2,
+        client_kernel="k",
+        load_and_brokers_share_a_machine=True,
+    )
+    settings = SettingsInForce(
+        study=study,
+        record_size_bytes=record_size_bytes,
+        version=1,
+        previous_version=None,
+        came_by="picked",
+        configuration_id="c1",
+        is_baseline=False,
+        configuration={"linger.ms": 20},
+        properties={"linger.ms": 20, "enable.idempotence": True},
+        previous_properties={"linger.ms": 5},
+        durability="acks_all_idempotent",
+        campaign="20261122T010203",
+        gains=[],
+        fingerprint=fingerprint,
+        accepted_by="ann",
+        reason="an SLA of 50 ms",
+        at="2026-11-22T01:02:03+00:00",
+    )
+    add_version(store, settings)
+    write_files(store, study, record_size_bytes)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FolderStore:
+    store = FolderStore(tmp_path / "store")
+    put_in_force(store, "steady", 8192)
+    return store
+
+
+@pytest.mark.usefixtures("store")
+def test_what_is_in_force_is_said_with_how_it_came_and_its_files_are_copied(
+    stack: FolderStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show_in_force(InForceRequest(study="steady", folder=tmp_path / "files"), stack)
+    copies = tmp_path / "files" / "steady" / "8192"
+    assert capsys.readouterr().out.splitlines() == [
+        "8,192 B records: version 1 since 2026-11-22T01:02:03+00:00",
+        "  picked from campaign 20261122T010203, accepted by ann: an SLA of 50 ms",
+        "  enable.idempotence=true",
+        "  linger.ms=20",
+        f"  copied to {copies}",
+    ]
+    assert {path.name for path in copies.iterdir()} == {
+        "producer.properties",
+        "application.yaml",
+        "librdkafka.properties",
+    }
+    assert parse_properties((copies / "producer.properties").read_text())["linger.ms"] == "20"
+
+
+@pytest.mark.usefixtures("store")
+def test_a_way_back_from_nothing_is_refused_before_anything_is_triggered(stack: FolderStack) -> None:
+    with pytest.raises(BadInputError, match=r"RECORD_SIZE=1024: nothing is in force .* steady; there is for 8192"):
+        roll_back(RollBackRequest(study="steady", record_size=1024), stack)
+    with pytest.raises(BadInputError, match=r"STUDY=quick: nothing is in force yet; .* `make run STUDY=quick`"):
+        roll_back(RollBackRequest(study="quick", record_size=1024), stack)

@@ -1,0 +1,282 @@
+"""How far a campaign is, and how that is shown."""
+
+from __future__ import annotations
+
+import io
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from kafka_pareto.campaign.design import design_table
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Proposal, RoundsSoFar
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
+from kafka_pareto.measurement.cost import plan_campaign
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.study import Rounds
+from kafka_pareto.study.study_file import dump_study, parse_study
+from kafka_pareto_embedded.runs.airflow_runs import TaskRun
+from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress, TaskProgress
+from kafka_pareto_embedded.terminal.display import LineDisplay, LiveDisplay, duration, open_display
+from kafka_pareto_embedded.terminal.display_lines import lines_of
+from tests.recorded import paper_study
+
+pytestmark = pytest.mark.fast
+
+KEYS = CampaignKeys("paper", "c")
+IN_DESIGN = 3 * 4
+PLANNED = 2 * (IN_DESIGN + 2 * 1 + 2 * 2)
+
+
+def task(step: str, state: str = "running", map_index: int = -1, try_number: int = 1) -> TaskRun:
+    if state == "waiting":
+        return TaskRun(step, map_index, state, 0, None, None)
+    began = datetime(2026, 11, 21, tzinfo=UTC)
+    return TaskRun(step, map_index, state, try_number, began, began + timedelta(seconds=75))
+
+
+def drawn(progress: Progress, width: int = 100) -> str:
+    """What a terminal without colours shows."""
+    output = io.StringIO()
+    with LiveDisplay(Console(file=output, force_terminal=True, no_color=True, width=width, height=24)) as display:
+        display.show(progress)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output.getvalue())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FolderStore:
+    store = FolderStore(tmp_path)
+    paper = paper_study()
+    protocol = {"order": "blocks", "repetitions": 4, "minimum_valid_repetitions": 2}
+    changes = {
+        "record_sizes_bytes": [1024, 8192],
+        "design": paper.design.model_copy(update={"configurations": 2}),
+        "protocol": paper.protocol.model_copy(update=protocol),
+        "confirmation": paper.confirmation.model_copy(update={"points": 1, "choice_blocks": 1, "gain_blocks": 2}),
+    }
+    study = paper.model_copy(update=changes)
+    store.put(KEYS.frozen_study(), dump_study(study).encode())
+    store.put(KEYS.plan(), plan_campaign(study).model_dump_json().encode())
+    store.put(KEYS.design(), encode_table(design_table(study), DESIGN_COLUMNS, study))
+    return store
+
+
+def measured(store: FolderStore, record_size_bytes: int, repetitions: range) -> None:
+    for number in repetitions:
+        store.put(f"{KEYS.measurements(record_size_bytes)}b{number:03d}.json", b"{}")
+
+
+def test_counts_the_repetitions_in_the_store_by_step_and_record_size(store: FolderStore) -> None:
+    measured(store, 1024, range(5))
+    measured(store, 8192, range(2))
+    store.put(KEYS.confirmation(8192, "repetitions/b000.json"), b"{}")
+    store.put(KEYS.confirmation(8192, "decision.json"), b"{}")
+    tasks = [task("confirm", map_index=1), task("measure", map_index=1), task("measure", map_index=0), task("design")]
+    progress = CampaignProgress(store, KEYS).at("running", tasks, 10.0)
+    assert [(row.name, row.repetitions) for row in progress.rows] == [
+        ("design", None),
+        ("measure (1024 B)", 5),
+        ("measure (8192 B)", 2),
+        ("confirm (8192 B)", 1),
+    ]
+    assert (progress.repetitions, progress.repetitions_planned) == (8, PLANNED)
+
+
+def test_the_time_left_follows_from_this_runs_pace_alone(store: FolderStore) -> None:
+    measured(store, 1024, range(8))
+    campaign = CampaignProgress(store, KEYS)
+    tasks = [task("measure", map_index=0)]
+    assert campaign.at("running", tasks, 100.0).time_left_s is None
+    measured(store, 1024, range(8, 12))
+    assert campaign.at("running", tasks, 108.0).time_left_s == pytest.approx((PLANNED - 12) * 8.0 / 4)
+
+
+def test_what_ended_tasks_left_out_is_planned_no_more(store: FolderStore) -> None:
+    """Adaptive trials that stopped early, and a confirmation that needed no gain blocks."""
+    campaign = CampaignProgress(store, KEYS)
+    measured(store, 1024, range(IN_DESIGN - 5))
+    running = [task("measure", map_index=0), task("measure", "scheduled", map_index=1)]
+    assert campaign.at("running", running, 1.0).repetitions_planned == PLANNED
+
+    running = [task("measure", "success", map_index=0), task("measure", map_index=1)]
+    assert campaign.at("running", running, 2.0).repetitions_planned == PLANNED - 5
+
+    measured(store, 8192, range(IN_DESIGN))
+    for size in (1024, 8192):
+        store.put(KEYS.confirmation(size, "repetitions/b000.json"), b"{}")
+    done = [task(step, "success", map_index=at) for step in ("measure", "confirm") for at in (0, 1)]
+    progress = campaign.at("success", done, 3.0)
+    assert progress.repetitions == progress.repetitions_planned == 2 * IN_DESIGN - 5 + 2
+    assert f"{progress.repetitions} repetitions, 3 s so far" in drawn(progress)
+
+
+def test_the_rows_of_a_round_are_of_the_record_sizes_that_go_on_and_spared_ones_are_planned_no_more(
+    store: FolderStore,
+) -> None:
+    study = parse_study(store.get(KEYS.frozen_study()).decode(), "study.yaml")
+    rounds = Rounds(maximum=2, configurations=1)
+    study = study.model_copy(update={"strategy": "rounds", "rounds": rounds})
+    store.put(KEYS.frozen_study(), dump_study(study).encode())
+    store.put(KEYS.plan(), plan_campaign(study).model_dump_json().encode())
+    most_of_a_round = (1 + 1) * 4
+    campaign = CampaignProgress(store, KEYS)
+    unbegun = [task(f"round_{number}.{step}", "waiting") for number in (1, 2) for step in ("propose", "measure")]
+    designed = campaign.at("running", [task("design", "success"), *unbegun], 1.0)
+    assert [row.name for row in designed.rows] == ["design"]
+    assert designed.repetitions_planned == PLANNED + 2 * 2 * most_of_a_round
+
+    stopped = RoundsSoFar(record_size_bytes=1024, measured_hypervolume=[0.1], stopped_because="it rose too little")
+    goes_on = RoundsSoFar(record_size_bytes=8192, measured_hypervolume=[0.1])
+    store.put(KEYS.proposal(1), Proposal(round=1, record_sizes=[stopped, goes_on]).model_dump_json().encode())
+    store.put(f"{KEYS.measurements(8192, 1)}b000.json", b"{}")
+    first = [task("round_1.propose", "success"), task("round_1.measure", map_index=0)]
+    measuring = campaign.at("running", [task("confirm", "waiting"), *first, *unbegun[2:]], 2.0)
+    assert [row.name for row in measuring.rows] == ["round 1 propose", "round 1 measure (8192 B)", "confirm"]
+    assert measuring.rows[1].repetitions == 1
+    assert measuring.repetitions_planned == PLANNED + 3 * most_of_a_round
+
+    last = [task("round_1.measure", "success", map_index=0), task("round_2.propose", "skipped")]
+    done = campaign.at("running", [first[0], *last, task("round_2.measure", "skipped")], 3.0)
+    assert [row.name for row in done.rows] == ["round 1 propose", "round 1 measure (8192 B)"]
+    assert done.repetitions_planned == PLANNED + 1
+
+
+class CountedStore(FolderStore):
+    """Remembers how often it was asked for keys."""
+
+    listings = 0
+
+    def keys(self, prefix: str) -> list[str]:
+        self.listings += 1
+        return super().keys(prefix)
+
+
+def test_the_store_is_listed_every_five_seconds_for_running_tasks_and_when_a_task_changes(
+    store: FolderStore, tmp_path: Path
+) -> None:
+    counted = CountedStore(tmp_path)
+    campaign = CampaignProgress(counted, KEYS)
+    tasks = [task("measure", map_index=0), task("measure", "scheduled", map_index=1)]
+    for second in range(10):
+        campaign.at("running", tasks, float(second))
+    assert counted.listings == 3  # each once, and the running one again after five seconds
+    measured(store, 1024, range(4))
+    ended = campaign.at("running", [task("measure", "success", map_index=0), tasks[1]], 9.5)
+    assert (counted.listings, ended.repetitions) == (4, 4)
+
+
+def test_before_the_design_there_is_no_plan_and_no_time_left(tmp_path: Path) -> None:
+    progress = CampaignProgress(FolderStore(tmp_path), KEYS).at("running", [task("design"), task("measure")], 3.0)
+    assert (progress.repetitions_planned, progress.time_left_s) == (None, None)
+    assert [row.name for row in progress.rows] == ["design", "measure"]
+
+
+def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_at_most_every_ten_seconds(
+    store: FolderStore,
+) -> None:
+    output = io.StringIO()
+    display = open_display(Console(file=output))
+    assert isinstance(display, LineDisplay)
+    campaign = CampaignProgress(store, KEYS)
+    with display:
+        for second in range(25):
+            measured(store, 1024, range(second // 2))
+            state = "running" if second < 24 else "success"
+            display.show(campaign.at("running", [task("measure", state, map_index=0, try_number=2)], float(second)))
+    lines = output.getvalue().splitlines()
+    assert lines[0] == "[     0 s] measure (1024 B): running, try 2"
+    assert lines[1].startswith("[    10 s] 5 of at most 36 repetitions, up to ")
+    assert lines[2].startswith("[    20 s] 10 of at most 36 repetitions, up to ")
+    assert lines[3] == "[    24 s] measure (1024 B): done"
+    assert len(lines) == 4
+    assert "\x1b" not in output.getvalue()
+
+
+def test_without_a_terminal_a_run_that_is_held_back_says_so_once(store: FolderStore) -> None:
+    output = io.StringIO()
+    campaign = CampaignProgress(store, KEYS)
+    with open_display(Console(file=output)) as display:
+        for second in range(20):
+            display.show(campaign.at("queued", [task("design", "waiting")], float(second)))
+    assert output.getvalue() == "[     6 s] waits for the run that is before it\n"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_terminal_shows_steps_record_sizes_repetitions_and_times(store: FolderStore, width: int) -> None:
+    measured(store, 8192, range(7))
+    tasks = [task("design", "success"), task("measure", map_index=1), task("validate", "waiting")]
+    shown = drawn(CampaignProgress(store, KEYS).at("running", tasks, 80.0), width).splitlines()
+    assert [line.split() for line in shown[:4]] == [
+        ["step", "records", "state", "repetitions", "time"],
+        ["design", "done", "1", "min", "15", "s"],
+        ["measure", "8,192", "B", "running", "7", "1", "min", "15", "s"],
+        ["then", "validate"],
+    ]
+    assert set(shown[5].strip()) <= set("━╸")
+    assert re.fullmatch(r"7 of at most 36 repetitions, planned at about \d min \d\d s, 1 min 20 s so far *", shown[6])
+
+
+def test_a_campaign_in_its_last_round_fits_a_terminal_of_24_lines(tmp_path: Path) -> None:
+    sizes = range(5)
+    steps = ("measure", "validate", "train", "optimize")
+    ended = [task(f"{prefix}{step}", "success") for prefix in ("", "round_1.", "round_2.") for step in steps]
+    ended += [task(f"{prefix}propose", "success") for prefix in ("round_1.", "round_2.", "round_3.")]
+    now = [task("round_3.measure", "success", 0), task("round_3.measure", "running", 1)]
+    now += [task("round_3.measure", "queued", index) for index in sizes[2:]]
+    rest = [task(step, "waiting") for step in ("confirm", "report", "approve", "accept")]
+    plan = CampaignProgress(FolderStore(tmp_path), KEYS)
+    lines, to_come = lines_of(plan.at("running", [task("design", "success"), *ended, *now, *rest], 60.0).rows)
+    assert [(line.step, line.state_text) for line in lines] == [
+        ("design and first fit", "done"),
+        ("round 1", "done"),
+        ("round 2", "done"),
+        ("round 3 propose", "done"),
+        ("round 3 measure", "done"),
+        ("round 3 measure", "running"),
+    ]
+    assert to_come == ["round 3 measure", "confirm", "report", "approve", "accept"]
+
+
+def test_what_failed_is_not_hidden_among_others(store: FolderStore) -> None:
+    tasks = [task("design", "success"), task("measure", "failed", 0), task("measure", "success", 1)]
+    tasks += [task("confirm", "upstream_failed"), task("report", "upstream_failed")]
+    lines, _ = lines_of(CampaignProgress(store, KEYS).at("failed", tasks, 60.0).rows)
+    assert [(line.step, line.record_sizes, line.state_text) for line in lines][1:3] == [
+        ("measure", "1,024 B", "failed"),
+        ("measure", "8,192 B", "done"),
+    ]
+
+
+def test_a_run_that_is_no_campaign_is_followed_by_its_tasks_and_their_labels() -> None:
+    first = TaskRun("check", -1, "success", 1, datetime(2026, 11, 21, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC))
+    mapped = TaskRun("check_measure", 0, "running", 1, datetime.now(UTC), None, "8192 B")
+    tasks = [
+        TaskRun("tune", -1, "waiting", 0, None, None),
+        mapped,
+        TaskRun("other", -1, "skipped", 0, None, None),
+        first,
+    ]
+    progress = TaskProgress().at("running", tasks, 5.0)
+    assert [row.name for row in progress.rows] == ["check", "check_measure (8192 B)", "tune"]
+    assert "5 s so far" in drawn(progress)
+    assert "repetitions," not in drawn(progress)
+
+
+def test_where_a_person_is_waited_for_the_line_says_so(store: FolderStore) -> None:
+    tasks = [task("report", "success"), task("approve", "awaiting_input")]
+    assert "waits for a person" in drawn(CampaignProgress(store, KEYS).at("running", tasks, 5.0))
+
+
+def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(open_display(Console(file=io.StringIO(), force_terminal=True)), LineDisplay)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0.4, "0 s"), (59.4, "59 s"), (200, "3 min 20 s"), (7_500, "2 h 05 min")]
+)
+def test_durations_are_said_as_people_say_them(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

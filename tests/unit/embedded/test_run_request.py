@@ -1,0 +1,134 @@
+"""What the user asks of `make run`, and the parameters that Airflow is given."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.settings import Settings
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.study import ForeignCluster
+from kafka_pareto.study.study_file import dump_study, load_study, with_overrides
+from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters
+from tests.recorded import STUDIES, paper_study
+
+pytestmark = pytest.mark.fast
+
+CLUSTER: dict[str, Any] = {"kafka": "a:9092", "ceiling_mib_s": 5.0, "ceiling_gib": 2.0}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> FolderStore:
+    return FolderStore(tmp_path / "store")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(client_configs=tmp_path / "client-configs")
+
+
+def test_a_bare_run_is_a_new_campaign_of_quick_and_leaves_the_study_as_it_is(
+    store: FolderStore, settings: Settings
+) -> None:
+    parameters = dag_parameters(RunRequest(), store, settings)
+    assert re.fullmatch(r"\d{8}T\d{6}", parameters.pop("campaign"))
+    assert parameters == {"study": "quick"}
+
+
+def test_what_was_said_becomes_parameters(store: FolderStore, settings: Settings) -> None:
+    request = RunRequest(record_sizes="1024,8192", seed=0, repetitions=3, warm_start="latest", consent=True, **CLUSTER)
+    parameters = dag_parameters(request, store, settings)
+    assert parameters.pop("campaign")
+    assert parameters == {
+        "study": "quick",
+        "record_sizes": [1024, 8192],
+        "seed": 0,
+        "repetitions": 3,
+        "warm_start": "latest",
+        "bootstrap_servers": "a:9092",
+        "ceiling_mib_s": 5.0,
+        "ceiling_gib": 2.0,
+        "consent": True,
+    }
+
+
+def test_a_campaign_goes_on_with_the_values_that_it_was_started_with_whatever_its_study(
+    store: FolderStore, settings: Settings
+) -> None:
+    cluster = ForeignCluster(
+        bootstrap_servers="a:9092", client_config="c.properties", ceiling_mib_s=5, ceiling_gib=2, consent=True
+    )
+    study = with_overrides(paper_study(), [8192], 7, 4, cluster)
+    store.put("paper/c/study.yaml", dump_study(study).encode())
+    assert dag_parameters(RunRequest(study="quick", campaign="c"), store, settings) == {
+        "study": "paper",
+        "campaign": "c",
+        "record_sizes": [8192],
+        "seed": 7,
+        "repetitions": 4,
+        "bootstrap_servers": "a:9092",
+        "client_config": "c.properties",
+        "ceiling_mib_s": 5.0,
+        "ceiling_gib": 2.0,
+        "consent": True,
+    }
+
+
+def test_a_campaign_goes_on_with_the_warm_start_that_it_was_started_with(
+    store: FolderStore, settings: Settings
+) -> None:
+    study = with_overrides(load_study(STUDIES / "cold_burst.yaml"), warm_start=["c1", "c2"])
+    store.put("cold_burst/c/study.yaml", dump_study(study).encode())
+
+    assert dag_parameters(RunRequest(campaign="c"), store, settings)["warm_start"] == "c1,c2"
+
+
+def test_the_client_configuration_is_kept_privately_and_only_its_name_travels(
+    store: FolderStore, settings: Settings, tmp_path: Path
+) -> None:
+    given = tmp_path / "my client.properties"
+    given.write_text("sasl.jaas.config=… password=hidden;")
+    parameters = dag_parameters(RunRequest(kafka_config=given, **CLUSTER), store, settings)
+    kept = settings.client_configs / f"{parameters['campaign']}.properties"
+    assert parameters["client_config"] == kept.name
+    assert "hidden" not in str(parameters)
+    assert kept.read_text() == given.read_text()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert settings.client_configs.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_campaign_that_is_not_there_is_refused_and_the_newest_that_are_there_are_named(
+    store: FolderStore, settings: Settings
+) -> None:
+    for day in range(11, 18):
+        store.put(f"paper/202611{day}T120000/study.yaml", b"")
+    store.put("quick/20261118T120000/study.yaml", b"")
+    with pytest.raises(BadInputError, match=r"CAMPAIGN: '20261117T12000': there is no such campaign") as raised:
+        dag_parameters(RunRequest(campaign="20261117T12000"), store, settings)
+    newest = ["20261118T120000 (quick)", *(f"202611{day}T120000 (paper)" for day in (17, 16, 15, 14))]
+    assert f"the newest are {', '.join(newest)}; without" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (RunRequest(kafka="a:9092"), "KAFKA: a cluster of your own needs CEILING_MIB_S"),
+        (RunRequest(kafka="a:9092", ceiling_gib=1), "KAFKA: a cluster of your own needs CEILING_MIB_S"),
+        (RunRequest(campaign="../up"), r"CAMPAIGN: '\.\./up': must be"),
+        (RunRequest(campaign="c"), "CAMPAIGN: 'c': there is no such campaign of quick, .*; there are none yet"),
+        (RunRequest(campaign="a" * 64), "CAMPAIGN: 'a+': must be"),
+        (RunRequest(warm_start="c1, c2"), "WARM_START: 'c1, c2': must be latest, or ids of campaigns"),
+        (RunRequest(record_sizes="1k"), "RECORD_SIZES: '1k': must be whole numbers"),
+        (RunRequest(kafka_config=Path("/nowhere"), **CLUSTER), "KAFKA_CONFIG: /nowhere: cannot be read: No such file"),
+    ],
+)
+def test_what_cannot_be_used_is_one_clear_line(
+    store: FolderStore, settings: Settings, request_: RunRequest, message: str
+) -> None:
+    with pytest.raises(BadInputError, match=message) as raised:
+        dag_parameters(request_, store, settings)
+    assert "\n" not in str(raised.value)

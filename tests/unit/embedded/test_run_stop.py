@@ -1,0 +1,116 @@
+"""How `make run` starts, follows and stops a campaign: what it waits for."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.errors import BadInputError
+from kafka_pareto_embedded.runs import follow, run
+from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, TaskRun
+from kafka_pareto_embedded.runs.progress import TaskProgress
+
+pytestmark = pytest.mark.fast
+
+KEYS = CampaignKeys("paper", "stopped")
+
+
+class EndedRuns(AirflowRuns):
+    """Runs whose tasks Airflow calls failed at once."""
+
+    def __init__(self) -> None:
+        self.stopped: list[str] = []
+
+    def stop(self, run_id: str) -> None:
+        self.stopped.append(run_id)
+
+    def tasks(self, run_id: str) -> list[TaskRun]:  # noqa: ARG002
+        return [TaskRun("measure", 0, "failed", 1, None, None)]
+
+
+@pytest.fixture(params=[["--study=paper", "--campaign=stopped"], ["--topic", "kafka-pareto.paper.stopped.1024"]])
+def load(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
+    """A step's process, or its load's."""
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", *request.param])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_a_run_has_not_stopped_while_a_process_of_its_campaign_is_there(
+    load: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "_POLL_S", 0.1)
+    monkeypatch.setattr(follow, "_STOP_WITHIN_S", 0.5)
+    assert not follow.stop(EndedRuns(), "r", KEYS)
+    assert follow.stop(EndedRuns(), "r", CampaignKeys("paper", "stopp")), "another campaign's load is not waited for"
+    load.kill()
+    load.wait()
+    assert follow.stop(EndedRuns(), "r", KEYS)
+
+
+class AskingRuns(AirflowRuns):
+    """A run that waits for a person's answer three times it is looked at, and has it then."""
+
+    def __init__(self) -> None:
+        super().__init__("http://airflow", "tune_producer", "", "")
+        self.looks = 0
+
+    def state(self, run_id: str) -> str:  # noqa: ARG002
+        self.looks += 1
+        return "success" if self.looks > 3 else "running"
+
+    def tasks(self, run_id: str) -> list[TaskRun]:  # noqa: ARG002
+        return [TaskRun("approve", -1, "success" if self.looks > 3 else "awaiting_input", 1, None, None)]
+
+
+def test_where_a_person_is_waited_for_is_said_once_with_the_address_and_followed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(follow, "_POLL_S", 0.01)
+    said = io.StringIO()
+    progress = follow.follow(AskingRuns(), "r 1", TaskProgress(), Console(file=said))
+    address = "http://airflow/dags/tune_producer/runs/r%201/tasks/approve/required_actions?map_index=-1"
+    assert progress.run_state == "success"
+    assert said.getvalue().count(f"approve waits for your answer: {address}\n") == 1
+
+
+class SlowToSee(AirflowRuns):
+    """Refuses each study until Airflow has read the folder of studies again."""
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals = refusals
+        self.asked_to_read = 0
+
+    def read_dag_again(self) -> None:
+        self.asked_to_read += 1
+
+    def trigger(self, run_id: str, parameters: dict[str, Any]) -> None:  # noqa: ARG002
+        if self.refusals:
+            self.refusals -= 1
+            raise BadInputError(f"Invalid input for param study: '{parameters['study']}' is not one of ['quick']")
+
+
+def test_a_study_that_airflow_has_not_seen_yet_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.yaml").touch()
+    monkeypatch.setenv("KAFKA_PARETO_STUDIES", str(tmp_path))
+    monkeypatch.setattr(run, "_STUDY_POLL_S", 0.01)
+    runs = SlowToSee(refusals=3)
+    run.trigger(runs, "r", {"study": "mine"})
+    assert (runs.refusals, runs.asked_to_read) == (0, 1)
+
+
+def test_a_study_that_is_not_there_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KAFKA_PARETO_STUDIES", str(tmp_path))
+    runs = SlowToSee(refusals=3)
+    with pytest.raises(BadInputError, match="'mine' is not one of"):
+        run.trigger(runs, "r", {"study": "mine"})
+    assert (runs.refusals, runs.asked_to_read) == (2, 0)

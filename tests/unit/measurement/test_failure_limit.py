@@ -1,0 +1,81 @@
+"""The early stop of a campaign whose repetitions fail; on the seeded fake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.errors import GateError, LoadToolError
+from kafka_pareto.load.tool import LoadRequest
+from kafka_pareto.measurement.failure_limit import failure_table
+from kafka_pareto.steps import measure
+from tests.unit.measuring import IN_A_BLOCK, PLANNED, SIZE, measuring, quick
+
+pytestmark = pytest.mark.fast
+
+
+def test_more_failures_than_the_study_tolerates_stop_the_campaign_with_a_table(tmp_path: Path):
+    with measuring(tmp_path, quick(record_sizes_bytes=[SIZE], validation={"tolerated_rejected_fraction": 0.2})) as m:
+
+        def fail(_: LoadRequest) -> None:
+            raise LoadToolError("the machine\nhiccuped")
+
+        m.tool.before_run = fail
+        with pytest.raises(GateError) as stop:
+            m.measure()
+    message = str(stop.value)
+
+    assert [r.outcome for r in m.stored()] == ["failed"] * 3
+    assert "3 of 12 planned repetitions failed, where the study tolerates 20.0%" in message
+    assert len(message.splitlines()) == 1 + 1 + 3
+    for failed in m.stored():
+        (line,) = [line for line in message.splitlines() if failed.repetition_id in line]
+        assert f"acks={failed.configuration['acks']}" in line
+        assert line.endswith("the machine hiccuped")
+
+
+def test_failures_of_an_earlier_try_count_so_that_a_stopped_campaign_stays_stopped(tmp_path: Path):
+    with measuring(tmp_path, quick(record_sizes_bytes=[SIZE], validation={"tolerated_rejected_fraction": 0.0})) as m:
+
+        def fail_the_first(_: LoadRequest) -> None:
+            if not m.stored():
+                raise LoadToolError("the machine hiccuped")
+
+        m.tool.before_run = fail_the_first
+        with pytest.raises(GateError, match="1 of 12"):
+            m.measure()
+        loads = len(m.tool.requests)
+        with pytest.raises(GateError, match="1 of 12"):
+            m.measure()
+        assert len(m.tool.requests) == loads
+
+
+def test_adaptive_trials_that_have_stopped_are_planned_no_more_so_that_a_doomed_campaign_stops(tmp_path: Path):
+    """One failure of 60 repetitions would be tolerated; of as many as the trials come to when they stop, it is not."""
+    adaptive = {"repetitions": 10, "adaptive": {"minimum_repetitions": 2, "interval_fraction": 0.5}}
+    study = quick(record_sizes_bytes=[SIZE], protocol=adaptive, validation={"tolerated_rejected_fraction": 0.03})
+    with measuring(tmp_path, study) as m:
+
+        def fail_the_first(_: LoadRequest) -> None:
+            if not m.stored():
+                raise LoadToolError("the machine hiccuped")
+
+        m.tool.before_run = fail_the_first
+        with pytest.raises(GateError, match=r"^1 of (\d+) planned") as stop:
+            measure.run(m.campaign, SIZE, m.testbed)
+        planned = int(str(stop.value).split()[2])
+
+        assert len(m.stored()) <= planned
+        assert 0.03 * planned < 1 <= 0.03 * IN_A_BLOCK * 10
+
+
+def test_the_table_names_twenty_failures_and_counts_the_others(tmp_path: Path):
+    with measuring(tmp_path) as m:
+        m.measure()
+    lines = failure_table(m.stored() * 2).splitlines()
+
+    assert [word in lines[0] for word in ("repetition", "attempts", "configuration", "reason")] == [True] * 4
+    assert len(lines) == 1 + 20 + 1
+    assert lines[-1].strip() == f"… and {2 * PLANNED - 20} more"
+    assert any("baseline: acks=all" in line for line in lines)

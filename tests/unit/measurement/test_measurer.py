@@ -1,0 +1,246 @@
+"""What a measurement believes, retries, keeps and never does twice; on the seeded fake, with a real store and lease."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.errors import BadInputError, DisturbedError, LeaseHeldError, LoadToolError, PlanError
+from kafka_pareto.load.tool import LoadRequest, LoadResult
+from kafka_pareto.measurement import attempt, host_load, measurer
+from kafka_pareto.measurement.fingerprint import keep_fingerprint
+from kafka_pareto.measurement.host_load import outlier_reason
+from kafka_pareto.study.protocol import OutlierRule
+from tests.unit.measuring import IN_A_BLOCK, PLANNED, SIZE, foreign, measuring, quick
+
+pytestmark = pytest.mark.fast
+
+# So that the early stop stays out of what is not about it.
+TOLERANT = {"tolerated_rejected_fraction": 1.0}
+
+
+def test_measures_every_planned_repetition_once_and_the_baseline_in_every_block(tmp_path: Path):
+    with measuring(tmp_path) as m:
+        m.measure()
+
+    found = m.stored()
+    assert len({repetition.repetition_id for repetition in found}) == len(found) == PLANNED
+    assert sorted(r.block for r in found if r.is_baseline) == [0, 1]
+    assert {r.outcome for r in found} == {"valid"}
+
+
+def test_a_killed_task_goes_on_where_it_stopped_and_ends_with_the_same_repetitions(tmp_path: Path):
+    with measuring(tmp_path) as m:
+
+        def die_at_the_seventh(_: LoadRequest) -> None:
+            if len(m.tool.requests) == 7:
+                raise KeyboardInterrupt
+
+        m.tool.before_run = die_at_the_seventh
+        with pytest.raises(KeyboardInterrupt):
+            m.measure()
+    first = {repetition.repetition_id: repetition for repetition in m.stored()}
+    with measuring(tmp_path) as m:
+        m.measure()
+        assert len(m.tool.requests) == PLANNED - 6
+
+    after = {repetition.repetition_id: repetition for repetition in m.stored()}
+    assert len(first) == 6
+    assert len(after) == PLANNED
+    assert all(after[name] == repetition for name, repetition in first.items())
+
+
+def test_records_that_are_not_in_the_topic_are_an_outcome_that_is_kept(tmp_path: Path):
+    with measuring(tmp_path) as m:
+        m.tool.lost_records = 3
+        m.measure()
+
+    assert {r.outcome for r in m.stored()} == {"records_lost"}
+    assert m.stored()[0].reason == "3 of 1000 records counted as sent are not in the topic"
+    assert all(r.attempts == 1 for r in m.stored())
+
+
+def test_more_records_than_were_sent_are_duplicates(tmp_path: Path):
+    with measuring(tmp_path) as m:
+        m.tool.lost_records = -2
+        m.measure()
+
+    assert {r.outcome for r in m.stored()} == {"records_duplicated"}
+
+
+@pytest.mark.parametrize("late_after", [4, PLANNED], ids=["in the midst", "after the last"])
+def test_duplicates_that_arrive_late_amend_the_repetition_they_belong_to(tmp_path: Path, late_after: int):
+    with measuring(tmp_path) as m:
+
+        def let_two_arrive_late(result: LoadResult) -> LoadResult:
+            m.cluster.arriving_late = 2 if len(m.tool.requests) == late_after else 0
+            return result
+
+        m.tool.after_run = let_two_arrive_late
+        m.measure()
+
+    duplicated = [r for r in m.stored() if r.outcome != "valid"]
+    wanted = m.planned()[late_after - 1].repetition_id
+    assert [(r.repetition_id, r.outcome, r.end_offset_growth) for r in duplicated] == [
+        (wanted, "records_duplicated", 1002)
+    ]
+    assert duplicated[0].reason == "the topic holds 2 records more than were sent"
+
+
+def test_a_late_duplicate_is_in_the_store_before_the_next_load_begins(tmp_path: Path):
+    with measuring(tmp_path) as m:
+
+        def let_one_arrive_late_and_die_at_the_next(_: LoadRequest) -> None:
+            m.cluster.arriving_late = 1
+            if len(m.tool.requests) == 2:
+                raise KeyboardInterrupt
+
+        m.tool.before_run = let_one_arrive_late_and_die_at_the_next
+        with pytest.raises(KeyboardInterrupt):
+            m.measure()
+
+    assert [r.outcome for r in m.stored()] == ["records_duplicated"]
+
+
+def test_a_failing_tool_is_tried_a_bounded_number_of_times_and_the_failure_is_kept(tmp_path: Path):
+    with measuring(tmp_path, quick(validation=TOLERANT)) as m:
+
+        def fail_twice_then_always_for_acks_0(request: LoadRequest) -> None:
+            if len(m.tool.requests) <= 2 or request.properties["acks"] == "0":
+                raise LoadToolError("the machine hiccuped")
+
+        m.tool.before_run = fail_twice_then_always_for_acks_0
+        m.measure()
+
+    found = m.stored()
+    failed = [r for r in found if r.configuration["acks"] == "0"]
+    assert len(found) == PLANNED
+    assert failed
+    assert {(r.outcome, r.attempts, r.reason) for r in failed} == {("failed", 3, "the machine hiccuped")}
+    assert {r.outcome for r in found if r.configuration["acks"] != "0"} == {"valid"}
+
+
+def test_a_leader_that_moved_spoils_the_repetition_which_is_measured_again(tmp_path: Path):
+    with measuring(tmp_path) as m:
+
+        def move_a_leader_once(_: LoadRequest) -> None:
+            if len(m.tool.requests) == 4:
+                m.cluster.leaders = [2, 2, 3]
+
+        m.tool.before_run = move_a_leader_once
+        m.measure()
+
+    assert sorted(r.attempts for r in m.stored()) == [1] * (PLANNED - 1) + [2]
+    assert {r.outcome for r in m.stored()} == {"valid"}
+
+
+def test_a_repetition_beside_foreign_processes_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with measuring(tmp_path, quick(protocol={"outliers": {"other_cpu_fraction": 0.0}})) as m:
+
+        def another_process_works_once(result: LoadResult) -> LoadResult:
+            if len(m.tool.requests) > 1:
+                return result
+            until = time.process_time() + 0.05
+            while time.process_time() < until:
+                pass
+            return replace(result, client_cpu_s=0.0)
+
+        monkeypatch.setattr(host_load, "_UNDISTURBED_DEADLINE_S", 0.0)
+        monkeypatch.setattr(host_load, "_LOOK_S", 0.01)
+        m.tool.after_run = another_process_works_once
+        m.measure()
+
+    assert [r.attempts for r in m.stored() if r.repetition_id == m.planned()[0].repetition_id] == [2]
+    assert {r.outcome for r in m.stored()} == {"valid"}
+
+
+@pytest.mark.parametrize("disturbed", [5, 100], ids=["for a while", "for good"])
+def test_a_machine_that_stays_disturbed_is_no_configurations_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disturbed: int
+):
+    with measuring(tmp_path) as m:
+        reason = "the hypervisor took 23.4% of the machine's CPU"
+        is_disturbed = range(2, disturbed + 1)
+        monkeypatch.setattr(
+            attempt, "outlier_reason", lambda *_: reason if len(m.tool.requests) in is_disturbed else ""
+        )
+        monkeypatch.setattr(measurer, "wait_until_undisturbed", lambda _: None)
+        if disturbed == 100:
+            with pytest.raises(DisturbedError, match=r"block 0 was begun 3 times .* disturbed again and again"):
+                m.measure()
+        else:
+            m.measure()
+
+    assert "failed" in {r.outcome for r in m.aside()}
+    assert {r.outcome for r in m.stored()} <= {"valid"}
+    assert len(m.stored()) == (0 if disturbed == 100 else PLANNED)
+
+
+def test_the_wait_for_a_quiet_machine_ends_with_the_disturbance(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(host_load, "_LOOK_S", 0.01)
+    looks = iter(["disturbed", "disturbed", ""])
+    monkeypatch.setattr(host_load, "outlier_reason", lambda *_: next(looks))
+
+    host_load.wait_until_undisturbed(OutlierRule())
+    assert list(looks) == []
+
+
+def test_the_reason_of_an_outlier_says_what_was_found_and_what_the_study_allows():
+    rule = OutlierRule(cpu_steal_fraction=0.1, other_cpu_fraction=0.3)
+
+    assert outlier_reason(rule, 0.1, 0.3) == ""
+    assert outlier_reason(rule, 0.234, 0.0) == (
+        "the hypervisor took 23.4% of the machine's CPU, above protocol.outliers.cpu_steal_fraction of 10.0%"
+    )
+    assert "other processes took 50.0%" in outlier_reason(rule, 0.0, 0.5)
+    assert outlier_reason(OutlierRule(), 0.9, 0.9) == ""
+
+
+def test_on_a_foreign_cluster_a_campaign_stops_at_its_ceiling_repeated_attempts_included(tmp_path: Path):
+    with measuring(tmp_path, foreign(ceiling_gib=5 * 1000 * SIZE / (1 << 30))) as m:
+
+        def fail_the_second(_: LoadRequest) -> None:
+            if len(m.tool.requests) == 2:
+                raise LoadToolError("the machine hiccuped")
+
+        m.tool.before_run = fail_the_second
+        with pytest.raises(PlanError, match="has sent as much as it may"):
+            m.measure()
+        assert len(m.tool.requests) == 5
+    assert len(m.stored()) == 4
+
+
+def test_a_lease_lost_during_a_load_gives_no_repetition(tmp_path: Path):
+    with measuring(tmp_path) as m:
+
+        def lose_the_lease(_: LoadRequest) -> None:
+            m.testbed.lease.__exit__(None, None, None)
+
+        m.tool.before_run = lose_the_lease
+        with pytest.raises(LeaseHeldError):
+            m.measure()
+    assert m.stored() == []
+
+
+def test_a_campaign_does_not_go_on_on_another_cluster(tmp_path: Path):
+    with measuring(tmp_path) as m:
+        known = m.campaign.read_record(m.campaign.keys.fingerprint(SIZE), Fingerprint)
+
+    with pytest.raises(BadInputError, match="cluster_id: the campaign was begun on fake, this is another"):
+        keep_fingerprint(m.campaign, SIZE, known.model_copy(update={"cluster_id": "another"}))
+
+
+def test_records_are_deleted_at_the_end_and_as_blocks_end_that_filled_a_segment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with measuring(tmp_path / "small") as m:
+        m.measure()
+        assert len(m.cluster.deletions) == 1
+    monkeypatch.setattr("kafka_pareto.measurement.measurer.SEGMENT_BYTES", IN_A_BLOCK * 1000 * SIZE)
+    with measuring(tmp_path / "large") as m:
+        m.measure()
+        assert len(m.cluster.deletions) == PLANNED / IN_A_BLOCK

@@ -1,0 +1,212 @@
+"""How much a repetition sends: a pilot and a ramp of the baseline, on a cluster of known capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import RampStep, Sizing
+from kafka_pareto.errors import ClusterError, PlanError
+from kafka_pareto.load.tool import ClientMetrics, Figures, LoadRequest, LoadResult
+from kafka_pareto.measurement.repetition_store import sent_bytes
+from kafka_pareto.measurement.sizing import capacity_of, ramp_steps, sizing_of
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.study_file import parse_study
+from tests.fakes import fake_testbed
+from tests.recorded import STUDIES
+
+pytestmark = pytest.mark.fast
+
+SIZE = 8192
+CAPACITY_RECORDS_S = 4000.0
+GENERATOR = {"kind": "steady", "load_tool": "load_generator", "seconds": 3.0, "warmup_seconds": 1.0}
+PACED = {"rate_fraction": 0.5, "warmup_seconds": 0.5, "seconds": 3.0}
+
+
+class KnownCluster:
+    """A load tool before a cluster that takes so many records a second, and queues what is more."""
+
+    def __init__(self) -> None:
+        self.requests: list[LoadRequest] = []
+        self.warm_after = 0
+
+    def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
+        self.requests.append(request)
+        if watch:
+            watch()
+        asked, paced = request.throughput_records_s, None
+        if request.timed and request.timed.paced_seconds:
+            asked = request.timed.paced_rate_records_s
+            paced = min(asked, CAPACITY_RECORDS_S)
+        # As fast as it goes, a full buffer makes the fullest batches.
+        warmth = min(len(self.requests) / self.warm_after, 1.0) if self.warm_after else 1.0
+        throughput = warmth * CAPACITY_RECORDS_S * 1.1 if asked is None else min(asked, CAPACITY_RECORDS_S)
+        latency_ms = 500.0 if asked is None else 5.0 + max(asked - CAPACITY_RECORDS_S, 0.0) * 0.2
+        return LoadResult(
+            records_attempted=request.records,
+            records_sent=request.records,
+            figures=figures(throughput, latency_ms, paced),
+            client=ClientMetrics(),
+            wall_s=4.0,
+            client_cpu_s=1.0,
+            errors="",
+        )
+
+
+def figures(throughput_records_s: float, latency_ms: float, paced_rate_records_s: float | None = None) -> Figures:
+    return Figures(
+        throughput_records_s=throughput_records_s,
+        printed_mib_s=None,
+        latency_avg_ms=latency_ms,
+        latency_max_ms=latency_ms,
+        latency_p50_ms=latency_ms,
+        latency_p95_ms=latency_ms,
+        latency_p99_ms=latency_ms,
+        latency_p999_ms=latency_ms,
+        latency_from_send_p95_ms=latency_ms,
+        paced_rate_records_s=paced_rate_records_s,
+    )
+
+
+def campaign_of(folder: Path, protocol: dict[str, Any], **changes: Any) -> Campaign:
+    content = yaml.safe_load((STUDIES / "quick.yaml").read_text()) | changes
+    content["protocol"] = {"repetitions": 3} | protocol
+    study = parse_study(yaml.safe_dump(content), "sized")
+    return Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))
+
+
+def sized(campaign: Campaign, warm_after: int = 0) -> tuple[Sizing, list[LoadRequest]]:
+    tool = KnownCluster()
+    tool.warm_after = warm_after
+    with fake_testbed(campaign, SIZE) as testbed:
+        sizing = sizing_of(campaign, SIZE, replace(testbed, load_tool=tool))
+    return sizing, tool.requests
+
+
+def test_a_burst_takes_its_records_from_the_study_and_sends_nothing_to_find_out(tmp_path: Path):
+    sizing, requests = sized(campaign_of(tmp_path, {"kind": "cold_burst", "records": 1000}))
+
+    assert (sizing.records, sizing.warmup_records, sizing.timed) == (1000, 0, None)
+    assert requests == []
+
+
+def test_kafkas_tool_is_told_as_many_records_as_the_baseline_sends_in_the_time(tmp_path: Path):
+    sizing, requests = sized(campaign_of(tmp_path, {"kind": "steady", "seconds": 4.0, "warmup_seconds": 2.0}))
+
+    assert (sizing.records, sizing.warmup_records) == (26_400, 8_800)
+    assert [request.throughput_records_s for request in requests] == [None, None, None]
+    assert all(request.warmup_records == request.records // 4 for request in requests)
+
+
+def test_kafkas_tool_sends_all_of_a_paced_repetition_at_the_fraction_of_the_capacity(tmp_path: Path):
+    protocol = {"kind": "steady", "seconds": 4.0, "warmup_seconds": 2.0, "paced": {"rate_fraction": 0.5}}
+    sizing, requests = sized(campaign_of(tmp_path, protocol))
+
+    assert sizing.capacity_records_s == pytest.approx(3740)
+    assert sizing.throughput_limit_records_s == pytest.approx(1870)
+    assert sizing.records == pytest.approx(6 * 1870, abs=1)
+    assert len(requests) == 3 + 5
+
+
+def test_the_ramp_finds_the_highest_rate_that_the_baseline_holds_and_keeps_its_steps(tmp_path: Path):
+    campaign = campaign_of(tmp_path, GENERATOR | {"paced": PACED})
+    sizing, requests = sized(campaign)
+
+    assert [step.asked_records_s for step in sizing.ramp] == [1100, 2200, 3080, 3740, 4400]
+    assert [step.sustained for step in sizing.ramp] == [True, True, True, True, False]
+    assert sizing.capacity_records_s == 3740
+    assert sizing.timed is not None
+    assert sizing.timed.paced_rate_records_s == 1870
+    assert (sizing.timed.warmup_s, sizing.timed.seconds) == (1.0, 3.0)
+    assert (sizing.timed.paced_warmup_s, sizing.timed.paced_seconds) == (0.5, 3.0)
+    assert all(request.timed for request in requests)
+
+
+@pytest.mark.parametrize("protocol", [GENERATOR | {"paced": PACED}, {"kind": "steady", "seconds": 4.0}])
+def test_the_pace_is_that_of_a_cluster_that_has_warmed_up(tmp_path: Path, protocol: dict[str, Any]):
+    warm, _ = sized(campaign_of(tmp_path / "warm", protocol))
+    started_cold, _ = sized(campaign_of(tmp_path / "cold", protocol), warm_after=6)
+
+    assert started_cold.records == warm.records
+
+
+def test_a_retry_reads_what_was_found_instead_of_loading_the_cluster_again(tmp_path: Path):
+    campaign = campaign_of(tmp_path, GENERATOR | {"paced": PACED})
+    first, _ = sized(campaign)
+    again, requests = sized(campaign)
+
+    assert again == first
+    assert requests == []
+
+
+def test_on_a_foreign_cluster_no_load_exceeds_the_ceiling_and_the_estimate_is_the_most_that_can_be_sent(tmp_path: Path):
+    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 20.0, "ceiling_gib": 9.0, "consent": True}
+    sizing, requests = sized(campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster))
+
+    limit = 20.0 * (1 << 20) / SIZE
+    assert {request.throughput_records_s for request in requests} == {limit}
+    assert max(request.timed.paced_rate_records_s for request in requests if request.timed) <= limit
+    assert sizing.timed is not None
+    assert sizing.records >= limit * 4.0 + sizing.timed.paced_rate_records_s * 3.5
+
+
+def test_the_first_guess_of_kafkas_tool_takes_no_longer_than_the_limit_lets_it(tmp_path: Path):
+    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 1.0, "ceiling_gib": 9.0, "consent": True}
+    _, requests = sized(campaign_of(tmp_path, {"kind": "steady", "seconds": 4.0}, cluster=cluster))
+
+    assert requests[0].records == (1 << 20) / SIZE  # one second's worth
+    assert max(request.records * SIZE / (1 << 20) for request in requests) <= 4.0
+
+
+def test_pilots_count_against_the_ceiling_of_a_foreign_cluster(tmp_path: Path):
+    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 20.0, "ceiling_gib": 0.1, "consent": True}
+
+    with pytest.raises(PlanError, match=r"as much as it may, 0\.1 GiB"):
+        sized(campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster))
+
+
+def test_what_the_pilots_sent_is_kept_and_counts_for_every_later_step(tmp_path: Path):
+    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 20.0, "ceiling_gib": 9.0, "consent": True}
+    campaign = campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster)
+    sizing, requests = sized(campaign)
+
+    assert sizing.pilot_bytes == sum(request.records for request in requests) * SIZE > 0
+    assert sent_bytes(campaign) == sizing.pilot_bytes
+
+
+def test_a_baseline_that_sends_nothing_is_one_clear_error(tmp_path: Path):
+    campaign = campaign_of(tmp_path, GENERATOR | {"paced": PACED})
+    tool = KnownCluster()
+    nothing = replace(tool.run(LoadRequest("t", SIZE, {}, 1.0)), figures=None, errors="TimeoutException (7 records)")
+    with fake_testbed(campaign, SIZE) as testbed:
+        tool.run = lambda *_: nothing  # type: ignore[method-assign,assignment]
+        with pytest.raises(ClusterError, match=r"pace could not be measured: TimeoutException \(7 records\)"):
+            sizing_of(campaign, SIZE, replace(testbed, load_tool=tool))
+
+
+def test_a_queue_that_stands_still_is_not_held_though_as_much_comes_out_as_goes_in():
+    found = [figures(9e9, 5.0, 1000.0), figures(9e9, 180.0, 2000.0)]
+
+    assert [step.sustained for step in ramp_steps([1000.0, 2000.0], found)] == [True, False]
+
+
+def test_the_latency_of_an_idle_cluster_does_not_count_as_a_rate_not_held():
+    """At linger.ms=100, 1.5 s of sending take 1.6 s from the first send to the last acknowledgement."""
+    found = [figures(rate * 1.5 / 1.6, 105.0) for rate in (1000.0, 2000.0)]
+
+    assert all(step.sustained for step in ramp_steps([1000.0, 2000.0], found))
+
+
+def test_one_hiccup_of_a_lower_step_does_not_end_the_ramp():
+    def step(asked: float, sustained: bool) -> RampStep:
+        return RampStep(asked_records_s=asked, held_records_s=asked / 2, latency_p95_ms=5.0, sustained=sustained)
+
+    assert capacity_of([step(100, True), step(200, False), step(300, True), step(400, False)]) == 300
+    assert capacity_of([step(100, False), step(200, False)]) == 50

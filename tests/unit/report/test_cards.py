@@ -1,0 +1,416 @@
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kafka_pareto.campaign.records import RampStep, Repetition, Sizing
+from kafka_pareto.decision.choice import Choice
+from kafka_pareto.decision.decide import decide
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.report.card_context import CardContext, card_context
+from kafka_pareto.report.card_text import WIDTH, cards_text
+from kafka_pareto.report.cards import Cards, properties_text
+from kafka_pareto.report.summary import summary_sentences
+from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
+from kafka_pareto.study.study import Study
+from tests.recorded import paper_study, recorded_repetitions
+from tests.tasks.report_campaign import at_time, with_client_metrics
+
+pytestmark = pytest.mark.fast
+
+SIZE = 65636
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return paper_study()
+
+
+@cache
+def recorded_decision(acks: str, record_size_bytes: int = SIZE, blocks: int = 10) -> Decision:
+    """The recorded baseline against the first recorded configuration with these acks."""
+    recorded = recorded_repetitions((record_size_bytes,), blocks=blocks, phase="gain")
+    pick = next(r for r in recorded if r.configuration["acks"] == acks and not r.is_baseline)
+    row = {"configuration_id": pick.configuration_id, "durability_accepted": True, "feasible": True}
+    return decide(
+        paper_study(),
+        record_size_bytes,
+        Choice(configuration_id=pick.configuration_id, chosen_by="r1"),
+        pd.DataFrame([{**row, **pick.configuration}]),
+        choice_repetitions=[],
+        gain_repetitions=recorded,
+        rng=np.random.default_rng(1),
+    )
+
+
+def context_of(
+    decision: Decision,
+    design: list[Repetition] | None = None,
+    noise: list[Repetition] | None = None,
+    **changes: object,
+) -> CardContext:
+    recorded = recorded_repetitions((decision.record_size_bytes,), phase="gain")
+    context = card_context(
+        paper_study(),
+        decision,
+        design=design or [],
+        confirmation=[with_client_metrics(repetition) for repetition in recorded],
+        set_aside=[],
+        sizing=None,
+        noise=None,
+        noise_repetitions=noise or [],
+    )
+    return context.model_copy(update=changes)
+
+
+def text_of(*decisions: Decision, contexts: list[CardContext] | None = None) -> str:
+    found = contexts or [context_of(decision) for decision in decisions]
+    return cards_text(Cards(study="paper", campaign="20261121-recorded", cards=list(decisions), contexts=found))
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_cards_are_plain_ascii_within_a_hundred_columns():
+    text = text_of(*(recorded_decision(acks, size) for acks in ("0", "1", "all") for size in (1024, SIZE)))
+    assert text.isascii()
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_a_card_states_both_values_the_change_and_its_interval_for_every_objective():
+    decision = recorded_decision("all")
+    lines = text_of(decision).splitlines()
+    assert len(decision.gains) == 4
+    for gain, label in zip(decision.gains, ("p95 latency", "throughput", "latency CV", "throughput CV"), strict=True):
+        (line,) = [line for line in lines if line.startswith(f"  {label}  ")]
+        assert gain.baseline_value is not None
+        assert gain.change_fraction is not None
+        decimals = 3 if label.endswith("CV") else 1
+        assert f"{gain.baseline_value:.{decimals}f}" in line
+        assert " to " in line
+        assert gain.resolution.removesuffix(" shown") in line
+
+
+def test_the_widest_values_of_every_column_keep_the_card_within_its_columns():
+    decision = recorded_decision("all")
+    widest = {
+        "baseline_value": 99_999.0,
+        "candidate_value": 99_999.0,
+        "change_fraction": 9_999.0,
+        "change_low_fraction": -0.999,
+        "change_high_fraction": 9_999.0,
+        "p_value_holm": 1e-9,
+        "resolution": "no difference shown",
+    }
+    gains = [gain.model_copy(update=widest) for gain in decision.gains]
+    text = text_of(decision.model_copy(update={"gains": gains, "verdict": "recommended"}))
+    assert "99,999 MiB/s" in text
+    assert "-99.9 to >9,900 %" in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_a_recommendation_warns_of_the_objective_that_it_leaves_unresolved():
+    decision = recorded_decision("all")
+    p95, throughput, *others = decision.gains
+    p95 = p95.model_copy(
+        update={"resolution": "not resolved", "change_low_fraction": -0.1, "change_high_fraction": 0.8}
+    )
+    gains = [p95, throughput.model_copy(update={"resolution": "better"}), *others]
+    unresolved = decision.model_copy(update={"gains": gains, "verdict": "recommended"})
+    warning = "p95 latency is not resolved: its change may lie anywhere from -10.0 to +80.0 %"
+    assert warning in flat(text_of(unresolved))
+    assert warning in properties_text(unresolved, "paper", "c", "2026-11-21")
+    assert warning not in flat(text_of(unresolved.model_copy(update={"verdict": "keep_baseline_no_gain"})))
+
+
+def test_the_sentinel_is_tested_from_the_noise_repetitions_on():
+    decision = recorded_decision("all")
+    noise = [at_time(r, day=0) for r in recorded_repetitions((SIZE,), phase="noise") if r.is_baseline]
+    report = context_of(decision, noise=noise).sentinel
+    assert report.repetition_ids[0] == noise[0].repetition_id
+    assert len(report.repetition_ids) == len(context_of(decision).sentinel.repetition_ids) + len(noise)
+
+
+def test_a_weaker_durability_is_warned_of_loudly():
+    assert "WARNING" not in text_of(recorded_decision("all"))
+    weaker = text_of(recorded_decision("0"))
+    assert "WARNING" in weaker
+    assert "LESS durability" in weaker
+    assert "durability: acks_0 instead of acks_all_idempotent" in weaker
+
+
+def test_failed_repetitions_and_another_criterion_than_the_studys_are_said():
+    decision = recorded_decision("all")
+    assert "failed in" not in text_of(decision)
+    failing = {"repetitions_failed": 3, "baseline_repetitions_failed": 1, "chosen_by": "balanced_gain"}
+    text = flat(text_of(decision.model_copy(update=failing)))
+    assert "the pick failed in 3 repetitions." in text
+    assert "the settings in use failed in 1 repetition." in text
+    assert "the choice went by the balanced gain (throughput and p95 latency), not by R1" in text
+
+
+def test_the_exemption_of_the_baseline_is_said():
+    assert "constraint batch.size >= record.size" in flat(text_of(recorded_decision("all")))
+    assert "constraint" not in text_of(recorded_decision("all", 1024))
+
+
+def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings():
+    decision = recorded_decision("all", blocks=2)
+    text = text_of(decision)
+    assert "KEEP YOUR SETTINGS: not enough evidence" in text
+    assert "tentative only" in text
+    assert "unknown: not enough evidence" in text
+    assert "nothing was shown to be worse" not in text
+    assert parse_properties(properties_text(decision, "quick", "c", "2026-11-21"))["batch.size"] == "16384"
+
+
+def test_the_properties_file_reads_back_as_the_recommended_settings():
+    decision = recorded_decision("all").model_copy(update={"verdict": "recommended"})
+    text = properties_text(decision, "paper", "20261121-recorded", "2026-11-21")
+    expected = {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in (decision.tentative_properties or {}).items()
+    }
+    assert parse_properties(text) == expected
+    assert "campaign 20261121-recorded" in text
+    assert "2026-11-21" in text
+
+
+def test_no_text_can_smuggle_a_setting_into_the_properties_file():
+    decision = recorded_decision("all").model_copy(update={"reasons": ["fine\nacks=0"]})
+    text = properties_text(decision, "paper\nacks=0", "c\racks=0", "2026-11-21")
+    assert parse_properties(text)["acks"] == "all"
+    assert not any(line.startswith("acks=0") for line in text.splitlines())
+
+
+def test_the_first_and_last_repetition_behind_the_numbers_are_named():
+    decision = recorded_decision("all")
+    gain = decision.gains[0]
+    text = text_of(decision)
+    for ids in (gain.baseline_repetition_ids, gain.candidate_repetition_ids):
+        assert ids[0] in text
+        assert ids[-1] in text
+
+
+def test_without_a_pick_the_card_shows_only_the_settings_in_use(study: Study):
+    decision = decide(
+        study,
+        1024,
+        Choice(configuration_id=study.baseline_id(), chosen_by="r1"),
+        pd.DataFrame(columns=["configuration_id", "durability_accepted", "feasible"]),
+        choice_repetitions=[],
+        gain_repetitions=[],
+        rng=np.random.default_rng(1),
+    )
+    text = text_of(decision)
+    assert "in use (keep)" in text
+    assert "Measured" not in text
+    assert "Would cost" not in text
+    assert decision.recommended_configuration_id == configuration_id(study.baseline_configuration())
+
+
+def test_a_card_shows_where_the_latency_goes_and_says_what_the_pick_does_differently():
+    decision = recorded_decision("all", 1024)
+    context = context_of(decision)
+    text = text_of(decision, contexts=[context])
+    assert context.breakdown is not None
+    assert context.breakdown.pick is not None
+    (line,) = [line for line in text.splitlines() if line.startswith("  records per request")]
+    assert f"{context.breakdown.baseline.records_per_request_avg:.3g}" in line
+    assert f"{context.breakdown.pick.records_per_request_avg:.3g}" in line
+    assert "Explanation" in text
+
+
+def test_even_latencies_of_minutes_keep_the_card_within_its_columns():
+    decision = recorded_decision("all")
+    found = context_of(decision).breakdown
+    assert found is not None
+    assert found.pick is not None
+    slow = {f"latency_{name}_ms": 99_999.0 for name in ("p50", "p95", "p99", "p999", "p9999", "from_send_p95")}
+    slower = found.model_copy(
+        update={side: getattr(found, side).model_copy(update=slow) for side in ("baseline", "pick")}
+    )
+    text = text_of(decision, contexts=[context_of(decision, breakdown=slower)])
+    assert "99,999 / 99,999 / 99,999 / 99,999" in text
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_without_the_clients_metrics_a_card_says_nothing_of_them():
+    decision = recorded_decision("all")
+    text = text_of(decision, contexts=[context_of(decision, breakdown=None)])
+    assert "Where latency goes" not in text
+    assert "Explanation" not in text
+
+
+def test_settings_in_use_that_changed_during_the_campaign_are_warned_of():
+    decision = recorded_decision("all")
+    own = [repetition for repetition in recorded_repetitions((SIZE,)) if repetition.is_baseline]
+    slower = {"latency_p95_ms": 900.0, "throughput_mib_s": 3.0}
+    before = [at_time(r, day=1) for r in own]
+    after = [
+        at_time(r.model_copy(update={name: value + r.block for name, value in slower.items()}), day=2) for r in own
+    ]
+    moved = context_of(decision, design=[*before, *after])
+    assert moved.sentinel.moved
+    assert "WARNING the settings in use did not stay the same" in flat(text_of(decision, contexts=[moved]))
+    assert "did not stay the same" not in text_of(decision)
+
+
+def test_a_pace_that_the_load_tool_set_is_warned_of():
+    decision = recorded_decision("all")
+    assert "the load tool, not Kafka" not in flat(text_of(decision))
+    bound = decision.model_copy(update={"generator_bound": 7})
+    assert "in 7 of 10 fresh blocks the load tool, not Kafka, set the pace of the pick" in flat(text_of(bound))
+
+
+def test_a_card_says_which_rate_was_asked_and_of_which_capacity():
+    decision = recorded_decision("all")
+    step = RampStep(asked_records_s=1140.0, held_records_s=1139.0, latency_p95_ms=5.0, sustained=True)
+    sizing = Sizing(
+        records=6000,
+        warmup_records=500,
+        throughput_limit_records_s=570.0,
+        capacity_records_s=1140.0,
+        ramp=[step],
+    )
+    text = flat(text_of(decision, contexts=[context_of(decision, sizing=sizing, repetitions_set_aside=2)]))
+    assert "Latency at a fixed 570 records/s, 50% of the 1,140 that the settings in use hold" in text
+    assert "on the machine: 2 repetitions." in text
+
+
+def test_a_card_says_of_what_its_cvs_are():
+    decision = recorded_decision("all")
+    within = context_of(decision, variability="within_run")
+    assert "CVs are of the repetitions among each other" in flat(text_of(decision))
+    assert "CVs are within each run" in flat(text_of(decision, contexts=[within]))
+
+
+def test_what_is_not_resolved_stands_with_the_number_of_blocks_that_would_tell():
+    decision = recorded_decision("all")
+    p95, throughput, latency_cv, throughput_cv = (
+        gain.model_copy(update={"resolution": "not resolved"}) for gain in decision.gains
+    )
+    gains = [
+        p95.model_copy(update={"resolution": "better", "blocks_to_tell": None}),
+        throughput.model_copy(update={"blocks_to_tell": 1234}),
+        latency_cv.model_copy(update={"blocks_to_tell": None}),
+        throughput_cv.model_copy(update={"change_low_fraction": None}),
+    ]
+    text = flat(text_of(decision.model_copy(update={"gains": gains})))
+    assert (
+        "Unresolved 10 blocks cannot tell. Were the changes what they seem to be, it takes: throughput about 1,200, "
+        "latency CV more than 100,000, throughput CV an unknown number."
+    ) in text
+    assert "p95 latency about" not in text
+    assert "Unresolved" not in text_of(recorded_decision("all", blocks=2))
+
+
+def test_a_card_says_how_the_choice_was_made():
+    def said(criterion: ChooseBy) -> str:
+        decision = recorded_decision("all")
+        return flat(text_of(decision.model_copy(update={"chosen_by": criterion, "choice_asked_by": criterion})))
+
+    order = Lexicographic(lexicographic=["p95_latency_ms", "throughput_mib_s"], within_fraction=0.05)
+    assert "the choice went by p95 latency first, then throughput among those within 5% of the best." in said(order)
+    assert "the choice went by p95 latency alone." in said(Lexicographic(lexicographic=["p95_latency_ms"]))
+    weighted = Weighted(weights={"p95_latency_ms": 2, "throughput_mib_s": 1.5})
+    assert "the choice went by the weighted gains (2 x p95 latency and 1.5 x throughput)." in said(weighted)
+
+
+def test_a_steadiness_that_was_chosen_by_and_that_fresh_blocks_do_not_show_is_said():
+    decision = recorded_decision("all")
+    *others, throughput_cv = decision.gains
+    assert "do not bear out a better throughput CV" in flat(text_of(decision))
+    steadier = decision.model_copy(
+        update={"gains": [*others, throughput_cv.model_copy(update={"resolution": "better"})]}
+    )
+    assert "bear out" not in flat(text_of(steadier))
+
+
+def test_the_exemption_from_limits_and_forbidden_regions_is_said():
+    broken = {
+        "baseline_limits_missed": ["p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)"],
+        "baseline_in_forbidden": ["linger.ms < 50 and acks == all"],
+    }
+    text = flat(text_of(recorded_decision("all").model_copy(update=broken)))
+    assert "in use do not keep the study's limit p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)" in text
+    assert "in use lie in the study's forbidden region linger.ms < 50 and acks == all" in text
+
+
+def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_steadiness_that_was_gained():
+    decision = recorded_decision("all")
+    missed = decision.model_copy(update={"verdict": "keep_baseline_limits_missed"})
+    assert "At 1 record size no configuration that could be recommended keeps the study's limits." in " ".join(
+        summary_sentences([missed])
+    )
+    better = {"resolution": "better", "change_fraction": -0.5}
+    gains = [*decision.gains[:3], decision.gains[3].model_copy(update=better)]
+    steadier = decision.model_copy(update={"gains": gains, "verdict": "recommended"})
+    assert "throughput CV falls by 50%." in " ".join(summary_sentences([steadier]))
+
+
+def summary_of(*decisions: Decision) -> str:
+    sentences = summary_sentences(decisions)
+    assert len(sentences) == 3
+    assert all(sentence.endswith(".") for sentence in sentences)
+    return " ".join(sentences)
+
+
+def resolved_as(decision: Decision, **resolutions: str) -> Decision:
+    gains = [
+        gain.model_copy(update={"resolution": resolutions.get(gain.objective, "better")}) for gain in decision.gains
+    ]
+    return decision.model_copy(update={"gains": gains, "verdict": "recommended"})
+
+
+def test_the_summary_says_what_to_change_and_what_to_keep_by_record_size():
+    changed = resolved_as(recorded_decision("all"))
+    kept = recorded_decision("all", 1024).model_copy(update={"verdict": "keep_baseline_no_gain"})
+    both = summary_of(kept, changed)
+    assert both.startswith("Change the producer settings for 1 of 2 record sizes (65,636 B), and keep those in use at")
+    p95_worse = resolved_as(recorded_decision("all", 1024), p95_latency_ms="no difference shown")
+    assert re.search(r"p95 latency \w+ by \d+% \(at 1 record size\)", summary_of(changed, p95_worse))
+    assert "(at" not in summary_of(changed)
+    assert summary_of(changed).startswith("Change the producer settings for every record size: 65,636 B. Measured")
+    assert summary_of(kept).startswith("Keep the producer settings in use: this campaign recommends no change at any")
+
+
+def test_the_summary_never_calls_a_weaker_promise_kept_and_says_who_must_approve_it():
+    weaker = resolved_as(recorded_decision("0")).model_copy(update={"weaker_than_baseline": True})
+    said = summary_of(weaker)
+    assert "Warning: at 65,636 B the recommended settings promise less durability than those in use" in said
+    assert "they come into force only when a person approves" in said
+    assert "is kept everywhere" not in said
+    assert "The promise of durability is kept everywhere" in summary_of(resolved_as(recorded_decision("all")))
+
+
+def test_the_summary_tells_what_got_worse_and_what_nobody_knows():
+    decision = recorded_decision("all")
+    assert "and nothing was shown to get worse." in summary_of(resolved_as(decision))
+    unsteady = resolved_as(decision, latency_cv="worse")
+    assert "steadiness is given up at 1 record size." in summary_of(unsteady)
+    unknown = resolved_as(decision, throughput_mib_s="not resolved")
+    said = summary_of(unknown, resolved_as(decision))
+    assert "though what becomes of throughput could not be told at 1 record size." in said
+    assert "throughput rises" not in summary_of(unknown)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "found"),
+    [
+        ("keep_baseline_lost_records", "at 1 record size the pick lost or duplicated records."),
+        ("keep_baseline_failed_more", "at 1 record size the pick failed more often than the settings in use."),
+        ("keep_baseline_not_enough_evidence", "the study asks for 10 fresh blocks and has 10;"),
+    ],
+)
+def test_the_summary_says_why_nothing_changes(verdict: str, found: str):
+    kept = recorded_decision("all").model_copy(update={"verdict": verdict})
+    assert found in summary_of(kept)
+    assert "so nothing is at risk" in summary_of(kept)

@@ -1,0 +1,249 @@
+"""Checks of what is in force: what is measured, what it is compared with, and what follows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.campaign.keys import CheckKeys
+from kafka_pareto.campaign.records import Sizing
+from kafka_pareto.drift.checks import read_checks
+from kafka_pareto.errors import BadInputError, PlanError
+from kafka_pareto.kafka.cluster import ClusterDescription
+from kafka_pareto.load.tool import LoadRequest
+from kafka_pareto.steps import check_compare, check_measure
+from kafka_pareto.storage.folder_store import FolderStore
+from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
+from tests.unit.checking import (
+    WINNER_ID,
+    begin,
+    checked,
+    confirmed,
+    measure,
+    opened,
+    outcome,
+    put_in_force,
+    slower,
+    study_of,
+    tuned,
+)
+from tests.unit.measuring import SIZE
+
+pytestmark = pytest.mark.fast
+
+
+class UpgradedCluster(FakeCluster):
+    def describe(self) -> ClusterDescription:
+        return super().describe().model_copy(update={"kafka_version": "4.4"})
+
+
+def test_where_nothing_is_in_force_nothing_is_measured_and_nothing_tuned(tmp_path: Path, caplog):
+    caplog.set_level("INFO")
+    assert begin(tmp_path, "k1") == []
+    assert "nothing is in force for study quick yet" in caplog.text
+    manifest = check_compare.run(opened(tmp_path, "k1"))
+    assert (manifest.record_sizes_bytes, manifest.event) == ([], {})
+    assert manifest.notice is not None
+    assert manifest.notice.kind == "unchanged"
+    assert "nothing is in force" in manifest.notice.subject
+
+
+def test_an_unchanged_cluster_is_compared_with_the_campaign_that_confirmed_it_and_not_tuned_again(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+    found = checked(tmp_path, "k1")
+    assert (found.outcome, found.tune, found.compared_with, found.version) == ("unchanged", False, "campaign c1", 1)
+    assert [change.objective for change in found.changes] == ["p95_latency_ms", "throughput_mib_s"]
+    assert all(change.found and change.found.blocks == 6 for change in found.changes)
+
+
+def test_a_slower_machine_is_no_drift(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+    assert checked(tmp_path, "k1", slower(0.6, winner_alone=False)).outcome == "unchanged"
+
+
+def test_a_gain_that_shrank_is_drift_and_is_tuned_again_under_the_checks_id(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+    found = checked(tmp_path, "k1", slower(0.5))
+    assert (found.outcome, found.tune) == ("drifted", True)
+    assert [change.objective for change in found.changes if change.drifted] == ["throughput_mib_s"]
+    manifest = check_compare.run(opened(tmp_path, "k1"))
+    assert manifest.record_sizes_bytes == [SIZE]
+    assert manifest.event["tune"] == {"study": "quick", "campaign": "k1", "record_sizes": [SIZE], "approval": False}
+    assert manifest.notice is not None
+    assert manifest.notice.kind == "drift"
+    assert "throughput: in force / baseline" in manifest.notice.text
+
+
+def test_a_study_in_rounds_is_tuned_again_with_what_is_known_and_asks_where_it_wants_to_be_asked(tmp_path: Path):
+    study = study_of(strategy="rounds", retune={"blocks": 6, "approval": True})
+    put_in_force(confirmed(tmp_path, study))
+    checked(tmp_path, "k1", slower(0.5), study)
+    tune = check_compare.run(opened(tmp_path, "k1")).event["tune"]
+    assert isinstance(tune, dict)
+    assert (tune["warm_start"], tune["approval"]) == ("latest", True)
+
+
+def test_a_drift_that_was_answered_is_not_found_again_as_long_as_nothing_else_changes(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+    checked(tmp_path, "k1", slower(0.5))
+    again = checked(tmp_path, "k2", slower(0.5))
+    assert (again.outcome, again.compared_with) == ("drifted", "campaign c1"), "no tuning has ended yet"
+    tuned(tmp_path, "k2")
+    second = checked(tmp_path, "k3", slower(0.5))
+    assert (second.outcome, second.compared_with) == ("unchanged", "check k2")
+    assert checked(tmp_path, "k4", slower(0.2)).outcome == "drifted"
+
+
+def test_new_settings_in_force_are_compared_with_their_own_campaign(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+    checked(tmp_path, "k1", slower(0.5))
+    put_in_force(confirmed(tmp_path, campaign_id="c2"), version=2)
+    found = checked(tmp_path, "k2")
+    assert (found.outcome, found.compared_with, found.version) == ("unchanged", "campaign c2", 2)
+
+
+def test_settings_without_gain_blocks_are_compared_with_their_first_check(tmp_path: Path):
+    put_in_force(confirmed(tmp_path, gain_blocks=False), came_by="picked")
+    first = checked(tmp_path, "k1")
+    assert (first.outcome, first.compared_with) == ("reference", "")
+    second = checked(tmp_path, "k2")
+    assert (second.outcome, second.compared_with) == ("unchanged", "check k1")
+    assert checked(tmp_path, "k3", slower(0.5)).outcome == "drifted"
+
+
+def test_lost_records_are_drift_whatever_the_speed(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+
+    def spoil(tool: FakeLoadTool) -> None:
+        def lose(request: LoadRequest) -> None:
+            tool.lost_records = int(request.properties["batch.size"] == 131072 and len(tool.requests) < 4)
+
+        tool.before_run = lose
+
+    found = checked(tmp_path, "k1", spoil)
+    assert (found.outcome, found.tune) == ("drifted", True)
+    assert "records were lost or duplicated" in found.reasons[0]
+    assert not any(change.drifted for change in found.changes)
+
+
+def test_the_baseline_in_force_has_nothing_to_be_compared_with(tmp_path: Path):
+    put_in_force(confirmed(tmp_path), is_baseline=True)
+    assert begin(tmp_path, "k1") == []
+    assert outcome(tmp_path, "k1").outcome == "baseline_in_force"
+
+
+def test_another_kafka_is_tuned_again_without_measuring_and_once_only(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+    assert begin(tmp_path, "k1", cluster=UpgradedCluster()) == []
+    found = outcome(tmp_path, "k1")
+    assert (found.outcome, found.tune) == ("not_comparable", True)
+    assert found.reasons == ["fingerprint.kafka_version: 4.3 then, 4.4 now"]
+    assert begin(tmp_path, "k2", cluster=UpgradedCluster()) == [], "no tuning has ended yet"
+    assert outcome(tmp_path, "k2").outcome == "not_comparable"
+    tuned(tmp_path, "k2")
+    assert begin(tmp_path, "k3", cluster=UpgradedCluster()) == [SIZE]
+
+
+def test_a_baseline_that_was_changed_in_the_study_is_tuned_again_without_measuring(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+    assert begin(tmp_path, "k1", study_of(baseline={"linger.ms": 20})) == []
+    assert outcome(tmp_path, "k1").reasons == ["baseline.linger.ms: 5 then, 20 now"]
+
+
+def test_a_record_size_that_the_study_has_gained_since_the_last_check_is_tuned(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+    checked(tmp_path, "k1")
+    begin(tmp_path, "k2", study_of(record_sizes_bytes=[SIZE, 65636]))
+    measure(tmp_path, "k2")
+    manifest = check_compare.run(opened(tmp_path, "k2"))
+    assert manifest.record_sizes_bytes == [65636]
+    assert [each.outcome for each in read_checks(FolderStore(tmp_path), "quick", 65636)] == ["new_record_size"]
+    begin(tmp_path, "k3", study_of(record_sizes_bytes=[SIZE, 65636]))
+    measure(tmp_path, "k3")
+    assert check_compare.run(opened(tmp_path, "k3")).record_sizes_bytes == [65636], "no tuning has ended yet"
+    tuned(tmp_path, "k3")
+    begin(tmp_path, "k4", study_of(record_sizes_bytes=[SIZE, 65636]))
+    measure(tmp_path, "k4")
+    assert check_compare.run(opened(tmp_path, "k4")).record_sizes_bytes == []
+
+
+def test_a_campaign_of_fewer_record_sizes_than_the_study_has_is_not_taken_for_a_change(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+    assert begin(tmp_path, "k1", study_of(record_sizes_bytes=[SIZE, 65636])) == [SIZE]
+
+
+def test_a_check_sends_what_the_campaign_has_sent(tmp_path: Path):
+    campaign = confirmed(tmp_path)
+    few = Sizing(records=321, warmup_records=0, throughput_limit_records_s=None)
+    campaign.write_record(campaign.keys.sizing(SIZE), few)
+    put_in_force(campaign)
+    sent: list[int] = []
+    begin(tmp_path, "k1")
+    measure(tmp_path, "k1", lambda tool: setattr(tool, "before_run", lambda request: sent.append(request.records)))
+    assert sent == [321] * 12
+
+
+def test_a_check_that_was_killed_measures_on_where_it_stopped(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+    begin(tmp_path, "k1")
+    begun = opened(tmp_path, "k1")
+
+    def killed(_: LoadRequest) -> None:
+        if len(tool.requests) == 6:
+            raise KeyboardInterrupt
+
+    with fake_testbed(begun, SIZE) as testbed:
+        tool = testbed.load_tool
+        tool.before_run = killed
+        with pytest.raises(KeyboardInterrupt):
+            check_measure.run(begun, SIZE, testbed)
+    assert begin(tmp_path, "k1", study_of(baseline={"linger.ms": 20})) == [SIZE]  # what it does was decided before
+    with fake_testbed(begun, SIZE) as testbed:
+        check_measure.run(begun, SIZE, testbed)
+        assert len(testbed.load_tool.requests) == 7
+
+
+def test_what_was_decided_is_not_decided_again(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+    first = checked(tmp_path, "k1", slower(0.5))
+    put_in_force(confirmed(tmp_path, campaign_id="c2"), version=2)
+    assert outcome(tmp_path, "k1") == first
+
+
+def test_a_record_size_that_is_not_measured_cannot_be(tmp_path: Path):
+    put_in_force(confirmed(tmp_path), is_baseline=True)
+    begin(tmp_path, "k1")
+    with pytest.raises(BadInputError, match="measures none of that size"):
+        measure(tmp_path, "k1")
+
+
+def test_a_cluster_that_is_not_ours_is_checked_only_where_the_study_names_it_with_consent(tmp_path: Path):
+    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 100.0, "ceiling_gib": 9.0, "consent": True}
+    put_in_force(confirmed(tmp_path, study_of(cluster=cluster)))
+    with pytest.raises(BadInputError, match=r"confirmed on b:9092; name that cluster in the study"):
+        begin(tmp_path, "k1")
+    with pytest.raises(PlanError, match="consent"):
+        begin(tmp_path, "k1", study_of(cluster={**cluster, "consent": False}))
+    assert begin(tmp_path, "k1", study_of(cluster=cluster)) == [SIZE]
+
+
+def test_the_history_of_a_record_size_marks_where_its_level_was_left(tmp_path: Path):
+    put_in_force(confirmed(tmp_path))
+    for name, factor in {"k1": 1.0, "k2": 0.5, "k3": 1.0}.items():
+        checked(tmp_path, name, slower(factor))
+    history = read_checks(FolderStore(tmp_path), "quick", SIZE)
+    assert [each.check for each in history if each.change_point] == ["k2", "k3"]
+    assert [each.check for each in history if each.outcome == "drifted"] == ["k2"]
+    assert {each.configuration_id for each in history} == {WINNER_ID}
+
+
+def test_checks_are_no_campaigns_and_leave_no_topic(tmp_path: Path):
+    from kafka_pareto.campaign.listing import list_campaigns
+
+    put_in_force(confirmed(tmp_path))
+    checked(tmp_path, "k1")
+    store = FolderStore(tmp_path)
+    assert [entry.campaign for entry in list_campaigns(store)] == ["c1"]
+    assert store.keys("_checks/quick/k1/07_report/") == []
+    assert store.tag(CheckKeys("quick", "k1").check()) is not None

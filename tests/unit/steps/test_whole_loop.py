@@ -1,0 +1,309 @@
+"""The whole pipeline, step by step, on the seeded fake: the shape of what comes out, without a server."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.errors import BadInputError, PlanError
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.steps import confirm, design, measure, optimize, propose, report, train, validate
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.study import MOST_ROUNDS, Study
+from kafka_pareto.study.study_file import parse_study
+from tests.fakes import FakeCluster, fake_testbed
+from tests.recorded import STUDIES
+
+SIZES = [1024, 8192]
+KILLS_PER_STEP = 2
+SEED_OF_KILLS = int(os.environ.get("KAFKA_PARETO_SEED_OF_KILLS", "1"))
+STEPS = {"measure": measure.run, "confirm": confirm.run}
+OF_THE_MOMENT = {"started_at", "load_1m", "cpu_steal_fraction", "other_cpu_fraction"}
+
+
+def study_of(**changes: object) -> Study:
+    content = yaml.safe_load((STUDIES / "quick.yaml").read_text()) | {"record_sizes_bytes": SIZES}
+    return parse_study(yaml.safe_dump(content | changes), "loop")
+
+
+def run_on_fake(step: str, campaign: Campaign, record_size_bytes: int) -> None:
+    with fake_testbed(campaign, record_size_bytes) as testbed:
+        STEPS[step](campaign, record_size_bytes, testbed)
+
+
+def run_all(store: FolderStore, study: Study) -> Campaign:
+    campaign = run_until_decided(store, study)
+    report.run(campaign)
+    return campaign
+
+
+def run_until_decided(
+    store: FolderStore, study: Study, load: Callable[[str, Campaign, int], None] = run_on_fake
+) -> Campaign:
+    with FakeCluster() as cluster:
+        design.run(store, study, "c1", cluster)
+    campaign = Campaign.open(store, study.name, "c1")
+    for size in study.record_sizes_bytes:
+        load("measure", campaign, size)
+    learn(campaign, 0)
+    run_rounds(campaign)
+    for size in study.record_sizes_bytes:
+        load("confirm", campaign, size)
+    return campaign
+
+
+def learn(campaign: Campaign, round_number: int) -> None:
+    validate.run(campaign, round_number)
+    train.run(campaign, round_number)
+    for size in campaign.study.record_sizes_bytes:
+        optimize.run(campaign, size, round_number)
+
+
+def run_rounds(campaign: Campaign) -> None:
+    """As the graph does: a round whose proposal names no record size is the last one asked for."""
+    for number in range(1, MOST_ROUNDS + 1):
+        sizes = propose.run(campaign, number).record_sizes_bytes
+        if not sizes:
+            return
+        for size in sizes:
+            with fake_testbed(campaign, size) as testbed:
+                measure.run(campaign, size, testbed, number)
+        learn(campaign, number)
+
+
+class DeadlyStore(FolderStore):
+    """A store that kills its process at one of the writes of artifacts, before the artifact is there or after."""
+
+    def __init__(self, folder: Path, writes_survived: int, too_early: bool) -> None:
+        super().__init__(folder)
+        self._writes_survived = writes_survived
+        self._too_early = too_early
+
+    def put(self, key: str, content: bytes) -> None:
+        if key.startswith("leases/"):  # renewed as time goes by
+            super().put(key, content)
+            return
+        dies_now = self._writes_survived == 0
+        self._writes_survived -= 1
+        if not (dies_now and self._too_early):
+            super().put(key, content)
+        if dies_now:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def run_in_child(store: FolderStore, study: str, campaign_id: str, step: str, record_size_bytes: int) -> None:
+    """A step in a process of its own, with a lease that does not outlive it for long."""
+    campaign = Campaign.open(store, study, campaign_id)
+    with fake_testbed(campaign, record_size_bytes, lease_term_s=1.0) as testbed:
+        STEPS[step](campaign, record_size_bytes, testbed)
+
+
+class KillingRunner:
+    """Runs steps in child processes that die some times, each at a write drawn at random, and lets the last one end."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self._folder = folder
+        self._rng = np.random.default_rng(seed)
+        self._processes: ForkServerContext = multiprocessing.get_context("forkserver")
+        self._processes.set_forkserver_preload(["tests.unit.steps.test_whole_loop"])
+        self.kills = 0
+
+    def __call__(self, step: str, campaign: Campaign, record_size_bytes: int) -> None:
+        for _ in range(KILLS_PER_STEP):
+            writes_survived, too_early = int(self._rng.integers(1, 24)), bool(self._rng.integers(2))
+            deadly = DeadlyStore(self._folder, writes_survived, too_early)
+            assert self._run(step, campaign, record_size_bytes, deadly) == -signal.SIGKILL
+            self.kills += 1
+        assert self._run(step, campaign, record_size_bytes, FolderStore(self._folder)) == 0
+
+    def _run(self, step: str, campaign: Campaign, record_size_bytes: int, store: FolderStore) -> int | None:
+        arguments = (store, campaign.keys.study, campaign.keys.campaign, step, record_size_bytes)
+        child = self._processes.Process(target=run_in_child, args=arguments)
+        child.start()
+        child.join(60)
+        return child.exitcode
+
+
+def _repetition_prefixes(campaign: Campaign, record_size_bytes: int) -> tuple[str, str]:
+    keys = campaign.keys
+    return keys.measurements(record_size_bytes), keys.confirmation(record_size_bytes, "repetitions/")
+
+
+def _repetitions(campaign: Campaign) -> list[dict[str, object]]:
+    """All repetitions in the order of their keys, but for what depends on the moment."""
+    prefixes = [prefix for size in SIZES for prefix in _repetition_prefixes(campaign, size)]
+    found = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
+    return [repetition.model_dump(exclude=OF_THE_MOMENT) for repetition in found]
+
+
+@pytest.fixture(scope="module")
+def strong(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """A campaign with evidence enough for a decision."""
+    study = study_of(
+        design={"configurations": 16, "feasible": True},
+        protocol={"kind": "cold_burst", "records": 1000, "repetitions": 4},
+        surrogate={"n_estimators": 20},
+        search={"generations": 10},
+        confirmation={"points": 4, "choice_blocks": 10, "gain_blocks": 10},
+    )
+    return run_all(FolderStore(tmp_path_factory.mktemp("strong")), study)
+
+
+@pytest.fixture(scope="module")
+def survived(strong: Campaign, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """The same again, killed now and then."""
+    folder = tmp_path_factory.mktemp("survived")
+    killing = KillingRunner(folder, SEED_OF_KILLS)
+    campaign = run_until_decided(FolderStore(folder), strong.study, killing)
+    assert killing.kills == len(STEPS) * len(SIZES) * KILLS_PER_STEP
+    return campaign
+
+
+@pytest.mark.servers  # Great Expectations takes some seconds to import
+def test_every_artifact_lies_under_its_name_in_the_design(strong: Campaign) -> None:
+    keys, found = strong.keys, set(strong.store.keys(""))
+    expected = {keys.frozen_study(), keys.plan(), keys.design(), keys.trials(), keys.report("report.html")}
+    for size in SIZES:
+        expected |= {keys.front(size), keys.hypervolume(size), keys.sizing(size)}
+        expected |= {
+            keys.confirmation(size, name) for name in ("candidates.parquet", "trials.parquet", "decision.json")
+        }
+        expected |= {keys.report(f"{size}/producer.properties")}
+    assert expected <= found
+
+
+@pytest.mark.servers
+def test_a_large_planted_gain_is_recommended_and_traces_to_fresh_repetitions(strong: Campaign) -> None:
+    decision = strong.read_record(strong.keys.confirmation(1024, "decision.json"), Decision)
+    stored = {r.repetition_id for r in strong.read_repetitions(strong.keys.confirmation(1024, "repetitions/"))}
+
+    assert decision.verdict == "recommended"
+    used = {name for gain in decision.gains for name in [*gain.baseline_repetition_ids, *gain.candidate_repetition_ids]}
+    assert used
+    assert used <= stored
+    assert all(name.startswith("gain-") for name in used)
+
+
+@pytest.mark.servers
+def test_quick_has_too_little_evidence_and_keeps_the_baseline(tmp_path: Path) -> None:
+    campaign = run_all(FolderStore(tmp_path), study_of(record_sizes_bytes=[8192], search={"generations": 10}))
+    cards = campaign.store.get(campaign.keys.report("cards.txt")).decode()
+    decision = campaign.read_record(campaign.keys.confirmation(8192, "decision.json"), Decision)
+
+    assert decision.verdict == "keep_baseline_not_enough_evidence"
+    assert decision.recommended_configuration_id == campaign.study.baseline_id()
+    assert "not enough evidence" in cards.lower()
+
+
+@pytest.mark.servers
+def test_the_same_study_data_and_seed_give_the_same_front(strong: Campaign, survived: Campaign) -> None:
+    for size in SIZES:
+        front = strong.keys.front(size)
+        assert survived.store.get(front) == strong.store.get(front)
+
+
+@pytest.mark.servers
+def test_a_campaign_killed_again_and_again_ends_with_the_same_repetitions_and_decisions(
+    strong: Campaign, survived: Campaign
+) -> None:
+    assert _repetitions(survived) == _repetitions(strong)
+    for size in SIZES:
+        decision = strong.keys.confirmation(size, "decision.json")
+        assert survived.store.get(decision) == strong.store.get(decision)
+
+
+@pytest.fixture(scope="module")
+def in_rounds(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """A campaign with one round after its design, and one repetition of each configuration."""
+    study = study_of(
+        record_sizes_bytes=[8192],
+        design={"configurations": 8, "feasible": True},
+        strategy="rounds",
+        rounds={"maximum": 1, "configurations": 3, "least_rise_fraction": 0.0},
+        protocol={"kind": "cold_burst", "records": 1000, "repetitions": 1, "minimum_valid_repetitions": 2},
+        surrogate={"n_estimators": 20},
+        search={"generations": 5},
+        confirmation={"points": 3, "choice_blocks": 3, "gain_blocks": 3},
+    )
+    return run_all(FolderStore(tmp_path_factory.mktemp("rounds")), study)
+
+
+@pytest.mark.servers
+def test_every_round_adds_its_trials_to_those_before_and_pools_the_baselines(in_rounds: Campaign) -> None:
+    keys = in_rounds.keys
+    designed, trials = (
+        in_rounds.read_table(keys.trials(number), TRIAL_COLUMNS).set_index("configuration_id") for number in range(2)
+    )
+    baseline_id = in_rounds.study.baseline_id()
+
+    assert in_rounds.last_round() == 1
+    assert set(designed.index) < set(trials.index)
+    assert [name.split("-")[1] for name in trials.repetition_ids[baseline_id]] == ["r00", "r01"]
+    assert (trials.repetitions_valid.drop(baseline_id) == 1).all()
+    # The baseline alone has the two repetitions of which there can be a CV, which is nothing to learn from.
+    assert trials.throughput_cv.notna().sum() == 1
+    assert in_rounds.store.tag(keys.surrogates("throughput_cv.ubj", 1)) is None
+
+
+@pytest.mark.servers
+def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_all_rounds(in_rounds: Campaign) -> None:
+    keys = in_rounds.keys
+    candidates = in_rounds.read_table(keys.confirmation(8192, "candidates.parquet"), CANDIDATE_COLUMNS)
+    front = in_rounds.read_table(keys.front(8192, 1), FRONT_COLUMNS)
+    (context,) = in_rounds.read_record(keys.report("cards.json"), Cards).contexts
+
+    of_front = candidates[candidates.estimated_throughput_mib_s.notna()]
+    assert len(of_front)
+    assert set(of_front.configuration_id) <= set(front.configuration_id)
+    assert context.rounds is not None
+    assert len(context.rounds.measured_hypervolume) == 2
+    assert context.rounds.measured_hypervolume == sorted(context.rounds.measured_hypervolume)
+    assert context.rounds.stopped_because == "round 1 is the study's last (rounds.maximum)"
+    assert "1 after the design; measured hypervolume" in in_rounds.store.get(keys.report("cards.txt")).decode()
+    assert in_rounds.store.get(keys.report("figures/fig10_measured_hypervolume_by_round.png")).startswith(b"\x89PNG")
+
+
+@pytest.mark.fast
+def test_going_on_with_a_campaign_under_other_values_is_refused(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    design.run(store, study_of(), "c1", FakeCluster())
+    frozen = store.get(CampaignKeys("quick", "c1").design())
+    design.run(store, study_of(), "c1", FakeCluster())
+
+    assert store.get(CampaignKeys("quick", "c1").design()) == frozen
+    with pytest.raises(BadInputError, match="started with other values"):
+        design.run(store, study_of(seed=43), "c1", FakeCluster())
+
+
+@pytest.mark.fast
+def test_a_refused_plan_freezes_nothing(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 4.0, "ceiling_gib": 9.0}
+
+    with pytest.raises(PlanError, match="consent"):
+        design.run(store, study_of(cluster=cluster), "c1", FakeCluster())
+    assert store.keys("") == []
+
+
+@pytest.mark.fast
+def test_an_interrupted_campaign_on_a_foreign_cluster_goes_on_once_consent_is_given(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path)
+    cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 4.0, "ceiling_gib": 9.0, "consent": True}
+    manifest = design.run(store, study_of(cluster=cluster), "c1", FakeCluster())
+
+    assert json.loads(manifest.model_dump_json())["record_sizes_bytes"] == SIZES
+    with pytest.raises(PlanError, match="consent"):
+        design.run(store, study_of(cluster=cluster | {"consent": False}), "c1", FakeCluster())

@@ -1,0 +1,155 @@
+"""Study files: the shipped ones load, good ones load, and each bad one is refused for its one defect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.errors import StudyError
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.study.study_file import (
+    dump_study,
+    load_named_study,
+    load_study,
+    parse_study,
+    read_corpus,
+    with_overrides,
+)
+from kafka_pareto.study.warm_start import WarmStart, campaigns_from
+from tests.recorded import FIXTURES, STUDIES, paper_study
+
+pytestmark = pytest.mark.fast
+
+SHIPPED = sorted(STUDIES.glob("*.yaml"))
+GOOD = sorted((FIXTURES / "studies" / "good").glob("*.yaml"))
+BAD = sorted((FIXTURES / "studies" / "bad").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("path", [*SHIPPED, *GOOD], ids=lambda path: path.stem)
+def test_good_study_loads_and_survives_being_frozen(path: Path):
+    study = load_study(path)
+
+    assert parse_study(dump_study(study), "frozen") == study
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_study_is_found_by_its_name(path: Path):
+    assert load_named_study(STUDIES, path.stem).name == path.stem
+
+
+@pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
+def test_bad_study_is_refused_with_file_key_value_and_rule(path: Path):
+    expected = path.read_text().splitlines()[0].removeprefix("# expect: ")
+
+    with pytest.raises(StudyError) as refused:
+        load_study(path)
+
+    assert len(refused.value.problems) == 1
+    assert expected in str(refused.value)
+    assert str(refused.value).startswith(f"{path}: ")
+
+
+def test_paper_has_540_combinations_and_keeps_the_baseline_of_kafkas_defaults():
+    study = paper_study()
+    combinations = 1
+    for factor in study.factors.values():
+        combinations *= len(factor.levels or [])
+
+    assert combinations == 540
+    assert dict(study.baseline_configuration()) == {
+        "batch.size": 16384,
+        "linger.ms": 5,
+        "acks": "all",
+        "compression.type": "none",
+    }
+
+
+def test_a_users_properties_become_the_baseline_without_addresses_or_credentials():
+    study = load_study(FIXTURES / "studies" / "good" / "baseline_from_properties.yaml")
+
+    assert study.baseline == {"acks": "all", "batch.size": 32768, "linger.ms": 20, "compression.type": "lz4"}
+    assert "secret" not in dump_study(study)
+
+
+@pytest.mark.parametrize(
+    ("properties", "durability"),
+    [
+        ({"acks": "0"}, Durability.acks_0),
+        ({"acks": "1"}, Durability.acks_1),
+        ({"acks": "all"}, Durability.acks_all_idempotent),
+        ({"acks": "all", "max.in.flight.requests.per.connection": 10}, Durability.acks_all),
+        ({"acks": "all", "enable.idempotence": "false"}, Durability.acks_all),
+    ],
+)
+def test_durability_follows_from_acks_and_resolved_idempotence(properties: dict[str, str], durability: Durability):
+    assert paper_study().durability_of(properties) == durability
+
+
+def test_a_configuration_without_acks_all_tells_the_producer_that_idempotence_is_off():
+    told = paper_study().producer_properties({"acks": "1", "linger.ms": 0})
+
+    assert told == {"acks": "1", "linger.ms": 0, "enable.idempotence": False}
+
+
+def test_a_study_accepts_no_weaker_durability_than_its_baseline_unless_it_says_so():
+    assert load_named_study(STUDIES, "quick").weakest_durability() == Durability.acks_all_idempotent
+    assert paper_study().weakest_durability() == Durability.acks_0
+
+
+def test_overrides_are_checked_like_a_file():
+    study = with_overrides(paper_study(), [8192], seed=7, repetitions=3)
+    assert (study.record_sizes_bytes, study.seed, study.protocol.repetitions) == ([8192], 7, 3)
+    assert study.protocol.minimum_valid_repetitions == 3
+
+    with pytest.raises(StudyError, match=r"protocol\.repetitions: 0: Input should be greater"):
+        with_overrides(paper_study(), repetitions=0)
+
+
+def test_a_warm_start_is_an_override_that_keeps_the_half_life_and_that_one_shot_refuses():
+    study = load_study(FIXTURES / "studies" / "good" / "rounds_and_limits.yaml")
+    warm = with_overrides(study, warm_start=campaigns_from("latest")).warm_start
+    assert warm == WarmStart(campaigns="latest", half_life_days=14)
+    cold_burst = load_named_study(STUDIES, "cold_burst")
+    assert with_overrides(cold_burst, warm_start=campaigns_from("c1,c2")).warm_start == WarmStart(
+        campaigns=["c1", "c2"]
+    )
+
+    with pytest.raises(StudyError, match="warm_start needs strategy: rounds"):
+        with_overrides(paper_study(), warm_start="latest")
+    with pytest.raises(StudyError, match=r"warm_start\.campaigns: .* must be latest, or a list of different"):
+        with_overrides(cold_burst, warm_start=campaigns_from("c1,../up"))
+
+
+def test_fewer_repetitions_than_adaptive_ones_need_are_what_every_trial_gets():
+    steady = load_named_study(STUDIES, "steady")
+
+    assert with_overrides(steady, repetitions=4).protocol.adaptive == steady.protocol.adaptive
+    for few in (2, 3):
+        protocol = with_overrides(steady, repetitions=few).protocol
+        assert (protocol.repetitions, protocol.minimum_valid_repetitions, protocol.adaptive) == (few, few, None)
+
+
+def test_a_single_repetition_is_refused_only_where_no_trial_would_ever_have_a_cv_and_no_round_follows():
+    assert with_overrides(load_named_study(STUDIES, "steady"), repetitions=1).protocol.repetitions == 1
+    assert load_named_study(STUDIES, "cold_burst").protocol.repetitions == 1
+    with pytest.raises(StudyError, match="must not exceed repetitions 1; no trial would ever have a CV"):
+        with_overrides(load_named_study(STUDIES, "quick"), repetitions=1)
+
+
+def test_a_text_to_cut_records_from_may_hold_16_mib(tmp_path: Path):
+    good = FIXTURES / "studies" / "good"
+    study = load_study(good / "payload_from_a_file.yaml")
+    (tmp_path / "log_lines.txt").write_bytes(b"x" * (16 << 20))
+    assert len(read_corpus(study, tmp_path, "study.yaml") or "") == 16 << 20
+
+    (tmp_path / "log_lines.txt").write_bytes(b"x" * ((16 << 20) + 1))
+    with pytest.raises(StudyError, match=r"study\.yaml: workload\.payload\.file: .*log_lines\.txt: must not be larger"):
+        read_corpus(study, tmp_path, "study.yaml")
+
+
+def test_a_study_that_is_not_there_names_those_that_are():
+    with pytest.raises(StudyError, match="quik: there is no such study; there are cold_burst, paper, quick, steady"):
+        load_named_study(STUDIES, "quik")
+    with pytest.raises(StudyError, match="no such study"):
+        load_named_study(STUDIES, "../studies/quick")

@@ -1,0 +1,99 @@
+"""The Gaussian process: close where it was measured, unsure where it was not, and honest about what it cannot learn."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.search.acquisition import LEAST_R2_LEAVE_ONE_OUT
+from kafka_pareto.study.study_file import load_study
+from kafka_pareto.surrogates.gaussian_process import Posterior, fit_posterior, inputs
+from tests.recorded import FIXTURES, paper_study, recorded_repetitions
+
+pytestmark = pytest.mark.fast
+
+SIZE = 8192
+
+
+@cache
+def recorded() -> pd.DataFrame:
+    return summarise_trials(recorded_repetitions((SIZE,)), paper_study())
+
+
+@cache
+def fitted(configurations: int = 40) -> Posterior:
+    posterior = fit_posterior(paper_study(), recorded().head(configurations), "throughput_mib_s")
+    assert posterior is not None
+    return posterior
+
+
+def samples(rows: pd.DataFrame, configurations: int = 40, members: int = 200) -> np.ndarray:
+    return fitted(configurations).samples(rows, members, np.random.default_rng(1))
+
+
+def test_its_mean_is_close_at_what_it_never_saw() -> None:
+    unseen = recorded().iloc[40:]
+    measured = np.log(unseen.throughput_mib_s.to_numpy())
+
+    error = np.mean((samples(unseen).mean(axis=0) - measured) ** 2)
+    assert error < 0.2 * measured.var()
+
+
+def test_it_is_surer_of_what_was_measured_than_of_what_was_not() -> None:
+    spread = samples(recorded()).std(axis=0)
+
+    assert spread[:40].mean() < 0.7 * spread[40:].mean()
+
+
+def test_the_interval_of_its_draws_holds_what_is_measured_later() -> None:
+    unseen = recorded().iloc[40:]
+    low, high = np.quantile(samples(unseen), [0.05, 0.95], axis=0)
+    measured = np.log(unseen.throughput_mib_s.to_numpy())
+
+    assert np.mean((low <= measured) & (measured <= high)) >= 0.7
+
+
+def test_more_repetitions_of_a_trial_make_it_count_for_more() -> None:
+    rows = recorded().copy()
+    rows.loc[rows.index[0], "throughput_mib_s"] *= 4
+    pulled = []
+    for repetitions in (1, 1000):
+        rows.loc[rows.index[0], "repetitions_valid"] = repetitions
+        posterior = fit_posterior(paper_study(), rows, "throughput_mib_s")
+        assert posterior is not None
+        pulled.append(posterior.samples(rows.head(1), 200, np.random.default_rng(1)).mean())
+
+    measured = np.log(rows.throughput_mib_s.iloc[0])
+    assert abs(pulled[1] - measured) < abs(pulled[0] - measured)
+
+
+def test_what_was_learned_is_told_from_what_was_not() -> None:
+    rows = recorded().copy()
+    rows["throughput_mib_s"] = np.random.default_rng(3).permutation(rows.throughput_mib_s.to_numpy())
+    shuffled = fit_posterior(paper_study(), rows, "throughput_mib_s")
+    assert shuffled is not None
+    assert shuffled.r2_leave_one_out < LEAST_R2_LEAVE_ONE_OUT < fitted(60).r2_leave_one_out
+
+
+def test_nothing_to_learn_from_gives_none() -> None:
+    too_few, never_measured = recorded().head(4), recorded().assign(latency_cv=np.nan)
+    all_alike = recorded().assign(latency_cv=0.0)
+
+    assert [fit_posterior(paper_study(), rows, "latency_cv") for rows in (too_few, never_measured, all_alike)] == [
+        None,
+        None,
+        None,
+    ]
+
+
+def test_inputs_are_scaled_logs_and_marks_of_the_levels() -> None:
+    study = load_study(FIXTURES / "studies" / "good" / "rounds_and_limits.yaml")
+    rows = pd.DataFrame(
+        {"batch.size": [16384, 262144], "linger.ms": [0, 100], "acks": ["1", "all"], "record_size_bytes": [1024, 1024]}
+    )
+
+    assert inputs(study, rows).tolist() == [[0.0, 0.0, 1.0, 0.0], [1.0, 1.0, 0.0, 1.0]]

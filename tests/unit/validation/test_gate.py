@@ -1,0 +1,238 @@
+"""The validation's tables and suites, without Great Expectations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kafka_pareto.campaign.candidates import Candidate
+from kafka_pareto.campaign.design import design_table
+from kafka_pareto.campaign.tables import REPETITION_COLUMNS, table_schema
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.study.protocol import Adaptive
+from kafka_pareto.study.study_file import load_study, with_overrides
+from kafka_pareto.validation.expectations import Expectation, load_suites
+from kafka_pareto.validation.gate import (
+    completeness_table,
+    derived_table,
+    planned_repetitions,
+    rejected_table,
+    suite_parameters,
+    table_as_read,
+    with_nonsense_failed,
+)
+from tests.recorded import STUDIES, paper_study, recorded_repetitions
+
+pytestmark = pytest.mark.fast
+
+
+def test_the_plan_is_what_the_measure_step_measures() -> None:
+    study = load_study(STUDIES / "quick.yaml")
+    design = design_table(study)
+    measured = []
+    for size, rows in design.groupby("record_size_bytes"):
+        candidates = [Candidate(row.configuration_id, row.is_baseline, {}) for row in rows.itertuples()]
+        planned = plan_blocks(
+            candidates,
+            study.protocol.repetitions,
+            order="blocks",
+            phase="design",
+            record_size_bytes=int(size),
+            seed=study.seed,
+        )
+        measured += [repetition.repetition_id for repetition in planned]
+
+    planned_ids = planned_repetitions(design, [], study)
+
+    assert len(planned_ids) == len(set(planned_ids)) == 5 * 6 * 2
+    assert set(planned_ids) == set(measured)
+
+
+def test_the_plan_of_adaptive_repetitions_ends_where_the_rule_stopped_a_trial() -> None:
+    study = with_overrides(load_study(STUDIES / "paper.yaml"), record_sizes_bytes=[8192], repetitions=4)
+    adaptive = {"adaptive": Adaptive(minimum_repetitions=2), "order": "blocks"}
+    study = study.model_copy(update={"protocol": study.protocol.model_copy(update=adaptive)})
+    rows = recorded_repetitions((8192,), configurations=2, blocks=4)
+    worst = next(row.configuration_id for row in rows if not row.is_baseline)
+    bad = {"latency_p95_ms": 5_000.0, "throughput_mib_s": 0.01}
+    stored = [row.model_copy(update=bad) if row.configuration_id == worst else row for row in rows]
+    stored = [row for row in stored if row.configuration_id != worst or row.block < 2]
+    values = {row.configuration_id: row for row in rows}.values()
+    design = pd.DataFrame(
+        [
+            {**r.configuration, **r.model_dump(include={"record_size_bytes", "configuration_id", "is_baseline"})}
+            for r in values
+        ]
+    )
+
+    planned = planned_repetitions(design, [*stored, stored[0]], study)
+
+    assert sum(worst in identity for identity in planned) == 2
+    assert {row.repetition_id for row in stored} == set(planned)
+
+
+def test_the_table_as_read_shows_factors_that_the_study_does_not_have_and_lacks_those_that_are_missing() -> None:
+    study = paper_study()
+    rows = recorded_repetitions((8192,), configurations=0, blocks=2)
+    stray = [row.model_copy(update={"configuration": {"acks": "all", "retries": 1}}) for row in rows]
+
+    columns = set(table_as_read(stray, study).columns)
+
+    assert columns - set(table_schema(REPETITION_COLUMNS, study).names) == {"retries"}
+    assert set(study.factors) - columns == {"batch.size", "linger.ms", "compression.type"}
+
+
+def test_the_table_as_read_of_no_repetitions_has_all_columns() -> None:
+    study = paper_study()
+    assert list(table_as_read([], study).columns) == table_schema(REPETITION_COLUMNS, study).names
+
+
+def test_completeness_counts_how_often_each_planned_repetition_is_stored() -> None:
+    first, second, *_ = rows = recorded_repetitions((8192,), configurations=0, blocks=3)
+    planned = [row.repetition_id for row in rows]
+    assert completeness_table(planned, [first, second, second]).times_stored.tolist() == [1, 2, 0]
+
+
+def test_the_recording_keeps_every_derived_relation() -> None:
+    study = paper_study()
+    rows = recorded_repetitions((1024, 8192, 10240, 16383, 65636))
+    table = derived_table(rows, [row.repetition_id for row in rows], study)
+    assert len(table) > 2500
+    assert table.is_planned.all()
+    assert (table.repetition_id == table.repetition_id_by_columns).all()
+    assert (table.configuration_id == table.configuration_id_by_values).all()
+    assert (table.is_baseline == table.is_baseline_by_id).all()
+    assert (table.latency_max_ms <= table.elapsed_ms).all()
+    assert (table.elapsed_ms <= table.wall_ms).all()
+    assert (table.latency_avg_ms >= table.latency_avg_least_ms).all()
+    assert (table.elapsed_at_throughput_ms <= table.wall_ms).all()
+    assert table.throughput_unit_error_mib_s.max() <= 0.0051
+    assert (table.throughput_over_records - 1).abs().max() < 1e-9
+    assert with_nonsense_failed(rows, study) == rows
+
+
+def test_a_steady_state_window_is_as_long_as_its_process_at_most() -> None:
+    row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    steady = row.model_copy(update={"window": "steady_state", "wall_s": 9.0})
+    assert derived_table([steady], [], paper_study()).elapsed_ms.tolist() == [9000.0]
+
+
+def test_a_steady_throughput_too_low_for_the_life_of_the_process_fails_the_check() -> None:
+    study = load_study(STUDIES / "steady.yaml")
+    study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"load_tool": "kafka_perf_test"})})
+    share = study.protocol.seconds / (study.protocol.seconds + study.protocol.warmup_seconds)
+    row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    steady = {"window": "steady_state", "wall_s": 9.0, "records_sent": 1000}
+    rows = [row.model_copy(update={**steady, "throughput_records_s": pace}) for pace in (1000 * share / 8, 10 * share)]
+
+    table = derived_table(rows, [], study)
+
+    assert (table.elapsed_at_throughput_ms <= table.wall_ms).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"latency_p95_ms": 1e6}, "the p95 latency is above p99"),
+        ({"latency_p95_ms": None}, "latency_p95_ms is missing, though the repetition counts as valid"),
+        ({"throughput_mib_s": float("nan")}, "throughput_mib_s is missing, though the repetition counts as valid"),
+        ({"throughput_mib_s": 1e4}, "is not what the tool printed as MB/sec"),
+        ({"throughput_mib_s": 9.0, "printed_mib_s": None}, "is not what its records per second come to"),
+        ({"end_offset_growth": 999}, "the topic's end offsets did not grow by the records asked for"),
+    ],
+)
+def test_nonsense_in_a_confirmation_counts_as_failed_with_its_reason(change: dict[str, float], reason: str) -> None:
+    first, second = recorded_repetitions((8192,), configurations=0, blocks=2, phase="choice")
+
+    judged = with_nonsense_failed([first.model_copy(update=change), second], paper_study())
+
+    assert judged[0].outcome == "failed"
+    assert reason in judged[0].reason
+    assert judged[1] == second
+
+
+def test_what_failed_or_lost_records_keeps_its_own_outcome_and_reason() -> None:
+    row = recorded_repetitions((8192,), configurations=0, blocks=1, phase="choice")[0]
+    lost = row.model_copy(update={"outcome": "records_lost", "end_offset_growth": 999, "reason": "1 of 1000"})
+    assert with_nonsense_failed([lost], paper_study()) == [lost]
+
+
+def test_a_throughput_of_zero_has_no_elapsed_time() -> None:
+    row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    table = derived_table([row.model_copy(update={"throughput_records_s": 0.0})], [], paper_study())
+    assert pd.isna(table.elapsed_ms[0])
+
+
+def test_a_rejected_row_is_written_with_its_reason() -> None:
+    rows = recorded_repetitions((8192,), configurations=1, blocks=2)
+    rejected = rejected_table(rows, {rows[1].repetition_id: "its clock ran backwards"}, paper_study())
+    assert rejected[["repetition_id", "rejected_because"]].to_numpy().tolist() == [
+        [rows[1].repetition_id, "its clock ran backwards"]
+    ]
+
+
+def test_the_windows_of_the_load_generator_are_of_the_steady_state_and_its_columns_its_own() -> None:
+    study = load_study(STUDIES / "steady.yaml")
+    without_warmup = study.protocol.model_copy(update={"warmup_seconds": 0.0})
+    parameters = suite_parameters(study.model_copy(update={"protocol": without_warmup}))
+    assert parameters["windows"] == ["steady_state"]
+    assert "paced_rate_records_s" in parameters["tool_columns"]
+    assert "printed_mib_s" not in parameters["tool_columns"]
+    assert parameters["within_run_columns"] == ["latency_cv_in_run", "throughput_cv_in_run"]
+    assert suite_parameters(paper_study())["within_run_columns"] == []
+
+
+def test_the_load_generators_share_of_the_records_is_not_guessed() -> None:
+    study = load_study(STUDIES / "steady.yaml")
+    row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    steady = row.model_copy(update={"window": "steady_state", "records_sent": 10**9})
+    table = derived_table([steady], [], study)
+    assert pd.isna(table.elapsed_at_throughput_ms[0])
+
+
+@pytest.mark.parametrize(("study", "window"), [("paper", "whole_run"), ("steady", "steady_state")])
+def test_the_window_that_is_expected_is_the_protocols(study: str, window: str) -> None:
+    assert suite_parameters(load_study(STUDIES / f"{study}.yaml"))["windows"] == [window]
+
+
+def test_the_shipped_suites_find_all_their_parameters_in_every_shipped_study() -> None:
+    for path in STUDIES.glob("*.yaml"):
+        parameters = suite_parameters(load_study(path))
+        for expectations in load_suites().values():
+            asked = {each.name: each.configurations(parameters) for each in expectations}
+            not_asked = {name for name, configurations in asked.items() if not configurations}
+            assert not_asked <= (set() if parameters["within_run_columns"] else {"measured_within_the_run"})
+
+
+def test_an_expectation_is_asked_of_each_of_its_columns_with_that_columns_value() -> None:
+    expectation = Expectation(
+        name="types", type="expect_x", columns="$factors", kwargs={"type_list": "$types"}, reason="is of another type"
+    )
+    asked = expectation.configurations({"factors": ["a", "b"], "types": {"a": ["int"], "b": ["str"]}})
+    assert [each["kwargs"] for each in asked] == [
+        {"column": "a", "type_list": ["int"]},
+        {"column": "b", "type_list": ["str"]},
+    ]
+    assert [each["meta"]["reason"] for each in asked] == ["a is of another type", "b is of another type"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rows:\n- {name: a, type: b, reason: c, kwarg: {}}", "rows.0.kwarg: Extra inputs are not permitted"),
+        ("rows:\n- {name: a, type: b}", "rows.0.reason: Field required"),
+        ("rows:\n- {name: a, type: b, reason: c, severity: bad}", "rows.0.severity"),
+        ("rows:\n- {name: a, type: b, reason: c}\n- {name: a, type: b, reason: c}", "rows: a: a name is given twice"),
+        ("rows: [", "cannot be read"),
+    ],
+)
+def test_a_suite_file_with_a_defect_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "suites.yaml"
+    path.write_text(text)
+    with pytest.raises(BadInputError) as refusal:
+        load_suites(path)
+    assert str(refusal.value).startswith(str(path))
+    assert said in str(refusal.value)

@@ -25,17 +25,19 @@ html_theme = "furo"
 html_title = "kafka-pareto"
 html_copy_source = False
 html_show_sphinx = False
-_LINKED_PAGE = re.compile(r"\]\(((?:docs/|benchmarks/)?[\w/-]+)\.md\)")
+_GROUP = re.compile(r"^- ([^:]+): ((?:.|\n(?=  ))+)", re.MULTILINE)
+_PAGE = re.compile(r"\]\(([\w/-]+)\.md\)")
 _FIRST_PAGE = (
     '<meta charset="utf-8"><meta http-equiv="refresh" content="0; url=README.html"><a href="README.html">README</a>\n'
 )
 
 
 def _add_contents(_: Sphinx, name: str, source: list[str]) -> None:
-    """Makes the README's links the site's contents; a page that it does not link to is a warning, and so an error."""
+    """Makes the README's list of pages the site's contents; a page that it lacks is a warning, and so an error."""
     if name == root_doc:
-        pages = "\n".join(dict.fromkeys(_LINKED_PAGE.findall(source[0])))
-        source[0] += f"\n```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
+        for caption, links in _GROUP.findall(source[0].partition("## Documentation")[2]):
+            pages = "\n".join(_PAGE.findall(links))
+            source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
 
 
 def _add_first_page(app: Sphinx, error: Exception | None) -> None:

@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force up down status clean env pictures test test-fast test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom setup lock preflight preflight-start
+.PHONY: help run rollback retune in-force up down status clean env docs pictures test test-fast test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom setup lock preflight preflight-start
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -72,7 +72,12 @@ env: ## write .env with generated secrets, or complete the one that is there
 	@python3 -B -m kafka_pareto_containers.env_file
 
 ##@ Work on it
-pictures: setup ## the README's pictures anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
+docs: setup ## the documentation as a site, into .state/docs; writes the study reference anew
+	@$(PYTHON) -m docs.study_reference
+	@$(PYTHON) -m sphinx --quiet --fail-on-warning --keep-going --fresh-env -c docs -d .state/cache/docs . .state/docs
+	@echo 'The site: .state/docs/index.html'
+
+pictures: setup ## the pictures of the documentation anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
 
 # By two processes, a folder at a time, since its tests share servers (tests/conftest.py); what compares times is alone.
@@ -107,10 +112,11 @@ benchmark-cluster: setup $(STAMPS)/peers ## strategies and picks measured on the
 	$(PYTHON) -m benchmarks.cold_picks_under_steady measure
 	$(PYTHON) -m benchmarks.cold_picks_under_steady table
 
-lint: setup ## ruff and mypy
+lint: setup ## ruff, mypy, and the layers of the library
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
+	.state/venv/bin/lint-imports --cache-dir .state/cache/imports --no-logo
 
 # Apart from the pipeline's environment, so that what these tools need is neither in its lock nor in its images; as of a
 # day, so that the same is run tomorrow.

@@ -1,4 +1,8 @@
-"""The README's pictures, taken of the running embedded stack and a finished campaign on it: `make pictures`."""
+"""Takes the documentation's pictures of the running embedded stack and a finished campaign on it: `make pictures`.
+
+`report` is in the README, `explorer` in docs/explorer.md, the others in docs/quickstart.md. Two are not taken here:
+`front` (docs/method.md) is a figure of a report, and `make benchmark` draws `search` (docs/results.md).
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,50 @@
+"""Configures Sphinx for `make docs`. The checkout is the source, so that links hold on the site and beside the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+project = "kafka-pareto"
+author = "kafka-pareto"
+extensions = ["myst_parser"]
+root_doc = "README"
+include_patterns = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/*.md",
+    "benchmarks/README.md",
+    "benchmarks/data/README.md",
+]
+exclude_patterns = [".state", ".git"]
+myst_heading_anchors = 3
+html_theme = "furo"
+html_title = "kafka-pareto"
+html_copy_source = False
+html_show_sphinx = False
+_GROUP = re.compile(r"^- ([^:]+): ((?:.|\n(?=  ))+)", re.MULTILINE)
+_PAGE = re.compile(r"\]\(([\w/-]+)\.md\)")
+_FIRST_PAGE = (
+    '<meta charset="utf-8"><meta http-equiv="refresh" content="0; url=README.html"><a href="README.html">README</a>\n'
+)
+
+
+def _add_contents(_: Sphinx, name: str, source: list[str]) -> None:
+    """Makes the README's list of pages the site's contents; a page that it lacks is a warning, and so an error."""
+    if name == root_doc:
+        for caption, links in _GROUP.findall(source[0].partition("## Documentation")[2]):
+            pages = "\n".join(_PAGE.findall(links))
+            source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
+
+
+def _add_first_page(app: Sphinx, error: Exception | None) -> None:
+    if error is None:
+        (Path(app.outdir) / "index.html").write_text(_FIRST_PAGE, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("source-read", _add_contents)
+    app.connect("build-finished", _add_first_page)

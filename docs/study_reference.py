@@ -1,0 +1,140 @@
+"""Writes `docs/study-reference.md` from the schema that checks every study: a part of `make docs`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.study.study import Study
+
+PAGE = Path(__file__).parent / "study-reference.md"
+Schema: TypeAlias = dict[str, Any]
+
+_HEAD = """\
+# Study reference
+
+This page is generated from the schema that checks every study: `make docs` writes it. [Studies](studies.md) says how
+the keys are used. An unknown key or a wrong type is refused, with file, key, value and rule. In a study file `baseline`
+may also be the name of a `producer.properties` beside it.
+"""
+_BOUNDS = {
+    "minimum": "≥ {}",
+    "exclusiveMinimum": "> {}",
+    "maximum": "≤ {}",
+    "exclusiveMaximum": "< {}",
+    "pattern": "`{}`",
+}
+_SIZES = {"minItems": "at least {}", "minProperties": "at least {}"}
+_TYPES = {"boolean": "true or false", "integer": "whole number", "number": "number", "string": "text"}
+
+
+class Reference:
+    """The page for a study's JSON schema: a section for the study, then one for each part, as a reader meets them.
+
+    Attributes:
+        titles: The parts with keys of their own, by the name of their model: the key under which each is met first.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+        self._definitions: Schema = schema["$defs"]
+        self.titles: dict[str, str] = {}
+        self._meet(schema, "")
+
+    def page(self) -> str:
+        """Returns the page as Markdown."""
+        parts = [self._section(title, self._definitions[name]) for name, title in self.titles.items()]
+        return "\n".join([_HEAD, self._section("The study", self._schema), *parts])
+
+    def _meet(self, schema: Schema, path: str) -> None:
+        for key, value in schema["properties"].items():
+            place = f"{path}.{key}".removeprefix(".")
+            names = [name for name in _references(value) if "properties" in self._definitions[name]]
+            for name in names:
+                if name not in self.titles:
+                    self.titles[name] = place if len(names) == 1 else f"{place} as {name}"
+                    self._meet(self._definitions[name], place)
+
+    def _section(self, title: str, schema: Schema) -> str:
+        rows = [
+            f"| `{key}` | {self._value(value)} | {_default(key, value, schema)} |"
+            for key, value in schema["properties"].items()
+        ]
+        paragraphs = [" ".join(text.split()) for text in re.split(r"\n\s*\n", schema["description"])]
+        return "\n".join(
+            [f"## {title}", "", "\n\n".join(paragraphs), "", "| key | value | default |", "|---|---|---|", *rows, ""]
+        )
+
+    def _value(self, schema: Schema) -> str:
+        """Says in words which values a key takes."""
+        if "$ref" in schema:
+            return self._reference(_name_of(schema))
+        for union in ("anyOf", "oneOf"):
+            if union in schema:
+                kinds = [part for part in schema[union] if part.get("type") != "null"]
+                if {"type": "number"} in kinds:
+                    kinds.remove({"type": "integer"})
+                return " or ".join(self._value(part) for part in kinds)
+        if "const" in schema:
+            return f"`{schema['const']}`"
+        if "enum" in schema:
+            return " or ".join(f"`{choice}`" for choice in schema["enum"])
+        bounds = ", ".join(text.format(schema[key]) for key, text in _BOUNDS.items() if key in schema)
+        sizes = "".join(f"; {text.format(schema[key])}" for key, text in _SIZES.items() if key in schema)
+        return self._plain(schema) + (f" ({bounds})" if bounds else "") + sizes
+
+    def _reference(self, name: str) -> str:
+        if name in self.titles:
+            title = self.titles[name]
+            return f"[{title}](#{_slug(title)})"
+        # The one model without keys: a study names what the schema numbers.
+        return " or ".join(f"`{durability}`" for durability in Durability.__members__)
+
+    def _plain(self, schema: Schema) -> str:
+        if schema["type"] == "array":
+            return f"list of {self._value(schema['items'])}"
+        if schema["type"] == "object":
+            names = {"type": "string", **schema.get("propertyNames", {})}
+            return f"mapping of {self._value(names)} to {self._value(schema['additionalProperties'])}"
+        return _TYPES[schema["type"]]
+
+
+def study_reference() -> str:
+    """Returns the page for the study model of today."""
+    return Reference(Study.model_json_schema()).page()
+
+
+def _default(key: str, value: Schema, schema: Schema) -> str:
+    if key in schema.get("required", []):
+        return "**required**"
+    if "$ref" in value:
+        return "its own defaults"
+    if "default" not in value:  # made anew for each study
+        return "all of them" if "enum" in value.get("items", {}) else "empty"
+    return "none" if value["default"] is None else f"`{json.dumps(value['default'])}`"
+
+
+def _references(schema: Any) -> list[str]:
+    """Names every model that a key's value may be, in order."""
+    if isinstance(schema, list):
+        return [name for part in schema for name in _references(part)]
+    if not isinstance(schema, dict):
+        return []
+    own = [_name_of(schema)] if "$ref" in schema else []
+    return own + [name for key, part in schema.items() if key != "discriminator" for name in _references(part)]
+
+
+def _name_of(schema: Schema) -> str:
+    return str(schema["$ref"]).rpartition("/")[2]
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(study_reference(), encoding="utf-8")
+    print(f"{PAGE.relative_to(Path.cwd())}: written")

@@ -1,0 +1,96 @@
+"""The documentation: no dead link, no stale page, no card that nobody measured."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from docs.study_reference import PAGE, study_reference
+
+pytestmark = pytest.mark.fast
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/**/*.md"), ROOT / "plugins/README.md"]
+)
+ELSEWHERE = re.compile(r"[a-z]+:", re.IGNORECASE)
+
+
+def dead_links(page: Path) -> list[str]:
+    """Returns the page's links and pictures whose file, or heading in it, does not exist; other sites are not asked."""
+    return [link for link in links_of(page) if not ELSEWHERE.match(link) and not leads_somewhere(page, link)]
+
+
+def leads_somewhere(page: Path, link: str) -> bool:
+    path, _, anchor = unquote(link).partition("#")
+    target = page.parent / path if path else page
+    return target.exists() and (not anchor or anchor in anchors_of(target))
+
+
+def links_of(page: Path) -> list[str]:
+    found = [token.attrs.get("href") or token.attrs.get("src") for token in inline_tokens(page)]
+    return [str(link) for link in found if link]
+
+
+@cache
+def anchors_of(page: Path) -> set[str]:
+    """Returns the anchors that GitHub, and the site, make of a page's headings."""
+    tokens, anchors = MarkdownIt().enable("table").parse(page.read_text(encoding="utf-8")), set()
+    for opening, text in pairwise(tokens):
+        if opening.type == "heading_open":
+            words = "".join(part.content for part in text.children or [])
+            anchor = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
+            repeated = sum(re.fullmatch(rf"{re.escape(anchor)}(-\d+)?", known) is not None for known in anchors)
+            anchors.add(f"{anchor}-{repeated}" if repeated else anchor)
+    return anchors
+
+
+def inline_tokens(page: Path) -> list[Token]:
+    tokens = MarkdownIt().enable("table").parse(page.read_text(encoding="utf-8"))
+    return [child for token in tokens for child in token.children or []]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_to_a_file_and_a_heading_that_are_there(page: Path) -> None:
+    assert dead_links(page) == []
+
+
+def test_a_dead_link_is_found(tmp_path: Path) -> None:
+    (tmp_path / "other.md").write_text("# Here `it` is\n\n## Twice\n\n## Twice\n")
+    page = tmp_path / "page.md"
+    page.write_text(
+        "[a](other.md) [b](other.md#here-it-is) [c](other.md#twice-1) [d](other.md#gone) [e](gone.md)\n\n"
+        "| ![f](gone.png) | [g](https://example.org/gone) | [h](#nowhere) | `[i](gone.md)` |\n|---|---|---|---|\n"
+    )
+
+    assert dead_links(page) == ["other.md#gone", "gone.md", "gone.png", "#nowhere"]
+
+
+def test_every_picture_is_shown_somewhere() -> None:
+    shown = {(page.parent / link).resolve() for page in PAGES for link in links_of(page) if not ELSEWHERE.match(link)}
+
+    assert [image.name for image in (ROOT / "docs/images").iterdir() if image not in shown] == []
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    linked = {(ROOT / link.partition("#")[0]).resolve() for link in links_of(ROOT / "README.md")}
+
+    assert [page.name for page in ROOT.glob("docs/*.md") if page not in linked] == []
+
+
+def test_the_study_reference_is_of_todays_schema() -> None:
+    assert PAGE.read_text(encoding="utf-8") == study_reference(), "it is stale: `make docs` writes it anew"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_a_card_that_is_shown_is_a_real_campaigns(page: str) -> None:
+    (card,) = re.findall(r"```text\n(=.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+
+    assert card in (ROOT / "benchmarks/data/campaigns/cold_burst/cards.txt").read_text(encoding="utf-8")

@@ -198,17 +198,6 @@ def validated(folder: Path) -> Texts:
         return again.written()
 
 
-def trained(folder: Path) -> Texts:
-    """Surrogates, scores and figures of the last round."""
-    from kafka_pareto.steps import train
-
-    with recorded_store(folder) as again:
-        campaign = Campaign.open(again.store, STUDY, CAMPAIGN)
-        again.begin("*/round=02/04_surrogates/*")
-        again.ran("train", train.run(campaign, LAST_ROUND))
-        return again.written()
-
-
 def reported(folder: Path) -> Texts:
     """The recorded campaign's report."""
     from kafka_pareto.steps import report
@@ -240,7 +229,6 @@ FAST: dict[str, Callable[[Path], Texts]] = {
 }
 SLOW: dict[str, Callable[[Path], Texts]] = {
     "validated": validated,
-    "trained": trained,
     "reported": reported,
     "explored": explored,
 }

@@ -1,0 +1,74 @@
+"""Asks the explorer's app for every kind of page and file: `python -m tests.golden.explorer <folder for the answers>`.
+
+A process of its own, since the app keeps its store and Airflow reads its home when it is imported. Who may ask is
+tested elsewhere.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from fastapi.testclient import TestClient
+
+from kafka_pareto_airflow.explorer_app import create_app
+from tests.golden.normal import as_text
+
+SIZES = (1024, 8192)
+FORMS = ("producer.properties", "application.yaml", "librdkafka.properties")
+CHOICES = {
+    "free": "",
+    "limits": "?p95_latency_ms=60&throughput_mib_s=5&prefer=throughput",
+    "impossible": "?p95_latency_ms=1",
+    "weaker": "?durability=acks_0&prefer=latency",
+}
+
+
+def main(folder: Path) -> None:
+    """Writes one file for each answer, named by its address."""
+    app = create_app()
+    for each in app.router.dependencies:
+        app.dependency_overrides[each.dependency] = lambda: None
+    with TestClient(app) as client:
+
+        def asked(address: str, name: str = "") -> str:
+            answer = client.get(f"/api/{address}")
+            kind = ".json" if "json" in answer.headers["content-type"] else ""
+            text = as_text(f"x{kind}" if kind else address, answer.content)
+            download = answer.headers.get("content-disposition", "inline")
+            path = folder / f"{name or address}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{answer.status_code} {download}\n{text}", encoding="utf-8")
+            return answer.text
+
+        for address in ("campaigns", "campaigns/golden/absent", "campaigns/golden/c2"):
+            asked(address, f"{address}.json")
+        asked("campaigns/golden/c1", "campaign.json")
+        asked("campaigns/golden/c1/progress", "progress.json")
+        asked("campaigns/golden/c1/artifacts/07_report/cards.txt", "artifact")
+        for size in SIZES:
+            _ask_size(asked, client, size)
+
+
+def _ask_size(asked: Callable[..., str], client: TestClient, size: int) -> None:
+    base = f"campaigns/golden/c1/{size}"
+    asked(base, f"{size}/view.json")
+    asked(f"{base}/intervals", f"{size}/intervals.json")
+    asked(f"{base}/trials.csv", f"{size}/trials.csv")
+    for name, query in CHOICES.items():
+        asked(f"{base}/choice{query}", f"{size}/choice {name}.json")
+    view = client.get(f"/api/{base}").json()
+    for role in ("baseline_id", "recommended_id"):
+        configuration = view[role]
+        asked(f"{base}/{configuration}/move", f"{size}/{role}/move.json")
+        for form in FORMS:
+            asked(f"{base}/{configuration}/{form}", f"{size}/{role}/{form}")
+    asked(f"in-force/golden/{size}", f"{size}/in force.json")
+    asked(f"checks/golden/{size}", f"{size}/checks.json")
+    for form in FORMS:
+        asked(f"in-force/golden/{size}/{form}", f"{size}/in force {form}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,265 @@
+"""Computes again what was concluded from the recorded store and from the kept campaigns.
+
+`PYTHONPATH=include:. .state/venv/bin/python -m tests.golden.recompute` writes `expected/` anew, or the parts that are
+named behind it: once a difference is meant, has been read in the test's message, and is to stay for good.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kafka_pareto.artifacts import CheckKeys
+from kafka_pareto.campaign import Campaign
+from kafka_pareto.cards import Cards
+from kafka_pareto.records import Manifest, Repetition, Sizing
+from kafka_pareto.store import FolderStore
+from kafka_pareto.verdict import Decision
+from tests.fakes import FakeLoadTool, fake_testbed
+from tests.golden.kept_campaign import CAMPAIGN as CAMPAIGN_KEPT
+from tests.golden.kept_campaign import KeptCampaign
+from tests.golden.normal import as_json, as_text, without_moments
+
+FOLDER = Path(__file__).parent
+RECORDED, EXPECTED = FOLDER / "recorded_store", FOLDER / "expected"
+STUDY, CAMPAIGN, CHECK = "golden", "c1", "check1"
+SIZES, LAST_ROUND = (1024, 8192), 2
+_RECORDED_AT = datetime(2026, 11, 22, 17, tzinfo=UTC).timestamp()
+# Pages of Great Expectations' own making, full of times and its versions; their findings are in `summary.json`.
+_NOT_COMPARED = ("*/data_docs/*", "leases/*", ".lock")
+
+Texts = dict[str, str]
+
+
+class Recomputing:
+    """A store of its own, and what its steps write into it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = FolderStore(folder)
+        self._before: dict[str, bytes] = {}
+        self._manifests: Texts = {}
+
+    def begin(self, *forgotten: str) -> None:
+        """Takes away what is to be written again (patterns of keys); what is written from here on is compared."""
+        for key in self.store.keys(""):
+            if any(fnmatch.fnmatch(key, pattern) for pattern in forgotten):
+                self.store.delete(key)
+        self._before = {key: self.store.get(key) for key in self.store.keys("")}
+
+    def ran(self, name: str, manifest: Manifest) -> Manifest:
+        """Keeps the step's closing word too."""
+        self._manifests[f"manifest of {name}.json"] = as_json(manifest.model_dump(mode="json"))
+        return manifest
+
+    def written(self) -> Texts:
+        """Everything that is new, different or gone since the beginning."""
+        now = {key: self.store.get(key) for key in self.store.keys("")}
+        changed = {key: content for key, content in now.items() if self._before.get(key) != content}
+        found = {key: as_text(key, content) for key, content in changed.items() if not _is_left_out(key)}
+        found |= {key: "<deleted>\n" for key in self._before if key not in now}
+        return {key: without_moments(text) for key, text in {**self._manifests, **found}.items()}
+
+    def confirm_measured(self, campaign: Campaign, sizes: Sequence[int]) -> None:
+        """The step `confirm`, whose every repetition must be in the store."""
+        from kafka_pareto.steps import confirm
+
+        for size in sizes:
+            with fake_testbed(campaign, size) as testbed:
+                assert isinstance(testbed.load_tool, FakeLoadTool)
+                self.ran(f"confirm {size}", confirm.run(campaign, size, testbed))
+                assert not testbed.load_tool.requests, f"{size}: the choice is another one: its repetitions are missing"
+
+
+@contextmanager
+def recorded_store(folder: Path) -> Iterator[Recomputing]:
+    """A copy of the recorded store; Git keeps no times of files, which are when a campaign was designed."""
+    shutil.copytree(RECORDED, folder, dirs_exist_ok=True)
+    for path in folder.rglob("*"):
+        os.utime(path, (_RECORDED_AT, _RECORDED_AT))
+    yield Recomputing(folder)
+
+
+def searched(folder: Path) -> Texts:
+    """The proposal of the last round, and its fronts from the stored surrogates."""
+    from kafka_pareto.steps import optimize, propose
+
+    with recorded_store(folder) as again:
+        campaign = Campaign.open(again.store, STUDY, CAMPAIGN)
+        again.begin(f"*/round=0{LAST_ROUND}/01_*", f"*/round=0{LAST_ROUND}/05_front/*")
+        again.ran("propose", propose.run(campaign, LAST_ROUND))
+        for size in SIZES:
+            again.ran(f"optimize {size}", optimize.run(campaign, size, LAST_ROUND))
+        return again.written()
+
+
+def decided(folder: Path) -> Texts:
+    """Candidates, confirmed trials and decisions from the stored repetitions."""
+    with recorded_store(folder) as again:
+        again.begin("*/06_confirmation/*.parquet", "*/06_confirmation/*/decision.json")
+        again.confirm_measured(Campaign.open(again.store, STUDY, CAMPAIGN), SIZES)
+        return again.written()
+
+
+def in_force(folder: Path) -> Texts:
+    """An approval, a pick that is confirmed too, and a way back, from the stored report."""
+    from kafka_pareto.steps import accept, roll_back
+    from kafka_pareto.steps.accept import Wanted
+
+    with recorded_store(folder) as again:
+        campaign = Campaign.open(again.store, STUDY, CAMPAIGN)
+        picked = json.loads(again.store.get(f"_in_force/{STUDY}/{SIZES[0]}/versions/00002.json"))["configuration_id"]
+        again.begin("_in_force/*", "*/08_rollout/*")
+        asked = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
+        approved = Wanted(answer="approve", by="ada", reason="before the sale", answered_at=asked)
+        again.ran("accept", accept.run(campaign, approved))
+        again.ran("accept again", accept.run(campaign, Wanted()))
+        again.ran("pick", accept.run(campaign, Wanted(SIZES[0], picked, by="bob", reason="less CPU", request="p1")))
+        back = roll_back.run(again.store, STUDY, SIZES[1], by="ada", reason="alarms at night", request="b1")
+        again.ran("roll_back", back)
+        return again.written()
+
+
+def checked(folder: Path) -> Texts:
+    """The outcome of the stored check, of which one record size has drifted."""
+    from kafka_pareto.steps import check_compare
+
+    with recorded_store(folder) as again:
+        again.begin("*/08_check.json")
+        begun = Campaign.at(again.store, CheckKeys(STUDY, CHECK))
+        again.ran("check_compare", check_compare.run(begun))
+        return again.written()
+
+
+def kept(study: str, folder: Path) -> Texts:
+    """Trials of all rounds, confirmed trials, decisions and cards of a kept campaign."""
+    from kafka_pareto.cards import cards_text
+    from kafka_pareto.trials import summarise_trials
+
+    written = KeptCampaign(folder, study)
+    written.write()
+    again = Recomputing(folder)
+    campaign = Campaign.open(again.store, study, CAMPAIGN_KEPT)
+    again.begin()
+    again.confirm_measured(campaign, written.sizes)
+    measured = campaign.read_measurements(written.sizes, range(written.rounds))
+    trials = summarise_trials(measured, campaign.study)
+    by_hand = {"trials.json": as_json(json.loads(trials.to_json(orient="records", double_precision=15)))}
+    return {**again.written(), **by_hand, "cards.txt": cards_text(_kept_cards(campaign, measured, written.rounds))}
+
+
+def _kept_cards(campaign: Campaign, measured: list[Repetition], rounds: int) -> Cards:
+    """As the step `report` makes them, which would need a gate for every round and draw figures: half a minute."""
+    from kafka_pareto.card_context import card_context
+    from kafka_pareto.decision import adjust_across_record_sizes, with_blocks_to_tell
+    from kafka_pareto.rounds import rounds_so_far
+    from kafka_pareto.trials import summarise_trials
+
+    study, keys = campaign.study, campaign.keys
+    sizes = study.record_sizes_bytes
+    stored = [campaign.read_record(keys.confirmation(size, "decision.json"), Decision) for size in sizes]
+    decisions = with_blocks_to_tell(adjust_across_record_sizes(stored))
+    trials = [summarise_trials([each for each in measured if each.round <= number], study) for number in range(rounds)]
+    contexts = [
+        card_context(
+            study,
+            decision,
+            design=[each for each in measured if each.record_size_bytes == size],
+            confirmation=campaign.read_repetitions(keys.confirmation(size, "repetitions/")),
+            set_aside=[],
+            sizing=campaign.read_record(keys.sizing(size), Sizing),
+            noise=None,
+            noise_repetitions=[],
+            rounds=rounds_so_far(study, size, trials),
+        )
+        for size, decision in zip(sizes, decisions, strict=True)
+    ]
+    return Cards(study=keys.study, campaign=keys.campaign, cards=decisions, contexts=contexts)
+
+
+def validated(folder: Path) -> Texts:
+    """Verdicts of the gate and trials, of the design and of the last round."""
+    from kafka_pareto.steps import validate
+
+    with recorded_store(folder) as again:
+        campaign = Campaign.open(again.store, STUDY, CAMPAIGN)
+        again.begin("*/round=0[02]/03_*")
+        for number in (0, LAST_ROUND):
+            again.ran(f"validate {number}", validate.run(campaign, number))
+        return again.written()
+
+
+def reported(folder: Path) -> Texts:
+    """The recorded campaign's report."""
+    from kafka_pareto.steps import report
+
+    with recorded_store(folder) as again:
+        campaign = Campaign.open(again.store, STUDY, CAMPAIGN)
+        again.begin("*/07_report/*")
+        again.ran("report", report.run(campaign))
+        return again.written()
+
+
+def explored(folder: Path) -> Texts:
+    """Every answer of the explorer's pages on the recorded store."""
+    with recorded_store(folder / "store"):
+        environment = {**os.environ, "KAFKA_PARETO_STORE_FOLDER": str(folder / "store")}
+        environment |= {"AIRFLOW_HOME": str(folder / "airflow"), "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
+        argv = [sys.executable, "-m", "tests.golden.explorer", str(folder / "answers")]
+        subprocess.run(argv, env=environment, check=True, timeout=120, cwd=FOLDER.parents[1])
+    return _texts(folder / "answers")
+
+
+FAST: dict[str, Callable[[Path], Texts]] = {
+    "searched": searched,
+    "decided": decided,
+    "in_force": in_force,
+    "checked": checked,
+    "kept_cold_burst": lambda folder: kept("cold_burst", folder),
+    "kept_steady": lambda folder: kept("steady", folder),
+}
+SLOW: dict[str, Callable[[Path], Texts]] = {
+    "validated": validated,
+    "reported": reported,
+    "explored": explored,
+}
+
+
+def expected(part: str) -> Texts:
+    """What was stored of this part, by the artifact's key."""
+    return _texts(EXPECTED / part)
+
+
+def write_expected(part: str, texts: Texts) -> None:
+    """Stores this part in place of what was there."""
+    shutil.rmtree(EXPECTED / part, ignore_errors=True)
+    for name, text in texts.items():
+        path = EXPECTED / part / f"{name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def _texts(folder: Path) -> Texts:
+    paths = sorted(folder.rglob("*.txt"))
+    return {path.relative_to(folder).as_posix().removesuffix(".txt"): path.read_text("utf-8") for path in paths}
+
+
+def _is_left_out(key: str) -> bool:
+    return any(fnmatch.fnmatch(key, pattern) for pattern in _NOT_COMPARED)
+
+
+if __name__ == "__main__":
+    os.environ.pop("KAFKA_PARETO_MLFLOW_TRACKING_URI", None)
+    parts = {**FAST, **SLOW}
+    for wanted in sys.argv[1:] or parts:
+        with tempfile.TemporaryDirectory(prefix="kafka-pareto-golden-") as name:
+            write_expected(wanted, parts[wanted](Path(name)))

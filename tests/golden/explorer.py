@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
-from kafka_pareto_airflow.explorer_app import create_app
+from kafka_pareto_airflow.explorer.explorer_app import create_app
 from tests.golden.normal import as_text
 
 SIZES = (1024, 8192)

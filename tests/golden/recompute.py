@@ -18,12 +18,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kafka_pareto.artifacts import CheckKeys
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.cards import Cards
-from kafka_pareto.records import Manifest, Repetition, Sizing
-from kafka_pareto.store import FolderStore
-from kafka_pareto.verdict import Decision
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CheckKeys
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.records import Repetition, Sizing
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.storage.folder_store import FolderStore
 from tests.fakes import FakeLoadTool, fake_testbed
 from tests.golden.kept_campaign import CAMPAIGN as CAMPAIGN_KEPT
 from tests.golden.kept_campaign import KeptCampaign
@@ -142,8 +143,8 @@ def checked(folder: Path) -> Texts:
 
 def kept(study: str, folder: Path) -> Texts:
     """Trials of all rounds, confirmed trials, decisions and cards of a kept campaign."""
-    from kafka_pareto.cards import cards_text
-    from kafka_pareto.trials import summarise_trials
+    from kafka_pareto.analysis.trials import summarise_trials
+    from kafka_pareto.report.card_text import cards_text
 
     written = KeptCampaign(folder, study)
     written.write()
@@ -159,10 +160,10 @@ def kept(study: str, folder: Path) -> Texts:
 
 def _kept_cards(campaign: Campaign, measured: list[Repetition], rounds: int) -> Cards:
     """As the step `report` makes them, which would need a gate for every round and draw figures: half a minute."""
-    from kafka_pareto.card_context import card_context
-    from kafka_pareto.decision import adjust_across_record_sizes, with_blocks_to_tell
-    from kafka_pareto.rounds import rounds_so_far
-    from kafka_pareto.trials import summarise_trials
+    from kafka_pareto.analysis.trials import summarise_trials
+    from kafka_pareto.decision.decide import adjust_across_record_sizes, with_blocks_to_tell
+    from kafka_pareto.report.card_context import card_context
+    from kafka_pareto.search.stopping import rounds_so_far
 
     study, keys = campaign.study, campaign.keys
     sizes = study.record_sizes_bytes

@@ -16,9 +16,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kafka_pareto.artifacts import TRIAL_COLUMNS, CheckKeys
-from kafka_pareto.campaign import Campaign
-from kafka_pareto.load import LoadRequest, LoadResult
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CheckKeys
+from kafka_pareto.campaign.tables import TRIAL_COLUMNS
+from kafka_pareto.load.tool import LoadRequest, LoadResult
 from kafka_pareto.steps import (
     accept,
     check,
@@ -35,9 +36,9 @@ from kafka_pareto.steps import (
     validate,
 )
 from kafka_pareto.steps.accept import Wanted
-from kafka_pareto.store import FolderStore
-from kafka_pareto.study_file import load_study
-from kafka_pareto.warm_start import WarmStart
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.study_file import load_study
+from kafka_pareto.study.warm_start import WarmStart
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
 
 STUDY = load_study(Path(__file__).parent / "study.yaml")

@@ -47,6 +47,7 @@ from kafka_pareto.measurement.testbed import Testbed, open_testbed
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store, open_store
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_named_study, load_study, with_overrides
@@ -58,14 +59,14 @@ WARM_UP_REPETITIONS = 1
 _RECOMMENDED = re.compile(r"^([\d,]+) B records +CHANGE RECOMMENDED$", re.MULTILINE)
 _MEASURED = {"p95 latency": "latency_p95_ms", "throughput": "throughput_mib_s"}
 
-BySize = Mapping[int, Configuration]
+ByCase = Mapping[str, Configuration]
 
 
 class Picks(Record):
     """By record size what each campaign recommends; frozen beside the study, so that a run goes on with the same."""
 
-    cold: dict[int, dict[str, FactorValue]]
-    steady: dict[int, dict[str, FactorValue]]
+    cold: dict[str, dict[str, FactorValue]]
+    steady: dict[str, dict[str, FactorValue]]
 
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -73,7 +74,7 @@ CampaignOption = Annotated[str, typer.Option(help="the campaign's id")]
 DataOption = Annotated[Path | None, typer.Option(help="the CSV of every repetition; by default the campaign's own")]
 
 
-def recommended(folder: Path, kind: str) -> BySize:
+def recommended(folder: Path, kind: str) -> ByCase:
     """By record size what a stored campaign (`benchmarks/data/campaigns/…`) recommends; only where it does.
 
     The cards say at which sizes there is a recommendation; it is what was measured beside the baseline in the gain
@@ -91,13 +92,13 @@ def recommended(folder: Path, kind: str) -> BySize:
         raise BadInputError(f"{folder}: {error.filename}: {error.strerror}; name a stored campaign") from error
     if study.protocol.kind != kind:
         raise BadInputError(f"{folder / 'study.yaml'}: protocol.kind: {study.protocol.kind}: must be {kind} here")
-    found = {int(row["record_size_bytes"]): _configuration(row, study) for row in gains}
-    sizes = [int(text.replace(",", "")) for text in _RECOMMENDED.findall(cards)]
-    if missing := [size for size in sizes if size not in found]:
+    found = {row["record_size_bytes"]: _configuration(row, study) for row in gains}
+    cases = [text.replace(",", "") for text in _RECOMMENDED.findall(cards)]
+    if missing := [case for case in cases if case not in found]:
         raise BadInputError(
             f"{folder / 'repetitions.csv'}: holds no gain blocks of {missing} B, which cards.txt promises"
         )
-    return {size: found[size] for size in sizes}
+    return {case: found[case] for case in cases}
 
 
 def begun_with(store: Store, study: Study, campaign_id: str, picks: Picks) -> Campaign:
@@ -118,27 +119,25 @@ def begun_with(store: Store, study: Study, campaign_id: str, picks: Picks) -> Ca
     return begun(store, study, campaign_id)
 
 
-def arms(study: Study, record_size_bytes: int, picks: Picks) -> dict[str, str]:
+def arms(study: Study, case: str, picks: Picks) -> dict[str, str]:
     """The configuration ids of baseline, cold and steady pick; the baseline's where nothing is recommended."""
     baseline = study.baseline_configuration()
     return {
         BASELINE: configuration_id(baseline),
-        COLD: configuration_id(picks.cold.get(record_size_bytes, baseline)),
-        STEADY: configuration_id(picks.steady.get(record_size_bytes, baseline)),
+        COLD: configuration_id(picks.cold.get(case, baseline)),
+        STEADY: configuration_id(picks.steady.get(case, baseline)),
     }
 
 
-def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed, picks: Picks, blocks: int, bar: Progress) -> None:
+def run(campaign: Campaign, case: str, testbed: Testbed, picks: Picks, blocks: int, bar: Progress) -> None:
     """Measures what is in play at one record size, each configuration once in every block."""
     study = campaign.study
-    picked = [each[record_size_bytes] for each in (picks.cold, picks.steady) if record_size_bytes in each]
+    picked = [each[case] for each in (picks.cold, picks.steady) if case in each]
     in_play = {configuration_id(each): each for each in [study.baseline_configuration(), *picked]}
     candidates = [Candidate(name, name == study.baseline_id(), dict(each)) for name, each in in_play.items()]
-    planned = plan_blocks(
-        candidates, blocks, order="blocks", phase="gain", record_size_bytes=record_size_bytes, seed=study.seed
-    )
-    measure = measure_on(campaign, record_size_bytes, testbed, WARM_UP_REPETITIONS)
-    measure_blocks(planned, shown(measure, bar, f"{record_size_bytes:,} B", len(planned)))
+    planned = plan_blocks(candidates, blocks, order="blocks", phase="gain", case=case, seed=study.seed)
+    measure = measure_on(campaign, case, testbed, WARM_UP_REPETITIONS)
+    measure_blocks(planned, shown(measure, bar, case_label(case), len(planned)))
     testbed.cluster.delete_topic(testbed.topic)
 
 
@@ -148,7 +147,7 @@ def labelled(repetitions: list[Repetition], study: Study, picks: Picks) -> list[
     def label(repetition: Repetition) -> str:
         if is_warm_up(repetition):
             return WARM_UP
-        known = arms(study, repetition.record_size_bytes, picks)
+        known = arms(study, repetition.case, picks)
         return "+".join(name for name, each in known.items() if each == repetition.configuration_id)
 
     return [(label(each), each) for each in repetitions]
@@ -207,9 +206,9 @@ def measure(
         begun_campaign = begun_with(open_store(settings), _study(record_size), campaign, picks)
         study = begun_campaign.study
         with progress_bars() as bar:
-            for size in study.record_sizes_bytes:
-                with open_testbed(begun_campaign, size, settings) as testbed:
-                    run(begun_campaign, size, testbed, picks, blocks, bar)
+            for case in study.cases:
+                with open_testbed(begun_campaign, case, settings) as testbed:
+                    run(begun_campaign, case, testbed, picks, blocks, bar)
         found = labelled(stored_repetitions(begun_campaign), study, picks)
         write_csv(repetition_table(found, study), data or csv_of(campaign))
 
@@ -222,7 +221,8 @@ def table(campaign: CampaignOption = CAMPAIGN, data: DataOption = None) -> None:
 
 
 def _study(record_sizes_bytes: list[int] | None) -> Study:
-    study = with_overrides(load_named_study(load_settings().studies, "steady"), record_sizes_bytes or None)
+    cases = [str(size) for size in record_sizes_bytes or []]
+    study = with_overrides(load_named_study(load_settings().studies, "steady"), cases or None)
     return study.model_copy(update={"name": "cold_picks_under_steady"})
 
 

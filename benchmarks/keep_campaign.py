@@ -37,7 +37,7 @@ def main(
 
 
 def _repetitions(campaign: Campaign) -> list[Repetition]:
-    sizes = campaign.study.record_sizes_bytes
+    sizes = campaign.study.cases
     measured = campaign.read_measurements(sizes, range(campaign.last_round() + 1))
     for size in sizes:
         measured += campaign.read_repetitions(campaign.keys.confirmation(size, "repetitions/"))

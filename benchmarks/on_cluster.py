@@ -50,7 +50,7 @@ WARM_UP = "warm-up"
 """What `asked_by` says of the repetitions that a run begins with."""
 _WARM_UP_PHASE: Phase = "noise"
 _COLUMNS = (
-    *("record_size_bytes", "block", "order_in_block", "started_at", "configuration_id", "is_baseline", "outcome"),
+    *("case", "block", "order_in_block", "started_at", "configuration_id", "is_baseline", "outcome"),
     *("attempts", "throughput_records_s", "throughput_mib_s", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms"),
     *("batch_size_avg_bytes", "records_per_request_avg", "wall_s", "client_cpu_s", "load_1m", "cpu_steal_fraction"),
 )
@@ -99,24 +99,24 @@ def begun(store: Store, study: Study, campaign_id: str) -> Campaign:
     return found
 
 
-def measure_on(campaign: Campaign, record_size_bytes: int, testbed: Testbed, warm_up_repetitions: int) -> Measure:
+def measure_on(campaign: Campaign, case: str, testbed: Testbed, warm_up_repetitions: int) -> Measure:
     """What measures blocks of this campaign on the testbed, warmed up before the first that the store does not hold."""
-    measurer = Measurer(campaign, testbed, sizing_of(campaign, record_size_bytes, testbed))
+    measurer = Measurer(campaign, testbed, sizing_of(campaign, case, testbed))
     is_warm = False
 
     def warm_up() -> None:
         nonlocal is_warm
         is_warm = True
-        prefix, baseline = _prefix(campaign, record_size_bytes, _WARM_UP_PHASE), baseline_candidate(campaign)
+        prefix, baseline = _prefix(campaign, case, _WARM_UP_PHASE), baseline_candidate(campaign)
         begins = len(campaign.store.keys(prefix))
         planned = [
-            PlannedRepetition(_WARM_UP_PHASE, 0, record_size_bytes, baseline, number, order_in_block=0)
+            PlannedRepetition(_WARM_UP_PHASE, 0, case, baseline, number, order_in_block=0)
             for number in range(begins, begins + warm_up_repetitions)
         ]
         measurer.measure(planned, prefix)
 
     def measure(block: Sequence[PlannedRepetition]) -> list[Repetition]:
-        prefix = f"{_prefix(campaign, record_size_bytes, block[0].phase)}{block[0].block:03d}/"
+        prefix = f"{_prefix(campaign, case, block[0].phase)}{block[0].block:03d}/"
         wanted = [planned.repetition_id for planned in block]
         stored = {Path(key).stem for key in campaign.store.keys(prefix)}
         if others := stored - set(wanted):
@@ -147,9 +147,7 @@ def measure_blocks(planned: Sequence[PlannedRepetition], measure: Measure) -> No
 
 def stored_repetitions(campaign: Campaign) -> list[Repetition]:
     """All that the campaign has measured so far, in the order of measuring; nonsense counts as failed."""
-    prefixes = [
-        _prefix(campaign, size, phase) for size in campaign.study.record_sizes_bytes for phase in get_args(Phase)
-    ]
+    prefixes = [_prefix(campaign, size, phase) for size in campaign.study.cases for phase in get_args(Phase)]
     found = [each for prefix in prefixes for each in campaign.read_repetitions(prefix)]
     return with_nonsense_failed(sorted(found, key=lambda each: each.started_at), campaign.study)
 
@@ -230,5 +228,5 @@ def shown(measure: Measure, progress: Progress, description: str, repetitions: i
     return measured
 
 
-def _prefix(campaign: Campaign, record_size_bytes: int, phase: Phase) -> str:
-    return campaign.keys.confirmation(record_size_bytes, f"{phase}/")
+def _prefix(campaign: Campaign, case: str, phase: Phase) -> str:
+    return campaign.keys.confirmation(case, f"{phase}/")

@@ -55,13 +55,13 @@ def main(
         with running_brokers(folder / "brokers", brokers) as running:
             bootstrap_servers = running.bootstrap_servers
             with Cluster(bootstrap_servers, None, settings) as cluster:
-                campaign = begin_campaign(folder, cluster, brokers, repetitions, record_size)
-                requests = planned_requests(campaign, record_size, cluster)
+                campaign = begin_campaign(folder, cluster, brokers, repetitions, str(record_size))
+                requests = planned_requests(campaign, str(record_size), cluster)
             half = len(requests) // 2
             loop_s = shell_loop_s(folder / "first", requests[:half], bootstrap_servers, settings)
-            task_s = measure_task_s(folder, campaign, record_size, bootstrap_servers)
+            task_s = measure_task_s(folder, campaign, str(record_size), bootstrap_servers)
             loop_s += shell_loop_s(folder / "second", requests[half:], bootstrap_servers, settings)
-        measured = campaign.read_repetitions(campaign.keys.measurements(record_size))
+        measured = campaign.read_repetitions(campaign.keys.measurements(str(record_size)))
     tool_s = sum(repetition.wall_s for repetition in measured)
     print(f"brokers {brokers}, cold bursts of 1,000 records of {record_size} B, {len(measured)} repetitions")
     print(f"outcomes                            {', '.join(sorted({r.outcome for r in measured}))}")
@@ -72,10 +72,10 @@ def main(
     print(f"task over shell loop                {task_s / loop_s:8.3f}")
 
 
-def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: int, record_size_bytes: int) -> Campaign:
+def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: int, case: str) -> Campaign:
     """A campaign of cold bursts without pauses, as far as its design."""
     content = yaml.safe_load((ROOT / "include" / "studies" / "quick.yaml").read_text(encoding="utf-8"))
-    content |= {"record_sizes_bytes": [record_size_bytes], "design": {"configurations": CONFIGURATIONS}}
+    content |= {"record_sizes_bytes": [int(case)], "design": {"configurations": CONFIGURATIONS}}
     content["workload"] |= {"replication_factor": brokers, "min_insync_replicas": (brokers + 1) // 2}
     content["protocol"] |= {"repetitions": repetitions}
     study = parse_study(yaml.safe_dump(content), "quick, without pauses")
@@ -84,7 +84,7 @@ def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: in
     return Campaign.open(store, study.name, "overhead")
 
 
-def planned_requests(campaign: Campaign, record_size_bytes: int, cluster: Cluster) -> list[LoadRequest]:
+def planned_requests(campaign: Campaign, case: str, cluster: Cluster) -> list[LoadRequest]:
     """What the measure task will ask of the load tool, for a topic of the shell loop's own."""
     study = campaign.study
     table = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
@@ -93,17 +93,17 @@ def planned_requests(campaign: Campaign, record_size_bytes: int, cluster: Cluste
         study.protocol.repetitions,
         order=study.protocol.order,
         phase="design",
-        record_size_bytes=record_size_bytes,
+        case=case,
         seed=study.seed,
     )
     sizing = Sizing(records=study.protocol.records or 0, warmup_records=0, throughput_limit_records_s=None)
-    topic = topic_name(replace(campaign.keys, campaign="shell"), record_size_bytes)
+    topic = topic_name(replace(campaign.keys, campaign="shell"), case)
     workload = study.workload
     cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor, topic_configs(workload))
     return [request_for(repetition, study, sizing, topic) for repetition in planned]
 
 
-def measure_task_s(folder: Path, campaign: Campaign, record_size_bytes: int, bootstrap_servers: str) -> float:
+def measure_task_s(folder: Path, campaign: Campaign, case: str, bootstrap_servers: str) -> float:
     """Wall time of `python -m tasks.measure`, from its start to its end."""
     environment = {
         **{
@@ -119,7 +119,7 @@ def measure_task_s(folder: Path, campaign: Campaign, record_size_bytes: int, boo
     started = time.monotonic()
     with (folder / "measure.log").open("wb") as log:
         subprocess.run(
-            [*argv, "--record-size", str(record_size_bytes)],
+            [*argv, "--case", case],
             cwd=ROOT,
             env=environment,
             stdout=log,

@@ -36,7 +36,7 @@ from benchmarks.on_cluster import (
 from benchmarks.search_on_cluster_table import FRESH, handed_over_by, report
 from benchmarks.strategies import strategy
 from benchmarks.strategies.small_one_shot import one_shot_within
-from benchmarks.strategies.table import RECORD_SIZE_BYTES, Asking
+from benchmarks.strategies.table import CASE, Asking
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate, baseline_candidate, candidates_of
 from kafka_pareto.campaign.records import Repetition
@@ -89,7 +89,7 @@ def search_study(seed: int) -> Study:
     changes = {
         "name": "search_on_cluster",
         "seed": seed,
-        "record_sizes_bytes": [RECORD_SIZE_BYTES],
+        "record_sizes_bytes": [int(CASE)],
         "factors": {**study.factors, "batch.size": levels},
     }
     return study.model_copy(update=changes)
@@ -98,7 +98,7 @@ def search_study(seed: int) -> Study:
 def askers_of(names: Sequence[str], study: Study, budget: int) -> list[Asker]:
     """The strategies, each at its beginning."""
     loaded = {name: one_shot_within(budget) if name == "one_shot" else strategy(name) for name in names}
-    return [Asker(name, start(study, RECORD_SIZE_BYTES, study.seed)) for name, start in loaded.items()]
+    return [Asker(name, start(study, CASE, study.seed)) for name, start in loaded.items()]
 
 
 def search(askers: Sequence[Asker], study: Study, budget: int, measure: Measure) -> None:
@@ -107,7 +107,7 @@ def search(askers: Sequence[Asker], study: Study, budget: int, measure: Measure)
         wanted = [each.next_configuration() for each in askers]
         order = np.random.default_rng([study.seed, number]).permutation(len(askers))
         block = [
-            PlannedRepetition("choice", int(at), RECORD_SIZE_BYTES, _candidate(wanted[at], study), number, place)
+            PlannedRepetition("choice", int(at), CASE, _candidate(wanted[at], study), number, place)
             for place, at in enumerate(order)
         ]
         for at, repetition in zip(order, measure(block), strict=True):
@@ -118,7 +118,7 @@ def run(
     campaign: Campaign, testbed: Testbed, names: Sequence[str], budget: int, fresh_blocks: int, progress: Progress
 ) -> None:
     """Lets the strategies search, and measures afresh what they would hand over."""
-    study, measure = campaign.study, measure_on(campaign, RECORD_SIZE_BYTES, testbed, WARM_UP_REPETITIONS)
+    study, measure = campaign.study, measure_on(campaign, CASE, testbed, WARM_UP_REPETITIONS)
     baseline = baseline_candidate(campaign)
     searching = shown(measure, progress, "search", budget * len(names))
     search(askers_of(names, study, budget), study, budget, searching)
@@ -127,9 +127,7 @@ def run(
     chosen = {each for found in handed_over_by(table, study).values() for each in found} - {baseline.configuration_id}
     rows = table[table.configuration_id.isin(chosen)].drop_duplicates("configuration_id")
     in_play = [baseline, *candidates_of(rows.sort_values("configuration_id"), study)]
-    fresh = plan_blocks(
-        in_play, fresh_blocks, order="blocks", phase="gain", record_size_bytes=RECORD_SIZE_BYTES, seed=study.seed
-    )
+    fresh = plan_blocks(in_play, fresh_blocks, order="blocks", phase="gain", case=CASE, seed=study.seed)
     measure_blocks(fresh, shown(measure, progress, "fresh blocks", len(fresh)))
     testbed.cluster.delete_topic(testbed.topic)
 
@@ -163,7 +161,7 @@ def measure(
         settings = stack_settings()
         campaign_id = campaign or _campaign_id(seed, budget)
         begun_campaign = begun(open_store(settings), search_study(seed), campaign_id)
-        with progress_bars() as progress, open_testbed(begun_campaign, RECORD_SIZE_BYTES, settings) as testbed:
+        with progress_bars() as progress, open_testbed(begun_campaign, CASE, settings) as testbed:
             run(begun_campaign, testbed, STRATEGIES, budget, blocks, progress)
         found = labelled(stored_repetitions(begun_campaign), STRATEGIES)
         write_csv(repetition_table(found, begun_campaign.study), data or csv_of(campaign_id))

@@ -32,10 +32,10 @@ from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.factors import NumericFactor
 from kafka_pareto.study.objectives import OBJECTIVES, Objective
 from kafka_pareto.study.study import Search, Study
-from kafka_pareto.surrogates.surrogate import RECORD_SIZE_FEATURE, Surrogate, feature_encoding, fit_surrogate
+from kafka_pareto.surrogates.surrogate import Surrogate, feature_encoding, fit_surrogate
 from tests.recorded import paper_study, recorded_repetitions
 
-_RECORD_SIZE_BYTES = 8192
+_CASE = "8192"
 _ROUNDS = 5
 _LONG_ROUNDS = 3
 _TIMES_AS_LONG = 10
@@ -56,15 +56,15 @@ def main() -> None:
             "pymoo": partial(_pymoo_alone, paper.search),
             "batches": partial(_predict_in_batches, surrogates, rows, paper.search.population),
             "singly": partial(_predict_in_batches, surrogates, rows, 1),
-            "levels": partial(search, paper, _RECORD_SIZE_BYTES, surrogates, trials),
-            "ranges": partial(search, ranges, _RECORD_SIZE_BYTES, surrogates, trials),
+            "levels": partial(search, paper, _CASE, surrogates, trials),
+            "ranges": partial(search, ranges, _CASE, surrogates, trials),
         },
     )
     longer = _medians(
         _LONG_ROUNDS,
         {
-            "levels": partial(search, _longer(paper), _RECORD_SIZE_BYTES, surrogates, trials),
-            "ranges": partial(search, _longer(ranges), _RECORD_SIZE_BYTES, surrogates, trials),
+            "levels": partial(search, _longer(paper), _CASE, surrogates, trials),
+            "ranges": partial(search, _longer(ranges), _CASE, surrogates, trials),
         },
     )
     _print_report(seconds, longer, len(rows))
@@ -95,7 +95,7 @@ def _trained() -> tuple[Study, pd.DataFrame, Surrogates]:
     trials = summarise_trials(recorded_repetitions(tuple(study.record_sizes_bytes)), study)
     encoding = feature_encoding(study, trials)
     surrogates = {objective: fit_surrogate(study, encoding, trials, objective) for objective in OBJECTIVES}
-    return study, trials[trials["record_size_bytes"] == _RECORD_SIZE_BYTES], surrogates
+    return study, trials[trials["case"] == _CASE], surrogates
 
 
 def _with_ranges(study: Study) -> Study:
@@ -116,7 +116,7 @@ def _rows(study: Study, surrogates: Surrogates) -> Rows:
     evaluations = study.search.population * study.search.generations
     points = np.random.default_rng(study.seed).random((evaluations, len(study.factors)))
     frame = pd.DataFrame(ConfigurationSpace(study.factors).columns(points))
-    frame[RECORD_SIZE_FEATURE] = _RECORD_SIZE_BYTES
+    frame["case"] = _CASE
     encoded: Rows = surrogates["p95_latency_ms"].encoding.encode(frame).to_numpy()
     return encoded
 

@@ -102,10 +102,10 @@ def retune_dag(
             step="check_measure",
             arguments=CHECK_ARGUMENTS,
             pool=rails.pool,
-            map_index_template="{{ task.record_size_bytes }} B",
+            map_index_template="{{ task.case }} B",
             doc_md="Measures the settings in force and the baseline in blocks, for one record size.",
             **RULES["check_measure"],
-        ).expand(record_size_bytes=check.output)
+        ).expand(case=check.output)
         compare = StepOperator(
             task_id="check_compare",
             step="check_compare",

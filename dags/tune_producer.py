@@ -67,7 +67,7 @@ from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.steps.step_operator import StepOperator
 
 OWNER = "kafka-pareto"
-RECORD_SIZE_LABEL = "{{ task.record_size_bytes }} B"
+CASE_LABEL = "{{ task.case }} B"
 MOST_ROUNDS = 4  # after the design; as the study's schema allows, whose import takes too long for a DAG file
 
 
@@ -103,10 +103,10 @@ def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -
         step="measure",
         arguments=arguments,
         pool=pool,
-        map_index_template=RECORD_SIZE_LABEL,
+        map_index_template=CASE_LABEL,
         doc_md="Measures every configuration on the cluster, repetition by repetition, for one record size.",
         **RULES["measure"],
-    ).expand(record_size_bytes=designed.output)
+    ).expand(case=designed.output)
     validate = StepOperator(
         task_id="validate",
         step="validate",
@@ -125,10 +125,10 @@ def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -
         task_id="optimize",
         step="optimize",
         arguments=arguments,
-        map_index_template=RECORD_SIZE_LABEL,
+        map_index_template=CASE_LABEL,
         doc_md="Searches the surrogates for the non-dominated configurations of one record size.",
         **RULES["optimize"],
-    ).expand(record_size_bytes=train.output)
+    ).expand(case=train.output)
     designed >> measure >> validate >> train >> optimize
     return optimize
 
@@ -171,11 +171,11 @@ def tune_dag(rails: Rails) -> None:
             step="confirm",
             arguments=CAMPAIGN_ARGUMENTS,
             pool=rails.pool,
-            map_index_template=RECORD_SIZE_LABEL,
+            map_index_template=CASE_LABEL,
             trigger_rule="none_failed",  # rounds that are not needed are skipped
             doc_md="Measures points of the front and the baseline again, in blocks, and decides.",
             **RULES["confirm"],
-        ).expand(record_size_bytes=design.output)
+        ).expand(case=design.output)
         report = StepOperator(
             task_id="report",
             step="report",

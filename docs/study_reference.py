@@ -83,8 +83,8 @@ class Reference:
         if "enum" in schema:
             return " or ".join(f"`{choice}`" for choice in schema["enum"])
         bounds = ", ".join(text.format(schema[key]) for key, text in _BOUNDS.items() if key in schema)
-        sizes = "".join(f"; {text.format(schema[key])}" for key, text in _SIZES.items() if key in schema)
-        return self._plain(schema) + (f" ({bounds})" if bounds else "") + sizes
+        cases = "".join(f"; {text.format(schema[key])}" for key, text in _SIZES.items() if key in schema)
+        return self._plain(schema) + (f" ({bounds})" if bounds else "") + cases
 
     def _reference(self, name: str) -> str:
         if name in self.titles:

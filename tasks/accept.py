@@ -23,7 +23,7 @@ class GivenAnswer(StrEnum):
     not_asked = "not_asked"
 
 
-RecordSizeIfAny = Annotated[int | None, typer.Option("--record-size", help="this one alone, in bytes")]
+CaseIfAny = Annotated[str | None, typer.Option("--case", help="this one alone, in bytes")]
 ConfigurationOption = Annotated[str, typer.Option("--configuration", help="a confirmed one that somebody picked")]
 AnswerOption = Annotated[GivenAnswer, typer.Option("--answer", help="what a person said, where one was asked")]
 ByOption = Annotated[str, typer.Option("--approved-by", help="who that was")]
@@ -36,7 +36,7 @@ FromVersionIfAny = Annotated[int | None, typer.Option("--from-version", min=0, h
 def main(
     study: StudyOption,
     campaign: CampaignOption,
-    record_size: RecordSizeIfAny = None,
+    case: CaseIfAny = None,
     configuration: ConfigurationOption = "",
     answer: AnswerOption = GivenAnswer.not_asked,
     approved_by: ByOption = "",
@@ -50,7 +50,7 @@ def main(
 
     def step() -> Manifest:
         wanted = accept.Wanted(
-            record_size,
+            case,
             configuration or None,
             answer.value,
             by=plain(approved_by),

@@ -6,18 +6,16 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.measurement.testbed import open_testbed
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import check_measure
-from tasks.common import CheckOption, ManifestOption, RecordSizeOption, StudyOption, open_check, run_command, run_step
+from tasks.common import CaseOption, CheckOption, ManifestOption, StudyOption, open_check, run_command, run_step
 
 
-def main(
-    study: StudyOption, campaign: CheckOption, record_size: RecordSizeOption, manifest: ManifestOption = None
-) -> None:
+def main(study: StudyOption, campaign: CheckOption, case: CaseOption, manifest: ManifestOption = None) -> None:
     """Measures what the store does not hold yet."""
 
     def step() -> Manifest:
         opened = open_check(study, campaign)
-        with open_testbed(opened, record_size, load_settings()) as testbed:
-            return check_measure.run(opened, record_size, testbed)
+        with open_testbed(opened, case, load_settings()) as testbed:
+            return check_measure.run(opened, case, testbed)
 
     run_step(step, manifest)
 

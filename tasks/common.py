@@ -21,7 +21,7 @@ from kafka_pareto.storage.store import open_store
 StudyOption = Annotated[str, typer.Option("--study", help="name of the study, as in include/studies/")]
 CampaignOption = Annotated[str, typer.Option("--campaign", help="id of the campaign")]
 CheckOption = Annotated[str, typer.Option("--campaign", help="id of the check")]
-RecordSizeOption = Annotated[int, typer.Option("--record-size", help="record size in bytes")]
+CaseOption = Annotated[str, typer.Option("--case", help="one of the study's cases: of the producer a record size")]
 RoundOption = Annotated[int, typer.Option("--round", min=0, help="0: the design; above: what was proposed after it")]
 ManifestOption = Annotated[Path | None, typer.Option("--manifest", help="file that also receives the manifest")]
 

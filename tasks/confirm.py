@@ -8,8 +8,8 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import confirm
 from tasks.common import (
     CampaignOption,
+    CaseOption,
     ManifestOption,
-    RecordSizeOption,
     StudyOption,
     open_campaign,
     run_command,
@@ -17,15 +17,13 @@ from tasks.common import (
 )
 
 
-def main(
-    study: StudyOption, campaign: CampaignOption, record_size: RecordSizeOption, manifest: ManifestOption = None
-) -> None:
+def main(study: StudyOption, campaign: CampaignOption, case: CaseOption, manifest: ManifestOption = None) -> None:
     """Measures the chosen points in blocks with the baseline, and decides."""
 
     def step() -> Manifest:
         opened = open_campaign(study, campaign)
-        with open_testbed(opened, record_size, load_settings()) as testbed:
-            return confirm.run(opened, record_size, testbed)
+        with open_testbed(opened, case, load_settings()) as testbed:
+            return confirm.run(opened, case, testbed)
 
     run_step(step, manifest)
 

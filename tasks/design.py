@@ -19,13 +19,13 @@ from kafka_pareto.study.study_file import load_named_study, read_corpus, with_ov
 from kafka_pareto.study.warm_start import campaigns_from
 from tasks.common import CampaignOption, ManifestOption, StudyOption, run_command, run_step
 
-RecordSizesOption = Annotated[str | None, typer.Option(help="in bytes, instead of the study's: 1024,8192")]
+CasesOption = Annotated[str | None, typer.Option(help="instead of the study's: 1024,8192")]
 
 
 def main(
     study: StudyOption,
     campaign: CampaignOption,
-    record_sizes: RecordSizesOption = None,
+    cases: CasesOption = None,
     seed: Annotated[int | None, typer.Option(help="instead of the study's seed")] = None,
     repetitions: Annotated[int | None, typer.Option(help="instead of the study's repetitions")] = None,
     warm_start: Annotated[str | None, typer.Option(help="earlier campaigns to learn from: latest, or id,id")] = None,
@@ -50,7 +50,7 @@ def main(
         }
         cluster = _foreign_cluster(wanted.cluster, {name: value for name, value in given.items() if value is not None})
         earlier = None if warm_start is None else campaigns_from(warm_start)
-        adjusted = with_overrides(wanted, _sizes(record_sizes), seed, repetitions, cluster, earlier)
+        adjusted = with_overrides(wanted, _cases(cases), seed, repetitions, cluster, earlier)
         corpus = read_corpus(adjusted, settings.studies, f"{settings.studies}/{study}.yaml")
         store = open_store(settings)
         with Cluster(*target_of(adjusted, settings), settings) as opened:
@@ -59,13 +59,13 @@ def main(
     run_step(step, manifest)
 
 
-def _sizes(text: str | None) -> list[int] | None:
+def _cases(text: str | None) -> list[str] | None:
     if text is None:
         return None
     try:
-        return [int(part) for part in text.split(",")]
+        return [str(int(part)) for part in text.split(",")]
     except ValueError as error:
-        raise BadInputError(f"record-sizes: {text!r}: must be whole numbers of bytes, like 1024,8192") from error
+        raise BadInputError(f"cases: {text!r}: must be whole numbers of bytes, like 1024,8192") from error
 
 
 def _foreign_cluster(of_the_study: ForeignCluster | None, given: dict[str, Any]) -> ForeignCluster | None:

@@ -8,8 +8,8 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import measure
 from tasks.common import (
     CampaignOption,
+    CaseOption,
     ManifestOption,
-    RecordSizeOption,
     RoundOption,
     StudyOption,
     open_campaign,
@@ -21,7 +21,7 @@ from tasks.common import (
 def main(
     study: StudyOption,
     campaign: CampaignOption,
-    record_size: RecordSizeOption,
+    case: CaseOption,
     round_number: RoundOption = 0,
     manifest: ManifestOption = None,
 ) -> None:
@@ -29,8 +29,8 @@ def main(
 
     def step() -> Manifest:
         opened = open_campaign(study, campaign)
-        with open_testbed(opened, record_size, load_settings()) as testbed:
-            return measure.run(opened, record_size, testbed, round_number)
+        with open_testbed(opened, case, load_settings()) as testbed:
+            return measure.run(opened, case, testbed, round_number)
 
     run_step(step, manifest)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from kafka_pareto.steps import optimize
 from tasks.common import (
     CampaignOption,
+    CaseOption,
     ManifestOption,
-    RecordSizeOption,
     RoundOption,
     StudyOption,
     open_campaign,
@@ -18,12 +18,12 @@ from tasks.common import (
 def main(
     study: StudyOption,
     campaign: CampaignOption,
-    record_size: RecordSizeOption,
+    case: CaseOption,
     round_number: RoundOption = 0,
     manifest: ManifestOption = None,
 ) -> None:
     """Searches one record size for the configurations that no other beats on all objectives."""
-    run_step(lambda: optimize.run(open_campaign(study, campaign), record_size, round_number), manifest)
+    run_step(lambda: optimize.run(open_campaign(study, campaign), case, round_number), manifest)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from kafka_pareto.steps import roll_back
 from kafka_pareto.storage.store import open_store
 from tasks.common import ManifestOption, StudyOption, run_command, run_step
 
-RecordSizeIfAny = Annotated[int | None, typer.Option("--record-size", help="whose settings go back, in bytes")]
+CaseIfAny = Annotated[str | None, typer.Option("--case", help="whose settings go back")]
 ByOption = Annotated[str, typer.Option("--by", help="who wants it")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="why, in their words")]
 RequestOption = Annotated[str, typer.Option("--request", help="the same request goes back only once")]
@@ -23,7 +23,7 @@ FromVersionIfAny = Annotated[int | None, typer.Option("--from-version", min=0, h
 
 def main(
     study: StudyOption,
-    record_size: RecordSizeIfAny = None,
+    case: CaseIfAny = None,
     by: ByOption = "",
     reason: ReasonOption = "",
     request: RequestOption = "",
@@ -33,12 +33,12 @@ def main(
     """Goes back to the version before, or from the first one to the baseline."""
 
     def step() -> Manifest:
-        if record_size is None:
-            raise BadInputError("--record-size: is missing: record sizes go back one by one; say which")
+        if case is None:
+            raise BadInputError("--case: is missing: settings go back case by case; say which")
         return roll_back.run(
             open_store(load_settings()),
             study,
-            record_size,
+            case,
             by=plain(by),
             reason=plain(reason),
             request=plain(request),

@@ -110,7 +110,7 @@ class FakeLoadTool:
 
 @contextmanager
 def fake_testbed(
-    campaign: Campaign, record_size_bytes: int, seed: int = 1, lease_term_s: float = LEASE_SECONDS
+    campaign: Campaign, case: str, seed: int = 1, lease_term_s: float = LEASE_SECONDS
 ) -> Iterator[Testbed]:
     """A testbed whose cluster and load tool are fakes; lease and store are the real ones."""
     cluster = FakeCluster()
@@ -119,14 +119,14 @@ def fake_testbed(
         """How many repetitions are in the store: the noise of the next is the same after a restart."""
         keys = campaign.keys
         rounds = campaign.study.round_numbers()
-        prefixes = [keys.noise_repetitions(record_size_bytes), keys.set_aside(record_size_bytes)]
-        prefixes += [keys.measurements(record_size_bytes, number) for number in rounds]
-        prefixes.append(keys.confirmation(record_size_bytes, "repetitions/"))
+        prefixes = [keys.noise_repetitions(case), keys.set_aside(case)]
+        prefixes += [keys.measurements(case, number) for number in rounds]
+        prefixes.append(keys.confirmation(case, "repetitions/"))
         return sum(len(campaign.store.keys(prefix)) for prefix in prefixes)
 
     with ClusterLease(campaign.store, "fake", wait_s=5.0, term_s=lease_term_s) as lease:
-        topic = topic_name(campaign.keys, record_size_bytes)
-        keep_fingerprint(campaign, record_size_bytes, fingerprint_of(cluster.describe(), campaign.study, topic))
+        topic = topic_name(campaign.keys, case)
+        keep_fingerprint(campaign, case, fingerprint_of(cluster.describe(), campaign.study, topic))
         yield Testbed(cluster, FakeLoadTool(cluster, seed, place), lease, topic)
 
 

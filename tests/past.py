@@ -17,7 +17,7 @@ from tests.fakes import FakeCluster
 from tests.recorded import STUDIES, recorded_repetitions
 from tests.trained_campaign import recorded_campaign
 
-SIZES = (1024, 8192)
+CASES = ["1024", "8192"]
 MEASURED_AT = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
 
@@ -25,7 +25,7 @@ def study_in_rounds(**changes: Any) -> Study:
     """The paper's factors at the baseline's durability, in rounds, one repetition of each configuration."""
     content = yaml.safe_load((STUDIES / "paper.yaml").read_text())
     del content["durability"]
-    content |= {"name": "in_rounds", "record_sizes_bytes": list(SIZES), "strategy": "rounds"}
+    content |= {"name": "in_rounds", "record_sizes_bytes": [int(case) for case in CASES], "strategy": "rounds"}
     content |= {"rounds": {"maximum": 2, "configurations": 3}, "design": {"configurations": 8, "feasible": True}}
     content["protocol"] |= {"repetitions": 1, "minimum_valid_repetitions": 3}
     for name in [name for name in changes if isinstance(changes[name], dict) and name in ("protocol", "workload")]:
@@ -50,9 +50,9 @@ def past_campaign(
     """A campaign that was measured `days_later` than `MEASURED_AT`: one recorded repetition of each configuration."""
     study = study or study_in_rounds()
     started_at = (MEASURED_AT + timedelta(days=days_later)).isoformat()
-    recorded = recorded_repetitions(tuple(study.record_sizes_bytes), configurations)
+    recorded = recorded_repetitions(tuple(study.cases), configurations)
     repetitions = [each.model_copy(update={"started_at": started_at}) for each in recorded if each.block == block]
     campaign = recorded_campaign(folder, study, repetitions, campaign_id)
-    for size in study.record_sizes_bytes:
+    for size in study.cases:
         campaign.write_record(campaign.keys.fingerprint(size), fingerprint(study))
     return campaign

@@ -15,30 +15,28 @@ def stored_ids(campaign: Campaign, prefix: str) -> list[str]:
     return sorted(repetition.repetition_id for repetition in campaign.read_repetitions(prefix))
 
 
-def planned_design(campaign: Campaign, size: int) -> list[str]:
-    """Those that the design of one record size asks for."""
+def planned_design(campaign: Campaign, case: str) -> list[str]:
+    """Those that the design of one record case asks for."""
     design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
-    candidates = candidates_of(design[design.record_size_bytes == size], campaign.study)
-    return sorted(_planned(campaign, candidates, campaign.study.protocol.repetitions, "design", size))
+    candidates = candidates_of(design[design.case == case], campaign.study)
+    return sorted(_planned(campaign, candidates, campaign.study.protocol.repetitions, "design", case))
 
 
-def planned_confirmation(campaign: Campaign, size: int) -> list[str]:
+def planned_confirmation(campaign: Campaign, case: str) -> list[str]:
     """Those that its confirmation asks for, by what it has chosen."""
     keys, confirmation = campaign.keys, campaign.study.confirmation
     selected = candidates_of(
-        campaign.read_table(keys.confirmation(size, "candidates.parquet"), CANDIDATE_COLUMNS), campaign.study
+        campaign.read_table(keys.confirmation(case, "candidates.parquet"), CANDIDATE_COLUMNS), campaign.study
     )
     baseline = baseline_candidate(campaign)
-    planned = _planned(campaign, [baseline, *selected], confirmation.choice_blocks, "choice", size)
-    chosen = campaign.read_record(keys.confirmation(size, "decision.json"), Decision).tentative_configuration_id
+    planned = _planned(campaign, [baseline, *selected], confirmation.choice_blocks, "choice", case)
+    chosen = campaign.read_record(keys.confirmation(case, "decision.json"), Decision).tentative_configuration_id
     if chosen is not None:
         finalists = [baseline, *(each for each in selected if each.configuration_id == chosen)]
-        planned += _planned(campaign, finalists, confirmation.gain_blocks, "gain", size)
+        planned += _planned(campaign, finalists, confirmation.gain_blocks, "gain", case)
     return sorted(planned)
 
 
-def _planned(campaign: Campaign, candidates: list[Candidate], blocks: int, phase: Phase, size: int) -> list[str]:
-    planned = plan_blocks(
-        candidates, blocks, order="blocks", phase=phase, record_size_bytes=size, seed=campaign.study.seed
-    )
+def _planned(campaign: Campaign, candidates: list[Candidate], blocks: int, phase: Phase, case: str) -> list[str]:
+    planned = plan_blocks(candidates, blocks, order="blocks", phase=phase, case=case, seed=campaign.study.seed)
     return [repetition.repetition_id for repetition in planned]

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,13 +36,13 @@ def paper_study() -> Study:
 
 
 def recorded_repetitions(
-    record_sizes: tuple[int, ...] = (8192,), configurations: int = 60, blocks: int = 10, phase: Phase = "design"
+    cases: Sequence[str | int] = (8192,), configurations: int = 60, blocks: int = 10, phase: Phase = "design"
 ) -> list[Repetition]:
     """The first configurations and blocks of the recording, and always the baseline (Kafka's defaults).
 
     The recorded design drew some configurations twice, the baseline among them; one of each is kept.
     """
-    return list(_recorded_repetitions(record_sizes, configurations, blocks, phase))
+    return list(_recorded_repetitions(tuple(int(case) for case in cases), configurations, blocks, phase))
 
 
 @cache
@@ -79,7 +79,7 @@ def _repetition(row: dict[Hashable, Any], phase: Phase) -> Repetition:
         repetition_id=f"{phase}-r00-{row['record_size_bytes']}-b{row['block']:03d}-{name}",
         phase=phase,
         round=0,
-        record_size_bytes=row["record_size_bytes"],
+        case=str(row["record_size_bytes"]),
         configuration_id=name,
         is_baseline=row["configuration_id"] == 60,
         configuration=configuration,

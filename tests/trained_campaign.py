@@ -19,14 +19,14 @@ from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.surrogates.surrogate import Surrogate, feature_encoding, fit_surrogate
 from tests.recorded import paper_study, recorded_repetitions
 
-SIZE = 8192
+CASE = "8192"
 
 
-def small_study(record_sizes: tuple[int, ...] = (8192,), n_estimators: int = 20, generations: int = 80) -> Study:
+def small_study(cases: tuple[int, ...] = (8192,), n_estimators: int = 20, generations: int = 80) -> Study:
     """The `paper` study with few trees, where the number of trees is not the point."""
     study = paper_study()
     changes = {
-        "record_sizes_bytes": list(record_sizes),
+        "record_sizes_bytes": list(cases),
         "surrogate": study.surrogate.model_copy(update={"n_estimators": n_estimators}),
         "search": study.search.model_copy(update={"generations": generations}),
     }
@@ -36,7 +36,7 @@ def small_study(record_sizes: tuple[int, ...] = (8192,), n_estimators: int = 20,
 @cache
 def recorded_trials() -> pd.DataFrame:
     """The recorded trials of one record size."""
-    return summarise_trials(recorded_repetitions((SIZE,)), paper_study())
+    return summarise_trials(recorded_repetitions((CASE,)), paper_study())
 
 
 @cache
@@ -52,7 +52,7 @@ def recorded_campaign(folder: Path, study: Study, repetitions: list[Repetition],
     campaign = Campaign(study, CampaignKeys(study.name, campaign_id), FolderStore(folder))
     campaign.store.put(campaign.keys.frozen_study(), dump_study(study).encode())
     for repetition in repetitions:
-        key = f"{campaign.keys.measurements(repetition.record_size_bytes)}{repetition.repetition_id}.json"
+        key = f"{campaign.keys.measurements(repetition.case)}{repetition.repetition_id}.json"
         campaign.store.put(key, repetition.model_dump_json().encode())
     campaign.write_table(campaign.keys.trials(), summarise_trials(repetitions, study), TRIAL_COLUMNS)
     return campaign

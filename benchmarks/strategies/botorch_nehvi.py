@@ -38,7 +38,7 @@ MONTE_CARLO_SAMPLES = 128
 Matrix = npt.NDArray[np.float64]
 
 
-def botorch_nehvi(study: Study, record_size_bytes: int, seed: int) -> Asking:
+def botorch_nehvi(study: Study, case: str, seed: int) -> Asking:
     """qLogNEHVI over every configuration that may be recommended; the baseline is asked for first.
 
     Raises:
@@ -46,7 +46,7 @@ def botorch_nehvi(study: Study, record_size_bytes: int, seed: int) -> Asking:
     """
     torch.set_num_threads(1)
     rng = np.random.default_rng(seed)
-    candidates = all_candidates(study, record_size_bytes)
+    candidates = all_candidates(study, case)
     points = torch.from_numpy(_encoded(candidates, study))
     baseline = torch.from_numpy(_encoded([study.baseline_configuration()], study))
     asked: list[Tensor] = []

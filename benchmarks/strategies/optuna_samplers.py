@@ -22,28 +22,28 @@ from kafka_pareto.study.factors import CategoricalFactor, Factor, FactorValue
 from kafka_pareto.study.study import Study
 
 
-def optuna_nsga3(study: Study, record_size_bytes: int, seed: int) -> Asking:
+def optuna_nsga3(study: Study, case: str, seed: int) -> Asking:
     """Optuna's `NSGAIIISampler`: a population of 50 at random, then its offspring."""
-    return _ask_and_tell(study, record_size_bytes, NSGAIIISampler(seed=seed))
+    return _ask_and_tell(study, case, NSGAIIISampler(seed=seed))
 
 
-def optuna_tpe(study: Study, record_size_bytes: int, seed: int) -> Asking:
+def optuna_tpe(study: Study, case: str, seed: int) -> Asking:
     """Optuna's `TPESampler` for several objectives: ten trials at random, then what the better ones have in common.
 
     The factors are modelled jointly, which finds more on the recorded grid than the default of one at a time.
     """
-    return _ask_and_tell(study, record_size_bytes, TPESampler(seed=seed, multivariate=True))
+    return _ask_and_tell(study, case, TPESampler(seed=seed, multivariate=True))
 
 
-def _ask_and_tell(study: Study, record_size_bytes: int, sampler: BaseSampler) -> Asking:
+def _ask_and_tell(study: Study, case: str, sampler: BaseSampler) -> Asking:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    factors = narrowed(study.factors, study.parsed_constraints(), record_size_bytes)
+    factors = narrowed(study.factors, study.parsed_constraints(), study.variables(case))
     distributions = {name: _distribution(factor) for name, factor in factors.items()}
     trials = optuna.create_study(directions=["minimize", "maximize"], sampler=sampler)
     while True:
         trial = trials.ask(distributions)
         configuration = {name: _value(factor, trial.params[name]) for name, factor in factors.items()}
-        if not study.may_be_recommended(configuration, record_size_bytes):
+        if not study.may_be_recommended(configuration, case):
             trial.set_constraint("may_be_recommended", 1.0)
             trials.tell(trial, state=TrialState.PRUNED)
             continue

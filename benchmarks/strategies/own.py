@@ -19,6 +19,7 @@ from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.history.prior_trials import best_known
 from kafka_pareto.search.acquisition import propose, searched_objectives
 from kafka_pareto.search.pareto_search import search
+from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.objectives import MEANS
 from kafka_pareto.study.study import Study
@@ -31,7 +32,7 @@ ONE_SHOT_REPETITIONS = 10
 ONE_SHOT_POINTS = 30
 
 
-def rounds(study: Study, record_size_bytes: int, seed: int, prior: pd.DataFrame | None = None) -> Asking:
+def rounds(study: Study, case: str, seed: int, prior: pd.DataFrame | None = None) -> Asking:
     """The strategy of `strategy: rounds`, the baseline in each, and going on for as long as it is asked.
 
     With a `prior` (`PRIOR_TRIAL_COLUMNS` and factors) it begins warm, with what that knows.
@@ -41,34 +42,34 @@ def rounds(study: Study, record_size_bytes: int, seed: int, prior: pd.DataFrame 
     those that are non-dominated so far, those with the fewest repetitions first.
     """
     study = study.model_copy(update={"seed": seed})
-    rng = np.random.default_rng([seed, record_size_bytes])
+    rng = np.random.default_rng([seed, case_seed(case)])
     count = study.design.configurations or 0
-    known = [] if prior is None else best_known(study, prior, record_size_bytes, count // 2)
-    design = [*known, *latin_hypercube(study, count - len(known), record_size_bytes, rng, beside=known)]
+    known = [] if prior is None else best_known(study, prior, case, count // 2)
+    design = [*known, *latin_hypercube(study, count - len(known), case, rng, beside=known)]
     repetitions = yield [study.baseline_configuration(), *design]
     for number in itertools.count(1):
         trials = summarise_trials(repetitions, study)
         posteriors = searched_objectives(study, trials, prior)
-        proposed = propose(study, record_size_bytes, trials, posteriors, NO_FRONT, number)
+        proposed = propose(study, case, trials, posteriors, NO_FRONT, number)
         again = _to_measure_again(study, trials, study.rounds.configurations - len(proposed))
         repetitions = [*repetitions, *(yield [study.baseline_configuration(), *proposed, *again])]
 
 
-def one_shot(study: Study, record_size_bytes: int, seed: int) -> Asking:
+def one_shot(study: Study, case: str, seed: int) -> Asking:
     """The paper's: 60 configurations, ten repetitions each; then 30 points of the front, ten repetitions each.
 
     As in the paper, it searches all four objectives. Asked for more, it measures the design and the points again.
     """
     study = study.model_copy(update={"seed": seed})
-    rng = np.random.default_rng([seed, record_size_bytes])
-    design = latin_hypercube(study, at_most(DESIGN, study, record_size_bytes), record_size_bytes, rng)
+    rng = np.random.default_rng([seed, case_seed(case)])
+    design = latin_hypercube(study, at_most(DESIGN, study, case), case, rng)
     repetitions: list[Repetition] = []
     for configuration in [study.baseline_configuration(), *design]:
         repetitions += yield [configuration] * ONE_SHOT_REPETITIONS
     trials = summarise_trials(repetitions, study)
     encoding = feature_encoding(study, trials)
     surrogates = {each: fit_surrogate(study, encoding, trials, each) for each in measured_objectives(trials)}
-    front = search(study, record_size_bytes, surrogates, trials).front
+    front = search(study, case, surrogates, trials).front
     points = select_candidates(front, trials, study, ONE_SHOT_POINTS)
     chosen = configurations_of(points, study)
     for configuration in chosen:

@@ -10,6 +10,7 @@ from benchmarks.strategies.table import Asking
 from kafka_pareto.campaign.design import latin_hypercube
 from kafka_pareto.errors import StudyError
 from kafka_pareto.search.acquisition import WHOLE_SPACE_UP_TO, whole_space
+from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.study import Study
 
@@ -17,30 +18,30 @@ DESIGN = 60
 _TRIES = 1000
 
 
-def random_search(study: Study, record_size_bytes: int, seed: int) -> Asking:
+def random_search(study: Study, case: str, seed: int) -> Asking:
     """Configurations at random, none twice while others are left."""
-    rng = np.random.default_rng([seed, record_size_bytes])
+    rng = np.random.default_rng([seed, case_seed(case)])
     seen: set[str] = set()
     while True:
-        configuration = _unseen(study, record_size_bytes, seen, rng)
+        configuration = _unseen(study, case, seen, rng)
         seen.add(configuration_id(configuration))
         yield [configuration]
 
 
-def latin_hypercube_alone(study: Study, record_size_bytes: int, seed: int) -> Asking:
+def latin_hypercube_alone(study: Study, case: str, seed: int) -> Asking:
     """One Latin hypercube of 60 configurations after the other, one repetition of each."""
-    rng = np.random.default_rng([seed, record_size_bytes])
+    rng = np.random.default_rng([seed, case_seed(case)])
     while True:
-        yield latin_hypercube(study, at_most(DESIGN, study, record_size_bytes), record_size_bytes, rng)
+        yield latin_hypercube(study, at_most(DESIGN, study, case), case, rng)
 
 
-def at_most(wanted: int, study: Study, record_size_bytes: int) -> int:
+def at_most(wanted: int, study: Study, case: str) -> int:
     """As many configurations as wanted, or as there are beside the baseline where the space holds fewer."""
-    allowed = [each for each in whole_space(study) or [] if study.may_be_recommended(each, record_size_bytes)]
+    allowed = [each for each in whole_space(study) or [] if study.may_be_recommended(each, case)]
     return min(wanted, sum(configuration_id(each) != study.baseline_id() for each in allowed) or wanted)
 
 
-def all_candidates(study: Study, record_size_bytes: int) -> list[Configuration]:
+def all_candidates(study: Study, case: str) -> list[Configuration]:
     """Every configuration that may be recommended, for strategies that look at each of them.
 
     Raises:
@@ -53,18 +54,18 @@ def all_candidates(study: Study, record_size_bytes: int) -> list[Configuration]:
         found = f"{', '.join(ranges)}: a range" if ranges else f"{count:,} combinations of levels"
         rule = f"this strategy looks at every combination, at most {WHOLE_SPACE_UP_TO:,}; give each factor a few levels"
         raise StudyError(study.name, [f"factors: {found}: {rule}"])
-    return [each for each in space if study.may_be_recommended(each, record_size_bytes)]
+    return [each for each in space if study.may_be_recommended(each, case)]
 
 
-def _unseen(study: Study, record_size_bytes: int, seen: set[str], rng: np.random.Generator) -> Configuration:
+def _unseen(study: Study, case: str, seen: set[str], rng: np.random.Generator) -> Configuration:
     """A candidate that was not seen; after a thousand tries any candidate."""
     sound: Configuration | None = None
     for _ in range(_TRIES):
         drawn = {name: factor.at(rng.random()) for name, factor in study.factors.items()}
-        if study.may_be_recommended(drawn, record_size_bytes):
+        if study.may_be_recommended(drawn, case):
             sound = drawn
             if configuration_id(drawn) not in seen:
                 return drawn
     if sound is None:
-        raise ValueError(f"no candidate in {_TRIES} draws at {record_size_bytes} B")
+        raise ValueError(f"no candidate in {_TRIES} draws at {case} B")
     return sound

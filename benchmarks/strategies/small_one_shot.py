@@ -10,6 +10,7 @@ from kafka_pareto.campaign.candidates import configurations_of
 from kafka_pareto.campaign.design import latin_hypercube
 from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.search.pareto_search import search
+from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate, measured_objectives
 
@@ -22,15 +23,15 @@ def one_shot_within(budget: int) -> Strategy:
     pipeline. Asked for more, it measures the design and the points again.
     """
 
-    def asking(study: Study, record_size_bytes: int, seed: int) -> Asking:
+    def asking(study: Study, case: str, seed: int) -> Asking:
         study = study.model_copy(update={"seed": seed, "strategy": "one_shot"})
-        rng = np.random.default_rng([seed, record_size_bytes])
+        rng = np.random.default_rng([seed, case_seed(case)])
         half = budget // 2
-        design = latin_hypercube(study, half - 1, record_size_bytes, rng)
+        design = latin_hypercube(study, half - 1, case, rng)
         trials = summarise_trials((yield [study.baseline_configuration(), *design]), study)
         encoding = feature_encoding(study, trials)
         surrogates = {each: fit_surrogate(study, encoding, trials, each) for each in measured_objectives(trials)}
-        front = search(study, record_size_bytes, surrogates, trials).front
+        front = search(study, case, surrogates, trials).front
         points = configurations_of(select_candidates(front, trials, study, budget - half), study)
         yield points
         while True:

@@ -27,11 +27,11 @@ from tests.recorded import paper_study, recorded_grid
 
 Values: TypeAlias = npt.NDArray[np.float64]
 Asking: TypeAlias = Generator[list[Configuration], list[Repetition], None]
-Strategy: TypeAlias = Callable[[Study, int, int], Asking]
+Strategy: TypeAlias = Callable[[Study, str, int], Asking]
 """Given a study, a record size and a seed, asks for batches of single repetitions, and is sent them in that order."""
 
 GRID = Path(__file__).parent.parent / "data" / "grid_8192.csv"
-RECORD_SIZE_BYTES = 8192
+CASE = "8192"
 BLOCKS = 5
 TRUTH_BLOCKS = 2
 SPLITS = list(itertools.combinations(range(BLOCKS), TRUTH_BLOCKS))
@@ -68,7 +68,7 @@ class Table:
         rng = np.random.default_rng([seed, budget])
         answering = answering_blocks(seed) if answering is None else answering
         given: list[Answer] = []
-        asking = strategy(study, RECORD_SIZE_BYTES, seed)
+        asking = strategy(study, CASE, seed)
         batch = next(asking)
         while True:
             if not batch:
@@ -135,7 +135,7 @@ def table_study() -> Study:
     factors = {**study.factors, "batch.size": NumericFactor(type="integer", levels=levels)}
     protocol = study.protocol.model_copy(update={"repetitions": 1, "order": "blocks"})
     changes = {
-        "record_sizes_bytes": [RECORD_SIZE_BYTES],
+        "record_sizes_bytes": [int(CASE)],
         "factors": factors,
         "durability": Durability.acks_0,
         "design": study.design.model_copy(update={"configurations": 12, "feasible": True}),

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypedDict
 from airflow.providers.standard.operators.hitl import HITLOperator
 from airflow.sdk import Context
 
+from kafka_pareto.study.cases import case_label
 from kafka_pareto_airflow.forms.parameters import LONGEST_REASON
 from kafka_pareto_airflow.notify.notices import Message, Notifier
 
@@ -64,8 +65,8 @@ class CardApproval(HITLOperator):
         if not context["params"]["approval"] or not recommended:
             self.log.info("Nobody is asked: %s", "approval is off" if recommended else "nothing is recommended")
             return Answer(answer="not_asked", by="", reason="", at="")
-        sizes = ", ".join(f"{int(size):,} B ({found['configuration_id']})" for size, found in recommended.items())
-        self.subject = f"{manifest['study']}, campaign {manifest['campaign']}: new settings recommended for {sizes}"
+        cases = ", ".join(f"{case_label(case)} ({found['configuration_id']})" for case, found in recommended.items())
+        self.subject = f"{manifest['study']}, campaign {manifest['campaign']}: new settings recommended for {cases}"
         self.body = as_code(_question(manifest["study"], manifest["campaign"], recommended))
         return super().execute(context)
 
@@ -97,8 +98,8 @@ def _code_span(line: str) -> str:
 
 
 def _recommended(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    decided = manifest.get("event", {}).get("record_sizes", {})
-    return {size: found for size, found in decided.items() if found["verdict"] == "recommended"}
+    decided = manifest.get("event", {}).get("cases", {})
+    return {case: found for case, found in decided.items() if found["verdict"] == "recommended"}
 
 
 def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]]) -> str:
@@ -112,7 +113,7 @@ def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]])
 
     store = open_store(load_settings())
     overrides = [
-        approval_text(int(size), in_force(store, study, int(size)), found["baseline_properties"], found["properties"])
-        for size, found in recommended.items()
+        approval_text(case, in_force(store, study, case), found["baseline_properties"], found["properties"])
+        for case, found in recommended.items()
     ]
     return "\n".join([*overrides, "", store.get(CampaignKeys(study, campaign).report("cards.txt")).decode()])

@@ -66,9 +66,9 @@ async function openCampaign(name, current = opening()) {
   remember({ study, campaign });
   const overview = await ask(campaignPath());
   if (!current()) return;
-  const sizes = overview.record_sizes_bytes.map(String);
+  const sizes = overview.cases.map((each) => each.case);
   remember({ size: sizes.includes(at.get("size")) ? at.get("size") : sizes[0] });
-  options($("size"), sizes.map((size) => [size, `${Number(size).toLocaleString("en")} B`]), at.get("size"));
+  options($("size"), overview.cases.map((each) => [each.case, each.label]), at.get("size"));
   panels.links(overview, campaignPath());
   panels.prior(overview.prior);
   panels.progress(overview.progress, null, overview.tune_dag);
@@ -103,7 +103,7 @@ async function openSize(current = opening()) {
 
 /** What follows the campaign into use: neither the choice nor the charts wait for it. */
 function beside() {
-  const { view: { study, record_size_bytes: size }, current } = state;
+  const { view: { study, case: size }, current } = state;
   told(() => showInForce(study, size, inForceMoved, current))();
   told(() => showChecks(study, size, current))();
 }
@@ -116,7 +116,7 @@ function inForceMoved() {
 
 function offerToMove(place, configuration) {
   const { view } = state;
-  const conf = { study: view.study, campaign: view.campaign, record_size: view.record_size_bytes, configuration };
+  const conf = { study: view.study, campaign: view.campaign, case: view.case, configuration };
   if ($(place)) told(() => offer($(place), state.path, conf, inForceMoved))();
 }
 

@@ -15,7 +15,7 @@ const nameOf = (version) => (version
 function newest(view, study) {
   const now = view.versions.at(-1);
   const by = `${CAME_BY[now.came_by]}${now.accepted_by ? `, by ${now.accepted_by}` : ""}`;
-  const address = new URLSearchParams({ study, campaign: now.campaign, size: now.record_size_bytes });
+  const address = new URLSearchParams({ study, campaign: now.campaign, size: now.case });
   const from = el("a", { href: `#${address}` }, now.campaign);
   return [
     el("p", { class: "name" }, nameOf(now)),
@@ -41,7 +41,7 @@ export async function showInForce(study, size, moved, current) {
   if (!current()) return undefined;
   const back = el("button", { type: "button", id: "go-back", disabled: Boolean(view.way_back.refused),
     onclick: () => confirmMove({ title: "Go back to what was in force before", move: view.way_back,
-      conf: { action: "roll_back", study, record_size: size }, moved }) }, "Go back …");
+      conf: { action: "roll_back", study, case: size }, moved }) }, "Go back …");
   const nothing = el("p", { class: "quiet" },
     "Nothing was put in force for this record size yet: producers are taken to use the baseline.");
   if (!view.versions.length) return fill("in-force", nothing);
@@ -74,7 +74,7 @@ function confirmMove({ title, move, conf, moved }) {
   } }, "Confirm");
   dialog.replaceChildren(
     el("h2", { id: "move-title" }, title),
-    el("p", {}, `Records of ${conf.record_size.toLocaleString("en")} B of study ${conf.study}. From ${from}:`),
+    el("p", {}, `${caseLabel(conf.case)} of study ${conf.study}. From ${from}:`),
     move.changes.length ? changesTable(move.changes, "now", "afterwards")
       : el("p", {}, "The producer is told the same; only the evidence is another."),
     move.weakens ? el("p", { class: "warning" }, `Warning: it promises less durability, ${move.weakens}.`) : "",
@@ -106,7 +106,7 @@ async function carryOut(conf, said, moved) {
 /** Why a run has failed, and what is in force now: one that was killed may have moved it before. */
 async function failed(run, conf) {
   const why = await failureOf(run);
-  const { versions } = await ask(inForcePath(conf.study, conf.record_size));
+  const { versions } = await ask(inForcePath(conf.study, conf.case));
   const now = versions.at(-1);
   const changed = (now?.version ?? 0) !== conf.from_version;
   return `${changed ? "Its run has failed" : "Nothing was changed"}${why ? `: ${why}` : ""}. In force now: ${nameOf(now)}.`;

@@ -6,7 +6,7 @@ import math
 
 from kafka_pareto.analysis.drift import Ratio, RatioChange
 from kafka_pareto.campaign.keys import CheckKeys
-from kafka_pareto.drift.checks import Check, CheckedRecordSize, CheckOutcome
+from kafka_pareto.drift.checks import Check, CheckedCase, CheckOutcome
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.objectives import Objective
 
@@ -45,8 +45,8 @@ def write_check(store: Store, day: int, size: int, p95: float, throughput: float
     drifted = abs(p95 / 0.5 - 1) > 0.25
     outcome: CheckOutcome = "drifted" if drifted else "unchanged"
     name = f"202612{day:02d}T030000"
-    checked = CheckedRecordSize(
-        record_size_bytes=size,
+    checked = CheckedCase(
+        case=size,
         version=version,
         configuration_id="c0123456789",
         outcome=outcome,
@@ -58,7 +58,5 @@ def write_check(store: Store, day: int, size: int, p95: float, throughput: float
             change("throughput_mib_s", throughput, 2.0, drifted=False),
         ],
     )
-    check = Check(
-        study=STUDY, check=name, at=f"2026-12-{day:02d}T03:00:00+00:00", drift_fraction=0.1, record_sizes=[checked]
-    )
+    check = Check(study=STUDY, check=name, at=f"2026-12-{day:02d}T03:00:00+00:00", drift_fraction=0.1, cases=[checked])
     store.put(CheckKeys(STUDY, name).check(), check.model_dump_json().encode())

@@ -17,13 +17,13 @@ from tests.tasks.report_campaign import CAMPAIGN
 
 pytestmark = pytest.mark.servers
 
-SIZE = 65636
+CASE = "65636"
 
 
-def open_view(explorer: Explorer, visitor: Visitor, size: int = SIZE) -> None:
-    """The page of one record size, loaded anew, when both charts are drawn."""
+def open_view(explorer: Explorer, visitor: Visitor, case: str = CASE) -> None:
+    """The page of one record case, loaded anew, when both charts are drawn."""
     visitor.page.goto("about:blank")
-    visitor.page.goto(f"{explorer.url}#study=paper&campaign={CAMPAIGN}&size={size}")
+    visitor.page.goto(f"{explorer.url}#study=paper&campaign={CAMPAIGN}&size={case}")
     visitor.page.wait_for_selector("body[data-drawn]")
     expect(visitor.page.locator("#best .name")).to_be_visible()
 
@@ -127,13 +127,13 @@ def test_the_downloaded_properties_are_the_artifact(explorer: Explorer, visitor:
     with visitor.page.expect_download() as started:
         visitor.page.get_by_role("link", name="producer.properties").click()
     started.value.save_as(tmp_path / "producer.properties")
-    artifact = explorer.store.get(explorer.campaign().keys.report(f"{SIZE}/producer.properties"))
+    artifact = explorer.store.get(explorer.campaign().keys.report(f"{CASE}/producer.properties"))
     assert (tmp_path / "producer.properties").read_bytes() == artifact
 
 
 def test_what_an_artifact_says_is_what_the_page_shows(explorer: Explorer, visitor: Visitor) -> None:
     campaign = explorer.campaign()
-    key = campaign.keys.confirmation(SIZE, "trials.parquet")
+    key = campaign.keys.confirmation(CASE, "trials.parquet")
     trials = campaign.read_table(key, TRIAL_COLUMNS)
     open_view(explorer, visitor)
     shown = f"{trials.throughput_mib_s[1]:.1f} MiB/s"
@@ -145,7 +145,7 @@ def test_what_an_artifact_says_is_what_the_page_shows(explorer: Explorer, visito
 
 
 def test_nothing_sticks_out_of_its_panel_at_any_width(explorer: Explorer, visitor: Visitor) -> None:
-    write_check(explorer.store, 1, SIZE, 0.51, 2.02)
+    write_check(explorer.store, 1, CASE, 0.51, 2.02)
     open_view(explorer, visitor)
     longest = visitor.page.locator("#left option", has_text="on the measured front").first.get_attribute("value")
     visitor.page.get_by_label("left").select_option(longest)
@@ -164,7 +164,7 @@ def test_nothing_sticks_out_of_its_panel_at_any_width(explorer: Explorer, visito
 def test_the_history_of_checks_is_drawn_with_what_drifted_told_apart(explorer: Explorer, visitor: Visitor) -> None:
     history = [(1, 0.51, 2.02, 1), (8, 0.49, 1.98, 1), (15, 0.82, 1.6, 1), (16, 0.5, 2.1, 2), (22, 0.52, 2.0, 2)]
     for day, p95, throughput, version in history:
-        write_check(explorer.store, day, SIZE, p95, throughput, version=version)
+        write_check(explorer.store, day, CASE, p95, throughput, version=version)
     open_view(explorer, visitor)
     rows = visitor.page.locator("#checks tbody tr")
     expect(rows).to_have_count(len(history))
@@ -180,7 +180,7 @@ def test_the_history_of_checks_is_drawn_with_what_drifted_told_apart(explorer: E
 
 
 def test_a_warm_start_is_told_in_a_line(explorer: Explorer, visitor: Visitor) -> None:
-    used = PriorCampaign(campaign="20261120-before", age_days={SIZE: 1.04}, trials=44)
+    used = PriorCampaign(campaign="20261120-before", age_days={CASE: 1.04}, trials=44)
     other = PriorCampaign(campaign="20261119-other", left_out=["another cluster"])
     campaign = explorer.campaign()
     campaign.write_record(campaign.keys.prior(), Prior(half_life_days=30, campaigns=[used, other]))
@@ -261,7 +261,7 @@ def test_a_store_without_campaigns_says_how_to_get_one(explorer: Explorer, visit
 
 def test_a_damaged_artifact_is_named_on_the_page(explorer: Explorer, visitor: Visitor) -> None:
     explorer.store.put(explorer.campaign().keys.report("cards.json"), b'{"schema_version": 1}')
-    visitor.page.goto(f"{explorer.url}#study=paper&campaign={CAMPAIGN}&size={SIZE}")
+    visitor.page.goto(f"{explorer.url}#study=paper&campaign={CAMPAIGN}&size={CASE}")
     expect(visitor.page.get_by_role("alert")).to_contain_text("cards.json: schema_version 1: this release reads")
     visitor.picture("damaged")
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Route, expect
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.rollout.versions import in_force, versions
 from tests.browser.conftest import Explorer, Visitor
-from tests.browser.test_explorer import SIZE, best_id, open_view
+from tests.browser.test_explorer import CASE, best_id, open_view
 from tests.tasks.report_campaign import CAMPAIGN
 from tests.unit.embedded.test_rollout import put_in_force
 
@@ -42,13 +42,13 @@ def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
     expect(panel).to_contain_text(f"Version 1: {picked}")
     expect(panel).to_contain_text(f"picked, by {explorer.stack.credentials.airflow_admin_user}: {REASON}")
     visitor.picture("in_force")
-    kept = in_force(explorer.store, "paper", SIZE)
+    kept = in_force(explorer.store, "paper", CASE)
     assert kept
     assert (kept.configuration_id, kept.came_by, kept.reason) == (picked, "picked", REASON)
     with page.expect_download() as started:
         panel.get_by_role("link", name="producer.properties").click()
     started.value.save_as(tmp_path / "producer.properties")
-    artifact = explorer.store.get(InForceKeys("paper", SIZE).file("producer.properties"))
+    artifact = explorer.store.get(InForceKeys("paper", CASE).file("producer.properties"))
     assert (tmp_path / "producer.properties").read_bytes() == artifact
 
     panel.get_by_role("button", name="Go back").click()
@@ -57,7 +57,7 @@ def test_what_was_picked_by_a_need_comes_into_force_downloads_and_goes_back(
     dialog.get_by_role("button", name="Close").click()
     expect(panel).to_contain_text("(the baseline)")
     expect(panel.get_by_role("button", name="Go back")).to_be_disabled()
-    assert [each.came_by for each in versions(explorer.store, "paper", SIZE)] == ["picked", "rolled_back"]
+    assert [each.came_by for each in versions(explorer.store, "paper", CASE)] == ["picked", "rolled_back"]
 
 
 def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_not_answer(
@@ -67,7 +67,7 @@ def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_n
     open_view(explorer, visitor)
     page.locator("#put-best-in-force").get_by_role("button").click()
     expect(dialog).to_contain_text("From the baseline")
-    put_in_force(explorer.store, "paper", SIZE)
+    put_in_force(explorer.store, "paper", CASE)
     dropped: list[str] = []
 
     def drop_once(route: Route) -> None:
@@ -84,7 +84,7 @@ def test_a_move_that_somebody_else_forestalled_says_so_though_airflow_once_did_n
     expect(status).to_contain_text("decided on before there was a version, but version 1 is in force", timeout=RUN_MS)
     expect(status).to_contain_text("In force now: Version 1")
     page.unroute_all()
-    assert len(versions(explorer.store, "paper", SIZE)) == 1
+    assert len(versions(explorer.store, "paper", CASE)) == 1
 
 
 def test_who_may_not_trigger_dags_is_told_so_and_nothing_moves(explorer: Explorer, onlooker: Visitor) -> None:
@@ -92,7 +92,7 @@ def test_who_may_not_trigger_dags_is_told_so_and_nothing_moves(explorer: Explore
     onlooker.page.locator("#put-best-in-force").get_by_role("button").click()
     onlooker.page.get_by_role("button", name="Confirm").click()
     expect(onlooker.page.get_by_role("dialog").get_by_role("status")).to_contain_text("You may look, but not change")
-    assert in_force(explorer.store, "paper", SIZE) is None
+    assert in_force(explorer.store, "paper", CASE) is None
 
 
 def test_what_was_not_confirmed_has_no_button_but_a_reason(explorer: Explorer, visitor: Visitor) -> None:
@@ -132,7 +132,7 @@ def test_a_recommendation_that_waits_for_approval_says_so_and_leads_to_the_quest
 ) -> None:
     dag = "/api/v2/dags/tune_producer"
     recommended = {"verdict": "recommended", "configuration_id": "c0123456789", "baseline_properties": {"acks": "all"}}
-    event = {"record_sizes": {str(SIZE): {**recommended, "properties": {"acks": "1"}}}}
+    event = {"cases": {CASE: {**recommended, "properties": {"acks": "1"}}}}
     decided = {"study": "paper", "campaign": CAMPAIGN, "event": event}
 
     # All but the question is said to be done already; it alone runs.

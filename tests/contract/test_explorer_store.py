@@ -12,7 +12,7 @@ from kafka_pareto.campaign.listing import list_campaigns
 from kafka_pareto.campaign.progress import campaign_progress
 from kafka_pareto.errors import StoreError
 from kafka_pareto.explorer.snapshot import read_seen
-from kafka_pareto.explorer.view import size_view
+from kafka_pareto.explorer.view import case_view
 from kafka_pareto.rollout.versions import versions
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
@@ -27,7 +27,7 @@ from tests.tasks.report_campaign import CAMPAIGN
 
 pytestmark = pytest.mark.servers
 
-SIZE = 65636
+CASE = "65636"
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +61,10 @@ def test_it_sees_a_campaign_as_the_steps_wrote_it(stores: tuple[Store, Store]) -
     steps, explorer = stores
     (entry,) = list_campaigns(explorer)
     assert (entry.campaign, entry.state) == (CAMPAIGN, "reported")
-    seen, written = (read_seen(Campaign.open(store, "paper", CAMPAIGN), SIZE) for store in (explorer, steps))
-    assert size_view(seen) == size_view(written)
+    seen, written = (read_seen(Campaign.open(store, "paper", CAMPAIGN), CASE) for store in (explorer, steps))
+    assert case_view(seen) == case_view(written)
     assert campaign_progress(seen.campaign).finished
-    assert versions(explorer, "paper", SIZE) == []
+    assert versions(explorer, "paper", CASE) == []
 
 
 def test_it_can_neither_write_nor_delete(stores: tuple[Store, Store]) -> None:

@@ -12,12 +12,12 @@ import pytest
 
 from kafka_pareto.errors import EXIT_BAD_INPUT, BadInputError
 from kafka_pareto.kafka.producer_config import parse_properties
-from kafka_pareto.rollout.versions import add_version, in_force, record_sizes_in_force, versions, write_files
+from kafka_pareto.rollout.versions import add_version, cases_in_force, in_force, versions, write_files
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.store import Store
-from tests.tasks.accepting import OTHER_SIZE, SIZE, STUDY, accepting_campaign, durable_id, in_store, other_id
+from tests.tasks.accepting import CASE, OTHER_SIZE, STUDY, accepting_campaign, durable_id, in_store, other_id
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -29,16 +29,16 @@ def test_versions_files_and_the_way_back_are_the_same_in_every_store(
     folder = FolderStore(tmp_path / "campaign")
     for key in folder.keys(STUDY):
         store.put(key, folder.get(key))
-    assert record_sizes_in_force(store, STUDY) == []
-    assert in_force(store, STUDY, SIZE) is None
+    assert cases_in_force(store, STUDY) == []
+    assert in_force(store, STUDY, CASE) is None
     for name in (durable_id(campaign), other_id(campaign)):
-        accept.run(campaign, Wanted(SIZE, name))
-    roll_back.run(store, STUDY, SIZE)
-    kept = versions(store, STUDY, SIZE)
+        accept.run(campaign, Wanted(CASE, name))
+    roll_back.run(store, STUDY, CASE)
+    kept = versions(store, STUDY, CASE)
     assert [settings.version for settings in kept] == [1, 2, 3]
-    assert in_force(store, STUDY, SIZE) == kept[-1]
-    assert record_sizes_in_force(store, STUDY) == [SIZE]
-    told = parse_properties(store.get(f"_in_force/{STUDY}/{SIZE}/producer.properties").decode())
+    assert in_force(store, STUDY, CASE) == kept[-1]
+    assert cases_in_force(store, STUDY) == [CASE]
+    told = parse_properties(store.get(f"_in_force/{STUDY}/{CASE}/producer.properties").decode())
     assert told["linger.ms"] == str(kept[0].properties["linger.ms"])
     with pytest.raises(BadInputError, match=r"versions/00003.json: was written meanwhile"):
         add_version(store, kept[-1].model_copy(update={"reason": "of somebody else"}))
@@ -55,7 +55,7 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
         tmp_path,
         "accept",
         f"--campaign={campaign.keys.campaign}",
-        f"--record-size={SIZE}",
+        f"--record-size={CASE}",
         f"--configuration={durable_id(campaign)}",
         "--answer=approve",
         "--approved-by=alice",
@@ -64,8 +64,8 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
         '--reason=--record-size=1 {{ 1+1 }} "quoted"; rm -rf /\n\x1b[31mred',
     )
     assert accepted.returncode == 0, accepted.stderr
-    assert json.loads(accepted.stdout.splitlines()[-1])["record_sizes_bytes"] == [SIZE]
-    settings = in_force(campaign.store, STUDY, SIZE)
+    assert json.loads(accepted.stdout.splitlines()[-1])["cases"] == [CASE]
+    settings = in_force(campaign.store, STUDY, CASE)
     assert settings
     assert settings.reason == '--record-size=1 {{ 1+1 }} "quoted"; rm -rf / [31mred'
     assert settings.request == "manual__2026-11-22T01:02:03+00:00"

@@ -37,9 +37,9 @@ from tests.unit import checking
 
 pytestmark = pytest.mark.servers
 
-SIZE = 8192
+CASE = "8192"
 GENERATIONS = 10
-STUDY = small_study((SIZE,), generations=GENERATIONS)
+STUDY = small_study((CASE,), generations=GENERATIONS)
 EXPERIMENT = "kafka-pareto/paper"
 
 
@@ -79,12 +79,12 @@ def configured(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def trained(server: str, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     """A campaign that was trained and searched, each step twice as by a retry."""
-    campaign = recorded_campaign(tmp_path_factory.mktemp("store"), STUDY, recorded_repetitions((SIZE,)), "first")
+    campaign = recorded_campaign(tmp_path_factory.mktemp("store"), STUDY, recorded_repetitions((CASE,)), "first")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", server)
         for _ in range(2):
             train.run(campaign)
-            optimize.run(campaign, SIZE)
+            optimize.run(campaign, CASE)
     return campaign
 
 
@@ -105,7 +105,7 @@ def runs_of(client: MlflowClient, campaign: str) -> dict[str, mlflow.entities.Ru
 @pytest.mark.usefixtures("trained")
 def test_a_retried_campaign_has_one_parent_and_one_child_per_objective_and_search(client: MlflowClient) -> None:
     runs = runs_of(client, "first")
-    assert set(runs) == {"first", f"optimize {SIZE}", *(f"train {objective}" for objective in OBJECTIVES)}
+    assert set(runs) == {"first", f"optimize {CASE}", *(f"train {objective}" for objective in OBJECTIVES)}
     parent = runs.pop("first")
     assert {run.data.tags["mlflow.parentRunId"] for run in runs.values()} == {parent.info.run_id}
     assert {run.info.status for run in [parent, *runs.values()]} == {"FINISHED"}
@@ -132,10 +132,10 @@ def test_the_metrics_of_a_child_are_the_scores_in_the_store(trained: Campaign, c
     scores = trained.read_table(trained.keys.surrogates("scores.parquet"), SCORE_COLUMNS, factors=False)
     for objective in OBJECTIVES:
         run = runs_of(client, "first")[f"train {objective}"]
-        pooled = scores[(scores["objective"] == objective) & scores["record_size_bytes"].isna()].iloc[0]
+        pooled = scores[(scores["objective"] == objective) & scores["case"].isna()].iloc[0]
         names = ("r2_train", "r2_held_out", "mae_held_out", "rmse_held_out", "r2_noise_ceiling")
         assert {name: run.data.metrics[name] for name in names} == pytest.approx({name: pooled[name] for name in names})
-        assert run.data.metrics[f"r2_held_out_{SIZE}"] == pytest.approx(pooled["r2_held_out"])
+        assert run.data.metrics[f"r2_held_out_{CASE}"] == pytest.approx(pooled["r2_held_out"])
         assert run.data.params["max_depth"] == "6"
         curve = client.get_metric_history(run.info.run_id, "learning_curve_r2_held_out")
         assert len({point.step for point in curve}) == len(curve) == 4
@@ -157,7 +157,7 @@ def test_a_registered_model_has_a_signature_and_estimates_like_the_one_in_the_st
     version = client.search_model_versions("name = 'kafka-pareto.paper.throughput_mib_s'")[0]
     uri = f"models:/{version.name}/{version.version}"
     info = mlflow.models.get_model_info(uri)
-    assert info.signature.inputs.input_names()[-1] == "record_size_bytes"
+    assert info.signature.inputs.input_names()[-1] == "case"
     trials = trained.read_table(trained.keys.trials(), TRIAL_COLUMNS)
     surrogate = optimize._surrogates(trained, 0)["throughput_mib_s"]
     loaded = mlflow.pyfunc.load_model(uri)
@@ -174,19 +174,19 @@ def test_nothing_in_a_stored_model_is_a_pickle(client: MlflowClient, tmp_path: P
 
 
 def test_the_hypervolume_of_every_generation_is_a_metric_with_its_step(trained: Campaign, client: MlflowClient) -> None:
-    run = runs_of(client, "first")[f"optimize {SIZE}"]
+    run = runs_of(client, "first")[f"optimize {CASE}"]
     history = client.get_metric_history(run.info.run_id, "hypervolume")
-    stored = trained.read_table(trained.keys.hypervolume(SIZE), HYPERVOLUME_COLUMNS, factors=False)
+    stored = trained.read_table(trained.keys.hypervolume(CASE), HYPERVOLUME_COLUMNS, factors=False)
     logged = {point.step: point.value for point in history}
     assert logged == pytest.approx(dict(zip(stored["generation"], stored["hypervolume"], strict=True)))
     assert len(history) == GENERATIONS
 
 
 def test_other_data_replaces_a_campaigns_runs_and_versions(tmp_path: Path, client: MlflowClient) -> None:
-    first = recorded_campaign(tmp_path, STUDY, recorded_repetitions((SIZE,), configurations=20), "replaced")
+    first = recorded_campaign(tmp_path, STUDY, recorded_repetitions((CASE,), configurations=20), "replaced")
     train.run(first)
     before = runs_of(client, "replaced")["train latency_cv"].info.run_id
-    train.run(recorded_campaign(tmp_path, STUDY, recorded_repetitions((SIZE,), configurations=30), "replaced"))
+    train.run(recorded_campaign(tmp_path, STUDY, recorded_repetitions((CASE,), configurations=30), "replaced"))
     assert runs_of(client, "replaced")["train latency_cv"].info.run_id != before
     versions = client.search_model_versions("name = 'kafka-pareto.paper.latency_cv'")
     assert [version.tags["kafka_pareto.campaign"] for version in versions].count("replaced") == 1
@@ -203,21 +203,21 @@ def test_each_round_is_a_part_of_its_own_and_the_last_rounds_model_is_the_campai
             "search": STUDY.search.model_copy(update={"generations": 2}),
         }
     )
-    campaign = recorded_campaign(tmp_path, study, recorded_repetitions((SIZE,), configurations=15), "c1")
-    more = summarise_trials(recorded_repetitions((SIZE,), configurations=25), study)
+    campaign = recorded_campaign(tmp_path, study, recorded_repetitions((CASE,), configurations=15), "c1")
+    more = summarise_trials(recorded_repetitions((CASE,), configurations=25), study)
     campaign.write_table(campaign.keys.trials(1), more, TRIAL_COLUMNS)
     for number in (0, 1):
         train.run(campaign, number)
-        optimize.run(campaign, SIZE, number)
+        optimize.run(campaign, CASE, number)
 
     experiment = client.get_experiment_by_name("kafka-pareto/rounds")
     assert experiment is not None
     runs = {run.info.run_name: run for run in client.search_runs([experiment.experiment_id])}
-    parts = [f"optimize {SIZE}", *(f"train {objective}" for objective in OBJECTIVES)]
+    parts = [f"optimize {CASE}", *(f"train {objective}" for objective in OBJECTIVES)]
     assert set(runs) == {"c1", *parts, *(f"round 1 {part}" for part in parts)}
     (version,) = client.search_model_versions("name = 'kafka-pareto.rounds.p95_latency_ms'")
     assert version.run_id == runs["round 1 train p95_latency_ms"].info.run_id
-    volumes = client.get_metric_history(runs["c1"].info.run_id, f"measured_hypervolume_{SIZE}")
+    volumes = client.get_metric_history(runs["c1"].info.run_id, f"measured_hypervolume_{CASE}")
     assert {point.step: point.value for point in volumes} == {
         number: pytest.approx(
             measured_hypervolume(campaign.read_table(campaign.keys.trials(number), TRIAL_COLUMNS), study)
@@ -228,7 +228,7 @@ def test_each_round_is_a_part_of_its_own_and_the_last_rounds_model_is_the_campai
 
 def test_the_champion_moves_only_to_a_smaller_error(tmp_path: Path, client: MlflowClient) -> None:
     study = STUDY.model_copy(update={"name": "champions"})
-    repetitions = recorded_repetitions((SIZE,))
+    repetitions = recorded_repetitions((CASE,))
     halved = [r.model_copy(update={"latency_p95_ms": (r.latency_p95_ms or 0) / 2}) for r in repetitions]
     wrong = recorded_campaign(tmp_path, study, halved, "wrong")
     right = recorded_campaign(tmp_path, study, repetitions, "right")
@@ -314,6 +314,6 @@ def test_the_checks_of_a_study_are_one_run_with_a_step_each_however_often_one_is
     def series(name: str) -> list[tuple[int, float]]:
         return [(point.step, point.value) for point in client.get_metric_history(run.info.run_id, name)]
 
-    assert series(f"drifted_{SIZE}") == series(f"change_point_{SIZE}") == [(1, 0.0), (2, 1.0)]
+    assert series(f"drifted_{CASE}") == series(f"change_point_{CASE}") == [(1, 0.0), (2, 1.0)]
     ratios = [each.ratios["throughput_mib_s"].ratio for each in found]
-    assert series(f"throughput_mib_s_ratio_{SIZE}") == [(1, pytest.approx(ratios[0])), (2, pytest.approx(ratios[1]))]
+    assert series(f"throughput_mib_s_ratio_{CASE}") == [(1, pytest.approx(ratios[0])), (2, pytest.approx(ratios[1]))]

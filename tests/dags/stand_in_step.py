@@ -16,7 +16,7 @@ RECOMMENDED = {
 STEP = pathlib.Path(__file__).stem
 OPTIONS = dict(argument.removeprefix("--").split("=", 1) for argument in sys.argv[1:])
 CAMPAIGN = OPTIONS.get("campaign", "")
-SIZE = OPTIONS.get("record-size", "")
+CASE = OPTIONS.get("record-size", "")
 ROOT = pathlib.Path(os.environ["KAFKA_PARETO_STORE_FOLDER"])
 STUDY = ROOT / OPTIONS["study"]
 
@@ -47,9 +47,9 @@ if STEP == "propose":
     sizes = []  # the paper has no rounds
 if STEP == "measure":
     for number in range(3):
-        write(f"round=00/02_measurements/{SIZE}/{number}.json")
+        write(f"round=00/02_measurements/{CASE}/{number}.json")
     if CAMPAIGN == "hanging":
-        write(f"{SIZE}.pid", str(os.getpid()))
+        write(f"{CASE}.pid", str(os.getpid()))
         time.sleep(600)
 if STEP == "validate":
     if CAMPAIGN == "bad":
@@ -57,13 +57,13 @@ if STEP == "validate":
     write("round=00/03_validation/data_docs/index.html", "<html>docs</html>")
     write("round=00/03_validation/data_docs/static/page.html", "<html>page</html>")
 if STEP == "confirm":
-    write(f"06_confirmation/{SIZE}/repetitions/0.json")
+    write(f"06_confirmation/{CASE}/repetitions/0.json")
 if STEP == "report":
     write("07_report/cards.txt", "THE CARDS\n```\n# <script>alert(1)</script> {{ 1 + 1 }}\n")
     cards = {"schema_version": 3, "study": STUDY.name, "campaign": CAMPAIGN, "cards": [], "contexts": []}
     write("07_report/cards.json", json.dumps(cards))
     write("07_report/report.html", "<html>report</html>")
-    event = {"study": STUDY.name, "campaign": CAMPAIGN, "record_sizes": {"1024": RECOMMENDED}}
+    event = {"study": STUDY.name, "campaign": CAMPAIGN, "cases": {"1024": RECOMMENDED}}
     notice = {
         "kind": "finished",
         "subject": f"paper:\nnew settings of {CAMPAIGN}",
@@ -78,7 +78,7 @@ if STEP in ("accept", "roll_back"):
     if OPTIONS.get("answer") == "reject":
         sizes = []
     else:
-        event = {"study": STUDY.name, "record_sizes": {"1024": {"version": 1, "campaign": CAMPAIGN}}}
+        event = {"study": STUDY.name, "cases": {"1024": {"version": 1, "campaign": CAMPAIGN}}}
     if STEP == "roll_back":
         notice = {"kind": "in_force", "subject": "paper: gone back", "text": "1,024 B: version 2 is in force"}
 if STEP.startswith("check"):
@@ -86,8 +86,8 @@ if STEP.startswith("check"):
         checks.write(json.dumps([STEP, OPTIONS]) + "\n")
 if STEP == "check_compare":
     sizes = [1024] if OPTIONS["study"] == "paper" else []  # it alone has drifted
-    tune = {"study": "paper", "campaign": CAMPAIGN, "record_sizes": sizes, "approval": False}
+    tune = {"study": "paper", "campaign": CAMPAIGN, "cases": sizes, "approval": False}
     event = {"study": "paper", "check": CAMPAIGN, "tune": tune} if sizes else {}
     notice = {"kind": "drift" if sizes else "unchanged", "subject": f"{STUDY.name}: checked", "text": "1,024 B"}
-manifest = {"step": STEP, "study": STUDY.name, "campaign": CAMPAIGN, "record_sizes_bytes": sizes}
+manifest = {"step": STEP, "study": STUDY.name, "campaign": CAMPAIGN, "cases": sizes}
 print(json.dumps({**manifest, "event": event, "notice": notice}))

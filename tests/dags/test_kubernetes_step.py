@@ -105,7 +105,7 @@ def test_the_pod_is_one_that_kubernetes_knows_every_field_of(cluster: ClusterOfO
 def test_the_image_runs_the_step_with_its_arguments_and_writes_the_manifest_for_airflow(
     cluster: ClusterOfOneEnd,
 ) -> None:
-    execute(record_size_bytes=8192)
+    execute(case=8192)
     step = container(cluster.pod)
     assert step["image"] == SETTINGS["IMAGE"]
     assert not step["command"]  # the image's own entry point stays

@@ -43,7 +43,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[FakeProject, dic
     project = new_project(tmp_path_factory.mktemp("project"))
     project.write_noting_step("propose", sizes="{'--round=1': [65636]}.get(sys.argv[-1], [])")
     conf = {
-        "record_sizes": [1024, 65636],
+        "record_sizes_bytes": [1024, 65636],
         "seed": 7,
         "repetitions": 2,
         "warm_start": "c1,c2",

@@ -23,7 +23,7 @@ RECOMMENDED = {
     "baseline_properties": {"acks": "all"},
     "reasons": [],
 }
-EVENT = {"study": "paper", "campaign": RUN, "record_sizes": {"1024": RECOMMENDED}}
+EVENT = {"study": "paper", "campaign": RUN, "cases": {"1024": RECOMMENDED}}
 
 
 def question(airflow: Served) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_what_was_approved_comes_into_force_with_the_persons_name_and_words_as_t
     assert options == {"study": "paper", "campaign": RUN, **said, **request}
     assert datetime.fromisoformat(at) <= datetime.now(UTC)
     version = {"version": 1, "campaign": RUN}
-    moved = ["kafka_producer_settings_in_force", {"study": "paper", "record_sizes": {"1024": version}}]
+    moved = ["kafka_producer_settings_in_force", {"study": "paper", "cases": {"1024": version}}]
     soon("it has reacted", lambda: moved in airflow.noted("reactions"))
 
 
@@ -145,7 +145,7 @@ def test_a_question_that_is_cleared_is_asked_again_and_a_rejection_moves_nothing
 
 
 def test_what_somebody_picked_comes_into_force_in_their_name(airflow: Served) -> None:
-    picked = {"study": "paper", "campaign": "c1", "record_size": 1024, "configuration": "c0123456789"}
+    picked = {"study": "paper", "campaign": "c1", "case": 1024, "configuration": "c0123456789"}
     airflow.trigger("settings_in_force", "picked", {"action": "accept", **picked, "reason": REASON})
     assert airflow.ended("settings_in_force", "picked") == "success"
     [options] = moves_of(airflow, "accept", "picked")
@@ -156,7 +156,7 @@ def test_what_somebody_picked_comes_into_force_in_their_name(airflow: Served) ->
 
 
 def test_the_way_back_is_asked_for_by_record_size_alone_and_a_retry_is_known_as_one(airflow: Served) -> None:
-    what = {"study": "paper", "campaign": "", "record_size": 1024, "configuration": "", "reason": "--by=eve"}
+    what = {"study": "paper", "campaign": "", "case": 1024, "configuration": "", "reason": "--by=eve"}
     airflow.trigger("settings_in_force", "back", {"action": "roll_back", **what})
     assert airflow.ended("settings_in_force", "back") == "success"
     options = {"study": "paper", "record-size": "1024", "by": "admin", "reason": "--by=eve", "request": "back"}
@@ -164,7 +164,7 @@ def test_the_way_back_is_asked_for_by_record_size_alone_and_a_retry_is_known_as_
 
 
 def test_people_are_told_of_a_run_that_has_failed(airflow: Served) -> None:
-    picked = {"study": "paper", "campaign": "c1", "record_size": 1024, "configuration": "c0000000bad"}
+    picked = {"study": "paper", "campaign": "c1", "case": 1024, "configuration": "c0000000bad"}
     airflow.trigger("settings_in_force", "refused", {"action": "accept", **picked})
     assert airflow.ended("settings_in_force", "refused") == "failed"
     address = f"{airflow.stack.airflow_url}/dags/settings_in_force/runs/refused"

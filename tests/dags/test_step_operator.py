@@ -111,7 +111,7 @@ def test_without_a_record_size_all_that_would_be_skipped_in_turn_is_skipped_at_o
         _run_execute_callable(context, tried.execute, tried)
 
     assert skipped.value.tasks == ["first", "second"]
-    assert context["ti"]["manifest"]["record_sizes_bytes"] == []
+    assert context["ti"]["manifest"]["cases"] == []
 
 
 def ends(pid: int) -> bool:
@@ -141,7 +141,7 @@ def test_the_last_line_is_the_manifest_and_its_record_sizes_are_what_is_mapped_o
 
 def test_a_mapped_step_gets_its_record_size_and_returns_it(root: Path) -> None:
     code = f"import sys; open('argv', 'w').write(' '.join(sys.argv[1:])); print('''{MANIFEST}''')"
-    assert execute(root, code, arguments=["--campaign=c", ""], record_size_bytes=8192) == 8192
+    assert execute(root, code, arguments=["--campaign=c", ""], case=8192) == 8192
     assert (root / "argv").read_text() == "--campaign=c --record-size=8192"
 
 

@@ -161,20 +161,20 @@ def kept(study: str, folder: Path) -> Texts:
 def _kept_cards(campaign: Campaign, measured: list[Repetition], rounds: int) -> Cards:
     """As the step `report` makes them, which would need a gate for every round and draw figures: half a minute."""
     from kafka_pareto.analysis.trials import summarise_trials
-    from kafka_pareto.decision.decide import adjust_across_record_sizes, with_blocks_to_tell
+    from kafka_pareto.decision.decide import adjust_across_cases, with_blocks_to_tell
     from kafka_pareto.report.card_context import card_context
     from kafka_pareto.search.stopping import rounds_so_far
 
     study, keys = campaign.study, campaign.keys
-    sizes = study.record_sizes_bytes
+    sizes = study.cases
     stored = [campaign.read_record(keys.confirmation(size, "decision.json"), Decision) for size in sizes]
-    decisions = with_blocks_to_tell(adjust_across_record_sizes(stored))
+    decisions = with_blocks_to_tell(adjust_across_cases(stored))
     trials = [summarise_trials([each for each in measured if each.round <= number], study) for number in range(rounds)]
     contexts = [
         card_context(
             study,
             decision,
-            design=[each for each in measured if each.record_size_bytes == size],
+            design=[each for each in measured if each.case == size],
             confirmation=campaign.read_repetitions(keys.confirmation(size, "repetitions/")),
             set_aside=[],
             sizing=campaign.read_record(keys.sizing(size), Sizing),

@@ -12,7 +12,7 @@ from kafka_pareto.analysis.gains import Gain, compare
 from kafka_pareto.analysis.noise_study import noise_report
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice
-from kafka_pareto.decision.decide import adjust_across_record_sizes, decide
+from kafka_pareto.decision.decide import adjust_across_cases, decide
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES, Objective
 from kafka_pareto.study.study import Study
@@ -44,7 +44,7 @@ class EqualArms:
     """
 
     def __init__(self, record_size_bytes: int, rng: np.random.Generator, shared_sd: float) -> None:
-        self._size = record_size_bytes
+        self._case = str(record_size_bytes)
         self._rng = rng
         recorded = recorded_configurations(record_size_bytes)
         self._configuration = recorded[rng.integers(len(recorded))]
@@ -59,7 +59,7 @@ class EqualArms:
         return [
             repetition.model_copy(
                 update={
-                    "repetition_id": f"gain-{self._size}-b{block:03d}-{configuration_id}",
+                    "repetition_id": f"gain-{self._case}-b{block:03d}-{configuration_id}",
                     "phase": "gain",
                     "block": block,
                     "configuration_id": configuration_id,
@@ -74,7 +74,7 @@ class EqualArms:
         """What `decide` makes of the record size."""
         return decide(
             STUDY,
-            self._size,
+            self._case,
             Choice(configuration_id=PICK_ID, chosen_by="balanced_gain"),
             _CANDIDATES,
             choice_repetitions=[],
@@ -89,7 +89,7 @@ class EqualArms:
             None where the report knows no such effect.
         """
         noise = noise_report(
-            STUDY, self._size, self.drawn("baseline", np.ones(NOISE_REPETITIONS), rng), comparisons
+            STUDY, self._case, self.drawn("baseline", np.ones(NOISE_REPETITIONS), rng), comparisons
         ).objectives[OBJECTIVES.index(objective)]
         if noise.minimum_detectable_effect_fraction is None:
             return None
@@ -112,7 +112,7 @@ def improved(repetitions: Sequence[Repetition], objective: Objective, factor: fl
 def simulated_campaign(rng: np.random.Generator, shared_sd: float) -> tuple[list[EqualArms], list[Decision]]:
     """An A/A campaign over the study's record sizes, and its decisions."""
     arms = [EqualArms(size, rng, shared_sd) for size in STUDY.record_sizes_bytes]
-    return arms, adjust_across_record_sizes([arm.decision() for arm in arms])
+    return arms, adjust_across_cases([arm.decision() for arm in arms])
 
 
 def resolution_of_planted(
@@ -125,5 +125,5 @@ def resolution_of_planted(
     gains = [planted if gain.objective == objective else gain for gain in decisions[at].gains]
     changed = [*decisions]
     changed[at] = decisions[at].model_copy(update={"gains": gains})
-    after = adjust_across_record_sizes(changed)[at].gains
+    after = adjust_across_cases(changed)[at].gains
     return next(gain.resolution for gain in after if gain.objective == objective)

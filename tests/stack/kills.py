@@ -59,10 +59,10 @@ class Finished:
 class Killer:
     """Takes aim at one campaign of a stack."""
 
-    def __init__(self, stack: EmbeddedStack, keys: CampaignKeys, record_sizes_bytes: list[int], seed: int) -> None:
+    def __init__(self, stack: EmbeddedStack, keys: CampaignKeys, cases: list[str], seed: int) -> None:
         self._stack = stack
         self._keys = keys
-        self._sizes = record_sizes_bytes
+        self._sizes = cases
         self._store = open_store(stack.stack.settings())
         self._rng = np.random.default_rng(seed)
 

@@ -24,15 +24,15 @@ from tests.stack.kills import Finished
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 
-SIZES = [1024, 8192]
+CASES = ["1024", "8192"]
 
 
 def test_ends_with_one_card_per_record_size_and_the_addresses_of_everything(
     finished: Finished, stack: EmbeddedStack
 ) -> None:
     assert finished.code == 0
-    for size in SIZES:
-        assert re.search(rf"\b{size:,} B\b", finished.said), finished.said
+    for case in CASES:
+        assert re.search(rf"\b{case:,} B\b", finished.said), finished.said
     for address in (stack.stack.airflow_url, stack.stack.mlflow_url, "report.html", "index.html"):
         assert address in finished.said
 
@@ -44,9 +44,9 @@ def test_all_artifacts_of_the_design_lie_in_minio(finished: Finished) -> None:
     expected |= {keys.surrogates(f"{objective}.ubj") for objective in OBJECTIVES}
     expected |= {keys.report(name) for name in ("report.html", "cards.txt", "cards.json")}
     expected |= {keys.report(f"tables/{name}") for name in ("table1_r2.csv", "table2_estimated_vs_measured.csv")}
-    for size in SIZES:
-        expected |= {keys.front(size), keys.hypervolume(size), keys.confirmation(size, "decision.json")}
-        expected |= {keys.report(f"{size}/producer.properties"), keys.fingerprint(size)}
+    for case in CASES:
+        expected |= {keys.front(case), keys.hypervolume(case), keys.confirmation(case, "decision.json")}
+        expected |= {keys.report(f"{case}/producer.properties"), keys.fingerprint(case)}
     assert expected <= found
     figures = [key for key in found if key.startswith(keys.report("figures/"))]
     assert len(figures) >= 5
@@ -61,15 +61,15 @@ def test_the_tables_are_of_the_papers_kind(finished: Finished) -> None:
 
     assert set(table("table1_r2.csv")["objective"]) == set(OBJECTIVES)
     confirmed = table("table2_estimated_vs_measured.csv")
-    assert set(confirmed["record_size_bytes"]) == set(SIZES)
+    assert set(confirmed["case"]) == set(CASES)
 
 
 def test_every_number_of_a_decision_traces_to_repetitions_of_this_campaign(finished: Finished) -> None:
     campaign = finished.campaign
-    for size in SIZES:
-        decision = campaign.read_record(campaign.keys.confirmation(size, "decision.json"), Decision)
+    for case in CASES:
+        decision = campaign.read_record(campaign.keys.confirmation(case, "decision.json"), Decision)
         stored = {
-            r.repetition_id: r for r in campaign.read_repetitions(campaign.keys.confirmation(size, "repetitions/"))
+            r.repetition_id: r for r in campaign.read_repetitions(campaign.keys.confirmation(case, "repetitions/"))
         }
         for gain in decision.gains:
             used = [stored[name] for name in gain.baseline_repetition_ids]
@@ -84,15 +84,15 @@ def test_trials_summarise_the_repetitions_that_they_name(finished: Finished) -> 
     trials = campaign.read_table(campaign.keys.trials(), TRIAL_COLUMNS)
     named = [name for ids in trials.repetition_ids for name in ids]
     assert len(set(named)) == len(named) == int(trials.repetitions_valid.sum())
-    assert trials.groupby("record_size_bytes").is_baseline.sum().tolist() == [1, 1]
+    assert trials.groupby("case").is_baseline.sum().tolist() == [1, 1]
 
 
 def test_the_producer_properties_are_those_of_the_decision(finished: Finished) -> None:
     """Those of the card: the stored decisions have not yet been adjusted across the record sizes."""
     campaign = finished.campaign
     cards = campaign.read_record(campaign.keys.report("cards.json"), Cards).cards
-    for size, decision in zip(SIZES, cards, strict=True):
-        text = campaign.store.get(campaign.keys.report(f"{size}/producer.properties")).decode()
+    for case, decision in zip(CASES, cards, strict=True):
+        text = campaign.store.get(campaign.keys.report(f"{case}/producer.properties")).decode()
         wanted = decision.tentative_properties if decision.verdict == "recommended" else decision.baseline_properties
         assert wanted is not None
         assert parse_properties(text) == {name: str(value).lower() for name, value in wanted.items()}
@@ -113,7 +113,7 @@ def test_the_run_is_green_in_airflow_with_tasks_labelled_by_record_size(
     assert {task["state"] for task in tasks if not task["task_id"].startswith("round_")} == {"success"}
     for step in ("measure", "optimize", "confirm"):
         labels = {task["rendered_map_index"] for task in tasks if task["task_id"] == step}
-        assert labels == {f"{size} B" for size in SIZES}
+        assert labels == {f"{case} B" for case in CASES}
 
 
 @pytest.mark.usefixtures("finished")
@@ -150,13 +150,13 @@ def _tags_of_repetitions(campaign: Campaign) -> dict[str, str | None]:
     keys, store = campaign.keys, campaign.store
     prefixes = [
         prefix
-        for size in SIZES
+        for case in CASES
         for prefix in (
-            keys.noise_repetitions(size),
-            keys.measurements(size),
-            keys.set_aside(size),
-            keys.confirmation(size, "repetitions/"),
-            keys.confirmation(size, "set_aside/"),
+            keys.noise_repetitions(case),
+            keys.measurements(case),
+            keys.set_aside(case),
+            keys.confirmation(case, "repetitions/"),
+            keys.confirmation(case, "set_aside/"),
         )
     ]
     return {key: store.tag(key) for prefix in prefixes for key in store.keys(prefix)}

@@ -22,7 +22,7 @@ from tests.stack.embedded_stack import EmbeddedStack
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1500)]
 
-STUDY, SIZE = "drifting", 8192
+STUDY, CASE = "drifting", 8192
 BROKERS = ("kafka-1", "kafka-2", "kafka-3")
 CHANGE = "num.network.threads=1\nnum.io.threads=1\nlog.flush.interval.messages=1\n"
 
@@ -37,11 +37,11 @@ class Story:
 
     @property
     def checks(self) -> list[PastCheck]:
-        return read_checks(self.store, STUDY, SIZE)
+        return read_checks(self.store, STUDY, CASE)
 
     @property
     def versions(self) -> list[SettingsInForce]:
-        return versions(self.store, STUDY, SIZE)
+        return versions(self.store, STUDY, CASE)
 
 
 @pytest.fixture(scope="module")

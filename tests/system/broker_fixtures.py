@@ -66,10 +66,10 @@ class RunningBrokers:
         for name in list(self._processes):
             self.kill(name)
 
-    def send(self, topic: str, records: int, record_size_bytes: int, acks: str = "all") -> None:
+    def send(self, topic: str, records: int, case: str, acks: str = "all") -> None:
         """Sends records with Kafka's own load tool and waits until it has ended."""
         tool = ["-cp", f"{self.settings.kafka_jars}/*", "org.apache.kafka.tools.ProducerPerformance"]
-        what = ["--topic", topic, "--num-records", str(records), "--record-size", str(record_size_bytes)]
+        what = ["--topic", topic, "--num-records", str(records), "--record-size", str(case)]
         how = [f"bootstrap.servers={self.bootstrap_servers}", f"acks={acks}"]
         program = next(iter(self.programs.values()))
         subprocess.run(

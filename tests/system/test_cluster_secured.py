@@ -175,7 +175,7 @@ def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(
     client_config = write_client_config(secured.folder, "reader", secured.passwords["reader"])
     may_look(secured, "reader")
     candidates = candidates_of(campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS), campaign.study)
-    planned = plan_blocks(candidates, 1, order="blocks", phase="design", record_size_bytes=size, seed=1)
+    planned = plan_blocks(candidates, 1, order="blocks", phase="design", case=size, seed=1)
 
     with secured.as_user("reader") as cluster, ClusterLease(campaign.store, "secured", wait_s=1.0) as lease:
         tool = ProducerPerformance(secured.brokers.bootstrap_servers, client_config, secured.brokers.settings)

@@ -12,7 +12,7 @@ from tests.system.steps import StepRunner
 
 pytestmark = pytest.mark.brokers
 
-SIZE = 8192
+CASE = "8192"
 NOISE_REPETITIONS = 5
 
 
@@ -25,30 +25,30 @@ def test_a_steady_campaign_finds_its_rate_and_its_noise_and_then_measures(
     steps.write_study(
         "tiny",
         base="steady",
-        record_sizes_bytes=[SIZE],
+        record_sizes_bytes=[int(CASE)],
         workload={"replication_factor": 1, "min_insync_replicas": 1, "topic_partitions": 3},
         design={"configurations": 1},
         protocol=short | {"paced": paced, "noise_repetitions": NOISE_REPETITIONS},
     )
     steps.manifest("design", "tiny")
-    measured = steps.manifest("measure", "tiny", "--record-size", str(SIZE))
+    measured = steps.manifest("measure", "tiny", "--record-size", str(CASE))
 
     campaign = steps.campaign("tiny")
     keys = campaign.keys
-    sizing = campaign.read_record(keys.sizing(SIZE), Sizing)
+    sizing = campaign.read_record(keys.sizing(CASE), Sizing)
     assert len(sizing.ramp) == 5
     assert sizing.ramp[0].sustained
     assert sizing.capacity_records_s
     assert sizing.timed
     assert sizing.timed.paced_rate_records_s == pytest.approx(sizing.capacity_records_s / 2)
 
-    noise = campaign.read_record(keys.noise(SIZE), NoiseReport)
+    noise = campaign.read_record(keys.noise(CASE), NoiseReport)
     assert noise.repetitions == measured["counts"]["noise_repetitions"] == NOISE_REPETITIONS
     throughput = next(found for found in noise.objectives if found.objective == "throughput_mib_s")
     assert throughput.minimum_detectable_effect_fraction
     assert throughput.minimum_detectable_effect_fraction > 0
 
-    repetitions = campaign.read_repetitions(keys.measurements(SIZE))
+    repetitions = campaign.read_repetitions(keys.measurements(CASE))
     assert measured["counts"]["repetitions_valid"] == len(repetitions) == 2
     for repetition in repetitions:
         assert repetition.records_sent == repetition.end_offset_growth

@@ -23,32 +23,32 @@ from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
 from tests.tasks.report_campaign import CAMPAIGN
 
-STUDY, SIZE, OTHER_SIZE = "paper", 65636, 1024
+STUDY, CASE, OTHER_SIZE = "paper", 65636, 1024
 FORMS = ("application.yaml", "librdkafka.properties", "producer.properties")
 
 
 def accepting_campaign(reported_store: Path, folder: Path, campaign_id: str = CAMPAIGN) -> Campaign:
     """What accepting reads of the reported campaign, as if measured just now, under this id in a store of its own."""
     names = ["study.yaml", "07_report/cards.json"]
-    for size in (SIZE, OTHER_SIZE):
-        names += [f"fingerprints/{size}.json", f"06_confirmation/{size}/trials.parquet"]
+    for case in (CASE, OTHER_SIZE):
+        names += [f"fingerprints/{case}.json", f"06_confirmation/{case}/trials.parquet"]
     for name in names:
         target = folder / STUDY / campaign_id / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(reported_store / STUDY / CAMPAIGN / name, target)
     campaign, recorded = Campaign.open(FolderStore(folder), STUDY, campaign_id), FolderStore(reported_store)
-    for size in (SIZE, OTHER_SIZE):
-        key = recorded.keys(CampaignKeys(STUDY, CAMPAIGN).confirmation(size, "repetitions/"))[0]
+    for case in (CASE, OTHER_SIZE):
+        key = recorded.keys(CampaignKeys(STUDY, CAMPAIGN).confirmation(case, "repetitions/"))[0]
         last = decode_record(recorded.get(key), key, Repetition)
-        campaign.write_record(campaign.keys.confirmation(size, "repetitions/last.json"), last)
+        campaign.write_record(campaign.keys.confirmation(case, "repetitions/last.json"), last)
     measured(campaign, datetime.now(UTC))
     return campaign
 
 
 def measured(campaign: Campaign, at: datetime) -> None:
     """The last repetition of each confirmation began then."""
-    for size in (SIZE, OTHER_SIZE):
-        key = campaign.keys.confirmation(size, "repetitions/last.json")
+    for case in (CASE, OTHER_SIZE):
+        key = campaign.keys.confirmation(case, "repetitions/last.json")
         last = campaign.read_record(key, Repetition)
         campaign.write_record(key, last.model_copy(update={"started_at": at.isoformat()}))
 
@@ -58,13 +58,13 @@ def in_store(campaign: Campaign, store: Store) -> Campaign:
     return Campaign(campaign.study, CampaignKeys(STUDY, campaign.keys.campaign), store)
 
 
-def decision_of(campaign: Campaign, size: int = SIZE) -> Decision:
+def decision_of(campaign: Campaign, case: str = CASE) -> Decision:
     cards = campaign.read_record(campaign.keys.report("cards.json"), Cards)
-    return next(decision for decision in cards.cards if decision.record_size_bytes == size)
+    return next(decision for decision in cards.cards if decision.case == case)
 
 
-def trials_of(campaign: Campaign, size: int = SIZE) -> pd.DataFrame:
-    return campaign.read_table(campaign.keys.confirmation(size, "trials.parquet"), TRIAL_COLUMNS)
+def trials_of(campaign: Campaign, case: str = CASE) -> pd.DataFrame:
+    return campaign.read_table(campaign.keys.confirmation(case, "trials.parquet"), TRIAL_COLUMNS)
 
 
 def change_trial(campaign: Campaign, configuration_id: str, **changes: Any) -> None:
@@ -72,23 +72,20 @@ def change_trial(campaign: Campaign, configuration_id: str, **changes: Any) -> N
     trials = trials_of(campaign)
     for name, value in changes.items():
         trials.loc[trials.configuration_id == configuration_id, name] = value
-    campaign.write_table(campaign.keys.confirmation(SIZE, "trials.parquet"), trials, TRIAL_COLUMNS)
+    campaign.write_table(campaign.keys.confirmation(CASE, "trials.parquet"), trials, TRIAL_COLUMNS)
 
 
-def change_decision(campaign: Campaign, size: int = SIZE, **changes: Any) -> None:
-    """Another outcome of the decision for this record size."""
+def change_decision(campaign: Campaign, case: str = CASE, **changes: Any) -> None:
+    """Another outcome of the decision for this record case."""
     key = campaign.keys.report("cards.json")
     cards = campaign.read_record(key, Cards)
-    changed = [
-        decision.model_copy(update=changes) if decision.record_size_bytes == size else decision
-        for decision in cards.cards
-    ]
+    changed = [decision.model_copy(update=changes) if decision.case == case else decision for decision in cards.cards]
     campaign.write_record(key, cards.model_copy(update={"cards": changed}))
 
 
-def durable_id(campaign: Campaign, size: int = SIZE) -> str:
+def durable_id(campaign: Campaign, case: str = CASE) -> str:
     """A confirmed configuration that promises as much as the baseline, and is not it."""
-    trials = trials_of(campaign, size)
+    trials = trials_of(campaign, case)
     found = trials[(trials.durability == "acks_all_idempotent") & ~trials.is_baseline].configuration_id
     return str(min(found))
 
@@ -99,14 +96,14 @@ def other_id(campaign: Campaign) -> str:
     return str(min(trials[trials.durability != "acks_all_idempotent"].configuration_id))
 
 
-def recommend(campaign: Campaign, configuration_id: str, size: int = SIZE) -> None:
+def recommend(campaign: Campaign, configuration_id: str, case: str = CASE) -> None:
     """The campaign recommends this confirmed configuration."""
-    trials = trials_of(campaign, size).set_index("configuration_id")
+    trials = trials_of(campaign, case).set_index("configuration_id")
     row = {str(name): value for name, value in trials.astype(object).loc[configuration_id].items()}
     properties = campaign.study.producer_properties({name: row[name] for name in campaign.study.factors})
     change_decision(
         campaign,
-        size,
+        case,
         verdict="recommended",
         recommended_configuration_id=configuration_id,
         tentative_configuration_id=configuration_id,
@@ -116,18 +113,18 @@ def recommend(campaign: Campaign, configuration_id: str, size: int = SIZE) -> No
     )
 
 
-def told(campaign: Campaign, form: str = "producer.properties", size: int = SIZE) -> dict[str, str]:
+def told(campaign: Campaign, form: str = "producer.properties", case: str = CASE) -> dict[str, str]:
     """What the file of what is in force tells a producer."""
-    return parse_properties(campaign.store.get(f"_in_force/{STUDY}/{size}/{form}").decode())
+    return parse_properties(campaign.store.get(f"_in_force/{STUDY}/{case}/{form}").decode())
 
 
-def newest(campaign: Campaign, size: int = SIZE) -> SettingsInForce:
+def newest(campaign: Campaign, case: str = CASE) -> SettingsInForce:
     """What is in force."""
-    found = in_force(campaign.store, STUDY, size)
+    found = in_force(campaign.store, STUDY, case)
     assert found
     return found
 
 
-def pick(configuration_id: str, size: int = SIZE) -> Wanted:
+def pick(configuration_id: str, case: str = CASE) -> Wanted:
     """Alice wants this one."""
-    return Wanted(size, configuration_id, by="alice")
+    return Wanted(case, configuration_id, by="alice")

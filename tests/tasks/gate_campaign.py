@@ -18,7 +18,7 @@ from kafka_pareto.study.study import Study, Validation
 from kafka_pareto.study.study_file import dump_study, with_overrides
 from tests.recorded import paper_study, recorded_repetitions
 
-SIZE = 8192
+CASE = "8192"
 Tool = Literal["kafka_perf_test", "load_generator"]
 CONFIGURATIONS = 3
 REPETITIONS = 4
@@ -31,7 +31,7 @@ GENERATOR = {
 
 
 def small_study(tolerated: float, tool: Tool = "kafka_perf_test") -> Study:
-    study = with_overrides(paper_study(), record_sizes_bytes=[SIZE], repetitions=REPETITIONS)
+    study = with_overrides(paper_study(), cases=[CASE], repetitions=REPETITIONS)
     study = study.model_copy(update={"validation": Validation(tolerated_rejected_fraction=tolerated)})
     changes = GENERATOR if tool == "load_generator" else {}
     return study.model_copy(update={"protocol": study.protocol.model_copy(update=changes)})
@@ -39,7 +39,7 @@ def small_study(tolerated: float, tool: Tool = "kafka_perf_test") -> Study:
 
 def recorded(tool: Tool = "kafka_perf_test", configurations: int = CONFIGURATIONS) -> list[Repetition]:
     """Recorded with Kafka's tool; as the load generator's, they have what it measures besides."""
-    rows = recorded_repetitions((SIZE,), configurations=configurations, blocks=REPETITIONS)
+    rows = recorded_repetitions((CASE,), configurations=configurations, blocks=REPETITIONS)
     if tool == "load_generator":
         rows = [row.model_copy(update=_of_generator(row)) for row in rows]
     return sorted(rows, key=lambda row: (row.is_baseline, row.repetition_id))
@@ -62,7 +62,7 @@ def campaign_with(
     campaign.store.put(campaign.keys.frozen_study(), dump_study(study).encode())
     campaign.write_table(campaign.keys.design(), design_of(recorded(), study), DESIGN_COLUMNS)
     for number, row in enumerate(rows):
-        campaign.write_record(f"{campaign.keys.measurements(SIZE)}{number:03d}.json", row)
+        campaign.write_record(f"{campaign.keys.measurements(CASE)}{number:03d}.json", row)
     return campaign
 
 
@@ -76,7 +76,7 @@ def design_of(rows: list[Repetition], study: Study) -> pd.DataFrame:
 
 def _design_row(row: Repetition, study: Study) -> dict[str, Any]:
     return {
-        "record_size_bytes": row.record_size_bytes,
+        "case": row.case,
         "configuration_id": row.configuration_id,
         "is_baseline": row.is_baseline,
         "feasible": True,

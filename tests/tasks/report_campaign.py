@@ -61,14 +61,14 @@ def write_confirmed_campaign(folder: Path, study: Study, blocks: int = 10) -> Ca
     campaign.write_record(
         campaign.keys.plan(), Plan(repetitions=len(recorded), duration_s=1800.0, sent_gib=21.5, peak_disk_gib=3.1)
     )
-    for size in study.record_sizes_bytes:
-        campaign.write_record(campaign.keys.fingerprint(size), _fingerprint(study, size))
-        of_size = trials[trials.record_size_bytes == size]
-        front = _front(of_size, study, rng)
-        campaign.write_table(campaign.keys.front(size), front, FRONT_COLUMNS)
-        here = [repetition for repetition in recorded if repetition.record_size_bytes == size]
-        _measure(campaign, size, here)
-        _confirm(campaign, size, here, front, of_size, rng)
+    for case in study.cases:
+        campaign.write_record(campaign.keys.fingerprint(case), _fingerprint(study, case))
+        of_case = trials[trials.case == case]
+        front = _front(of_case, study, rng)
+        campaign.write_table(campaign.keys.front(case), front, FRONT_COLUMNS)
+        here = [repetition for repetition in recorded if repetition.case == case]
+        _measure(campaign, case, here)
+        _confirm(campaign, case, here, front, of_case, rng)
     return campaign
 
 
@@ -79,7 +79,7 @@ def read(campaign: Campaign, name: str) -> str:
 
 def with_client_metrics(repetition: Repetition) -> Repetition:
     """The recording holds no metrics of the client: these follow from its latency and settings by a rule of thumb."""
-    latency_ms, batch_bytes = repetition.latency_avg_ms or 0.0, int(repetition.configuration["batch.size"])
+    latency_ms, batch_bytes = repetition.latency_avg_ms or 0.0, int(repetition.configuration["batch.case"])
     compressed = 1.0 if repetition.configuration["compression.type"] == "none" else 0.64
     waiting_ms = min(0.6 * latency_ms, float(repetition.configuration["linger.ms"]) + 0.2 * latency_ms)
     return repetition.model_copy(
@@ -88,9 +88,9 @@ def with_client_metrics(repetition: Repetition) -> Repetition:
             "queue_time_max_ms": 3 * waiting_ms,
             "request_latency_avg_ms": latency_ms - waiting_ms,
             "request_latency_max_ms": 4 * (latency_ms - waiting_ms),
-            "batch_size_avg_bytes": 0.8 * max(batch_bytes, repetition.record_size_bytes),
+            "batch_size_avg_bytes": 0.8 * max(batch_bytes, int(repetition.case)),
             "compression_rate_avg": compressed,
-            "records_per_request_avg": max(1.0, 0.8 * batch_bytes / repetition.record_size_bytes / compressed),
+            "records_per_request_avg": max(1.0, 0.8 * batch_bytes / int(repetition.case) / compressed),
             "buffer_wait_s": 0.0,
             "buffer_exhausted_records": 0.0,
             "record_retries": 0.0,
@@ -98,42 +98,42 @@ def with_client_metrics(repetition: Repetition) -> Repetition:
     )
 
 
-def _measure(campaign: Campaign, size: int, recorded: list[Repetition]) -> None:
+def _measure(campaign: Campaign, case: str, recorded: list[Repetition]) -> None:
     """The design's repetitions of the baseline and of two more configurations, and an A/A study of the baseline."""
     study, keys = campaign.study, campaign.keys
     names = sorted({repetition.configuration_id for repetition in recorded if not repetition.is_baseline})[:2]
     for repetition in recorded:
         if repetition.is_baseline or repetition.configuration_id in names:
             placed = at_time(repetition, day=1)
-            campaign.write_record(f"{keys.measurements(size)}{placed.repetition_id}.json", placed)
+            campaign.write_record(f"{keys.measurements(case)}{placed.repetition_id}.json", placed)
     own = [repetition for repetition in recorded if repetition.is_baseline]
     noise = [
         at_time(r.model_copy(update={"phase": "noise", "repetition_id": r.repetition_id.replace("design", "noise")}), 0)
         for r in own
     ]
     for repetition in noise:
-        campaign.write_record(f"{keys.noise_repetitions(size)}{repetition.repetition_id}.json", repetition)
-    comparisons = len(OBJECTIVES) * len(study.record_sizes_bytes)
-    campaign.write_record(keys.noise(size), noise_report(study, size, noise, comparisons))
+        campaign.write_record(f"{keys.noise_repetitions(case)}{repetition.repetition_id}.json", repetition)
+    comparisons = len(OBJECTIVES) * len(study.cases)
+    campaign.write_record(keys.noise(case), noise_report(study, case, noise, comparisons))
 
 
-def write_troubles(campaign: Campaign, size: int, reason: str) -> None:
+def write_troubles(campaign: Campaign, case: str, reason: str) -> None:
     """One more repetition that failed and one that was set aside, both for this reason, and three choice blocks of the
     baseline that the load tool bound; a ramp, too.
     """
     keys = campaign.keys
-    prefix = keys.confirmation(size, "repetitions/")
+    prefix = keys.confirmation(case, "repetitions/")
     own = [r for r in campaign.read_repetitions(prefix) if r.is_baseline and r.phase == "choice"]
     for repetition in own[:3]:
         bound = repetition.model_copy(update={"generator_bound": "the sending thread never waited"})
         campaign.write_record(f"{prefix}{repetition.repetition_id}.json", bound)
     aside = own[0].model_copy(update={"reason": reason})
-    campaign.write_record(f"{keys.set_aside(size)}{aside.repetition_id}@{aside.started_at}.json", aside)
+    campaign.write_record(f"{keys.set_aside(case)}{aside.repetition_id}@{aside.started_at}.json", aside)
     identity = own[0].repetition_id.replace("choice", "design").replace("-b000-", "-b077-")
     failed = own[0].model_copy(
         update={"repetition_id": identity, "phase": "design", "outcome": "failed", "reason": reason, "attempts": 3}
     )
-    campaign.write_record(f"{keys.measurements(size)}{identity}.json", failed)
+    campaign.write_record(f"{keys.measurements(case)}{identity}.json", failed)
     held = RampStep(asked_records_s=2500.0, held_records_s=2496.0, latency_p95_ms=4.1, sustained=True)
     broken = RampStep(asked_records_s=5000.0, held_records_s=3810.0, latency_p95_ms=260.4, sustained=False)
     sizing = Sizing(
@@ -143,7 +143,7 @@ def write_troubles(campaign: Campaign, size: int, reason: str) -> None:
         capacity_records_s=2500.0,
         ramp=[held, broken],
     )
-    campaign.write_record(keys.sizing(size), sizing)
+    campaign.write_record(keys.sizing(case), sizing)
 
 
 def at_time(repetition: Repetition, day: int) -> Repetition:
@@ -162,7 +162,7 @@ def _drawn_once(recorded: list[Repetition], study: Study) -> list[Repetition]:
 
 def _confirm(
     campaign: Campaign,
-    size: int,
+    case: str,
     recorded: list[Repetition],
     front: pd.DataFrame,
     trials: pd.DataFrame,
@@ -175,13 +175,13 @@ def _confirm(
     finalists = {study.baseline_id(), chosen.configuration_id}
     gain = _shuffled(recorded, finalists, "gain", rng) if len(finalists) > 1 else []
     decision = decide(
-        study, size, chosen, candidates, choice_repetitions=choice, gain_repetitions=gain, rng=np.random.default_rng(1)
+        study, case, chosen, candidates, choice_repetitions=choice, gain_repetitions=gain, rng=np.random.default_rng(1)
     )
-    campaign.write_table(keys.confirmation(size, "candidates.parquet"), candidates, CANDIDATE_COLUMNS)
-    campaign.write_table(keys.confirmation(size, "trials.parquet"), summarise_trials(choice, study), TRIAL_COLUMNS)
-    campaign.write_record(keys.confirmation(size, "decision.json"), decision)
+    campaign.write_table(keys.confirmation(case, "candidates.parquet"), candidates, CANDIDATE_COLUMNS)
+    campaign.write_table(keys.confirmation(case, "trials.parquet"), summarise_trials(choice, study), TRIAL_COLUMNS)
+    campaign.write_record(keys.confirmation(case, "decision.json"), decision)
     for repetition in [*choice, *gain]:
-        campaign.write_record(keys.confirmation(size, f"repetitions/{repetition.repetition_id}.json"), repetition)
+        campaign.write_record(keys.confirmation(case, f"repetitions/{repetition.repetition_id}.json"), repetition)
 
 
 def _shuffled(recorded: list[Repetition], wanted: set[str], phase: Phase, rng: np.random.Generator) -> list[Repetition]:
@@ -190,7 +190,7 @@ def _shuffled(recorded: list[Repetition], wanted: set[str], phase: Phase, rng: n
         of_configuration = [repetition for repetition in recorded if repetition.configuration_id == name]
         for block, at in enumerate(rng.permutation(len(of_configuration))):
             repetition = of_configuration[at]
-            identity = f"{phase}-r00-{repetition.record_size_bytes}-b{block:03d}-{name}"
+            identity = f"{phase}-r00-{repetition.case}-b{block:03d}-{name}"
             placed = repetition.model_copy(update={"repetition_id": identity, "phase": phase, "block": block})
             found.append(at_time(placed, day=2 if phase == "choice" else 3))
     return found
@@ -213,19 +213,18 @@ def _scores(study: Study) -> pd.DataFrame:
     learned = {"p95_latency_ms": 0.71, "throughput_mib_s": 0.98, "latency_cv": -0.12, "throughput_cv": 0.08}
     rows = []
     for objective, held_out in learned.items():
-        for size in [None, *study.record_sizes_bytes]:
-            within = held_out if size is None else held_out - 0.1 - 0.000004 * size
-            rows.append((objective, size, False, 0.95, within, within, 3.2, 5.1, 0.9, 45, 15, within > 0))
-    frame = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
-    return frame.astype({"record_size_bytes": "Int64"})
+        for case in [None, *study.cases]:
+            within = held_out if case is None else held_out - 0.1 - 0.000004 * int(case)
+            rows.append((objective, case, False, 0.95, within, within, 3.2, 5.1, 0.9, 45, 15, within > 0))
+    return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
 
 
-def _fingerprint(study: Study, size: int) -> Fingerprint:
+def _fingerprint(study: Study, case: str) -> Fingerprint:
     return Fingerprint(
         kafka_version="4.3.1",
         cluster_id="MkU3OEVBNTcwNTJENDM2Qg",
         brokers=["127.0.0.1:9092", "127.0.0.1:9093", "127.0.0.1:9094"],
-        topic=f"kafka-pareto.{study.name}.{size}",
+        topic=f"kafka-pareto.{study.name}.{case}",
         topic_partitions=3,
         replication_factor=3,
         min_insync_replicas=2,

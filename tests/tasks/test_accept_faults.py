@@ -19,8 +19,8 @@ from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.tasks.accepting import (
+    CASE,
     OTHER_SIZE,
-    SIZE,
     STUDY,
     accepting_campaign,
     decision_of,
@@ -68,9 +68,9 @@ def test_after_a_kill_between_version_and_files_the_retry_adds_the_files_alone(c
     wanted = Wanted(request="manual__1")
     killed_between_version_and_files(campaign, wanted)
     assert newest(campaign).version == 1
-    assert campaign.store.tag(f"_in_force/{STUDY}/{SIZE}/producer.properties") is None
+    assert campaign.store.tag(f"_in_force/{STUDY}/{CASE}/producer.properties") is None
     manifest = accept.run(campaign, wanted)
-    assert (len(versions(campaign.store, STUDY, SIZE)), manifest.record_sizes_bytes) == (1, [SIZE])
+    assert (len(versions(campaign.store, STUDY, CASE)), manifest.cases) == (1, [CASE])
     assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
 
 
@@ -84,7 +84,7 @@ def test_a_refused_run_of_the_other_step_mends_the_files_as_well(campaign: Campa
 def test_a_record_size_that_cannot_be_read_blocks_itself_alone(campaign: Campaign) -> None:
     campaign.store.put(InForceKeys(STUDY, OTHER_SIZE).version(1), b"{damaged")
     accept.run(campaign, pick(durable_id(campaign)))
-    roll_back.run(campaign.store, STUDY, SIZE)
+    roll_back.run(campaign.store, STUDY, CASE)
     assert newest(campaign).version == 2
     with pytest.raises(ArtifactError, match=r"1024/versions/00001\.json"):
         roll_back.run(campaign.store, STUDY, OTHER_SIZE)
@@ -102,8 +102,8 @@ class LosesAnswers(FolderStore):
 
 def test_an_answer_of_the_store_that_was_lost_makes_nobody_faster(campaign: Campaign) -> None:
     losing = in_store(campaign, LosesAnswers(campaign.store._folder))
-    assert accept.run(losing, Wanted()).record_sizes_bytes == [SIZE]
-    assert roll_back.run(losing.store, STUDY, SIZE).record_sizes_bytes == [SIZE]
+    assert accept.run(losing, Wanted()).cases == [CASE]
+    assert roll_back.run(losing.store, STUDY, CASE).cases == [CASE]
     assert newest(campaign).version == 2
 
 
@@ -133,7 +133,7 @@ def test_of_two_at_once_one_wins_and_the_other_is_told_to_look_again(campaign: C
     [winner] = [name for name in picks if name in outcomes]
     [error] = [text for text in outcomes if text != winner]
     assert "versions/00001.json: was written meanwhile; look at what is in force for 65636 B now" in error
-    assert [settings.configuration_id for settings in versions(campaign.store, STUDY, SIZE)] == [winner]
+    assert [settings.configuration_id for settings in versions(campaign.store, STUDY, CASE)] == [winner]
     assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
 
 
@@ -142,8 +142,8 @@ class Overtaken(FolderStore):
 
     def put(self, key: str, content: bytes) -> None:
         other = FolderStore(self._folder)
-        if key.startswith("_in_force/") and len(versions(other, STUDY, SIZE)) == 1:
-            roll_back.run(other, STUDY, SIZE)
+        if key.startswith("_in_force/") and len(versions(other, STUDY, CASE)) == 1:
+            roll_back.run(other, STUDY, CASE)
         super().put(key, content)
 
 

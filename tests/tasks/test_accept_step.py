@@ -13,13 +13,13 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.report.cards import property_text
 from kafka_pareto.rollout.approvals import Answer, last_answer
 from kafka_pareto.rollout.messages import approval_text
-from kafka_pareto.rollout.versions import record_sizes_in_force, versions
+from kafka_pareto.rollout.versions import cases_in_force, versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
 from tests.tasks.accepting import (
+    CASE,
     FORMS,
     OTHER_SIZE,
-    SIZE,
     STUDY,
     accepting_campaign,
     change_decision,
@@ -65,7 +65,7 @@ def test_a_recommendation_comes_into_force_with_its_evidence_and_what_was_before
 
 def test_what_keeps_the_baseline_moves_nothing(campaign: Campaign) -> None:
     manifest = accept.run(campaign, Wanted())
-    assert record_sizes_in_force(campaign.store, STUDY) == [SIZE] == manifest.record_sizes_bytes
+    assert cases_in_force(campaign.store, STUDY) == [CASE] == manifest.cases
     assert "1,024 B: KEEP YOUR SETTINGS" in notice_of(manifest)[1]
 
 
@@ -73,8 +73,8 @@ def test_a_campaign_without_any_gain_says_so_and_moves_nothing(campaign: Campaig
     change_decision(campaign, verdict="keep_baseline_no_gain")
     manifest = accept.run(campaign, Wanted(answer="approve", by="alice"))
     assert notice_of(manifest)[0] == "no_gain"
-    assert (manifest.record_sizes_bytes, manifest.event) == ([], {})
-    assert record_sizes_in_force(campaign.store, STUDY) == []
+    assert (manifest.cases, manifest.event) == ([], {})
+    assert cases_in_force(campaign.store, STUDY) == []
 
 
 def test_no_gain_of_which_the_report_has_told_is_not_told_again_where_nobody_was_asked(campaign: Campaign) -> None:
@@ -86,8 +86,8 @@ def test_the_event_tells_other_dags_what_producers_are_to_be_told(campaign: Camp
     decision, manifest = decision_of(campaign), accept.run(campaign, Wanted())
     assert manifest.event == {
         "study": STUDY,
-        "record_sizes": {
-            str(SIZE): {
+        "cases": {
+            str(CASE): {
                 "version": 1,
                 "configuration_id": decision.recommended_configuration_id,
                 "properties": decision.recommended_properties,
@@ -106,15 +106,15 @@ def test_the_notice_says_what_changed_what_it_gains_and_how_to_go_back(campaign:
     new = decision.recommended_properties["batch.size"]
     assert f"batch.size 16,384 -> {new:,}" in text
     assert f"p95 latency {decision.gains[0].change_fraction:+.1%}".replace("%", " %") in text
-    assert f"make rollback STUDY={STUDY} RECORD_SIZE={SIZE}" in text
+    assert f"make rollback STUDY={STUDY} RECORD_SIZE={CASE}" in text
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_file_holds_the_newest_version_and_says_whence_it_is(campaign: Campaign, form: str) -> None:
     accept.run(campaign, Wanted())
     accept.run(campaign, pick(other_id(campaign)))
-    text = campaign.store.get(f"_in_force/{STUDY}/{SIZE}/{form}").decode()
-    assert f"records of {SIZE} B of study {STUDY}" in text
+    text = campaign.store.get(f"_in_force/{STUDY}/{CASE}/{form}").decode()
+    assert f"records of {CASE} B of study {STUDY}" in text
     assert f"Version 2 since {newest(campaign).at}: picked" in text
     assert (
         f"Campaign {campaign.keys.campaign}, configuration {other_id(campaign)}, {newest(campaign).durability}." in text
@@ -130,20 +130,20 @@ def test_the_properties_file_tells_what_the_report_tells(campaign: Campaign) -> 
 def test_a_retried_request_adds_no_version_and_announces_the_same(campaign: Campaign) -> None:
     first = accept.run(campaign, Wanted(request="manual__1"))
     assert accept.run(campaign, Wanted(request="manual__1")) == first
-    assert len(versions(campaign.store, STUDY, SIZE)) == 1
+    assert len(versions(campaign.store, STUDY, CASE)) == 1
 
 
 def test_a_pick_is_refused_once_another_version_is_in_force_than_it_was_decided_over(campaign: Campaign) -> None:
-    wanted = Wanted(SIZE, other_id(campaign), request="manual__1", from_version=1)
+    wanted = Wanted(CASE, other_id(campaign), request="manual__1", from_version=1)
     with pytest.raises(BadInputError, match="over version 1, but there is no version yet"):
         accept.run(campaign, wanted)
     accept.run(campaign, pick(durable_id(campaign)))
     first = accept.run(campaign, wanted)
     assert accept.run(campaign, wanted) == first
     with pytest.raises(BadInputError, match="over version 1, but version 2 is in force by now"):
-        accept.run(campaign, Wanted(SIZE, campaign.study.baseline_id(), from_version=1))
+        accept.run(campaign, Wanted(CASE, campaign.study.baseline_id(), from_version=1))
     with pytest.raises(BadInputError, match="before there was a version, but version 2 is in force by now"):
-        accept.run(campaign, Wanted(SIZE, campaign.study.baseline_id(), from_version=0))
+        accept.run(campaign, Wanted(CASE, campaign.study.baseline_id(), from_version=0))
     assert newest(campaign).version == 2
 
 
@@ -156,10 +156,10 @@ def test_the_version_that_is_moved_from_is_one_record_sizes(campaign: Campaign) 
 def test_what_is_in_force_already_is_not_announced_again(campaign: Campaign, again: Wanted) -> None:
     accept.run(campaign, Wanted(request="manual__1"))
     manifest = accept.run(campaign, again)
-    assert (manifest.record_sizes_bytes, manifest.event) == ([], {})
+    assert (manifest.cases, manifest.event) == ([], {})
     kind, text = notice_of(manifest)
     assert (kind, "65,636 B: in force already as version 1." in text) == ("unchanged", True)
-    assert len(versions(campaign.store, STUDY, SIZE)) == 1
+    assert len(versions(campaign.store, STUDY, CASE)) == 1
 
 
 def test_an_old_approval_is_not_replayed_over_what_came_after_it_and_a_new_one_counts(campaign: Campaign) -> None:
@@ -167,7 +167,7 @@ def test_an_old_approval_is_not_replayed_over_what_came_after_it_and_a_new_one_c
     accept.run(campaign, approval)
     accept.run(campaign, pick(other_id(campaign)))
     manifest = accept.run(campaign, approval)
-    assert (manifest.record_sizes_bytes, manifest.event) == ([], {})
+    assert (manifest.cases, manifest.event) == ([], {})
     kind, text = notice_of(manifest)
     assert kind == "unchanged"
     assert "version 2 is in force, picked from campaign" in text
@@ -195,7 +195,7 @@ def test_less_durability_than_the_baselines_waits_for_a_person(campaign: Campaig
     weak = accepting_campaign(reported_store, Path(campaign.store._folder), "weak")
     manifest = accept.run(weak, Wanted())
     kind, text = notice_of(manifest)
-    assert (kind, manifest.record_sizes_bytes) == ("needs_approval", [])
+    assert (kind, manifest.cases) == ("needs_approval", [])
     assert "acks_1 instead of acks_all_idempotent" in text
     kind, text = notice_of(accept.run(weak, Wanted(answer="approve", by="alice")))
     assert kind == "in_force"
@@ -235,7 +235,7 @@ def test_the_same_settings_on_newer_evidence_lead_back_to_other_ones(campaign: C
 
 def test_what_was_left_comes_again_only_on_a_persons_word(campaign: Campaign) -> None:
     accept.run(campaign, Wanted())
-    roll_back.run(campaign.store, STUDY, SIZE)
+    roll_back.run(campaign.store, STUDY, CASE)
     kind, text = notice_of(accept.run(campaign, Wanted()))
     assert kind == "unchanged"
     assert "version 2 stays" in text
@@ -249,24 +249,24 @@ def test_what_was_left_comes_again_only_on_a_persons_word(campaign: Campaign) ->
 
 def test_a_rejection_moves_nothing_and_is_kept_with_its_reason(campaign: Campaign) -> None:
     manifest = accept.run(campaign, Wanted(answer="reject", by="bob", reason="not before the holidays"))
-    answer = last_answer(campaign, SIZE)
+    answer = last_answer(campaign, CASE)
     assert answer
     assert (answer.answer, answer.by, answer.reason) == ("reject", "bob", "not before the holidays")
-    assert (manifest.record_sizes_bytes, manifest.artifacts) == ([], [campaign.keys.answer(answer.at)])
+    assert (manifest.cases, manifest.artifacts) == ([], [campaign.keys.answer(answer.at)])
     assert notice_of(manifest) == (
         "unchanged",
         f"What campaign {campaign.keys.campaign} recommends was rejected by bob (not before the holidays).",
     )
-    assert record_sizes_in_force(campaign.store, STUDY) == []
+    assert cases_in_force(campaign.store, STUDY) == []
 
 
 def test_an_approval_is_kept_and_nothing_is_where_nobody_was_asked(campaign: Campaign) -> None:
     accept.run(campaign, Wanted())
     assert campaign.store.keys(campaign.keys.answers()) == []
     accept.run(campaign, Wanted(answer="approve", by="alice"))
-    answer = last_answer(campaign, SIZE)
+    answer = last_answer(campaign, CASE)
     assert answer
-    assert (answer.answer, answer.by, answer.record_sizes_bytes) == ("approve", "alice", [OTHER_SIZE, SIZE])
+    assert (answer.answer, answer.by, answer.cases) == ("approve", "alice", [OTHER_SIZE, CASE])
 
 
 def test_every_answer_is_kept_with_its_own_time_and_a_retry_keeps_none_twice(campaign: Campaign) -> None:
@@ -276,7 +276,7 @@ def test_every_answer_is_kept_with_its_own_time_and_a_retry_keeps_none_twice(cam
     accept.run(campaign, Wanted(OTHER_SIZE, answer="approve", by="alice", answered_at=second))
     kept = [campaign.read_record(key, Answer) for key in campaign.store.keys(campaign.keys.answers())]
     assert [(answer.answer, answer.at) for answer in kept] == [("reject", first), ("approve", second)]
-    assert [last_answer(campaign, size) for size in (SIZE, OTHER_SIZE)] == kept
+    assert [last_answer(campaign, size) for size in (CASE, OTHER_SIZE)] == kept
 
 
 def test_what_was_rejected_does_not_come_into_force_when_the_campaign_goes_on_and_nobody_is_asked(
@@ -286,7 +286,7 @@ def test_what_was_rejected_does_not_come_into_force_when_the_campaign_goes_on_an
     kind, text = notice_of(accept.run(campaign, Wanted(request="manual__2")))
     assert kind == "unchanged"
     assert "65,636 B: was rejected by bob (not before the holidays)." in text
-    assert record_sizes_in_force(campaign.store, STUDY) == []
+    assert cases_in_force(campaign.store, STUDY) == []
     accept.run(campaign, Wanted(answer="approve", by="bob"))
     assert newest(campaign).accepted_by == "bob"
 
@@ -294,12 +294,12 @@ def test_what_was_rejected_does_not_come_into_force_when_the_campaign_goes_on_an
 def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Campaign) -> None:
     decision = decision_of(campaign)
     baseline, new = decision.baseline_properties, {**decision.recommended_properties, "acks": "1"}
-    assert approval_text(SIZE, None, baseline, baseline).splitlines() == [
+    assert approval_text(CASE, None, baseline, baseline).splitlines() == [
         "65,636 B: approving replaces the baseline; nothing was put in force yet.",
         "  Changed: nothing; the same settings, on newer evidence.",
     ]
-    accept.run(campaign, Wanted(SIZE, durable_id(campaign), by="alice"))
-    assert approval_text(SIZE, newest(campaign), baseline, new).splitlines() == [
+    accept.run(campaign, Wanted(CASE, durable_id(campaign), by="alice"))
+    assert approval_text(CASE, newest(campaign), baseline, new).splitlines() == [
         f"65,636 B: approving replaces version 1, accepted from campaign {campaign.keys.campaign} by alice.",
         "  Changed: acks all -> 1.",
         "  WARNING: it promises less durability: acks_1 instead of acks_all_idempotent.",
@@ -309,12 +309,12 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
 def test_one_record_size_may_be_accepted_alone(campaign: Campaign) -> None:
     recommend(campaign, durable_id(campaign, size=OTHER_SIZE), OTHER_SIZE)
     manifest = accept.run(campaign, Wanted(OTHER_SIZE, answer="approve"))
-    assert manifest.record_sizes_bytes == [OTHER_SIZE] == record_sizes_in_force(campaign.store, STUDY)
+    assert manifest.cases == [OTHER_SIZE] == cases_in_force(campaign.store, STUDY)
 
 
 def test_a_picked_configuration_comes_into_force_without_gains_that_nobody_stated(campaign: Campaign) -> None:
     name = other_id(campaign)
-    accept.run(campaign, Wanted(SIZE, name, by="alice", reason="p95 below 50 ms"))
+    accept.run(campaign, Wanted(CASE, name, by="alice", reason="p95 below 50 ms"))
     settings = newest(campaign)
     row = trials_of(campaign).set_index("configuration_id").loc[name]
     assert (settings.came_by, settings.gains, settings.configuration_id) == ("picked", [], name)
@@ -337,7 +337,7 @@ def test_the_baseline_may_be_picked(campaign: Campaign) -> None:
 def test_what_was_not_confirmed_is_refused_with_what_was(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match=r"'c0000000000' was not confirmed at 65636 B .*confirmed were c"):
         accept.run(campaign, pick("c0000000000"))
-    assert record_sizes_in_force(campaign.store, STUDY) == []
+    assert cases_in_force(campaign.store, STUDY) == []
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ def test_what_may_not_be_picked_is_refused_with_the_rule(
     change_trial(campaign, name, **changes)
     with pytest.raises(BadInputError, match=f"--configuration: '{name}' at 65636 B: .*{rule}"):
         accept.run(campaign, pick(name))
-    assert record_sizes_in_force(campaign.store, STUDY) == []
+    assert cases_in_force(campaign.store, STUDY) == []
 
 
 def test_a_record_lost_in_the_gain_blocks_alone_refuses_the_pick_too(campaign: Campaign) -> None:
@@ -378,7 +378,7 @@ def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campa
     [
         (Wanted(4096), "--record-size: 4096: campaign paper/20261121-recorded has 1024 and 65636"),
         (Wanted(None, "c1"), "--configuration needs --record-size"),
-        (Wanted(SIZE, "c1", answer="reject"), "--answer: reject: is of what is recommended"),
+        (Wanted(CASE, "c1", answer="reject"), "--answer: reject: is of what is recommended"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(campaign: Campaign, wanted: Wanted, message: str) -> None:

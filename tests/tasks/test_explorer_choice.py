@@ -22,12 +22,12 @@ from tests.tasks.report_campaign import CAMPAIGN
 
 pytestmark = pytest.mark.fast
 
-SIZE = 65636
+CASE = "65636"
 
 
 @pytest.fixture(scope="module")
 def seen(reported_store: Path) -> Seen:
-    return read_seen(Campaign.open(FolderStore(reported_store), "paper", CAMPAIGN), SIZE)
+    return read_seen(Campaign.open(FolderStore(reported_store), "paper", CAMPAIGN), CASE)
 
 
 def wishes(*limits: str, durability: Durability = Durability.acks_0, prefer: str = "study") -> Wishes:
@@ -135,7 +135,7 @@ def test_weaker_durability_than_in_use_is_said(seen: Seen) -> None:
 def test_the_recommended_properties_are_the_reports_own(seen: Seen) -> None:
     assert seen.decision
     text = settings_text(seen, seen.decision.recommended_configuration_id, "producer.properties")
-    assert text.encode() == seen.campaign.store.get(seen.campaign.keys.report(f"{SIZE}/producer.properties"))
+    assert text.encode() == seen.campaign.store.get(seen.campaign.keys.report(f"{CASE}/producer.properties"))
 
 
 def other_id(seen: Seen) -> str:
@@ -192,5 +192,5 @@ def test_the_table_holds_every_trial_of_the_design_and_of_the_choice_blocks(seen
 
 def test_reading_it_leaves_the_store_as_it_was(seen: Seen) -> None:
     before = seen.campaign.store.written_at("")
-    best_remaining(read_seen(seen.campaign, SIZE), wishes(prefer="balanced"))
+    best_remaining(read_seen(seen.campaign, CASE), wishes(prefer="balanced"))
     assert seen.campaign.store.written_at("") == before

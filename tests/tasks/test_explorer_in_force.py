@@ -15,7 +15,7 @@ from kafka_pareto.kafka.producer_config import parse_properties
 from kafka_pareto.rollout.versions import in_force, versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.storage.folder_store import FolderStore
-from tests.tasks.accepting import SIZE, STUDY, change_trial, durable_id, other_id, pick, told, trials_of
+from tests.tasks.accepting import CASE, STUDY, change_trial, durable_id, other_id, pick, told, trials_of
 from tests.tasks.report_campaign import CAMPAIGN
 
 pytestmark = pytest.mark.fast
@@ -28,11 +28,11 @@ def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
 
 
 def shown(campaign: Campaign) -> InForceView:
-    return in_force_view(versions(campaign.store, STUDY, SIZE))
+    return in_force_view(versions(campaign.store, STUDY, CASE))
 
 
 def moving(campaign: Campaign, configuration_id: str) -> Move:
-    return move_to(read_seen(campaign, SIZE), configuration_id, in_force(campaign.store, STUDY, SIZE))
+    return move_to(read_seen(campaign, CASE), configuration_id, in_force(campaign.store, STUDY, CASE))
 
 
 def test_where_nothing_is_in_force_there_is_nothing_to_go_back_from(campaign: Campaign) -> None:
@@ -52,7 +52,7 @@ def test_what_a_button_says_is_what_the_step_then_changes(campaign: Campaign) ->
             assert change.after.replace(",", "") == after[change.name]
         unchanged = {*after} - {change.name for change in said.changes}
         assert {key: after[key] for key in unchanged} == {key: str(before[key]).lower() for key in unchanged}
-        before = parse_properties(campaign.store.get(f"_in_force/{STUDY}/{SIZE}/producer.properties").decode())
+        before = parse_properties(campaign.store.get(f"_in_force/{STUDY}/{CASE}/producer.properties").decode())
 
 
 def test_the_way_back_says_what_it_changes_and_ends_at_the_baseline(campaign: Campaign) -> None:
@@ -61,7 +61,7 @@ def test_the_way_back_says_what_it_changes_and_ends_at_the_baseline(campaign: Ca
     forth = {change.name: (change.before, change.after) for change in view.differs_from_baseline}
     assert forth
     assert {change.name: (change.after, change.before) for change in view.way_back.changes} == forth
-    roll_back.run(campaign.store, STUDY, SIZE)
+    roll_back.run(campaign.store, STUDY, CASE)
     assert shown(campaign).differs_from_baseline == []
     assert "nothing before it" in shown(campaign).way_back.refused
 

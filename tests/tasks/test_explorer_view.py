@@ -17,13 +17,13 @@ from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.explorer.intervals import intervals
 from kafka_pareto.explorer.snapshot import read_seen
-from kafka_pareto.explorer.view import Point, SizeView, size_view
+from kafka_pareto.explorer.view import CaseView, Point, case_view
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.tasks.report_campaign import CAMPAIGN, small_study, write_confirmed_campaign
 
 pytestmark = pytest.mark.fast
 
-SIZE = 65636
+CASE = "65636"
 
 
 class CountingStore(FolderStore):
@@ -49,11 +49,11 @@ def campaign(store: CountingStore) -> Campaign:
     return Campaign.open(store, "paper", CAMPAIGN)
 
 
-def view_of(campaign: Campaign, size: int = SIZE) -> SizeView:
-    return size_view(read_seen(campaign, size))
+def view_of(campaign: Campaign, case: str = CASE) -> CaseView:
+    return case_view(read_seen(campaign, case))
 
 
-def point_of(view: SizeView, name: str) -> Point:
+def point_of(view: CaseView, name: str) -> Point:
     return next(point for point in view.points if point.configuration_id == name)
 
 
@@ -71,7 +71,7 @@ def test_campaigns_are_listed_latest_first_without_reading_an_artifact(store: Co
     store.put("quick/unfinished/plan.json", b"anything")
     first, second = list_campaigns(store)
     assert (first.study, first.campaign, first.state) == ("quick", "20261122", "designed")
-    assert (second.campaign, second.state, second.record_sizes_bytes) == (CAMPAIGN, "reported", [1024, SIZE])
+    assert (second.campaign, second.state, second.cases) == (CAMPAIGN, "reported", [1024, CASE])
     assert store.reads == []
 
 
@@ -92,7 +92,7 @@ def test_the_state_is_the_last_phase_of_which_something_is_there(
 
 def test_every_configuration_is_shown_with_the_values_of_its_trials(campaign: Campaign) -> None:
     trials = campaign.read_table(campaign.keys.trials(), TRIAL_COLUMNS)
-    trials = trials[trials.record_size_bytes == SIZE].set_index("configuration_id")
+    trials = trials[trials.case == CASE].set_index("configuration_id")
     view = view_of(campaign)
     measured = {point.configuration_id: point.design for point in view.points if point.design}
     assert set(measured) == set(trials.index)
@@ -102,7 +102,7 @@ def test_every_configuration_is_shown_with_the_values_of_its_trials(campaign: Ca
 
 
 def test_a_changed_artifact_changes_what_is_shown(campaign: Campaign) -> None:
-    key = campaign.keys.confirmation(SIZE, "trials.parquet")
+    key = campaign.keys.confirmation(CASE, "trials.parquet")
     trials = campaign.read_table(key, TRIAL_COLUMNS)
     name = trials.configuration_id[1]
     campaign.write_table(key, trials.assign(throughput_mib_s=trials.throughput_mib_s + 1000), TRIAL_COLUMNS)
@@ -164,12 +164,12 @@ def test_the_measured_front_is_what_no_other_confirmed_configuration_beats(campa
 
 
 def test_of_a_front_of_thousands_a_hundred_are_shown_and_the_number_is_told(campaign: Campaign) -> None:
-    seen = read_seen(campaign, SIZE)
+    seen = read_seen(campaign, CASE)
     one = seen.front[seen.front.on_joint_front.astype(bool)].head(1)
     many = pd.concat([one] * 3000, ignore_index=True)
     many["configuration_id"] = [f"c{number:010x}" for number in range(3000)]
     many["estimated_throughput_mib_s"] = [float(number) for number in range(3000)]
-    view = size_view(dataclasses.replace(seen, front=many))
+    view = case_view(dataclasses.replace(seen, front=many))
     shown = [point.estimated for point in view.points if point.on_estimated_front]
     assert view.estimated_front_points == 3000
     assert len(shown) == 120
@@ -178,7 +178,7 @@ def test_of_a_front_of_thousands_a_hundred_are_shown_and_the_number_is_told(camp
 
 
 def test_intervals_are_around_the_means_and_none_is_made_up_for_a_cv_across_repetitions(campaign: Campaign) -> None:
-    seen = read_seen(campaign, SIZE)
+    seen = read_seen(campaign, CASE)
     found = intervals(seen)["confirmed"]
     assert set(found) == set(seen.confirmed.configuration_id)
     means = seen.confirmed.set_index("configuration_id").p95_latency_ms
@@ -195,11 +195,11 @@ def test_intervals_are_around_the_means_and_none_is_made_up_for_a_cv_across_repe
 def test_a_damaged_artifact_is_named(campaign: Campaign, content: bytes, said: str) -> None:
     campaign.store.put(campaign.keys.report("cards.json"), content)
     with pytest.raises(ArtifactError, match=said):
-        read_seen(campaign, SIZE)
+        read_seen(campaign, CASE)
 
 
 def test_a_record_size_that_the_campaign_does_not_have_is_refused_with_those_it_has(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match="no record size 7; it has 1024, 65636"):
+    with pytest.raises(BadInputError, match="no record case 7; it has 1024, 65636"):
         read_seen(campaign, 7)
 
 
@@ -223,7 +223,7 @@ def test_a_reported_campaign_has_finished_and_has_no_time_left(campaign: Campaig
 
 
 def test_a_campaign_of_some_three_hundred_trials_takes_well_under_a_second_of_computing(tmp_path: Path) -> None:
-    study = small_study(record_sizes_bytes=[1024, 8192, 10240, 16383, SIZE])
+    study = small_study(record_sizes_bytes=[1024, 8192, 10240, 16383, int(CASE)])
     campaign = write_confirmed_campaign(tmp_path, study, blocks=3)
     assert len(campaign.read_table(campaign.keys.trials(), TRIAL_COLUMNS)) >= 270
     began_s = time.process_time()

@@ -63,13 +63,13 @@ def test_the_manifest_carries_the_verdicts_for_other_dags_and_a_notice_for_peopl
     campaign, said = reported
     manifest = Manifest.model_validate_json(said.splitlines()[-1])
     cards = json.loads(read(campaign, "cards.json"))["cards"]
-    decided = manifest.event["record_sizes"]
+    decided = manifest.event["cases"]
     assert (manifest.event["study"], manifest.event["campaign"]) == ("paper", CAMPAIGN)
     assert {size: found["verdict"] for size, found in decided.items()} == {
-        str(card["record_size_bytes"]): card["verdict"] for card in cards
+        str(card["case"]): card["verdict"] for card in cards
     }
     for card in cards:
-        found = decided[str(card["record_size_bytes"])]
+        found = decided[str(card["case"])]
         recommended = card["verdict"] == "recommended"
         settings = card["tentative_properties" if recommended else "baseline_properties"]
         assert (found["properties"], found["reasons"]) == (settings, card["reasons"])
@@ -114,7 +114,7 @@ def test_weaker_fronts_are_shown_apart_and_not_recommended(tmp_path: Path):
     campaign = write_confirmed_campaign(tmp_path, small_study(durability=None))
     report.run(campaign)
     assert "Weaker durability than the study accepts" in read(campaign, "report.html")
-    for size in campaign.study.record_sizes_bytes:
+    for size in campaign.study.cases:
         assert parse_properties(read(campaign, f"{size}/producer.properties"))["acks"] == "all"
 
 
@@ -129,5 +129,5 @@ def test_two_blocks_report_not_enough_evidence_and_keep_the_baseline(tmp_path: P
     verdicts = {card["verdict"] for card in json.loads(read(campaign, "cards.json"))["cards"]}
     assert "keep_baseline_not_enough_evidence" in verdicts
     assert "the evidence is not enough to decide" in read(campaign, "report.html")
-    for size in campaign.study.record_sizes_bytes:
+    for size in campaign.study.cases:
         assert parse_properties(read(campaign, f"{size}/producer.properties"))["batch.size"] == "16384"

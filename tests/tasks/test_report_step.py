@@ -146,7 +146,7 @@ def test_stated_gains_follow_from_the_repetitions_they_name(campaign: Campaign):
     cards = decode_record(read(campaign, "cards.json").encode(), "cards.json", Cards)
     checked = 0
     for card in cards.cards:
-        prefix = campaign.keys.confirmation(card.record_size_bytes, "repetitions/")
+        prefix = campaign.keys.confirmation(card.case, "repetitions/")
         by_id = {r.repetition_id: r for r in campaign.read_repetitions(prefix)}
         for gain in card.gains:
             if gain.objective == "throughput_mib_s":
@@ -169,7 +169,7 @@ def test_the_tables_hold_every_score_and_every_confirmed_point(campaign: Campaig
     scores = pd.read_csv(io.StringIO(read(campaign, "tables/table1_r2.csv")))
     assert scores.groupby("objective").size().to_dict() == dict.fromkeys(campaign.study.objectives, 3)
     points = pd.read_csv(io.StringIO(read(campaign, "tables/table2_estimated_vs_measured.csv")))
-    assert points.record_size_bytes.value_counts().to_dict() == {1024: 6, 65636: 6}
+    assert points.case.value_counts().to_dict() == {1024: 6, 65636: 6}
     assert points.measured_throughput_mib_s.notna().all()
     assert (points.repetition_ids.str.split().map(len) == points.repetitions_valid).all()
 
@@ -247,7 +247,7 @@ def test_the_ramp_and_the_rate_that_follows_from_it_are_shown(campaign: Campaign
 
 def test_figures_of_the_latency_breakdown_trace_to_stored_repetitions(campaign: Campaign):
     for context in json.loads(read(campaign, "cards.json"))["contexts"]:
-        prefix = campaign.keys.confirmation(context["record_size_bytes"], "repetitions/")
+        prefix = campaign.keys.confirmation(context["case"], "repetitions/")
         by_id = {r.repetition_id: r for r in campaign.read_repetitions(prefix)}
         for side in (context["breakdown"]["baseline"], context["breakdown"]["pick"]):
             waits = pd.Series([by_id[name].queue_time_avg_ms for name in side["repetition_ids"]])
@@ -273,8 +273,8 @@ def test_only_repetitions_of_the_planned_blocks_are_shown(unreported: Campaign, 
 def test_champions_are_judged_only_by_points_that_the_design_did_not_measure(evidence: Evidence):
     assert evidence.newly_confirmed().empty  # the recording confirms what it measured
     unknown = evidence.confirmed.configuration_id.iloc[1]
-    of_size = evidence.confirmed.record_size_bytes.iloc[1]
-    of_unknown = (evidence.trials.configuration_id == unknown) & (evidence.trials.record_size_bytes == of_size)
+    of_case = evidence.confirmed.case.iloc[1]
+    of_unknown = (evidence.trials.configuration_id == unknown) & (evidence.trials.case == of_case)
     fewer = dataclasses.replace(evidence, trials=evidence.trials[~of_unknown])
     assert fewer.newly_confirmed().configuration_id.tolist() == [unknown]
 
@@ -282,7 +282,7 @@ def test_champions_are_judged_only_by_points_that_the_design_did_not_measure(evi
 def test_an_objective_with_too_few_rows_held_out_is_not_called_not_learnable(unreported: Campaign):
     key = unreported.keys.surrogates("scores.parquet")
     scores = unreported.read_table(key, SCORE_COLUMNS, factors=False)
-    scores = scores.assign(r2_cross_validated=float("nan"), learnable=False).astype({"record_size_bytes": "Int64"})
+    scores = scores.assign(r2_cross_validated=float("nan"), learnable=False).astype({"case": "Int64"})
     unreported.write_table(key, scores, SCORE_COLUMNS, factors=False)
     page = render_page(report._read(unreported), {}).decode()
     assert page.count("too few to judge</td>") == len(scores)

@@ -12,7 +12,7 @@ from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.rollout.versions import SettingsInForce, versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
-from tests.tasks.accepting import OTHER_SIZE, SIZE, STUDY, accepting_campaign, durable_id, other_id, told
+from tests.tasks.accepting import CASE, OTHER_SIZE, STUDY, accepting_campaign, durable_id, other_id, told
 
 pytestmark = pytest.mark.fast
 
@@ -22,16 +22,16 @@ def campaign(reported_store: Path, tmp_path: Path) -> Campaign:
     """Two of its configurations came into force one after the other."""
     found = accepting_campaign(reported_store, tmp_path)
     for name in (durable_id, other_id):
-        accept.run(found, Wanted(SIZE, name(found)))
+        accept.run(found, Wanted(CASE, name(found)))
     return found
 
 
 def kept(campaign: Campaign) -> list[SettingsInForce]:
-    return versions(campaign.store, STUDY, SIZE)
+    return versions(campaign.store, STUDY, CASE)
 
 
 def test_it_adds_a_version_that_says_what_the_one_before_said(campaign: Campaign) -> None:
-    roll_back.run(campaign.store, STUDY, SIZE, by="bob", reason="too many retries")
+    roll_back.run(campaign.store, STUDY, CASE, by="bob", reason="too many retries")
     first, second, third = kept(campaign)
     assert third.properties == first.properties != second.properties
     assert (third.version, third.came_by, third.accepted_by, third.reason) == (
@@ -45,8 +45,8 @@ def test_it_adds_a_version_that_says_what_the_one_before_said(campaign: Campaign
 
 
 def test_a_further_one_goes_further_back_and_the_last_leads_to_the_baseline(campaign: Campaign) -> None:
-    roll_back.run(campaign.store, STUDY, SIZE)
-    roll_back.run(campaign.store, STUDY, SIZE)
+    roll_back.run(campaign.store, STUDY, CASE)
+    roll_back.run(campaign.store, STUDY, CASE)
     study, settings = campaign.study, kept(campaign)[-1]
     assert (settings.version, settings.is_baseline, settings.gains) == (4, True, [])
     assert settings.configuration_id == study.baseline_id()
@@ -57,16 +57,16 @@ def test_a_further_one_goes_further_back_and_the_last_leads_to_the_baseline(camp
 
 def test_before_the_baseline_there_is_nothing(campaign: Campaign) -> None:
     for _ in range(2):
-        roll_back.run(campaign.store, STUDY, SIZE)
+        roll_back.run(campaign.store, STUDY, CASE)
     with pytest.raises(BadInputError, match=r"version 4 .* is the baseline; there is nothing before it"):
-        roll_back.run(campaign.store, STUDY, SIZE)
+        roll_back.run(campaign.store, STUDY, CASE)
     assert len(kept(campaign)) == 4
 
 
 def test_what_was_accepted_after_a_way_back_leads_back_to_where_that_led(campaign: Campaign) -> None:
-    roll_back.run(campaign.store, STUDY, SIZE)
-    accept.run(campaign, Wanted(SIZE, other_id(campaign)))
-    roll_back.run(campaign.store, STUDY, SIZE)
+    roll_back.run(campaign.store, STUDY, CASE)
+    accept.run(campaign, Wanted(CASE, other_id(campaign)))
+    roll_back.run(campaign.store, STUDY, CASE)
     assert kept(campaign)[-1].properties == kept(campaign)[2].properties == kept(campaign)[0].properties
 
 
@@ -74,23 +74,23 @@ def test_it_needs_no_campaign_any_more(campaign: Campaign) -> None:
     for key in campaign.store.keys(f"{campaign.keys.prefix}/"):
         campaign.store.delete(key)
     for _ in range(2):
-        roll_back.run(campaign.store, STUDY, SIZE)
+        roll_back.run(campaign.store, STUDY, CASE)
     assert kept(campaign)[-1].is_baseline
 
 
 def test_a_retried_request_goes_back_only_once(campaign: Campaign) -> None:
-    first = roll_back.run(campaign.store, STUDY, SIZE, request="manual__1")
-    assert roll_back.run(campaign.store, STUDY, SIZE, request="manual__1") == first
+    first = roll_back.run(campaign.store, STUDY, CASE, request="manual__1")
+    assert roll_back.run(campaign.store, STUDY, CASE, request="manual__1") == first
     assert len(kept(campaign)) == 3
-    roll_back.run(campaign.store, STUDY, SIZE, request="manual__2")
+    roll_back.run(campaign.store, STUDY, CASE, request="manual__2")
     assert len(kept(campaign)) == 4
 
 
 def test_a_request_that_was_made_before_something_else_came_into_force_announces_nothing(campaign: Campaign) -> None:
-    roll_back.run(campaign.store, STUDY, SIZE, request="manual__1")
-    accept.run(campaign, Wanted(SIZE, other_id(campaign), by="alice"))
-    manifest = roll_back.run(campaign.store, STUDY, SIZE, request="manual__1")
-    assert (manifest.record_sizes_bytes, manifest.event, manifest.artifacts) == ([], {}, [])
+    roll_back.run(campaign.store, STUDY, CASE, request="manual__1")
+    accept.run(campaign, Wanted(CASE, other_id(campaign), by="alice"))
+    manifest = roll_back.run(campaign.store, STUDY, CASE, request="manual__1")
+    assert (manifest.cases, manifest.event, manifest.artifacts) == ([], {}, [])
     assert manifest.notice
     assert manifest.notice.kind == "unchanged"
     assert "version 4 is in force, accepted from campaign 20261121-recorded by alice" in manifest.notice.text
@@ -100,23 +100,23 @@ def test_a_request_that_was_made_before_something_else_came_into_force_announces
 
 def test_it_is_refused_once_another_version_is_in_force_than_it_was_decided_over(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match=r"--from-version: .* over version 1, but version 2 is in force by now"):
-        roll_back.run(campaign.store, STUDY, SIZE, from_version=1)
+        roll_back.run(campaign.store, STUDY, CASE, from_version=1)
     assert len(kept(campaign)) == 2
-    first = roll_back.run(campaign.store, STUDY, SIZE, request="manual__1", from_version=2)
-    assert roll_back.run(campaign.store, STUDY, SIZE, request="manual__1", from_version=2) == first
+    first = roll_back.run(campaign.store, STUDY, CASE, request="manual__1", from_version=2)
+    assert roll_back.run(campaign.store, STUDY, CASE, request="manual__1", from_version=2) == first
     assert [settings.version for settings in kept(campaign)] == [1, 2, 3]
 
 
 def test_a_version_that_is_missing_is_named_and_what_comes_next_has_a_number_of_its_own(campaign: Campaign) -> None:
-    campaign.store.delete(InForceKeys(STUDY, SIZE).version(1))
+    campaign.store.delete(InForceKeys(STUDY, CASE).version(1))
     with pytest.raises(ArtifactError, match=r"versions/00001.json: is not in the store, and version 2 leads back"):
-        roll_back.run(campaign.store, STUDY, SIZE)
-    accept.run(campaign, Wanted(SIZE, campaign.study.baseline_id()))
+        roll_back.run(campaign.store, STUDY, CASE)
+    accept.run(campaign, Wanted(CASE, campaign.study.baseline_id()))
     assert kept(campaign)[-1].version == 3
 
 
 def test_notice_and_event_say_what_is_in_force_again(campaign: Campaign) -> None:
-    manifest = roll_back.run(campaign.store, STUDY, SIZE, by="bob", reason="too many retries")
+    manifest = roll_back.run(campaign.store, STUDY, CASE, by="bob", reason="too many retries")
     former, settings = kept(campaign)[1:]
     assert manifest.notice
     assert manifest.notice.kind == "in_force"
@@ -124,20 +124,20 @@ def test_notice_and_event_say_what_is_in_force_again(campaign: Campaign) -> None
         manifest.notice.text
     )
     assert f"linger.ms {former.properties['linger.ms']} -> {settings.properties['linger.ms']}" in (manifest.notice.text)
-    sizes = manifest.event["record_sizes"]
+    sizes = manifest.event["cases"]
     assert isinstance(sizes, dict)
-    assert sizes[str(SIZE)]["properties"] == settings.properties
-    assert sizes[str(SIZE)]["came_by"] == "rolled_back"
+    assert sizes[str(CASE)]["properties"] == settings.properties
+    assert sizes[str(CASE)]["came_by"] == "rolled_back"
 
 
 def test_where_nothing_is_in_force_it_says_where_something_is(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match=r"1024: nothing is in force .* study paper has .* for 65636 B"):
         roll_back.run(campaign.store, STUDY, OTHER_SIZE)
     with pytest.raises(BadInputError, match="study quick has settings in force for none of its record sizes yet"):
-        roll_back.run(campaign.store, "quick", SIZE)
+        roll_back.run(campaign.store, "quick", CASE)
 
 
 @pytest.mark.parametrize("study", ["../paper", "Paper", ""])
 def test_what_is_no_name_of_a_study_becomes_no_key(campaign: Campaign, study: str) -> None:
     with pytest.raises(BadInputError, match="is no name of a study"):
-        roll_back.run(campaign.store, study, SIZE)
+        roll_back.run(campaign.store, study, CASE)

@@ -30,7 +30,7 @@ from tests.trained_campaign import recorded_campaign, small_study
 pytestmark = pytest.mark.servers  # no server, but MLflow takes too long to import for the fast group
 
 ROOT = Path(__file__).parent.parent.parent
-SIZE = 8192
+CASE = "8192"
 
 
 def run_step(step: str, folder: Path, *arguments: str, mlflow: str = "") -> subprocess.CompletedProcess[str]:
@@ -49,7 +49,7 @@ def run_step(step: str, folder: Path, *arguments: str, mlflow: str = "") -> subp
 def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign of two record sizes that the train step has gone through."""
     folder = tmp_path_factory.mktemp("trained") / "store"
-    sizes = (1024, SIZE)
+    sizes = (1024, CASE)
     recorded_campaign(folder, small_study(sizes), recorded_repetitions(sizes, configurations=20))
     done = run_step("train", folder)
     assert done.returncode == 0, done.stderr
@@ -61,7 +61,7 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def searched_folder(trained_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, of which one record size has been searched."""
     folder = Path(shutil.copytree(trained_folder, tmp_path_factory.mktemp("searched") / "store"))
-    done = run_step("optimize", folder, "--record-size", str(SIZE))
+    done = run_step("optimize", folder, "--record-size", str(CASE))
     assert done.returncode == 0, done.stderr
     (folder.parent / "stdout").write_text(done.stdout, encoding="utf-8")
     return folder
@@ -102,10 +102,10 @@ def test_optimize_writes_a_front_and_its_hypervolume(searched_folder: Path) -> N
     lines = (searched_folder.parent / "stdout").read_text(encoding="utf-8").splitlines()
     manifest = Manifest.model_validate_json(lines[-1])
     campaign = campaign_in(searched_folder)
-    front = campaign.read_table(campaign.keys.front(SIZE), FRONT_COLUMNS)
+    front = campaign.read_table(campaign.keys.front(CASE), FRONT_COLUMNS)
     assert front["estimated_latency_cv"].notna().all()  # one shot: all four are searched, as in the paper
-    hypervolume = campaign.read_table(campaign.keys.hypervolume(SIZE), HYPERVOLUME_COLUMNS, factors=False)
-    assert manifest.record_sizes_bytes == [SIZE]
+    hypervolume = campaign.read_table(campaign.keys.hypervolume(CASE), HYPERVOLUME_COLUMNS, factors=False)
+    assert manifest.cases == [CASE]
     assert manifest.counts["evaluations"] == 7360
     assert manifest.counts["front"] == front["on_joint_front"].sum() > 0
     assert len(hypervolume) == 80
@@ -114,36 +114,36 @@ def test_optimize_writes_a_front_and_its_hypervolume(searched_folder: Path) -> N
 def test_both_steps_repeated_write_equal_artifacts_byte_for_byte(searched_folder: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(searched_folder, tmp_path / "store"))
     campaign = campaign_in(folder)
-    keys = [*campaign.store.keys(campaign.keys.surrogates("")), campaign.keys.front(SIZE)]
+    keys = [*campaign.store.keys(campaign.keys.surrogates("")), campaign.keys.front(CASE)]
     first = {key: campaign.store.get(key) for key in keys}
     assert run_step("train", folder).returncode == 0
-    assert run_step("optimize", folder, "--record-size", str(SIZE)).returncode == 0
+    assert run_step("optimize", folder, "--record-size", str(CASE)).returncode == 0
     assert {key: campaign.store.get(key) for key in keys} == first
 
 
 @pytest.mark.parametrize("configurations", [0, 1, 8])
 def test_a_tiny_campaign_goes_through_both_steps(tmp_path: Path, configurations: int) -> None:
-    study = small_study((SIZE,), generations=10)
+    study = small_study((CASE,), generations=10)
     study = study.model_copy(update={"surrogate": Surrogate(n_estimators=20), "durability": None})
     protocol = study.protocol.model_copy(update={"minimum_valid_repetitions": 2})
     study = study.model_copy(update={"protocol": protocol})
-    repetitions = recorded_repetitions((SIZE,), configurations=configurations, blocks=2)
+    repetitions = recorded_repetitions((CASE,), configurations=configurations, blocks=2)
     campaign = recorded_campaign(tmp_path / "store", study, repetitions)
     train.run(campaign)
-    optimize.run(campaign, SIZE)
-    front = campaign.read_table(campaign.keys.front(SIZE), FRONT_COLUMNS)
+    optimize.run(campaign, CASE)
+    front = campaign.read_table(campaign.keys.front(CASE), FRONT_COLUMNS)
     assert set(front.loc[front["durability_accepted"], "acks"]) == {"all"}
     assert set(front.loc[~front["durability_accepted"], "acks"]) <= {"0", "1"}
 
 
 def test_trials_without_cvs_are_searched_by_the_means_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    repetitions = recorded_repetitions((SIZE,), configurations=20, blocks=2)  # the paper's minimum is 10
-    campaign = recorded_campaign(tmp_path / "store", small_study((SIZE,)), repetitions)
+    repetitions = recorded_repetitions((CASE,), configurations=20, blocks=2)  # the paper's minimum is 10
+    campaign = recorded_campaign(tmp_path / "store", small_study((CASE,)), repetitions)
     train.run(campaign)
     assert "latency_cv: no trial has enough valid repetitions" in caplog.text
-    optimize.run(campaign, SIZE)
-    front = campaign.read_table(campaign.keys.front(SIZE), FRONT_COLUMNS)
+    optimize.run(campaign, CASE)
+    front = campaign.read_table(campaign.keys.front(CASE), FRONT_COLUMNS)
     assert front["estimated_throughput_cv"].isna().all()
     assert front["estimated_throughput_mib_s"].notna().all()
 
@@ -159,9 +159,9 @@ def test_rounds_search_without_an_objective_that_was_not_learned(
     scores = campaign.read_table(key, SCORE_COLUMNS, factors=False)
     learnable = scores["objective"] != "latency_cv"
     campaign.write_table(key, scores.assign(learnable=learnable), SCORE_COLUMNS, factors=False)
-    optimize.run(campaign_in(folder), SIZE)
+    optimize.run(campaign_in(folder), CASE)
     assert "latency_cv is not learnable; the search leaves it out" in caplog.text
-    front = campaign.read_table(campaign.keys.front(SIZE), FRONT_COLUMNS)
+    front = campaign.read_table(campaign.keys.front(CASE), FRONT_COLUMNS)
     assert front["estimated_latency_cv"].isna().all()
     assert front["estimated_throughput_cv"].notna().all()
 
@@ -200,7 +200,7 @@ def test_damaged_surrogates_are_refused(folder: Path, name: str, content: bytes 
     if content is not None:
         store.put(key, content)
     with pytest.raises(BadInputError, match=message):
-        optimize.run(campaign_in(folder), SIZE)
+        optimize.run(campaign_in(folder), CASE)
 
 
 def test_a_record_size_that_the_study_does_not_have_is_refused(folder: Path) -> None:

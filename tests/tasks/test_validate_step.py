@@ -19,9 +19,9 @@ from kafka_pareto.steps import validate
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.study_file import with_overrides
 from tests.tasks.gate_campaign import (
+    CASE,
     CONFIGURATIONS,
     REPETITIONS,
-    SIZE,
     Tool,
     campaign_with,
     recorded,
@@ -107,7 +107,7 @@ def test_trials_of_an_earlier_pass_do_not_outlive_a_gate_that_stops(tmp_path: Pa
     campaign = campaign_with(tmp_path, recorded(), tolerated=0.0)
     validate.run(campaign)
     spoilt = recorded()[0].model_copy(update={"attempts": 0})
-    campaign.write_record(f"{campaign.keys.measurements(SIZE)}000.json", spoilt)
+    campaign.write_record(f"{campaign.keys.measurements(CASE)}000.json", spoilt)
 
     with pytest.raises(GateError):
         validate.run(campaign)
@@ -137,7 +137,7 @@ def in_round_one(folder: Path, failed: int) -> Campaign:
     for number, row in enumerate(again):
         identity = {"round": 1, "repetition_id": row.repetition_id.replace("-r00-", "-r01-")}
         placed = row.model_copy(update=identity | (FAILED if number < failed else {}))
-        campaign.write_record(f"{keys.measurements(SIZE, 1)}{placed.repetition_id}.json", placed)
+        campaign.write_record(f"{keys.measurements(CASE, 1)}{placed.repetition_id}.json", placed)
     return campaign
 
 
@@ -187,7 +187,7 @@ def test_a_baseline_of_which_nothing_is_left_stops_the_campaign_whatever_the_tol
 
 def test_a_record_that_is_no_repetition_is_named_by_its_key(tmp_path: Path) -> None:
     campaign = campaign_with(tmp_path, recorded())
-    key = f"{campaign.keys.measurements(SIZE)}000.json"
+    key = f"{campaign.keys.measurements(CASE)}000.json"
     campaign.store.put(key, campaign.store.get(key).replace(b'"valid"', b'"fine"'))
 
     with pytest.raises(ArtifactError, match=f"{re.escape(key)}: outcome: 'fine'"):

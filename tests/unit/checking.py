@@ -11,7 +11,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate, baseline_candidate
 from kafka_pareto.campaign.keys import CampaignKeys, CheckKeys
 from kafka_pareto.campaign.records import Fingerprint, Sizing
-from kafka_pareto.drift.checks import Check, CheckedRecordSize
+from kafka_pareto.drift.checks import Check, CheckedCase
 from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
@@ -22,7 +22,7 @@ from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
-from tests.unit.measuring import SIZE, quick
+from tests.unit.measuring import CASE, quick
 
 WINNER: Configuration = {"batch.size": 131072, "linger.ms": 0, "acks": "all", "compression.type": "lz4"}
 WINNER_ID = configuration_id(WINNER)
@@ -30,7 +30,7 @@ WINNER_ID = configuration_id(WINNER)
 
 def study_of(**changes: Any) -> Study:
     """One record size, and as many blocks of a check as of a confirmation."""
-    changes = {"record_sizes_bytes": [SIZE], "retune": {"blocks": 6}, **changes}
+    changes = {"record_sizes_bytes": [int(CASE)], "retune": {"blocks": 6}, **changes}
     return quick(confirmation={"gain_blocks": 6, "minimum_blocks": 6}, **changes)
 
 
@@ -42,17 +42,17 @@ def confirmed(
     campaign = Campaign(study, CampaignKeys(study.name, campaign_id), FolderStore(folder))
     campaign.store.put(campaign.keys.frozen_study(), dump_study(study).encode())
     sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
-    campaign.write_record(campaign.keys.sizing(SIZE), sizing)
-    with fake_testbed(campaign, SIZE) as testbed:
+    campaign.write_record(campaign.keys.sizing(CASE), sizing)
+    with fake_testbed(campaign, CASE) as testbed:
         planned = plan_blocks(
             [baseline_candidate(campaign), Candidate(WINNER_ID, is_baseline=False, configuration=dict(WINNER))],
             study.confirmation.gain_blocks,
             order="blocks",
             phase="gain" if gain_blocks else "choice",
-            record_size_bytes=SIZE,
+            case=CASE,
             seed=study.seed,
         )
-        Measurer(campaign, testbed, sizing).measure(planned, campaign.keys.confirmation(SIZE, "repetitions/"))
+        Measurer(campaign, testbed, sizing).measure(planned, campaign.keys.confirmation(CASE, "repetitions/"))
     return campaign
 
 
@@ -66,7 +66,7 @@ def put_in_force(campaign: Campaign, version: int = 1, **changes: Any) -> Settin
     study = campaign.study
     settings = SettingsInForce(
         study=study.name,
-        record_size_bytes=SIZE,
+        case=CASE,
         version=version,
         previous_version=version - 1 or None,
         came_by="recommended",
@@ -78,7 +78,7 @@ def put_in_force(campaign: Campaign, version: int = 1, **changes: Any) -> Settin
         durability="acks_all_idempotent",
         campaign=campaign.keys.campaign,
         gains=[],
-        fingerprint=campaign.read_record(campaign.keys.fingerprint(SIZE), Fingerprint),
+        fingerprint=campaign.read_record(campaign.keys.fingerprint(CASE), Fingerprint),
         accepted_by="",
         reason="",
         at=now(),
@@ -90,7 +90,7 @@ def put_in_force(campaign: Campaign, version: int = 1, **changes: Any) -> Settin
 def begin(folder: Path, check_id: str, study: Study | None = None, cluster: FakeCluster | None = None) -> list[int]:
     """The step `check`; the record sizes that it has measured."""
     manifest = check.run(FolderStore(folder), study or study_of(), check_id, cluster or FakeCluster())
-    return manifest.record_sizes_bytes
+    return manifest.cases
 
 
 def opened(folder: Path, check_id: str, name: str = "quick") -> Campaign:
@@ -101,22 +101,22 @@ def opened(folder: Path, check_id: str, name: str = "quick") -> Campaign:
 def measure(folder: Path, check_id: str, spoil: Callable[[FakeLoadTool], None] = lambda _: None) -> None:
     """The step `check_measure`, on a fake whose noise is this check's own; `spoil` may change what it does."""
     begun = opened(folder, check_id)
-    with fake_testbed(begun, SIZE, seed=sum(check_id.encode())) as testbed:
+    with fake_testbed(begun, CASE, seed=sum(check_id.encode())) as testbed:
         assert isinstance(testbed.load_tool, FakeLoadTool)
         spoil(testbed.load_tool)
-        check_measure.run(begun, SIZE, testbed)
+        check_measure.run(begun, CASE, testbed)
 
 
-def outcome(folder: Path, check_id: str) -> CheckedRecordSize:
+def outcome(folder: Path, check_id: str) -> CheckedCase:
     """The step `check_compare`, and what it found at the one record size."""
     begun = opened(folder, check_id)
     check_compare.run(begun)
-    return begun.read_record(CheckKeys("quick", check_id).check(), Check).record_sizes[0]
+    return begun.read_record(CheckKeys("quick", check_id).check(), Check).cases[0]
 
 
 def checked(
     folder: Path, check_id: str, spoil: Callable[[FakeLoadTool], None] = lambda _: None, study: Study | None = None
-) -> CheckedRecordSize:
+) -> CheckedCase:
     """A whole check."""
     begin(folder, check_id, study)
     measure(folder, check_id, spoil)

@@ -14,11 +14,11 @@ from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from tests.recorded import STUDIES, recorded_repetitions
 
-SIZE = 8192
+CASE = "8192"
 FAST = {"batch.size": 65536, "linger.ms": 5, "acks": "all", "compression.type": "lz4"}
 OTHER = {"batch.size": 32768, "linger.ms": 0, "acks": "all", "compression.type": "none"}
 WEAK = {"batch.size": 65536, "linger.ms": 5, "acks": "1", "compression.type": "lz4"}
-TEMPLATE = recorded_repetitions((SIZE,), configurations=0, blocks=1)[0]
+TEMPLATE = recorded_repetitions((CASE,), configurations=0, blocks=1)[0]
 
 
 @cache
@@ -46,7 +46,7 @@ def repetitions(
     return [
         TEMPLATE.model_copy(
             update={
-                "repetition_id": f"{phase}-r00-{SIZE}-b{block:03d}-{name}",
+                "repetition_id": f"{phase}-r00-{CASE}-b{block:03d}-{name}",
                 "phase": phase,
                 "configuration": configuration,
                 "configuration_id": name,

@@ -25,7 +25,7 @@ from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
 from tests.recorded import STUDIES
 
-SIZE = 8192
+CASE = "8192"
 IN_A_BLOCK = 6
 PLANNED = IN_A_BLOCK * 2
 
@@ -70,17 +70,17 @@ class Measuring:
         design = self.campaign.read_table(self.campaign.keys.design(), DESIGN_COLUMNS)
         study = self.campaign.study
         return plan_blocks(
-            candidates_of(design[design.record_size_bytes == SIZE], self.campaign.study),
+            candidates_of(design[design.case == CASE], self.campaign.study),
             study.protocol.repetitions,
             order=study.protocol.order,
             phase=phase,
-            record_size_bytes=SIZE,
+            case=CASE,
             seed=study.seed,
         )
 
     def prefix(self, phase: Phase = "design") -> str:
         keys = self.campaign.keys
-        return keys.measurements(SIZE) if phase == "design" else keys.confirmation(SIZE, "repetitions/")
+        return keys.measurements(CASE) if phase == "design" else keys.confirmation(CASE, "repetitions/")
 
     def stored(self, phase: Phase = "design") -> list[Repetition]:
         """What lies below the phase's prefix."""
@@ -88,7 +88,7 @@ class Measuring:
 
     def aside(self) -> list[Repetition]:
         """What was set aside in the design phase, in the order of measuring."""
-        found = self.campaign.read_repetitions(self.campaign.keys.set_aside(SIZE))
+        found = self.campaign.read_repetitions(self.campaign.keys.set_aside(CASE))
         return sorted(found, key=lambda repetition: repetition.started_at)
 
 
@@ -96,7 +96,7 @@ class Measuring:
 def measuring(folder: Path, study: Study | None = None) -> Iterator[Measuring]:
     """A campaign, newly begun or found in the folder, on a fresh fake testbed."""
     campaign = started(folder, study)
-    with fake_testbed(campaign, SIZE) as testbed:
+    with fake_testbed(campaign, CASE) as testbed:
         assert isinstance(testbed.cluster, FakeCluster)
         assert isinstance(testbed.load_tool, FakeLoadTool)
         yield Measuring(campaign, testbed, testbed.cluster, testbed.load_tool)

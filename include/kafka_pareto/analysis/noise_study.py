@@ -18,6 +18,7 @@ from kafka_pareto.analysis.paired_tests import CONFIDENCE, MINIMUM_BLOCKS, MINIM
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, spread_of
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import NoiseOfObjective, NoiseReport, Repetition
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.objectives import OBJECTIVES, Objective
 from kafka_pareto.study.protocol import MINIMUM_NOISE_REPETITIONS
 from kafka_pareto.study.study import Study
@@ -27,9 +28,7 @@ MOST_BLOCKS = 100_000
 _LARGEST_EFFECT_FRACTION = 1000.0
 
 
-def noise_report(
-    study: Study, record_size_bytes: int, repetitions: Sequence[Repetition], comparisons: int
-) -> NoiseReport:
+def noise_report(study: Study, case: str, repetitions: Sequence[Repetition], comparisons: int) -> NoiseReport:
     """Noise floor and minimum detectable effect of each objective, for the gain blocks that the study plans.
 
     Args:
@@ -41,7 +40,7 @@ def noise_report(
     """
     valid = sorted((r for r in repetitions if r.outcome == "valid"), key=lambda r: r.block)
     return NoiseReport(
-        record_size_bytes=record_size_bytes,
+        case=case,
         repetitions=len(valid),
         blocks=study.confirmation.gain_blocks,
         comparisons=comparisons,
@@ -54,7 +53,7 @@ def noise_report(
 def noise_lines(report: NoiseReport) -> list[str]:
     """The report in sentences, for log and card."""
     return [
-        f"{report.record_size_bytes:,} B: what {report.blocks} blocks can tell among {report.comparisons} comparisons, "
+        f"{case_label(report.case)}: what {report.blocks} blocks can tell among {report.comparisons} comparisons, "
         f"from {report.repetitions} repetitions of the settings in use:",
         *(_line(noise, report) for noise in report.objectives),
     ]

@@ -13,7 +13,6 @@ from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_valu
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS, table_schema
 from kafka_pareto.kafka.producer_config import Durability
-from kafka_pareto.study.constraints import satisfies
 from kafka_pareto.study.objectives import OBJECTIVES, Objective
 from kafka_pareto.study.study import Study
 
@@ -31,9 +30,9 @@ def summarise_trials(repetitions: Sequence[Repetition], study: Study) -> pd.Data
     Returns:
         A frame with `TRIAL_COLUMNS` and one column per factor.
     """
-    groups: dict[tuple[int, str], list[Repetition]] = {}
+    groups: dict[tuple[str, str], list[Repetition]] = {}
     for repetition in repetitions:
-        groups.setdefault((repetition.record_size_bytes, repetition.configuration_id), []).append(repetition)
+        groups.setdefault((repetition.case, repetition.configuration_id), []).append(repetition)
     columns = table_schema(TRIAL_COLUMNS, study).names
     return pd.DataFrame([_trial(group, study) for group in groups.values()], columns=columns)
 
@@ -75,10 +74,10 @@ def _trial(group: list[Repetition], study: Study) -> dict[str, Any]:
     first = group[0]
     valid = [repetition for repetition in group if repetition.outcome == "valid"]
     return {
-        "record_size_bytes": first.record_size_bytes,
+        "case": first.case,
         "configuration_id": first.configuration_id,
         "is_baseline": first.is_baseline,
-        "feasible": satisfies(study.rules(), first.configuration, first.record_size_bytes),
+        "feasible": study.keeps_rules(first.configuration, first.case),
         "durability": study.durability_of(first.configuration).name,
         "repetitions_valid": len(valid),
         "repetitions_lost_records": sum(r.outcome in ("records_lost", "records_duplicated") for r in group),

@@ -100,15 +100,15 @@ class Campaign:
         with ThreadPoolExecutor(_PARALLEL_READS) as pool:
             return list(pool.map(lambda key: self.read_record(key, Repetition), keys))
 
-    def read_measurements(self, record_sizes_bytes: Sequence[int], rounds: Iterable[int]) -> list[Repetition]:
+    def read_measurements(self, cases: Sequence[str], rounds: Iterable[int]) -> list[Repetition]:
         """What these rounds have measured at these record sizes, round by round."""
-        prefixes = [self.keys.measurements(size, number) for number in rounds for size in record_sizes_bytes]
+        prefixes = [self.keys.measurements(case, number) for number in rounds for case in cases]
         return [repetition for prefix in prefixes for repetition in self.read_repetitions(prefix)]
 
     def last_round(self) -> int:
         """The last round whose trials were searched at every record size; 0 where none was yet."""
         for number in reversed(self.study.round_numbers()):
-            fronts = [self.keys.front(size, number) for size in self.study.record_sizes_bytes]
+            fronts = [self.keys.front(case, number) for case in self.study.cases]
             if all(self.store.tag(key) is not None for key in [self.keys.trials(number), *fronts]):
                 return number
         return 0
@@ -118,15 +118,15 @@ class Campaign:
         step: str,
         artifacts: Sequence[str],
         counts: Mapping[str, int | float],
-        record_sizes_bytes: Sequence[int] | None = None,
+        cases: Sequence[str] | None = None,
     ) -> Manifest:
         """The step's closing word; without record sizes it speaks of all of the study's."""
-        sizes = self.study.record_sizes_bytes if record_sizes_bytes is None else record_sizes_bytes
+        cases = self.study.cases if cases is None else cases
         return Manifest(
             step=step,
             study=self.keys.study,
             campaign=self.keys.campaign,
-            record_sizes_bytes=list(sizes),
+            cases=list(cases),
             artifacts=list(artifacts),
             counts=dict(counts),
         )

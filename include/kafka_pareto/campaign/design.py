@@ -13,6 +13,7 @@ from scipy.stats import qmc
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, table_schema
 from kafka_pareto.errors import StudyError
 from kafka_pareto.kafka.producer_config import DURABILITY_PROPERTIES
+from kafka_pareto.study.cases import case_label, case_seed
 from kafka_pareto.study.constraints import narrowed, satisfies
 from kafka_pareto.study.factors import Configuration, Factor, FactorValue, configuration_id
 from kafka_pareto.study.study import Study
@@ -23,7 +24,7 @@ _SWAP_PASSES = 3  # what one swap has changed may make room for another
 _FRESH_DRAWS = 10_000
 
 
-def design_table(study: Study, known: Mapping[int, Sequence[Configuration]] | None = None) -> pd.DataFrame:
+def design_table(study: Study, known: Mapping[str, Sequence[Configuration]] | None = None) -> pd.DataFrame:
     """The design of all record sizes, the baseline first in each, then what is `known` to be good at that size.
 
     Each record size has a generator of its own, spawned from the study's seed: the design of one size does not change
@@ -36,19 +37,19 @@ def design_table(study: Study, known: Mapping[int, Sequence[Configuration]] | No
     Raises:
         StudyError: If the feasible space of a record size holds fewer configurations than the design wants.
     """
-    drawn_at: dict[int, list[Configuration]] = {}
-    for size in study.record_sizes_bytes:
-        rng = np.random.default_rng([study.seed, size])
+    drawn_at: dict[str, list[Configuration]] = {}
+    for case in study.cases:
+        rng = np.random.default_rng([study.seed, case_seed(case)])
         if study.design.configurations is None:
-            drawn_at[size] = one_at_a_time(study, size)
+            drawn_at[case] = one_at_a_time(study, case)
             continue
-        first = list((known or {}).get(size, []))
-        others = latin_hypercube(study, study.design.configurations - len(first), size, rng, beside=first)
-        drawn_at[size] = [*first, *others]
+        first = list((known or {}).get(case, []))
+        others = latin_hypercube(study, study.design.configurations - len(first), case, rng, beside=first)
+        drawn_at[case] = [*first, *others]
     return configurations_table(study, drawn_at)
 
 
-def configurations_table(study: Study, configurations: Mapping[int, Sequence[Configuration]]) -> pd.DataFrame:
+def configurations_table(study: Study, configurations: Mapping[str, Sequence[Configuration]]) -> pd.DataFrame:
     """Configurations by record size as the rows that a round measures, the baseline first in each.
 
     Returns:
@@ -56,15 +57,15 @@ def configurations_table(study: Study, configurations: Mapping[int, Sequence[Con
     """
     rules = study.rules()
     rows: list[dict[str, object]] = []
-    for size, chosen in configurations.items():
+    for case, chosen in configurations.items():
         for configuration in [study.baseline_configuration(), *chosen]:
             identity = configuration_id(configuration)
             rows.append(
                 {
-                    "record_size_bytes": size,
+                    "case": case,
                     "configuration_id": identity,
                     "is_baseline": identity == study.baseline_id(),
-                    "feasible": satisfies(rules, configuration, size),
+                    "feasible": satisfies(rules, configuration, study.variables(case)),
                     "durability": study.durability_of(configuration).name,
                     **configuration,
                 }
@@ -72,7 +73,7 @@ def configurations_table(study: Study, configurations: Mapping[int, Sequence[Con
     return pd.DataFrame(rows, columns=table_schema(DESIGN_COLUMNS, study).names)
 
 
-def one_at_a_time(study: Study, record_size_bytes: int) -> list[Configuration]:
+def one_at_a_time(study: Study, case: str) -> list[Configuration]:
     """The baseline with one factor changed: to each of its levels, or to evenly spaced values of its range.
 
     With `design.feasible`, what breaks a constraint at this record size is left out.
@@ -83,7 +84,7 @@ def one_at_a_time(study: Study, record_size_bytes: int) -> list[Configuration]:
         count = study.design.levels_per_range if factor.levels is None else len(factor.levels)
         for position in (np.arange(count) + 0.5) / count:
             changed = {**baseline, name: factor.at(float(position))}
-            if not study.design.feasible or satisfies(rules, changed, record_size_bytes):
+            if not study.design.feasible or satisfies(rules, changed, study.variables(case)):
                 found[configuration_id(changed)] = changed
     found.pop(study.baseline_id(), None)
     return list(found.values())
@@ -92,7 +93,7 @@ def one_at_a_time(study: Study, record_size_bytes: int) -> list[Configuration]:
 def latin_hypercube(
     study: Study,
     count: int,
-    record_size_bytes: int,
+    case: str,
     rng: np.random.Generator,
     beside: Sequence[Configuration] = (),
 ) -> list[Configuration]:
@@ -112,19 +113,19 @@ def latin_hypercube(
     names = list(study.factors)
     factors = dict(study.factors)
     if study.design.feasible:
-        factors = narrowed(factors, study.parsed_constraints(), record_size_bytes)
+        factors = narrowed(factors, study.parsed_constraints(), study.variables(case))
     if study.strategy == "rounds":
         factors = _of_accepted_durability(factors, study)
     positions = qmc.LatinHypercube(d=len(names), rng=rng).random(count)
     columns = {name: [factors[name].at(u) for u in positions[:, at]] for at, name in enumerate(names)}
     drawn = [{name: columns[name][row] for name in names} for row in range(count)]
-    rows = _Rows(drawn, study, record_size_bytes, [study.baseline_configuration(), *beside])
+    rows = _Rows(drawn, study, case, [study.baseline_configuration(), *beside])
     for _ in range(_SWAP_PASSES):
         for at in rows.faulty():
             rows.swap_until_sound(at, rng)
     remaining = rows.faulty()
     if remaining:
-        log.info("%d of %d configurations at %d B were drawn anew", len(remaining), count, record_size_bytes)
+        log.info("%d of %d configurations at %s were drawn anew", len(remaining), count, case_label(case))
     for at in remaining:
         rows.redraw(at, factors, rng)
     return list(rows.rows)
@@ -149,12 +150,13 @@ class _Rows:
         self,
         rows: list[dict[str, FactorValue]],
         study: Study,
-        record_size_bytes: int,
+        case: str,
         taken: Sequence[Configuration],
     ) -> None:
         self.rows = rows
         self._study = study
-        self._record_size_bytes = record_size_bytes
+        self._case = case
+        self._variables = study.variables(case)
         self._taken = taken
         self._weakest = study.weakest_durability() if study.strategy == "rounds" else None
         self._rules = study.rules() if study.design.feasible else []
@@ -162,7 +164,7 @@ class _Rows:
     def is_sound(self, at: int) -> bool:
         row = self.rows[at]
         return (
-            satisfies(self._rules, row, self._record_size_bytes)
+            satisfies(self._rules, row, self._variables)
             and (self._weakest is None or self._study.durability_of(row) >= self._weakest)
             and row not in self._taken
             and self.rows.count(row) == 1
@@ -192,8 +194,8 @@ class _Rows:
             self._study.name,
             [
                 f"design.configurations: {self._study.design.configurations}: there are not as many different"
-                f"{' feasible' if self._study.design.feasible else ''} configurations at record size "
-                f"{self._record_size_bytes}"
+                f"{' feasible' if self._study.design.feasible else ''} configurations at "
+                f"{case_label(self._case)}"
             ],
         )
 

@@ -14,7 +14,7 @@ from kafka_pareto.study.study import Study
 class Part:
     """The repetitions of one record size in one round, or in the confirmation (`round_number` is None)."""
 
-    record_size_bytes: int
+    case: str
     round_number: int | None
     repetitions: int
     ended: bool
@@ -30,7 +30,7 @@ class ExpectedRepetitions:
 
     study: Study
     plan: Plan
-    configurations: Counter[int]
+    configurations: Counter[str]
 
     def most(self, parts: Iterable[Part], spared: int) -> int:
         """The most repetitions that all parts together can still come to; those of the noise study are not counted.
@@ -50,7 +50,7 @@ class ExpectedRepetitions:
             return self.study.confirmation.most_repetitions()
         if part.round_number:
             return self._most_in_a_round()
-        return self.configurations[part.record_size_bytes] * self.study.protocol.repetitions
+        return self.configurations[part.case] * self.study.protocol.repetitions
 
     def _most_in_a_round(self) -> int:
         return (self.study.rounds.configurations + 1) * self.study.protocol.repetitions

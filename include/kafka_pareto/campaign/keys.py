@@ -30,9 +30,9 @@ class CampaignKeys:
         """Repetitions, duration, bytes and peak disk as computed before the start (JSON, `Plan`)."""
         return f"{self.prefix}/plan.json"
 
-    def fingerprint(self, record_size_bytes: int) -> str:
+    def fingerprint(self, case: str) -> str:
         """The cluster and machine as found when measuring of this record size began (JSON, `Fingerprint`)."""
-        return f"{self.prefix}/fingerprints/{record_size_bytes}.json"
+        return f"{self.prefix}/fingerprints/{case}.json"
 
     def design(self, round_number: int = 0) -> str:
         return f"{self._round(round_number)}/01_design.parquet"
@@ -48,24 +48,24 @@ class CampaignKeys:
     def prior_trials(self) -> str:
         return f"{self._round(0)}/01_prior_trials.parquet"
 
-    def measurements(self, record_size_bytes: int, round_number: int = 0) -> str:
+    def measurements(self, case: str, round_number: int = 0) -> str:
         """The prefix below which a record size's repetitions lie, one JSON object each."""
-        return f"{self._round(round_number)}/02_measurements/{record_size_bytes}/"
+        return f"{self._round(round_number)}/02_measurements/{case}/"
 
-    def sizing(self, record_size_bytes: int, round_number: int = 0) -> str:
+    def sizing(self, case: str, round_number: int = 0) -> str:
         """How many records one repetition of this record size sends (JSON, `Sizing`)."""
-        return f"{self._round(round_number)}/02_measurements/{record_size_bytes}_sizing.json"
+        return f"{self._round(round_number)}/02_measurements/{case}_sizing.json"
 
-    def set_aside(self, record_size_bytes: int, round_number: int = 0) -> str:
+    def set_aside(self, case: str, round_number: int = 0) -> str:
         """The prefix of repetitions that were measured in a block which had to be measured again."""
-        return f"{self._round(round_number)}/02_set_aside/{record_size_bytes}/"
+        return f"{self._round(round_number)}/02_set_aside/{case}/"
 
-    def noise(self, record_size_bytes: int, round_number: int = 0) -> str:
+    def noise(self, case: str, round_number: int = 0) -> str:
         """The A/A study of the baseline (JSON, `NoiseReport`); its repetitions lie below `noise_repetitions`."""
-        return f"{self._round(round_number)}/02_noise/{record_size_bytes}.json"
+        return f"{self._round(round_number)}/02_noise/{case}.json"
 
-    def noise_repetitions(self, record_size_bytes: int, round_number: int = 0) -> str:
-        return f"{self._round(round_number)}/02_noise/{record_size_bytes}/"
+    def noise_repetitions(self, case: str, round_number: int = 0) -> str:
+        return f"{self._round(round_number)}/02_noise/{case}/"
 
     def payload(self) -> str:
         """The text that records are cut from, where the study names a file."""
@@ -82,15 +82,15 @@ class CampaignKeys:
         """`<objective>.ubj`, `scores.parquet` and `figures/…` of the training."""
         return f"{self._round(round_number)}/04_surrogates/{name}"
 
-    def front(self, record_size_bytes: int, round_number: int = 0) -> str:
-        return f"{self._round(round_number)}/05_front/{record_size_bytes}.parquet"
+    def front(self, case: str, round_number: int = 0) -> str:
+        return f"{self._round(round_number)}/05_front/{case}.parquet"
 
-    def hypervolume(self, record_size_bytes: int, round_number: int = 0) -> str:
-        return f"{self._round(round_number)}/05_front/{record_size_bytes}_hypervolume.parquet"
+    def hypervolume(self, case: str, round_number: int = 0) -> str:
+        return f"{self._round(round_number)}/05_front/{case}_hypervolume.parquet"
 
-    def confirmation(self, record_size_bytes: int, name: str = "") -> str:
+    def confirmation(self, case: str, name: str = "") -> str:
         """`candidates.parquet`, `repetitions/…`, `trials.parquet`, `decision.json` of one record size."""
-        return f"{self.prefix}/06_confirmation/{record_size_bytes}/{name}"
+        return f"{self.prefix}/06_confirmation/{case}/{name}"
 
     def report(self, name: str) -> str:
         """`report.html`, `cards.json`, `<record_size>/producer.properties`, `figures/…`, `tables/…`."""
@@ -113,7 +113,7 @@ class InForceKeys:
     """The keys of what is in force for one record size of a study; no study's or campaign's name begins alike."""
 
     study: str
-    record_size_bytes: int
+    case: str
 
     @staticmethod
     def of_study(study: str) -> str:
@@ -122,7 +122,7 @@ class InForceKeys:
 
     @property
     def prefix(self) -> str:
-        return f"{self.of_study(self.study)}{self.record_size_bytes}"
+        return f"{self.of_study(self.study)}{self.case}"
 
     def versions(self) -> str:
         """The prefix of all versions; their keys are in their order."""

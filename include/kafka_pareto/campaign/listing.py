@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.cases import in_order
 from kafka_pareto.study.study import STUDY_NAME
 from kafka_pareto.study.warm_start import CAMPAIGN_ID
 
@@ -33,7 +34,7 @@ class CampaignEntry(BaseModel):
     campaign: str
     state: State
     designed_at: datetime
-    record_sizes_bytes: list[int]
+    cases: list[str]
 
 
 def list_campaigns(store: Store) -> list[CampaignEntry]:
@@ -59,19 +60,19 @@ def _entry(store: Store, keys: CampaignKeys) -> CampaignEntry | None:
     designed_at = store.written_at(keys.frozen_study()).get(keys.frozen_study())
     if designed_at is None:
         return None
-    sizes = sorted(int(name) for name in store.folders(keys.measurements(0).removesuffix("0/")) if name.isdigit())
+    cases = in_order(store.folders(keys.measurements("").removesuffix("/")))
     return CampaignEntry(
         study=keys.study,
         campaign=keys.campaign,
-        state=_state(store.folders(f"{keys.prefix}/"), sizes),
+        state=_state(store.folders(f"{keys.prefix}/"), cases),
         designed_at=designed_at,
-        record_sizes_bytes=sizes,
+        cases=cases,
     )
 
 
-def _state(folders: Sequence[str], measured_sizes_bytes: Sequence[int]) -> State:
+def _state(folders: Sequence[str], measured_cases: Sequence[str]) -> State:
     if "07_report" in folders:
         return "reported"
     if "06_confirmation" in folders:
         return "confirming"
-    return "measuring" if measured_sizes_bytes else "designed"
+    return "measuring" if measured_cases else "designed"

@@ -32,7 +32,7 @@ class Manifest(Record):
     step: str
     study: str
     campaign: str
-    record_sizes_bytes: list[int]
+    cases: list[str]
     artifacts: list[str]
     counts: dict[str, int | float]
     event: dict[str, JsonValue] = Field(default_factory=dict)

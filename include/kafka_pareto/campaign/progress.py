@@ -17,6 +17,7 @@ from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
 from kafka_pareto.campaign.records import Plan, Proposal
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.errors import MissingArtifactError
+from kafka_pareto.study.cases import case_label
 
 # A pace from fewer repetitions says nothing; that of long ago is not the present one.
 _FEWEST_FOR_A_PACE, _MOST_FOR_A_PACE = 4, 50
@@ -60,17 +61,17 @@ def campaign_progress(campaign: Campaign) -> ProgressReport:
         ArtifactError: If one of these is damaged or of another schema version.
     """
     written = campaign.store.written_at(f"{campaign.keys.prefix}/")
-    sizes_of_rounds = _sizes_of_rounds(campaign, written)
-    parts = list(_parts(campaign, written, sizes_of_rounds))
+    cases_of_rounds = _cases_of_rounds(campaign, written)
+    parts = list(_parts(campaign, written, cases_of_rounds))
     expected = _expected(campaign)
-    spared = sum(len(campaign.study.record_sizes_bytes) - len(sizes) for sizes in sizes_of_rounds.values())
+    spared = sum(len(campaign.study.cases) - len(cases) for cases in cases_of_rounds.values())
     most = expected.most(parts, spared) if expected else None
     repetitions = sum(part.repetitions for part in parts)
     pace_s = _pace_s(sorted(when for key, when in written.items() if _is_repetition(key)))
     finished = campaign.keys.report("cards.json") in written
     left = max(most - repetitions, 0) if most is not None else 0
     return ProgressReport(
-        steps=list(_steps(campaign, written, sizes_of_rounds, parts, expected)),
+        steps=list(_steps(campaign, written, cases_of_rounds, parts, expected)),
         repetitions=repetitions,
         repetitions_most=most,
         seconds_per_repetition=pace_s,
@@ -80,58 +81,58 @@ def campaign_progress(campaign: Campaign) -> ProgressReport:
     )
 
 
-def _sizes_of_rounds(campaign: Campaign, written: Mapping[str, datetime]) -> dict[int, list[int]]:
+def _cases_of_rounds(campaign: Campaign, written: Mapping[str, datetime]) -> dict[int, list[str]]:
     """The record sizes that each round measures, of the rounds that are decided; none once confirming has begun."""
-    keys, sizes = campaign.keys, {}
+    keys, cases = campaign.keys, {}
     confirming = any(key.startswith(f"{keys.prefix}/06_confirmation/") for key in written)
     for number in campaign.study.round_numbers()[1:]:
         if keys.proposal(number) in written:
-            sizes[number] = campaign.read_record(keys.proposal(number), Proposal).going_on_bytes()
+            cases[number] = campaign.read_record(keys.proposal(number), Proposal).going_on()
         elif confirming:
-            sizes[number] = []
-    return sizes
+            cases[number] = []
+    return cases
 
 
 def _parts(
-    campaign: Campaign, written: Mapping[str, datetime], sizes_of_rounds: Mapping[int, list[int]]
+    campaign: Campaign, written: Mapping[str, datetime], cases_of_rounds: Mapping[int, list[str]]
 ) -> Iterator[Part]:
     keys = campaign.keys
-    for number, sizes in {0: campaign.study.record_sizes_bytes, **sizes_of_rounds}.items():
-        for size in sizes:
-            done = _count(written, keys.measurements(size, number))
-            yield Part(size, number, done, ended=keys.trials(number) in written)
-    for size in campaign.study.record_sizes_bytes:
-        done = _count(written, keys.confirmation(size, "repetitions/"))
-        yield Part(size, None, done, ended=keys.confirmation(size, "decision.json") in written)
+    for number, cases in {0: campaign.study.cases, **cases_of_rounds}.items():
+        for case in cases:
+            done = _count(written, keys.measurements(case, number))
+            yield Part(case, number, done, ended=keys.trials(number) in written)
+    for case in campaign.study.cases:
+        done = _count(written, keys.confirmation(case, "repetitions/"))
+        yield Part(case, None, done, ended=keys.confirmation(case, "decision.json") in written)
 
 
 def _steps(
     campaign: Campaign,
     written: Mapping[str, datetime],
-    sizes_of_rounds: Mapping[int, list[int]],
+    cases_of_rounds: Mapping[int, list[str]],
     parts: list[Part],
     expected: ExpectedRepetitions | None,
 ) -> Iterator[StepProgress]:
     """Each step in the order of the pipeline; rounds that are not decided, or have nothing to measure, are left out."""
     keys = campaign.keys
     yield StepProgress(name="design", state="done" if keys.design() in written else "under way")
-    for number, sizes in {0: campaign.study.record_sizes_bytes, **sizes_of_rounds}.items():
-        if not sizes:
+    for number, cases in {0: campaign.study.cases, **cases_of_rounds}.items():
+        if not cases:
             continue
         prefix = f"round {number} " if number else ""
         for part in parts:
             if part.round_number == number:
-                yield _measured_step(f"{prefix}measure, {part.record_size_bytes:,} B", part, expected)
+                yield _measured_step(f"{prefix}measure, {case_label(part.case)}", part, expected)
         ends = {
             "validate": [keys.trials(number)],
             "train": [keys.surrogates("scores.parquet", number)],
-            "optimize": [keys.front(size, number) for size in sizes],
+            "optimize": [keys.front(case, number) for case in cases],
         }
         for step, artifacts in ends.items():
             yield StepProgress(name=f"{prefix}{step}", state=_state_of(written, artifacts))
     for part in parts:
         if part.round_number is None:
-            yield _measured_step(f"confirm, {part.record_size_bytes:,} B", part, expected)
+            yield _measured_step(f"confirm, {case_label(part.case)}", part, expected)
     yield StepProgress(name="report", state=_state_of(written, [keys.report("cards.json")]))
 
 
@@ -156,7 +157,7 @@ def _expected(campaign: Campaign) -> ExpectedRepetitions | None:
         design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     except MissingArtifactError:
         return None
-    return ExpectedRepetitions(campaign.study, plan, Counter(design.record_size_bytes.tolist()))
+    return ExpectedRepetitions(campaign.study, plan, Counter(design.case.tolist()))
 
 
 def _count(written: Mapping[str, datetime], prefix: str) -> int:

@@ -37,7 +37,7 @@ class Repetition(Record):
     repetition_id: str
     phase: Phase
     round: int
-    record_size_bytes: int
+    case: str
     configuration_id: str
     is_baseline: bool
     configuration: dict[str, FactorValue]
@@ -96,7 +96,7 @@ class RoundsSoFar(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    record_size_bytes: int
+    case: str
     measured_hypervolume: list[float]
     stopped_because: str = ""
 
@@ -105,11 +105,11 @@ class Proposal(Record):
     """What was decided before a round, for every record size of the study."""
 
     round: int
-    record_sizes: list[RoundsSoFar]
+    cases: list[RoundsSoFar]
 
-    def going_on_bytes(self) -> list[int]:
+    def going_on(self) -> list[str]:
         """The record sizes that this round measures."""
-        return [each.record_size_bytes for each in self.record_sizes if not each.stopped_because]
+        return [each.case for each in self.cases if not each.stopped_because]
 
 
 class PriorCampaign(BaseModel):
@@ -123,7 +123,7 @@ class PriorCampaign(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     campaign: str
-    age_days: dict[int, float] = {}
+    age_days: dict[str, float] = {}
     trials: int = 0
     left_out: list[str] = []
 
@@ -221,7 +221,7 @@ class NoiseOfObjective(BaseModel):
 class NoiseReport(Record):
     """The A/A study of the baseline at one record size: `blocks` are the gain blocks that the study plans."""
 
-    record_size_bytes: int
+    case: str
     repetitions: int
     blocks: int
     comparisons: int

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.errors import ArtifactError
-from kafka_pareto.storage.record import SCHEMA_VERSION, other_version
+from kafka_pareto.storage.record import READ_VERSIONS, SCHEMA_VERSION, other_version
 from kafka_pareto.study.factors import CategoricalFactor
 from kafka_pareto.study.study import Study
 
@@ -36,7 +36,7 @@ REPETITION_COLUMNS: dict[str, pa.DataType] = {
     if name not in ("schema_version", "configuration")
 }
 _CONFIGURATION_COLUMNS: dict[str, pa.DataType] = {
-    "record_size_bytes": pa.int64(),
+    "case": pa.string(),
     "configuration_id": pa.string(),
     "is_baseline": pa.bool_(),
     "feasible": pa.bool_(),
@@ -64,7 +64,7 @@ PRIOR_TRIAL_COLUMNS: dict[str, pa.DataType] = {
 REJECTED_COLUMNS: dict[str, pa.DataType] = {**REPETITION_COLUMNS, "rejected_because": pa.string()}
 SCORE_COLUMNS: dict[str, pa.DataType] = {
     "objective": pa.string(),
-    "record_size_bytes": pa.int64(),  # null: pooled over record sizes
+    "case": pa.string(),  # null: pooled over record sizes
     "of_logarithm": pa.bool_(),  # the scale of every R² and of its ceiling; the errors are in the objective's own unit
     "r2_train": pa.float64(),
     "r2_held_out": pa.float64(),
@@ -87,7 +87,7 @@ FRONT_COLUMNS: dict[str, pa.DataType] = {
     "estimated_throughput_cv": pa.float64(),
 }
 HYPERVOLUME_COLUMNS: dict[str, pa.DataType] = {
-    "record_size_bytes": pa.int64(),
+    "case": pa.string(),
     "generation": pa.int64(),
     "evaluations": pa.int64(),
     "hypervolume": pa.float64(),
@@ -137,13 +137,23 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
     except (pa.ArrowInvalid, OSError) as error:
         raise ArtifactError(f"{key}: is no readable Parquet file ({error})") from error
     found = (table.schema.metadata or {}).get(_VERSION_KEY, b"none").decode()
-    if found != str(SCHEMA_VERSION):
+    if found not in map(str, READ_VERSIONS):
         raise ArtifactError(other_version(key, found))
+    if found != str(SCHEMA_VERSION):
+        table = _from_version_3(table)
     schema = table_schema(columns, study)
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise ArtifactError(f"{key}: lacks the columns {', '.join(missing)}")
     frame: pd.DataFrame = table.select(schema.names).to_pandas()
     return frame
+
+
+def _from_version_3(table: pa.Table) -> pa.Table:
+    """Names the column of record sizes a case."""
+    if "record_size_bytes" not in table.column_names:
+        return table
+    at = table.column_names.index("record_size_bytes")
+    return table.set_column(at, "case", table.column(at).cast(pa.string()))
 
 
 def repetition_row(repetition: Repetition) -> dict[str, Any]:

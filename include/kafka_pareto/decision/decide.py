@@ -19,7 +19,7 @@ from kafka_pareto.analysis.pairing import paired
 from kafka_pareto.campaign.records import Outcome, Repetition
 from kafka_pareto.decision.choice import Choice, missed_limits
 from kafka_pareto.decision.decision import Decision, concluded
-from kafka_pareto.study.constraints import Rule
+from kafka_pareto.study.constraints import Rule, Variables
 from kafka_pareto.study.factors import Configuration, FactorValue
 from kafka_pareto.study.objectives import OBJECTIVES
 from kafka_pareto.study.study import Study
@@ -29,7 +29,7 @@ _LOST: tuple[Outcome, ...] = ("records_lost", "records_duplicated")
 
 def decide(
     study: Study,
-    record_size_bytes: int,
+    case: str,
     choice: Choice,
     candidates: pd.DataFrame,
     *,
@@ -60,7 +60,7 @@ def decide(
     limits, rules = study.parsed_limits(), study.rules()
     constraints, regions = rules[: len(study.constraints)], rules[len(study.constraints) :]
     undecided = Decision(
-        record_size_bytes=record_size_bytes,
+        case=case,
         recommended_configuration_id=baseline_id,
         baseline_configuration_id=baseline_id,
         tentative_configuration_id=None if chosen is None else chosen_id,
@@ -76,8 +76,8 @@ def decide(
         weaker_than_baseline=chosen is not None and study.durability_of(chosen) < study.durability_of(baseline),
         nearest_configuration_id=choice.nearest_configuration_id,
         limits_missed=missed_limits(limits, candidate_values) if gains else choice.limits_missed,
-        baseline_constraints_broken=_not_kept(study.constraints, constraints, baseline, record_size_bytes),
-        baseline_in_forbidden=_not_kept(study.forbidden, regions, baseline, record_size_bytes),
+        baseline_constraints_broken=_not_kept(study.constraints, constraints, baseline, study.variables(case)),
+        baseline_in_forbidden=_not_kept(study.forbidden, regions, baseline, study.variables(case)),
         baseline_limits_missed=missed_limits(limits, baseline_values) if gains else choice.baseline_limits_missed,
         repetitions_lost_records=0 if chosen is None else _count_of(both, chosen_id, _LOST),
         baseline_repetitions_lost_records=_count_of(both, baseline_id, _LOST),
@@ -90,10 +90,10 @@ def decide(
         blocks_used=len(chosen_gain),
         minimum_blocks=study.confirmation.minimum_blocks,
     )
-    return adjust_across_record_sizes([undecided])[0]
+    return adjust_across_cases([undecided])[0]
 
 
-def adjust_across_record_sizes(decisions: Sequence[Decision]) -> list[Decision]:
+def adjust_across_cases(decisions: Sequence[Decision]) -> list[Decision]:
     """Applies Holm over all objectives of all these decisions and concludes each of them anew.
 
     A gain that was significant within its record size may not be so among all: then the baseline stays. Decisions
@@ -136,8 +136,10 @@ def _configuration(study: Study, candidates: pd.DataFrame, chosen_id: str) -> di
     return {name: value.item() if isinstance(value := row[name], np.generic) else value for name in study.factors}
 
 
-def _not_kept(texts: Sequence[str], rules: Sequence[Rule], configuration: Configuration, size_bytes: int) -> list[str]:
-    return [text for text, rule in zip(texts, rules, strict=True) if not rule.holds(configuration, size_bytes)]
+def _not_kept(
+    texts: Sequence[str], rules: Sequence[Rule], configuration: Configuration, variables: Variables
+) -> list[str]:
+    return [text for text, rule in zip(texts, rules, strict=True) if not rule.holds(configuration, variables)]
 
 
 def _or_nan(value: float | None) -> float:

@@ -51,7 +51,7 @@ class Decision(Record):
         blocks_used: Gain blocks in which both the pick and the baseline gave a valid repetition.
     """
 
-    record_size_bytes: int
+    case: str
     recommended_configuration_id: str
     baseline_configuration_id: str
     tentative_configuration_id: str | None

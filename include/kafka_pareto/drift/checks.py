@@ -27,7 +27,7 @@ TUNED_AGAIN: tuple[CheckOutcome, ...] = ("drifted", "not_comparable", "new_recor
 _NEW_LEVEL: tuple[CheckOutcome, ...] = ("reference", "not_comparable")
 
 
-class PlannedRecordSize(BaseModel):
+class PlannedCase(BaseModel):
     """What a check does at one record size.
 
     Attributes:
@@ -38,7 +38,7 @@ class PlannedRecordSize(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    record_size_bytes: int
+    case: str
     settings: SettingsInForce | None
     outcome: CheckOutcome | None = None
     reasons: list[str] = []
@@ -47,10 +47,10 @@ class PlannedRecordSize(BaseModel):
 class CheckPlan(Record):
     """What a check does, decided once."""
 
-    record_sizes: list[PlannedRecordSize]
+    cases: list[PlannedCase]
 
 
-class CheckedRecordSize(BaseModel):
+class CheckedCase(BaseModel):
     """What a check found at one record size.
 
     Attributes:
@@ -65,7 +65,7 @@ class CheckedRecordSize(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    record_size_bytes: int
+    case: str
     version: int | None
     configuration_id: str | None
     outcome: CheckOutcome
@@ -87,10 +87,10 @@ class Check(Record):
     check: str
     at: str
     drift_fraction: float
-    record_sizes: list[CheckedRecordSize]
+    cases: list[CheckedCase]
 
 
-class PastCheck(CheckedRecordSize):
+class PastCheck(CheckedCase):
     """One check in the history of a record size.
 
     Attributes:
@@ -114,13 +114,13 @@ def outcome_text(outcome: CheckOutcome) -> str:
     return "no drift shown" if outcome == "unchanged" else outcome.replace("_", " ")
 
 
-def read_checks(store: Store, study: str, record_size_bytes: int) -> list[PastCheck]:
+def read_checks(store: Store, study: str, case: str) -> list[PastCheck]:
     """The history of a record size, the oldest check first; empty where none was ever made."""
     found = [
-        PastCheck(**dict(size), check=check.check, at=check.at, drift_fraction=check.drift_fraction)
+        PastCheck(**dict(checked), check=check.check, at=check.at, drift_fraction=check.drift_fraction)
         for check in _all_checks(store, study)
-        for size in check.record_sizes
-        if size.record_size_bytes == record_size_bytes
+        for checked in check.cases
+        if checked.case == case
     ]
     return [marked for run in _runs(found) for marked in _with_change_points(run)]
 
@@ -164,13 +164,13 @@ def was_answered(store: Store, study: str, check: PastCheck) -> bool:
 def confirmed_ratios(store: Store, settings: SettingsInForce) -> dict[Objective, Ratio]:
     """Of the campaign's gain blocks; none where the settings have none there."""
     campaign = Campaign.open(store, settings.study, settings.campaign)
-    repetitions = confirming_repetitions(campaign, settings.record_size_bytes)
+    repetitions = confirming_repetitions(campaign, settings.case)
     return ratios_of(repetitions, settings.configuration_id, campaign.study)
 
 
-def confirming_repetitions(campaign: Campaign, record_size_bytes: int) -> list[Repetition]:
+def confirming_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
     """The gain blocks of a campaign or a check, nonsense in them counted as failed."""
-    found = campaign.read_repetitions(campaign.keys.confirmation(record_size_bytes, "repetitions/"))
+    found = campaign.read_repetitions(campaign.keys.confirmation(case, "repetitions/"))
     return with_nonsense_failed([each for each in found if each.phase == "gain"], campaign.study)
 
 

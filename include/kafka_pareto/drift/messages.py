@@ -6,7 +6,8 @@ from kafka_pareto.analysis.drift import Ratio, RatioChange
 from kafka_pareto.analysis.gains import LABELS
 from kafka_pareto.analysis.wording import joined, percent
 from kafka_pareto.campaign.manifest import Notice
-from kafka_pareto.drift.checks import Check, CheckedRecordSize, CheckOutcome, outcome_text
+from kafka_pareto.drift.checks import Check, CheckedCase, CheckOutcome, outcome_text
+from kafka_pareto.study.cases import case_label
 
 _TUNED_BECAUSE: dict[CheckOutcome, str] = {
     "drifted": "drift",
@@ -17,20 +18,20 @@ _TUNED_BECAUSE: dict[CheckOutcome, str] = {
 
 def notice_of(check: Check) -> Notice:
     """One line, and below it every record size with its numbers."""
-    tuned = [f"{each.record_size_bytes:,} B" for each in check.record_sizes if each.tune]
-    why = [words for outcome, words in _TUNED_BECAUSE.items() if any(e.outcome == outcome for e in check.record_sizes)]
-    unchanged = [f"{each.record_size_bytes:,} B" for each in check.record_sizes if each.outcome == "unchanged"]
+    tuned = [f"{case_label(each.case)}" for each in check.cases if each.tune]
+    why = [words for outcome, words in _TUNED_BECAUSE.items() if any(e.outcome == outcome for e in check.cases)]
+    unchanged = [f"{case_label(each.case)}" for each in check.cases if each.outcome == "unchanged"]
     if tuned:
         what = f"{joined(why)}: {joined(tuned)} tuned"
-    elif not check.record_sizes:
+    elif not check.cases:
         what = "nothing is in force, so nothing was checked"
     elif unchanged:
         what = f"no drift shown at {joined(unchanged)}"
     else:
         what = "nothing was compared"
-    if unmeasured := [f"{e.record_size_bytes:,} B" for e in check.record_sizes if e.outcome == "not_measured"]:
+    if unmeasured := [f"{case_label(e.case)}" for e in check.cases if e.outcome == "not_measured"]:
         what += f"; could not be measured at {joined(unmeasured)}"
-    text = "\n".join(line for each in check.record_sizes for line in _lines(each))
+    text = "\n".join(line for each in check.cases for line in _lines(each))
     return Notice(kind="drift" if tuned else "unchanged", subject=f"{check.study}: {what}", text=text)
 
 
@@ -39,10 +40,10 @@ def drift_reason(change: RatioChange) -> str:
     return f"{LABELS[change.objective]}: {_change_text(change)}"
 
 
-def _lines(checked: CheckedRecordSize) -> list[str]:
+def _lines(checked: CheckedCase) -> list[str]:
     version = "" if checked.version is None else f", version {checked.version}"
     against = f", against {checked.compared_with}" if checked.compared_with else ""
-    head = f"{checked.record_size_bytes:,} B{version}{against}: {outcome_text(checked.outcome)}"
+    head = f"{case_label(checked.case)}{version}{against}: {outcome_text(checked.outcome)}"
     numbers = [f"  {LABELS[change.objective]}: {_change_text(change)}" for change in checked.changes]
     shown = {drift_reason(change) for change in checked.changes}
     return [head, *numbers, *(f"  {reason}" for reason in checked.reasons if reason not in shown)]

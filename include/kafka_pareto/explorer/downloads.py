@@ -9,6 +9,7 @@ import pandas as pd
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.snapshot import Seen
 from kafka_pareto.rollout.client_files import Form, settings_file
+from kafka_pareto.study.cases import case_label
 
 
 def settings_text(seen: Seen, configuration_id: str, form: Form) -> str:
@@ -20,14 +21,14 @@ def settings_text(seen: Seen, configuration_id: str, form: Form) -> str:
         BadInputError: If the configuration was not measured at this record size.
     """
     decision, keys = seen.decision, seen.campaign.keys
-    report = keys.report(f"{seen.record_size_bytes}/producer.properties")
+    report = keys.report(f"{seen.case}/producer.properties")
     recommended = decision is not None and configuration_id == decision.recommended_configuration_id
     if form == "producer.properties" and recommended and report in seen.written:
         return seen.campaign.store.get(report).decode()
     row = _measured_row(seen, configuration_id)
     properties = seen.study.producer_properties({name: row[name] for name in seen.study.factors})
     header = [
-        f"Kafka producer settings for records of {seen.record_size_bytes} B.",
+        f"Kafka producer settings for {case_label(seen.case)}.",
         f"Study {keys.study}, campaign {keys.campaign}, configuration {configuration_id}, {row['durability']}.",
         _standing(seen, configuration_id),
     ]
@@ -39,7 +40,7 @@ def trials_csv(seen: Seen) -> str:
     tables = {"design": seen.trials, "choice": seen.confirmed}
     frames = [frame.assign(phase=phase) for phase, frame in tables.items() if len(frame)]
     if not frames:
-        return "phase,record_size_bytes,configuration_id\n"
+        return "phase,case,configuration_id\n"
     joined = pd.concat(frames, ignore_index=True)
     joined["repetition_ids"] = joined.repetition_ids.map(" ".join)
     text: str = joined[["phase", *(name for name in joined.columns if name != "phase")]].to_csv(index=False)
@@ -51,7 +52,7 @@ def _measured_row(seen: Seen, configuration_id: str) -> dict[str, Any]:
         rows = table[(table.configuration_id == configuration_id) & (table.repetitions_valid > 0)]
         if len(rows):
             return {str(name): value for name, value in rows.to_dict("records")[0].items()}
-    raise BadInputError(f"{configuration_id} was not measured at {seen.record_size_bytes} B")
+    raise BadInputError(f"{configuration_id} was not measured at {case_label(seen.case)}")
 
 
 def _standing(seen: Seen, configuration_id: str) -> str:

@@ -12,6 +12,7 @@ from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.rollout.eligibility import refuse_what_may_not_be_picked
 from kafka_pareto.rollout.messages import Change, changes, weakening
 from kafka_pareto.rollout.versions import SettingsInForce, way_back
+from kafka_pareto.study.cases import case_label
 
 
 class Move(BaseModel):
@@ -76,7 +77,7 @@ def move_to(seen: Seen, configuration_id: str, now: SettingsInForce | None) -> M
     measured = [table[table.configuration_id == configuration_id] for table in (seen.confirmed, seen.trials)]
     row = next((rows.to_dict("records")[0] for rows in measured if len(rows)), None)
     if row is None:
-        raise BadInputError(f"{configuration_id} was not measured at {seen.record_size_bytes} B")
+        raise BadInputError(f"{configuration_id} was not measured at {case_label(seen.case)}")
     after = study.producer_properties({name: row[name] for name in study.factors})
     before = now.properties if now else study.producer_properties(study.baseline_configuration())
     move = _move(now.version if now else None, before, after)

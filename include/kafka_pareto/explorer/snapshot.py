@@ -48,7 +48,7 @@ class Seen:
     """
 
     campaign: Campaign
-    record_size_bytes: int
+    case: str
     written: Mapping[str, datetime]
     trials: pd.DataFrame
     unvalidated: frozenset[str]
@@ -66,43 +66,43 @@ class Seen:
         return self.campaign.study
 
 
-def read_seen(campaign: Campaign, record_size_bytes: int) -> Seen:
+def read_seen(campaign: Campaign, case: str) -> Seen:
     """Reads tables where a step has ended, and single repetitions only of a round that no gate has passed.
 
     Raises:
         BadInputError: If the campaign has no such record size.
         ArtifactError: If an artifact is damaged or of another schema version; the message names it.
     """
-    sizes = campaign.study.record_sizes_bytes
-    if record_size_bytes not in sizes:
-        known = ", ".join(map(str, sizes))
-        raise BadInputError(f"campaign {campaign.keys.prefix} has no record size {record_size_bytes}; it has {known}")
-    return _Reader(campaign, record_size_bytes).read()
+    cases = campaign.study.cases
+    if case not in cases:
+        known = ", ".join(map(str, cases))
+        raise BadInputError(f"campaign {campaign.keys.prefix} has no record size {case}; it has {known}")
+    return _Reader(campaign, case).read()
 
 
 class _Reader:
-    def __init__(self, campaign: Campaign, record_size_bytes: int) -> None:
-        self._campaign, self._keys, self._size = campaign, campaign.keys, record_size_bytes
+    def __init__(self, campaign: Campaign, case: str) -> None:
+        self._campaign, self._keys, self._case = campaign, campaign.keys, case
         self._written = campaign.store.written_at(f"{campaign.keys.prefix}/")
         self._rounds = campaign.study.round_numbers()
 
     def read(self) -> Seen:
-        keys, size, written = self._keys, self._size, self._written
+        keys, case, written = self._keys, self._case, self._written
         trials, unvalidated = self._trials()
         decision, context = self._decision()
         return Seen(
             campaign=self._campaign,
-            record_size_bytes=size,
+            case=case,
             written=written,
             trials=trials,
             unvalidated=unvalidated,
             round_of=self._round_of(),
-            front=self._table(self._last(lambda number: keys.front(size, number)), FRONT_COLUMNS),
-            candidates=self._table(keys.confirmation(size, "candidates.parquet"), CANDIDATE_COLUMNS),
+            front=self._table(self._last(lambda number: keys.front(case, number)), FRONT_COLUMNS),
+            candidates=self._table(keys.confirmation(case, "candidates.parquet"), CANDIDATE_COLUMNS),
             confirmed=self._confirmed(),
             decision=decision,
             context=context,
-            noise=self._campaign.read_record(keys.noise(size), NoiseReport) if keys.noise(size) in written else None,
+            noise=self._campaign.read_record(keys.noise(case), NoiseReport) if keys.noise(case) in written else None,
             problems=self._problems(),
         )
 
@@ -110,7 +110,7 @@ class _Reader:
         if key not in self._written:
             return pd.DataFrame(columns=table_schema(columns, self._campaign.study).names)
         found = self._campaign.read_table(key, columns)
-        return found[found.record_size_bytes == self._size].reset_index(drop=True)
+        return found[found.case == self._case].reset_index(drop=True)
 
     def _last(self, key_of: Callable[[int], str]) -> str:
         """The key of the last round that has it; that of round 0 where none has."""
@@ -127,7 +127,7 @@ class _Reader:
         """The last gate's trials, which hold those of the rounds before, and what was measured since."""
         passed = self._table(self._last(self._keys.trials), TRIAL_COLUMNS)
         since = [number for number in self._rounds if self._keys.trials(number) not in self._written]
-        prefixes = [self._keys.measurements(self._size, number) for number in since]
+        prefixes = [self._keys.measurements(self._case, number) for number in since]
         measured = with_nonsense_failed(self._repetitions(prefixes), self._campaign.study)
         known = set(passed.configuration_id)
         new = summarise_trials([r for r in measured if r.configuration_id not in known], self._campaign.study)
@@ -135,10 +135,10 @@ class _Reader:
         return pd.concat(both, ignore_index=True) if both else passed, frozenset(new.configuration_id)
 
     def _confirmed(self) -> pd.DataFrame:
-        key = self._keys.confirmation(self._size, "trials.parquet")
+        key = self._keys.confirmation(self._case, "trials.parquet")
         if key in self._written:
             return self._table(key, TRIAL_COLUMNS)
-        measured = self._repetitions([self._keys.confirmation(self._size, "repetitions/")])
+        measured = self._repetitions([self._keys.confirmation(self._case, "repetitions/")])
         choice = [repetition for repetition in measured if repetition.phase == "choice"]
         return summarise_trials(with_nonsense_failed(choice, self._campaign.study), self._campaign.study)
 
@@ -147,11 +147,11 @@ class _Reader:
         return read_repetitions(self._campaign.store, {key: self._written[key] for key in keys})
 
     def _decision(self) -> tuple[Decision | None, CardContext | None]:
-        report, own = self._keys.report("cards.json"), self._keys.confirmation(self._size, "decision.json")
+        report, own = self._keys.report("cards.json"), self._keys.confirmation(self._case, "decision.json")
         if report in self._written:
             cards = self._campaign.read_record(report, Cards)
             for decision, context in zip(cards.cards, cards.contexts, strict=True):
-                if decision.record_size_bytes == self._size:
+                if decision.case == self._case:
                     return decision, context
         return self._campaign.read_record(own, Decision) if own in self._written else None, None
 
@@ -177,6 +177,6 @@ def repetition_key(seen: Seen, repetition_id: str) -> str:
     """Where a repetition of a trial lies; its id says phase and round."""
     phase, number, *_ = repetition_id.split("-")
     if phase == "choice":
-        return seen.campaign.keys.confirmation(seen.record_size_bytes, f"repetitions/{repetition_id}.json")
-    prefix = seen.campaign.keys.measurements(seen.record_size_bytes, int(number.removeprefix("r")))
+        return seen.campaign.keys.confirmation(seen.case, f"repetitions/{repetition_id}.json")
+    prefix = seen.campaign.keys.measurements(seen.case, int(number.removeprefix("r")))
     return f"{prefix}{repetition_id}.json"

@@ -73,7 +73,7 @@ class FactorAxis(BaseModel):
     log_scale: bool
 
 
-class SizeView(BaseModel):
+class CaseView(BaseModel):
     """One record size of one campaign.
 
     Attributes:
@@ -87,7 +87,7 @@ class SizeView(BaseModel):
 
     study: str
     campaign: str
-    record_size_bytes: int
+    case: str
     objectives: dict[Objective, str]
     axes: list[FactorAxis]
     points: list[Point]
@@ -107,13 +107,13 @@ class SizeView(BaseModel):
     problems: list[str]
 
 
-def size_view(seen: Seen) -> SizeView:
+def case_view(seen: Seen) -> CaseView:
     """Puts together what the artifacts tell of one record size."""
     study, decision, keys = seen.study, seen.decision, seen.campaign.keys
-    return SizeView(
+    return CaseView(
         study=keys.study,
         campaign=keys.campaign,
-        record_size_bytes=seen.record_size_bytes,
+        case=seen.case,
         objectives={objective: LABELS[objective] for objective in OBJECTIVES},
         axes=_axes(seen),
         points=_points(seen),

@@ -22,6 +22,7 @@ from kafka_pareto.campaign.records import Fingerprint, Prior, PriorCampaign, Rep
 from kafka_pareto.campaign.tables import PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS, table_schema
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.history.comparability import differences_of_campaigns, differences_of_testbeds
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.constraints import satisfies
 from kafka_pareto.study.factors import CategoricalFactor, Configuration
@@ -77,17 +78,17 @@ def earlier_trials(
     return prior, trials.assign(weight=weight)[columns]
 
 
-def best_known(study: Study, prior: pd.DataFrame, record_size_bytes: int, most: int) -> list[Configuration]:
+def best_known(study: Study, prior: pd.DataFrame, case: str, most: int) -> list[Configuration]:
     """Configurations that were non-dominated in p95 latency and throughput, each relative to its campaign's baseline.
 
     They lie in today's space and keep today's rules, limits and durability. Where there are more than `most`, those
     that add most to the hypervolume of the others, one after the other; of a configuration that several campaigns
     have measured, the newest's values count.
     """
-    of_size = prior[prior.record_size_bytes == record_size_bytes]
+    of_case = prior[prior.case == case]
     names = [f"loss_{objective}" for objective in MEANS]
     compared = []
-    for _, trials in of_size.groupby("prior_campaign", sort=False):
+    for _, trials in of_case.groupby("prior_campaign", sort=False):
         losses = relative_losses(trials, study, MEANS)
         if losses is not None:
             compared.append(trials.assign(**dict(zip(names, losses.T, strict=True))))
@@ -135,7 +136,7 @@ def _newest_first(today: Campaign) -> list[str]:
     def measured_at(name: str) -> datetime:
         try:
             then = Campaign.open(today.store, today.study.name, name)
-            return _measured_at(then, then.study.record_sizes_bytes)
+            return _measured_at(then, then.study.cases)
         except BadInputError:  # the reason is told where the campaign is read
             return _TIME_UNKNOWN
 
@@ -153,21 +154,21 @@ def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tupl
         trials = then.read_table(then.keys.trials(then.last_round()), TRIAL_COLUMNS)
     except BadInputError as error:  # of another release, damaged, or stopped before it had trials
         return PriorCampaign(campaign=name, left_out=[str(error)]), nothing
-    age_days: dict[int, float] = {}
+    age_days: dict[str, float] = {}
     left_out: list[str] = []
     tables = []
-    for size in today.study.record_sizes_bytes:
-        measured = trials[(trials.record_size_bytes == size) & (trials.repetitions_valid > 0)]
+    for case in today.study.cases:
+        measured = trials[(trials.case == case) & (trials.repetitions_valid > 0)]
         rows, outside = _of_todays_levels(measured, today.study)
         try:
-            _check_comparable(then, size, rows, found)
-            age = now - _measured_at(then, [size])
+            _check_comparable(then, case, rows, found)
+            age = now - _measured_at(then, [case])
         except BadInputError as error:
-            left_out.append(f"{size} B: {error}")
+            left_out.append(f"{case_label(case)}: {error}")
             continue
-        left_out += [f"{size} B: {reason}" for reason in outside]
-        age_days[size] = max(age / timedelta(days=1), 0.0)
-        tables.append(_as_of_today(rows, today.study, size).assign(prior_campaign=name, age_days=age_days[size]))
+        left_out += [f"{case_label(case)}: {reason}" for reason in outside]
+        age_days[case] = max(age / timedelta(days=1), 0.0)
+        tables.append(_as_of_today(rows, today.study, case).assign(prior_campaign=name, age_days=age_days[case]))
     table = pd.concat(tables, ignore_index=True) if tables else nothing
     return PriorCampaign(campaign=name, age_days=age_days, trials=len(table), left_out=left_out), table
 
@@ -185,32 +186,32 @@ def _of_todays_levels(rows: pd.DataFrame, study: Study) -> tuple[pd.DataFrame, l
     return rows, left_out
 
 
-def _as_of_today(rows: pd.DataFrame, study: Study, record_size_bytes: int) -> pd.DataFrame:
+def _as_of_today(rows: pd.DataFrame, study: Study, case: str) -> pd.DataFrame:
     """The trials under today's rules."""
     configurations, rules = configurations_of(rows, study), study.rules()
     return rows.assign(
-        feasible=[satisfies(rules, each, record_size_bytes) for each in configurations],
+        feasible=[satisfies(rules, each, study.variables(case)) for each in configurations],
         durability=[study.durability_of(each).name for each in configurations],
     )
 
 
-def _check_comparable(then: Campaign, record_size_bytes: int, rows: pd.DataFrame, found: Fingerprint) -> None:
+def _check_comparable(then: Campaign, case: str, rows: pd.DataFrame, found: Fingerprint) -> None:
     """Refuses, with the reason, a record size of which nothing can be used."""
-    if record_size_bytes not in then.study.record_sizes_bytes:
+    if case not in then.study.cases:
         raise BadInputError("was not measured then")
     if not rows.is_baseline.any():
         raise BadInputError("its baseline has no valid repetition")
     if rows.is_baseline.all():
         raise BadInputError("no other configuration has a valid repetition at today's levels")
-    known = then.read_record(then.keys.fingerprint(record_size_bytes), Fingerprint)
+    known = then.read_record(then.keys.fingerprint(case), Fingerprint)
     if differences := differences_of_testbeds(known, found):
         raise BadInputError("; ".join(differences))
 
 
-def _measured_at(campaign: Campaign, record_sizes_bytes: Sequence[int]) -> datetime:
+def _measured_at(campaign: Campaign, cases: Sequence[str]) -> datetime:
     """When the last repetition at these record sizes began, in the last round that measured any of them."""
     for number in reversed(range(campaign.last_round() + 1)):
-        if repetitions := campaign.read_measurements(record_sizes_bytes, [number]):
+        if repetitions := campaign.read_measurements(cases, [number]):
             return max(_started_at(each) for each in repetitions)
     raise BadInputError("no repetition is in the store that tells when it was measured")
 
@@ -227,7 +228,7 @@ def _age_days(campaign: PriorCampaign) -> float:
 def _tell(prior: Prior, study: Study, warm_start: WarmStart) -> None:
     """Logs what is used and what is not; a warning where a named campaign, or every one, gives nothing."""
     for each in prior.campaigns:
-        ages = ", ".join(f"{size} B ({days:.1f} days old)" for size, days in each.age_days.items())
+        ages = ", ".join(f"{case_label(case)} ({days:.1f} days old)" for case, days in each.age_days.items())
         level = logging.INFO if each.trials or warm_start.campaigns == "latest" else logging.WARNING
         log.log(level, "warm start from %s: %d trials%s", each.campaign, each.trials, f" at {ages}" if ages else "")
         for reason in each.left_out:

@@ -26,7 +26,7 @@ UNCOMPARED_SPREADS = 2.0
 Two values of equal spread that have nothing to do with each other differ by that much.
 """
 
-_GROUP = ["prior_campaign", "record_size_bytes"]
+_GROUP = ["prior_campaign", "case"]
 _ADDED = ["log_value", "log_shift", "shift_noise", "log_error", "repetitions_today"]
 
 
@@ -50,8 +50,8 @@ def rebased(study: Study, prior: pd.DataFrame, trials: pd.DataFrame, objective: 
     today = trials.assign(log_today=logarithms(trials, study, objective), repetitions_today=trials.repetitions_valid)
     columns = [*prior.columns, *_ADDED]
     moved = []
-    for (_, size), group in prior[prior[objective].notna()].groupby(_GROUP, sort=False):
-        now = today[today.record_size_bytes == size]
+    for (_, case), group in prior[prior[objective].notna()].groupby(_GROUP, sort=False):
+        now = today[today.case == case]
         then = group.assign(log_value=logarithms(group, study, objective))
         if not (now.is_baseline.any() and then.is_baseline.any()):
             continue

@@ -89,7 +89,7 @@ def request_for(
     return LoadRequest(
         topic=topic,
         records=sizing.records,
-        record_size_bytes=planned.record_size_bytes,
+        record_size_bytes=study.record_size_bytes(planned.case),
         properties=study.producer_properties(planned.candidate.configuration),
         timeout_s=study.protocol.timeout_s,
         warmup_records=sizing.warmup_records,

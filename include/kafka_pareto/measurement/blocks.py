@@ -10,6 +10,7 @@ import numpy as np
 
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.records import Phase
+from kafka_pareto.study.cases import case_seed
 
 
 @dataclass(frozen=True)
@@ -18,17 +19,14 @@ class PlannedRepetition:
 
     phase: Phase
     round_number: int
-    record_size_bytes: int
+    case: str
     candidate: Candidate
     block: int
     order_in_block: int
 
     @property
     def repetition_id(self) -> str:
-        return (
-            f"{self.phase}-r{self.round_number:02d}-{self.record_size_bytes}"
-            f"-b{self.block:03d}-{self.candidate.configuration_id}"
-        )
+        return f"{self.phase}-r{self.round_number:02d}-{self.case}-b{self.block:03d}-{self.candidate.configuration_id}"
 
 
 def plan_blocks(
@@ -37,7 +35,7 @@ def plan_blocks(
     *,
     order: Literal["blocks", "sequential"],
     phase: Phase,
-    record_size_bytes: int,
+    case: str,
     seed: int,
     round_number: int = 0,
 ) -> list[PlannedRepetition]:
@@ -48,10 +46,10 @@ def plan_blocks(
     """
     planned: list[PlannedRepetition] = []
     for block in range(blocks):
-        rng = np.random.default_rng([seed, record_size_bytes, round_number, get_args(Phase).index(phase), block])
+        rng = np.random.default_rng([seed, case_seed(case), round_number, get_args(Phase).index(phase), block])
         arrangement = rng.permutation(len(candidates)) if order == "blocks" else np.arange(len(candidates))
         planned += [
-            PlannedRepetition(phase, round_number, record_size_bytes, candidates[at], block, place)
+            PlannedRepetition(phase, round_number, case, candidates[at], block, place)
             for place, at in enumerate(arrangement)
         ]
     if order == "sequential":

@@ -31,29 +31,29 @@ def plan_campaign(study: Study) -> Plan:
     repetitions are in the seconds and the bytes.
     """
     protocol = study.protocol
-    configurations = Counter(int(size) for size in design_table(study).record_size_bytes)
+    configurations = Counter(design_table(study).case.tolist())
     in_rounds = (len(study.round_numbers()) - 1) * (study.rounds.configurations + 1)  # the baseline is in each
     beside_the_design = protocol.noise_repetitions + study.confirmation.most_repetitions()
     most = {
-        size: (count + in_rounds) * protocol.repetitions + beside_the_design for size, count in configurations.items()
+        case: (count + in_rounds) * protocol.repetitions + beside_the_design for case, count in configurations.items()
     }
     plan = _plan(study, most, sizing_loads_s(protocol)).model_copy(
         update={"noise_repetitions": protocol.noise_repetitions * len(most)}
     )
     least_each = protocol.adaptive.minimum_repetitions if protocol.adaptive else protocol.repetitions
-    spared = {size: most[size] - configurations[size] * least_each - beside_the_design for size in most}
+    spared = {case: most[case] - configurations[case] * least_each - beside_the_design for case in most}
     if not any(spared.values()):
         return plan
     fewest = {
         "fewest_repetitions": plan.repetitions - sum(spared.values()),
-        "fewest_duration_s": plan.duration_s - sum(spared[size] * _repetition_s(study, size) for size in most),
+        "fewest_duration_s": plan.duration_s - sum(spared[case] * _repetition_s(study, case) for case in most),
     }
     return plan.model_copy(update=fewest)
 
 
-def plan_check(study: Study, record_sizes_bytes: Sequence[int]) -> Plan:
+def plan_check(study: Study, cases: Sequence[str]) -> Plan:
     """The same of a check of what is in force: blocks of it and of the baseline, sized as they were before."""
-    return _plan(study, dict.fromkeys(record_sizes_bytes, 2 * study.retune.blocks), [])
+    return _plan(study, dict.fromkeys(cases, 2 * study.retune.blocks), [])
 
 
 def describe_plan(plan: Plan) -> str:
@@ -81,7 +81,7 @@ def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
             f"the campaign would send {plan.sent_gib:.1f} GiB, above the ceiling of {study.cluster.ceiling_gib:g} GiB; "
             "raise the ceiling, or ask for fewer repetitions or record sizes"
         )
-    slowest_s = max(_load_s(study, size) for size in study.record_sizes_bytes)
+    slowest_s = max(_load_s(study, case) for case in study.cases)
     if slowest_s >= study.protocol.timeout_s:
         raise PlanError(
             f"at no more than {throughput_limit_mib_s(study):g} MiB/s a burst takes {slowest_s:.0f} s, and "
@@ -102,36 +102,36 @@ def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
         )
 
 
-def _plan(study: Study, repetitions: Mapping[int, int], sizing_loads: Sequence[float]) -> Plan:
+def _plan(study: Study, repetitions: Mapping[str, int], sizing_loads: Sequence[float]) -> Plan:
     """What so many repetitions of each record size cost, after loads of so many seconds at each that size them."""
     mib_s = throughput_limit_mib_s(study) or _ASSUMED_STEADY_MIB_S
     burst_records, steady_bytes = study.protocol.records or 0, round(_sending_s(study) * mib_s * _MIB)
-    bytes_each = {size: burst_records * size or steady_bytes for size in repetitions}
+    bytes_each = {case: burst_records * study.record_size_bytes(case) or steady_bytes for case in repetitions}
     all_sizing_loads = len(repetitions) * list(sizing_loads)
     sent_bytes = (
-        sum(repetitions[size] * bytes_each[size] for size in repetitions) + sum(all_sizing_loads) * mib_s * _MIB
+        sum(repetitions[case] * bytes_each[case] for case in repetitions) + sum(all_sizing_loads) * mib_s * _MIB
     )
     on_disk = _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + max(bytes_each.values(), default=0))
     return Plan(
         repetitions=sum(repetitions.values()),
-        duration_s=sum(count * _repetition_s(study, size) for size, count in repetitions.items())
+        duration_s=sum(count * _repetition_s(study, case) for case, count in repetitions.items())
         + sum(_TOOL_START_S + each for each in all_sizing_loads),
         sent_gib=sent_bytes / _GIB,
         peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
     )
 
 
-def _repetition_s(study: Study, record_size_bytes: int) -> float:
+def _repetition_s(study: Study, case: str) -> float:
     """Seconds of one repetition, with all that is around its sending."""
-    return _TOOL_START_S + study.protocol.cool_down_s + _load_s(study, record_size_bytes)
+    return _TOOL_START_S + study.protocol.cool_down_s + _load_s(study, case)
 
 
-def _load_s(study: Study, record_size_bytes: int) -> float:
+def _load_s(study: Study, case: str) -> float:
     """Seconds of one repetition's sending: as sized by time; of a burst, what a limited rate stretches it to."""
     records, limit_mib_s = study.protocol.records, throughput_limit_mib_s(study)
     if records is None or limit_mib_s is None:
         return _measured_s(study)
-    return records * record_size_bytes / (limit_mib_s * _MIB)
+    return records * study.record_size_bytes(case) / (limit_mib_s * _MIB)
 
 
 def _measured_s(study: Study) -> float:

@@ -20,11 +20,11 @@ class FailureLimit:
     """
 
     def __init__(self, campaign: Campaign, round_number: int = 0) -> None:
-        study, sizes = campaign.study, campaign.study.record_sizes_bytes
+        study, cases = campaign.study, campaign.study.cases
         self._study = study
         self._design = campaign.read_table(campaign.keys.design(round_number), DESIGN_COLUMNS)
-        self._before = campaign.read_measurements(sizes, range(round_number))
-        self._stored = {r.repetition_id: r for r in campaign.read_measurements(sizes, [round_number])}
+        self._before = campaign.read_measurements(cases, range(round_number))
+        self._stored = {r.repetition_id: r for r in campaign.read_measurements(cases, [round_number])}
 
     def count(self, measured: Repetition) -> None:
         """Takes note of a repetition."""
@@ -61,12 +61,10 @@ class FailureLimit:
         from kafka_pareto.measurement.racing import most_repetitions  # noqa: PLC0415 (SciPy takes as long as a repetition)
 
         stored = list(self._stored.values())
-        of_sizes = self._design.groupby("record_size_bytes", sort=False)
+        of_cases = self._design.groupby("case", sort=False)
         return len(self._before) + sum(
-            most_repetitions(
-                candidates_of(rows, self._study), [r for r in stored if r.record_size_bytes == size], self._study
-            )
-            for size, rows in of_sizes
+            most_repetitions(candidates_of(rows, self._study), [r for r in stored if r.case == case], self._study)
+            for case, rows in of_cases
         )
 
 

@@ -21,13 +21,13 @@ _DOCKER_MARK = Path("/.dockerenv")
 _CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 
 
-def keep_fingerprint(campaign: Campaign, record_size_bytes: int, found: Fingerprint) -> None:
+def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
     """Writes the fingerprint when a record size is begun; later tries must find the same cluster.
 
     Raises:
         BadInputError: If the cluster is another one or runs another Kafka now.
     """
-    key = campaign.keys.fingerprint(record_size_bytes)
+    key = campaign.keys.fingerprint(case)
     try:
         known = campaign.read_record(key, Fingerprint)
     except MissingArtifactError:

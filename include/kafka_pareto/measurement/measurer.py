@@ -176,7 +176,9 @@ class Measurer:
         )
 
     def _bytes_before_deletion(self, repetitions: Sequence[PlannedRepetition]) -> int:
-        load_bytes = max(self._sizing.records * repetition.record_size_bytes for repetition in repetitions)
+        load_bytes = max(
+            self._sizing.records * self._study.record_size_bytes(repetition.case) for repetition in repetitions
+        )
         return min(len(repetitions) * load_bytes, DELETE_RECORDS_AFTER_BYTES + load_bytes)
 
     def _delete_records(self) -> None:
@@ -193,7 +195,7 @@ class Measurer:
             repetition_id=planned.repetition_id,
             phase=planned.phase,
             round=planned.round_number,
-            record_size_bytes=planned.record_size_bytes,
+            case=planned.case,
             configuration_id=planned.candidate.configuration_id,
             is_baseline=planned.candidate.is_baseline,
             configuration=planned.candidate.configuration,
@@ -207,7 +209,7 @@ class Measurer:
             records_requested=result.records_attempted if result else self._sizing.records,
             records_sent=result.records_sent if result else None,
             end_offset_growth=attempt.end_offset_growth,
-            throughput_mib_s=figures and mib_s(figures, planned.record_size_bytes),
+            throughput_mib_s=figures and mib_s(figures, self._study.record_size_bytes(planned.case)),
             generator_bound=generator_bound(attempt.request, result, len(os.sched_getaffinity(0))) if result else "",
             wall_s=result.wall_s if result else 0.0,
             client_cpu_s=result.client_cpu_s if result else 0.0,

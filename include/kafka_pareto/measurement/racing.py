@@ -132,7 +132,7 @@ def _may_be_recommended(candidates: Sequence[Candidate], repetitions: Sequence[R
     rules, weakest = study.rules(), study.weakest_durability()
     kept_promises = [
         each.configuration_id not in lost
-        and satisfies(rules, each.configuration, repetitions[0].record_size_bytes)
+        and satisfies(rules, each.configuration, study.variables(repetitions[0].case))
         and study.durability_of(each.configuration) >= weakest
         for each in candidates
     ]

@@ -67,7 +67,7 @@ class Shelf:
         """Whether one of the block's repetitions lies aside and in the phase still, the same one in both places."""
         first = block[0]
         if self._aside is None:
-            prefix = _aside_prefix(self._campaign.keys, first.phase, first.record_size_bytes, first.round_number)
+            prefix = _aside_prefix(self._campaign.keys, first.phase, first.case, first.round_number)
             self._aside = set(self._campaign.store.keys(prefix))
         measured_twice = {key.rpartition("/")[2].partition("@")[0] for key in self._aside}
         return any(
@@ -103,31 +103,33 @@ def sent_bytes(campaign: Campaign) -> int:
     """What the campaign has sent so far to a cluster that is not ours, pilots included; 0 for our own: nobody asks."""
     if campaign.study.cluster is None:
         return 0
-    keys, sizes = campaign.keys, campaign.study.record_sizes_bytes
+    keys, cases = campaign.keys, campaign.study.cases
     rounds = campaign.study.round_numbers()
     prefixes = [
-        each(size, number) for size in sizes for number in rounds for each in (keys.measurements, keys.set_aside)
+        each(case, number) for case in cases for number in rounds for each in (keys.measurements, keys.set_aside)
     ]
-    prefixes += [keys.noise_repetitions(size) for size in sizes]
-    prefixes += [keys.confirmation(size, name) for size in sizes for name in ("repetitions/", "set_aside/")]
+    prefixes += [keys.noise_repetitions(case) for case in cases]
+    prefixes += [keys.confirmation(case, name) for case in cases for name in ("repetitions/", "set_aside/")]
     stored = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
-    measured = sum(each.attempts * each.records_requested * each.record_size_bytes for each in stored)
-    return measured + sum(_pilot_bytes(campaign, size) for size in campaign.study.record_sizes_bytes)
+    measured = sum(
+        each.attempts * each.records_requested * campaign.study.record_size_bytes(each.case) for each in stored
+    )
+    return measured + sum(_pilot_bytes(campaign, case) for case in campaign.study.cases)
 
 
-def _pilot_bytes(campaign: Campaign, record_size_bytes: int) -> int:
+def _pilot_bytes(campaign: Campaign, case: str) -> int:
     try:
-        return campaign.read_record(campaign.keys.sizing(record_size_bytes), Sizing).pilot_bytes
+        return campaign.read_record(campaign.keys.sizing(case), Sizing).pilot_bytes
     except MissingArtifactError:
         return 0
 
 
 def _aside_key(keys: CampaignKeys, measured: Repetition) -> str:
-    prefix = _aside_prefix(keys, measured.phase, measured.record_size_bytes, measured.round)
+    prefix = _aside_prefix(keys, measured.phase, measured.case, measured.round)
     return f"{prefix}{measured.repetition_id}@{measured.started_at}.json"
 
 
-def _aside_prefix(keys: CampaignKeys, phase: Phase, record_size_bytes: int, round_number: int) -> str:
+def _aside_prefix(keys: CampaignKeys, phase: Phase, case: str, round_number: int) -> str:
     if phase in ("choice", "gain"):
-        return keys.confirmation(record_size_bytes, "set_aside/")
-    return keys.set_aside(record_size_bytes, round_number)
+        return keys.confirmation(case, "set_aside/")
+    return keys.set_aside(case, round_number)

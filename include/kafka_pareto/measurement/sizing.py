@@ -36,7 +36,7 @@ _HELD_FRACTION = 0.97
 _STANDING_QUEUE_MS = 100.0
 
 
-def sizing_of(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Sizing:
+def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
     """What one repetition sends; found out once, then read from the store by every later try and step.
 
     Raises:
@@ -44,19 +44,19 @@ def sizing_of(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> S
         PlanError: If a cluster that is not ours would be sent more than it may.
         SafetyStop: If it was harmed.
     """
-    key = campaign.keys.sizing(record_size_bytes)
+    key = campaign.keys.sizing(case)
     try:
         return campaign.read_record(key, Sizing)
     except MissingArtifactError:
-        baseline = _BaselineLoads(campaign, record_size_bytes, testbed)
-        sizing = _new_sizing(campaign, record_size_bytes, baseline)
+        baseline = _BaselineLoads(campaign, case, testbed)
+        sizing = _new_sizing(campaign, case, baseline)
         sizing = sizing.model_copy(update={"pilot_bytes": baseline.sent_bytes})
         campaign.write_record(key, sizing)
         return sizing
 
 
-def _new_sizing(campaign: Campaign, record_size_bytes: int, baseline: _BaselineLoads) -> Sizing:
-    protocol, limit_records_s = campaign.study.protocol, _limit_records_s(campaign, record_size_bytes)
+def _new_sizing(campaign: Campaign, case: str, baseline: _BaselineLoads) -> Sizing:
+    protocol, limit_records_s = campaign.study.protocol, _limit_records_s(campaign, case)
     if protocol.seconds is None:
         return Sizing(records=protocol.records or 0, warmup_records=0, throughput_limit_records_s=limit_records_s)
     pace_records_s = baseline.pace_records_s()
@@ -146,12 +146,12 @@ def capacity_of(ramp: Sequence[RampStep]) -> float:
 class _BaselineLoads:
     """Loads of the baseline that find out about the cluster; guarded like any other, but no repetitions."""
 
-    def __init__(self, campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> None:
+    def __init__(self, campaign: Campaign, case: str, testbed: Testbed) -> None:
         self._study = campaign.study
-        self._record_size_bytes = record_size_bytes
+        self._record_size_bytes = campaign.study.record_size_bytes(case)
         self._testbed = testbed
         self._guard = ClusterGuard(campaign.study, testbed, sent_bytes(campaign))
-        self._limit_records_s = _limit_records_s(campaign, record_size_bytes)
+        self._limit_records_s = _limit_records_s(campaign, case)
         self._is_timed = campaign.study.protocol.load_tool == "load_generator"
         self.sent_bytes = 0
 
@@ -246,6 +246,6 @@ def _most_records(timed: TimedLoad, unthrottled_records_s: float) -> int:
     return math.ceil(unthrottled) + math.ceil(paced)
 
 
-def _limit_records_s(campaign: Campaign, record_size_bytes: int) -> float | None:
+def _limit_records_s(campaign: Campaign, case: str) -> float | None:
     limit_mib_s = throughput_limit_mib_s(campaign.study)
-    return None if limit_mib_s is None else limit_mib_s * _MIB / record_size_bytes
+    return None if limit_mib_s is None else limit_mib_s * _MIB / campaign.study.record_size_bytes(case)

@@ -23,6 +23,7 @@ from kafka_pareto.load.tool import LoadTool
 from kafka_pareto.measurement.fingerprint import fingerprint_of, keep_fingerprint
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.workload import PayloadFile, Workload
 
@@ -67,9 +68,9 @@ def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
     return study.cluster.bootstrap_servers, path
 
 
-def topic_name(keys: CampaignKeys, record_size_bytes: int) -> str:
+def topic_name(keys: CampaignKeys, case: str) -> str:
     """The topic of one record size; all of a study's topics share the prefix `kafka-pareto.<study>.`."""
-    return f"kafka-pareto.{keys.study}.{keys.campaign}.{record_size_bytes}"
+    return f"kafka-pareto.{keys.study}.{keys.campaign}.{case}"
 
 
 def topic_configs(workload: Workload) -> dict[str, str]:
@@ -83,7 +84,7 @@ def topic_configs(workload: Workload) -> dict[str, str]:
 
 
 @contextmanager
-def open_testbed(campaign: Campaign, record_size_bytes: int, settings: Settings) -> Iterator[Testbed]:
+def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[Testbed]:
     """Opens the cluster, takes its lease, and creates the topic if it is not there.
 
     Raises:
@@ -91,7 +92,7 @@ def open_testbed(campaign: Campaign, record_size_bytes: int, settings: Settings)
         LeaseHeldError: If another load runs on the cluster.
     """
     bootstrap_servers, client_config = target_of(campaign.study, settings)
-    topic = topic_name(campaign.keys, record_size_bytes)
+    topic = topic_name(campaign.keys, case)
     workload = campaign.study.workload
     with Cluster(bootstrap_servers, client_config, settings) as cluster:
         description = cluster.describe()
@@ -102,15 +103,15 @@ def open_testbed(campaign: Campaign, record_size_bytes: int, settings: Settings)
                 workload.replication_factor,
                 topic_configs(workload),
             )
-            keep_fingerprint(campaign, record_size_bytes, fingerprint_of(description, campaign.study, topic))
+            keep_fingerprint(campaign, case, fingerprint_of(description, campaign.study, topic))
             tool = LoadGenerator if campaign.study.protocol.load_tool == "load_generator" else ProducerPerformance
-            with _payload_file(campaign, record_size_bytes) as payload_file:
+            with _payload_file(campaign, case) as payload_file:
                 load_tool = tool(bootstrap_servers, client_config, settings)
                 yield Testbed(cluster, load_tool, lease, topic, payload_file)
 
 
 @contextmanager
-def _payload_file(campaign: Campaign, record_size_bytes: int) -> Iterator[Path | None]:
+def _payload_file(campaign: Campaign, case: str) -> Iterator[Path | None]:
     """The study's payload as the load tools read it, for as long as it is needed; None where they make their own."""
     payload = campaign.study.workload.payload
     if payload == "random":
@@ -119,8 +120,12 @@ def _payload_file(campaign: Campaign, record_size_bytes: int) -> Iterator[Path |
     corpus = None
     if isinstance(payload, PayloadFile):
         corpus = campaign.store.get(campaign.keys.payload()).decode()
-    rng = np.random.default_rng([campaign.study.seed, record_size_bytes])
+    rng = np.random.default_rng([campaign.study.seed, case_seed(case)])
+    record_size_bytes = campaign.study.record_size_bytes(case)
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-payload-") as folder:
         file = Path(folder) / "records.txt"
-        file.write_text("\n".join(payload_lines(payload, record_size_bytes, corpus, rng)) + "\n", encoding="utf-8")
+        file.write_text(
+            "\n".join(payload_lines(payload, record_size_bytes, corpus, rng)) + "\n",
+            encoding="utf-8",
+        )
         yield file

@@ -14,6 +14,7 @@ from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, Sizing
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.latency_breakdown import Breakdown, latency_breakdown
+from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.study import Study
 
 _DEFINITIONS: dict[Variability, str] = {
@@ -37,7 +38,7 @@ class CardContext(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    record_size_bytes: int
+    case: str
     variability: Variability
     sizing: Sizing | None
     noise: NoiseReport | None
@@ -60,9 +61,9 @@ def card_context(
     rounds: RoundsSoFar | None = None,
 ) -> CardContext:
     """Puts together what one record size's artifacts tell beside the decision."""
-    rng = np.random.default_rng([study.seed, decision.record_size_bytes])
+    rng = np.random.default_rng([study.seed, case_seed(decision.case)])
     return CardContext(
-        record_size_bytes=decision.record_size_bytes,
+        case=decision.case,
         variability=study.protocol.variability,
         sizing=sizing,
         noise=noise,

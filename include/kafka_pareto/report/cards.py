@@ -11,6 +11,7 @@ from kafka_pareto.kafka.producer_config import DEFAULTS, Durability, PropertyVal
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.storage.record import Record
+from kafka_pareto.study.cases import case_label
 
 HEADLINES: dict[Verdict, str] = {
     "recommended": "CHANGE RECOMMENDED",
@@ -155,7 +156,7 @@ def properties_text(decision: Decision, study: str, campaign: str, date: str) ->
     """A `producer.properties` ready to use: the recommended settings, or the ones in use where they stay."""
     kept = "recommended" if decision.recommended else "unchanged: these are the settings in use"
     header = [
-        f"Kafka producer settings for records of {decision.record_size_bytes} B ({kept}).",
+        f"Kafka producer settings for {case_label(decision.case)} ({kept}).",
         f"Study {study}, campaign {campaign}, {date}.",
         *decision.reasons,
         evidence_of(decision, campaign),

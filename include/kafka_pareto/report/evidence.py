@@ -39,63 +39,59 @@ class Evidence:
     keys: CampaignKeys
     trials: pd.DataFrame
     scores: pd.DataFrame
-    fronts: Mapping[int, pd.DataFrame]
-    candidates: Mapping[int, pd.DataFrame]
+    fronts: Mapping[str, pd.DataFrame]
+    candidates: Mapping[str, pd.DataFrame]
     confirmed: pd.DataFrame
-    repetitions: Mapping[int, list[Repetition]]
-    design: Mapping[int, list[Repetition]]
-    noise: Mapping[int, list[Repetition]]
-    set_aside: Mapping[int, list[Repetition]]
+    repetitions: Mapping[str, list[Repetition]]
+    design: Mapping[str, list[Repetition]]
+    noise: Mapping[str, list[Repetition]]
+    set_aside: Mapping[str, list[Repetition]]
     cards: Cards
-    fingerprints: Mapping[int, Fingerprint]
+    fingerprints: Mapping[str, Fingerprint]
     plan: Plan
 
-    def decision(self, record_size_bytes: int) -> Decision:
+    def decision(self, case: str) -> Decision:
         """The decision of one record size."""
-        return next(card for card in self.cards.cards if card.record_size_bytes == record_size_bytes)
+        return next(card for card in self.cards.cards if card.case == case)
 
-    def context(self, record_size_bytes: int) -> CardContext:
+    def context(self, case: str) -> CardContext:
         """The circumstances of one record size's decision."""
-        return next(found for found in self.cards.contexts if found.record_size_bytes == record_size_bytes)
+        return next(found for found in self.cards.contexts if found.case == case)
 
-    def r1_id(self, record_size_bytes: int) -> str | None:
+    def r1_id(self, case: str) -> str | None:
         """The paper's R1 as measured: the candidate with most throughput per throughput CV; None without CVs."""
         trials = self.confirmed
-        usable = trials[(trials.record_size_bytes == record_size_bytes) & ~trials.is_baseline]
+        usable = trials[(trials.case == case) & ~trials.is_baseline]
         usable = usable.set_index("configuration_id")
         ratio = throughput_per_cv(usable.throughput_mib_s, usable.throughput_cv).dropna()
         return None if ratio.empty else str(ratio.idxmax())
 
     def newly_confirmed(self) -> pd.DataFrame:
         """The confirmed trials that the design did not measure: unknown to this campaign's surrogates."""
-        place = ["record_size_bytes", "configuration_id"]
+        place = ["case", "configuration_id"]
         known = pd.MultiIndex.from_frame(self.trials[place])
         return self.confirmed[~pd.MultiIndex.from_frame(self.confirmed[place]).isin(known)]
 
-    def valid(self, record_size_bytes: int, phase: Phase, configuration_id: str) -> list[Repetition]:
+    def valid(self, case: str, phase: Phase, configuration_id: str) -> list[Repetition]:
         """One configuration's valid repetitions of one phase, by block."""
         found = [
             r
-            for r in self.repetitions[record_size_bytes]
+            for r in self.repetitions[case]
             if r.phase == phase and r.configuration_id == configuration_id and r.outcome == "valid"
         ]
         return sorted(found, key=lambda r: r.block)
 
-    def measured_on(self, record_size_bytes: int) -> str:
+    def measured_on(self, case: str) -> str:
         """The day (UTC) of the last confirmation repetition; equal evidence gives equal files."""
-        return max((r.started_at[:10] for r in self.repetitions[record_size_bytes]), default="not measured")
+        return max((r.started_at[:10] for r in self.repetitions[case]), default="not measured")
 
 
 def r2_table(evidence: Evidence) -> pd.DataFrame:
     """The paper's Table 1: R2 per objective, pooled (`record_size_bytes` empty) and within each record size."""
     order = {objective: at for at, objective in enumerate(OBJECTIVES)}
-    scores = evidence.scores.astype({"record_size_bytes": "Int64"})
+    scores = evidence.scores.astype({"case": "Int64"})
     scores["order"] = scores.objective.map(order)
-    return (
-        scores.sort_values(["order", "record_size_bytes"], na_position="first")
-        .drop(columns="order")
-        .reset_index(drop=True)
-    )
+    return scores.sort_values(["order", "case"], na_position="first").drop(columns="order").reset_index(drop=True)
 
 
 def estimates_table(evidence: Evidence) -> pd.DataFrame:
@@ -104,18 +100,18 @@ def estimates_table(evidence: Evidence) -> pd.DataFrame:
     Columns: record size, id, roles, factors; per objective `estimated_…` and `measured_…`; `repetition_ids`.
     """
     measured = evidence.confirmed.rename(columns={objective: f"measured_{objective}" for objective in OBJECTIVES})
-    kept = ["record_size_bytes", "configuration_id", *(f"measured_{objective}" for objective in OBJECTIVES)]
+    kept = ["case", "configuration_id", *(f"measured_{objective}" for objective in OBJECTIVES)]
     tables = [
         candidates.merge(
             measured[[*kept, "repetition_ids", "repetitions_valid"]],
-            on=["record_size_bytes", "configuration_id"],
+            on=["case", "configuration_id"],
             how="left",
         )
         for candidates in evidence.candidates.values()
     ]
     table = pd.concat(tables, ignore_index=True)
     pairs = [f"{kind}_{objective}" for objective in OBJECTIVES for kind in ("estimated", "measured")]
-    names = ["record_size_bytes", "configuration_id", "chosen_as", "durability", *evidence.study.factors, *pairs]
+    names = ["case", "configuration_id", "chosen_as", "durability", *evidence.study.factors, *pairs]
     table = table[[*names, "repetitions_valid", "repetition_ids"]]
     table["chosen_as"] = table.chosen_as.map(" ".join)
     table["repetition_ids"] = table.repetition_ids.map(lambda ids: "" if isinstance(ids, float) else " ".join(ids))

@@ -18,6 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from kafka_pareto.analysis.gains import LABELS
 from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.report.evidence import Evidence, estimates_table
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.objectives import OBJECTIVES, Objective
 
 _AXIS_LABELS: dict[Objective, str] = {
@@ -61,8 +62,8 @@ def _r2_per_objective(evidence: Evidence) -> Figure:
     figure = Figure(figsize=(8.6, 4.2), layout="constrained")
     axes = figure.subplots()
     scores = evidence.scores
-    pooled = scores[scores.record_size_bytes.isna()].set_index("objective").reindex(list(OBJECTIVES))
-    within = scores[scores.record_size_bytes.notna()]
+    pooled = scores[scores.case.isna()].set_index("objective").reindex(list(OBJECTIVES))
+    within = scores[scores.case.notna()]
     places = np.arange(len(OBJECTIVES))
     for column, offset, colour, hatch, label in (
         ("r2_train", -0.2, "#bcd3e6", "", "training configurations"),
@@ -107,18 +108,18 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
     figure = Figure(figsize=(8.6, 7.6), layout="constrained")
     table = estimates_table(evidence)
     for axes, objective in zip(figure.subplots(2, 2).flat, OBJECTIVES, strict=True):
-        pairs = table[["record_size_bytes", f"estimated_{objective}", f"measured_{objective}"]].dropna()
-        for at, size in enumerate(evidence.study.record_sizes_bytes):
+        pairs = table[["case", f"estimated_{objective}", f"measured_{objective}"]].dropna()
+        for at, case in enumerate(evidence.study.cases):
             colour, marker = _SIZE_STYLES[at % len(_SIZE_STYLES)]
-            of_size = pairs[pairs.record_size_bytes == size]
+            of_case = pairs[pairs.case == case]
             axes.scatter(
-                of_size[f"estimated_{objective}"],
-                of_size[f"measured_{objective}"],
+                of_case[f"estimated_{objective}"],
+                of_case[f"measured_{objective}"],
                 marker=marker,
                 s=30,
                 color=colour,
                 alpha=0.8,
-                label=f"{size:,} B",
+                label=f"{case_label(case)}",
             )
         axes.set(title=LABELS[objective], xlabel=f"estimated {_AXIS_LABELS[objective]}", ylabel="measured")
         if pairs.empty:
@@ -134,16 +135,16 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
 
 
 def _throughput_and_its_cv(evidence: Evidence) -> Figure:
-    figure, of_sizes = panels(evidence)
-    for size, axes in of_sizes.items():
-        measured, confirmed = _of_size(evidence, size)
+    figure, of_cases = panels(evidence)
+    for case, axes in of_cases.items():
+        measured, confirmed = _of_case(evidence, case)
         for frame, style in ((measured, _DESIGN), (confirmed[~confirmed.is_baseline], _CONFIRMED)):
             axes.scatter(frame.throughput_cv, frame.throughput_mib_s, **style)
         own = confirmed[confirmed.is_baseline]
         axes.scatter(own.throughput_cv, own.throughput_mib_s, **_BASELINE)
-        r1 = confirmed[confirmed.configuration_id == evidence.r1_id(size)]
+        r1 = confirmed[confirmed.configuration_id == evidence.r1_id(case)]
         axes.scatter(r1.throughput_cv, r1.throughput_mib_s, **_PICK, label="R1: most throughput per CV")
-        axes.set(title=f"{size:,} B", xlabel=_AXIS_LABELS["throughput_cv"], ylabel="throughput [MiB/s]")
+        axes.set(title=f"{case_label(case)}", xlabel=_AXIS_LABELS["throughput_cv"], ylabel="throughput [MiB/s]")
         if not (measured.throughput_cv.notna().any() or confirmed.throughput_cv.notna().any()):
             say(axes, "too few repetitions\nfor a CV")
     shared_legend(figure)
@@ -151,10 +152,10 @@ def _throughput_and_its_cv(evidence: Evidence) -> Figure:
 
 
 def _throughput_and_latency(evidence: Evidence) -> Figure:
-    figure, of_sizes = panels(evidence)
-    for size, axes in of_sizes.items():
-        measured, confirmed = _of_size(evidence, size)
-        front = evidence.fronts[size]
+    figure, of_cases = panels(evidence)
+    for case, axes in of_cases.items():
+        measured, confirmed = _of_case(evidence, case)
+        front = evidence.fronts[case]
         front = front[front.on_joint_front]
         axes.scatter(measured.throughput_mib_s, measured.p95_latency_ms, **_DESIGN)
         axes.scatter(front.estimated_throughput_mib_s, front.estimated_p95_latency_ms, facecolors="none", **_ESTIMATED)
@@ -163,26 +164,26 @@ def _throughput_and_latency(evidence: Evidence) -> Figure:
         _draw_measured_front(axes, others)
         own = confirmed[confirmed.is_baseline]
         axes.scatter(own.throughput_mib_s, own.p95_latency_ms, **_BASELINE)
-        chosen = confirmed[confirmed.configuration_id == evidence.decision(size).tentative_configuration_id]
+        chosen = confirmed[confirmed.configuration_id == evidence.decision(case).tentative_configuration_id]
         axes.scatter(chosen.throughput_mib_s, chosen.p95_latency_ms, **_PICK, label="pick")
         _log(axes, "y")
-        axes.set(title=f"{size:,} B", xlabel="throughput [MiB/s]", ylabel="p95 latency [ms]")
+        axes.set(title=f"{case_label(case)}", xlabel="throughput [MiB/s]", ylabel="p95 latency [ms]")
     shared_legend(figure)
     return figure
 
 
 def _by_repetition(evidence: Evidence) -> Figure:
-    sizes = evidence.study.record_sizes_bytes
-    figure = Figure(figsize=(max(2.7 * len(sizes), 5.5), 5.4), layout="constrained")
-    grid = figure.subplots(2, len(sizes), squeeze=False, sharex="col")
-    for (above, below), size in zip(grid.T, sizes, strict=True):
-        pick, phase = _compared(evidence, size)
-        above.set_title(f"{size:,} B\n{_compared_as(evidence, size)}")
+    cases = evidence.study.cases
+    figure = Figure(figsize=(max(2.7 * len(cases), 5.5), 5.4), layout="constrained")
+    grid = figure.subplots(2, len(cases), squeeze=False, sharex="col")
+    for (above, below), case in zip(grid.T, cases, strict=True):
+        pick, phase = _compared(evidence, case)
+        above.set_title(f"{case_label(case)}\n{_compared_as(evidence, case)}")
         for configuration, style, label in (
             (evidence.study.baseline_id(), {"color": "black", "marker": "s", "linestyle": "--"}, "in use (baseline)"),
             (pick, {"color": "#D55E00", "marker": "^"}, "pick, or R1"),
         ):
-            found = evidence.valid(size, phase, configuration) if configuration else []
+            found = evidence.valid(case, phase, configuration) if configuration else []
             blocks = [r.block + 1 for r in found]
             above.plot(blocks, [r.throughput_mib_s for r in found], markersize=4, **style, label=label)
             below.plot(blocks, [r.latency_p95_ms for r in found], markersize=4, **style, label=label)
@@ -196,26 +197,26 @@ def _by_repetition(evidence: Evidence) -> Figure:
     return figure
 
 
-def _compared(evidence: Evidence, size: int) -> tuple[str | None, Any]:
+def _compared(evidence: Evidence, case: str) -> tuple[str | None, Any]:
     """The pick in its fresh blocks; where nothing was picked, R1 in the choice blocks."""
-    pick = evidence.decision(size).tentative_configuration_id
-    return (pick, "gain") if pick else (evidence.r1_id(size), "choice")
+    pick = evidence.decision(case).tentative_configuration_id
+    return (pick, "gain") if pick else (evidence.r1_id(case), "choice")
 
 
-def _compared_as(evidence: Evidence, size: int) -> str:
-    pick, phase = _compared(evidence, size)
+def _compared_as(evidence: Evidence, case: str) -> str:
+    pick, phase = _compared(evidence, case)
     if pick is None:
         return "nothing to compare"
     if phase == "choice":
         return f"R1 {pick}\n(choice blocks)"
-    return f"pick {pick}" + (" (R1)" if pick == evidence.r1_id(size) else "")
+    return f"pick {pick}" + (" (R1)" if pick == evidence.r1_id(case) else "")
 
 
-def _of_size(evidence: Evidence, size: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _of_case(evidence: Evidence, case: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     measured, confirmed = evidence.trials, evidence.confirmed
     return (
-        measured[(measured.record_size_bytes == size) & ~measured.is_baseline],
-        confirmed[confirmed.record_size_bytes == size],
+        measured[(measured.case == case) & ~measured.is_baseline],
+        confirmed[confirmed.case == case],
     )
 
 
@@ -234,16 +235,16 @@ def _draw_measured_front(axes: Any, confirmed: pd.DataFrame) -> None:
     )
 
 
-def panels(evidence: Evidence) -> tuple[Figure, dict[int, Any]]:
+def panels(evidence: Evidence) -> tuple[Figure, dict[str, Any]]:
     """A figure with one pair of axes per record size."""
-    sizes = evidence.study.record_sizes_bytes
-    columns = min(len(sizes), 3)
-    rows = -(-len(sizes) // columns)
+    cases = evidence.study.cases
+    columns = min(len(cases), 3)
+    rows = -(-len(cases) // columns)
     figure = Figure(figsize=(max(3.6 * columns, 6.0), 3.3 * rows + 0.5), layout="constrained")
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for spare in axes[len(sizes) :]:
+    for spare in axes[len(cases) :]:
         spare.remove()
-    return figure, dict(zip(sizes, axes, strict=False))
+    return figure, dict(zip(cases, axes, strict=False))
 
 
 def shared_legend(figure: Figure) -> None:

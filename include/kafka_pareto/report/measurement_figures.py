@@ -16,6 +16,7 @@ from kafka_pareto.campaign.records import Phase, Repetition
 from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.report.figures import STYLE, panels, png, say, shared_legend
 from kafka_pareto.report.latency_breakdown import ClientFigures
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.objectives import Objective
 
 _SERIES: tuple[Objective, Objective] = ("throughput_mib_s", "p95_latency_ms")
@@ -39,10 +40,10 @@ def draw_measurement_figures(evidence: Evidence) -> Mapping[str, bytes]:
 
 
 def _breakdown(evidence: Evidence) -> bytes:
-    figure, of_size = panels(evidence)
-    for size, axes in of_size.items():
-        axes.set_title(f"{size:,} B")
-        found = evidence.context(size).breakdown
+    figure, of_case = panels(evidence)
+    for case, axes in of_case.items():
+        axes.set_title(f"{case_label(case)}")
+        found = evidence.context(case).breakdown
         if found is None:
             say(axes, "the clients\ntold nothing")
             continue
@@ -69,15 +70,15 @@ def _stack(axes: Any, sides: Sequence[ClientFigures]) -> None:
 
 
 def _sentinel(evidence: Evidence) -> bytes:
-    sizes = evidence.study.record_sizes_bytes
-    figure = Figure(figsize=(max(2.7 * len(sizes), 7.8), 5.4), layout="constrained")
-    grid = figure.subplots(2, len(sizes), squeeze=False, sharex="col")
-    for (above, below), size in zip(grid.T, sizes, strict=True):
-        above.set_title(f"{size:,} B")
-        series = _series(evidence, size)
+    cases = evidence.study.cases
+    figure = Figure(figsize=(max(2.7 * len(cases), 7.8), 5.4), layout="constrained")
+    grid = figure.subplots(2, len(cases), squeeze=False, sharex="col")
+    for (above, below), case in zip(grid.T, cases, strict=True):
+        above.set_title(f"{case_label(case)}")
+        series = _series(evidence, case)
         for axes, objective in zip((above, below), _SERIES, strict=True):
             _draw_series(axes, series, objective)
-            _mark_change(axes, series, objective, evidence.context(size).sentinel)
+            _mark_change(axes, series, objective, evidence.context(case).sentinel)
         below.set_xlabel("repetition, in order of time")
         below.xaxis.get_major_locator().set_params(integer=True)
     grid[0][0].set_ylabel("throughput [MiB/s]")
@@ -86,9 +87,9 @@ def _sentinel(evidence: Evidence) -> bytes:
     return png(figure)
 
 
-def _series(evidence: Evidence, size: int) -> list[Repetition]:
+def _series(evidence: Evidence, case: str) -> list[Repetition]:
     """The valid repetitions of the settings in use, those of the A/A study among them."""
-    measured = [*evidence.noise[size], *evidence.design[size], *evidence.repetitions[size]]
+    measured = [*evidence.noise[case], *evidence.design[case], *evidence.repetitions[case]]
     own = [repetition for repetition in measured if repetition.is_baseline and repetition.outcome == "valid"]
     return sorted(own, key=lambda repetition: repetition.started_at)
 
@@ -117,10 +118,10 @@ def _mark_change(axes: Any, series: Sequence[Repetition], objective: Objective, 
 
 
 def _rounds(evidence: Evidence) -> bytes:
-    figure, of_size = panels(evidence)
-    for size, axes in of_size.items():
-        axes.set_title(f"{size:,} B")
-        found = evidence.context(size).rounds
+    figure, of_case = panels(evidence)
+    for case, axes in of_case.items():
+        axes.set_title(f"{case_label(case)}")
+        found = evidence.context(case).rounds
         volumes = found.measured_hypervolume if found else []
         axes.plot(range(len(volumes)), volumes, color="#0072B2", marker="o", label="measured hypervolume")
         axes.set(xlabel="round (0: the design)", ylabel="hypervolume over the settings in use")

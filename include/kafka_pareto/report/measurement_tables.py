@@ -11,6 +11,7 @@ from kafka_pareto.analysis.wording import value_text
 from kafka_pareto.campaign.records import Outcome, Repetition
 from kafka_pareto.report.card_context import paced_rate_records_s
 from kafka_pareto.report.evidence import Evidence
+from kafka_pareto.study.cases import case_label
 
 _UNCOUNTED_SHOWN = 40
 _OUTCOMES: dict[Outcome, str] = {
@@ -37,7 +38,7 @@ def noise_tables(evidence: Evidence) -> list[dict[str, Any]]:
             }
             for one in report.objectives
         ]
-        found.append({"size": f"{report.record_size_bytes:,} B", "report": report, "rows": rows})
+        found.append({"size": f"{case_label(report.case)}", "report": report, "rows": rows})
     return found
 
 
@@ -45,7 +46,7 @@ def ramps(evidence: Evidence) -> list[dict[str, Any]]:
     """Per record size with a ramp: its steps, the capacity found, and the rate that latencies were taken at."""
     return [
         {
-            "size": f"{context.record_size_bytes:,} B",
+            "size": f"{case_label(context.case)}",
             "capacity": f"{context.sizing.capacity_records_s:,.0f}",
             "rate": f"{paced_rate_records_s(context.sizing) or 0:,.0f}",
             "steps": [
@@ -67,15 +68,15 @@ def generator_checks(evidence: Evidence) -> list[dict[str, Any]]:
     """Per record size and side: in how many valid repetitions the load tool rather than Kafka set the pace."""
     rows = []
     for decision in evidence.cards.cards:
-        size = decision.record_size_bytes
+        case = decision.case
         names = {decision.baseline_configuration_id: "in use", decision.tentative_configuration_id: "pick"}
         sides: dict[str, list[Repetition]] = {"in use": [], "pick": [], "others": []}
-        for repetition in (*evidence.design[size], *evidence.repetitions[size]):
+        for repetition in (*evidence.design[case], *evidence.repetitions[case]):
             if repetition.outcome == "valid":
                 sides[names.get(repetition.configuration_id, "others")].append(repetition)
         for side, repetitions in sides.items():
             bound = [repetition.generator_bound for repetition in repetitions if repetition.generator_bound]
-            row = {"size": f"{size:,} B", "side": side, "bound": len(bound), "of": len(repetitions)}
+            row = {"size": f"{case_label(case)}", "side": side, "bound": len(bound), "of": len(repetitions)}
             rows.append({**row, "example": bound[0] if bound else "-"})
     return [row for row in rows if row["of"]]
 
@@ -83,10 +84,10 @@ def generator_checks(evidence: Evidence) -> list[dict[str, Any]]:
 def uncounted(evidence: Evidence) -> dict[str, Any]:
     """Repetitions that failed, lost or duplicated records, or were set aside: how many of each, and the first ones."""
     rows = []
-    for size in evidence.study.record_sizes_bytes:
-        counted = [*evidence.noise[size], *evidence.design[size], *evidence.repetitions[size]]
+    for case in evidence.study.cases:
+        counted = [*evidence.noise[case], *evidence.design[case], *evidence.repetitions[case]]
         rows += [_row(r, _OUTCOMES[r.outcome]) for r in counted if r.outcome != "valid"]
-        rows += [_row(r, "set aside") for r in evidence.set_aside[size]]
+        rows += [_row(r, "set aside") for r in evidence.set_aside[case]]
     counts = Counter(row["what"] for row in rows)
     return {"total": len(rows), "counts": counts.most_common(), "rows": rows[:_UNCOUNTED_SHOWN]}
 
@@ -94,7 +95,7 @@ def uncounted(evidence: Evidence) -> dict[str, Any]:
 def _row(repetition: Repetition, what: str) -> dict[str, Any]:
     return {
         "id": repetition.repetition_id,
-        "size": f"{repetition.record_size_bytes:,} B",
+        "size": f"{case_label(repetition.case)}",
         "settings": ", ".join(f"{name}={value}" for name, value in repetition.configuration.items()),
         "what": what,
         "attempts": repetition.attempts,

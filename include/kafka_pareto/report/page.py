@@ -20,6 +20,7 @@ from kafka_pareto.report.card_parts import card_parts
 from kafka_pareto.report.cards import properties_text
 from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report.summary import summary_sentences
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.objectives import OBJECTIVES, Objective
 
 _CAPTIONS: dict[str, str] = {
@@ -53,6 +54,7 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
         lstrip_blocks=True,
     )
     environment.filters["number"] = _number
+    environment.filters["case_label"] = case_label
     page = environment.get_template("report.html.j2").render(
         study=evidence.study,
         keys=evidence.keys,
@@ -79,14 +81,14 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
 
 
 def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
-    size = decision.record_size_bytes
-    parts = card_parts(decision, evidence.context(size), evidence.cards.campaign)
+    case = decision.case
+    parts = card_parts(decision, evidence.context(case), evidence.cards.campaign)
     return {
         **dict(parts),
         "decision": decision,
         "tests": [_tests(gain) for gain in decision.gains],
         "properties": properties_text(
-            decision, evidence.keys.study, evidence.keys.campaign, evidence.measured_on(size)
+            decision, evidence.keys.study, evidence.keys.campaign, evidence.measured_on(case)
         ),
         "repetitions": _repetition_ids(evidence, decision),
     }
@@ -112,7 +114,7 @@ def _repetition_ids(evidence: Evidence, decision: Decision) -> list[dict[str, An
         groups.append({"of": "Gains: the pick, fresh blocks", "ids": gain.candidate_repetition_ids})
         groups.append({"of": "Gains: the settings in use, fresh blocks", "ids": gain.baseline_repetition_ids})
     confirmed = evidence.confirmed
-    for row in _rows(confirmed[confirmed.record_size_bytes == decision.record_size_bytes]):
+    for row in _rows(confirmed[confirmed.case == decision.case]):
         name = "the settings in use" if row["is_baseline"] else row["configuration_id"]
         groups.append({"of": f"Choice: {name}", "ids": list(row["repetition_ids"])})
     return groups
@@ -124,7 +126,7 @@ def _scores(evidence: Evidence) -> list[dict[str, Any]]:
             **row,
             "label": LABELS[row["objective"]],
             "verdict": _learned(row),
-            "size": "all" if pd.isna(row["record_size_bytes"]) else f"{row['record_size_bytes']:,} B",
+            "size": "all" if pd.isna(row["case"]) else f"{row['record_size_bytes']:,} B",
         }
         for row in _rows(r2_table(evidence))
     ]
@@ -140,7 +142,7 @@ def _estimates(evidence: Evidence) -> list[dict[str, Any]]:
     pairs: list[tuple[Objective, str, str]] = [(o, f"estimated_{o}", f"measured_{o}") for o in OBJECTIVES]
     return [
         {
-            "record_size_bytes": row["record_size_bytes"],
+            "case": row["case"],
             "configuration_id": row["configuration_id"],
             "chosen_as": "; ".join(map(role_text, row["chosen_as"].split())),
             "factors": ", ".join(f"{name}={row[name]}" for name in evidence.study.factors),
@@ -155,7 +157,7 @@ def _estimates(evidence: Evidence) -> list[dict[str, Any]]:
 def _weaker_fronts(evidence: Evidence) -> list[dict[str, Any]]:
     """Of each record size, the front of weaker durability than the study accepts: estimates, never recommended."""
     found = []
-    for size, front in evidence.fronts.items():
+    for case, front in evidence.fronts.items():
         weaker = front[~front.durability_accepted].sort_values("estimated_throughput_mib_s", ascending=False)
         rows = [
             {
@@ -167,17 +169,17 @@ def _weaker_fronts(evidence: Evidence) -> list[dict[str, Any]]:
             for row in _rows(weaker.head(_WEAKER_ROWS_SHOWN))
         ]
         if rows:
-            found.append({"record_size_bytes": size, "points": len(weaker), "rows": rows})
+            found.append({"case": case, "points": len(weaker), "rows": rows})
     return found
 
 
 def _fingerprints(evidence: Evidence) -> list[dict[str, Any]]:
     """The fingerprints, one entry per distinct cluster and machine; the topics differ by record size."""
     groups: dict[str, dict[str, Any]] = {}
-    for size, fingerprint in evidence.fingerprints.items():
+    for case, fingerprint in evidence.fingerprints.items():
         facts = fingerprint.model_dump(exclude={"schema_version", "topic"})
         group = groups.setdefault(str(facts), {"facts": facts, "sizes": [], "topics": []})
-        group["sizes"].append(f"{size:,} B")
+        group["sizes"].append(f"{case_label(case)}")
         group["topics"].append(fingerprint.topic)
     return list(groups.values())
 

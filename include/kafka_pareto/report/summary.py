@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from kafka_pareto.analysis.gains import LABELS
 from kafka_pareto.analysis.wording import joined
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.study.cases import case_label
 
 
 def summary_sentences(decisions: Sequence[Decision]) -> list[str]:
@@ -18,12 +19,12 @@ def summary_sentences(decisions: Sequence[Decision]) -> list[str]:
 def _what(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
     if not changed:
         return "Keep the producer settings in use: this campaign recommends no change at any record size."
-    sizes = joined(f"{decision.record_size_bytes:,} B" for decision in changed)
-    rest = [f"{decision.record_size_bytes:,} B" for decision in decisions if not decision.recommended]
+    cases = joined(f"{case_label(decision.case)}" for decision in changed)
+    rest = [f"{case_label(decision.case)}" for decision in decisions if not decision.recommended]
     if not rest:
-        return f"Change the producer settings for every record size: {sizes}."
+        return f"Change the producer settings for every record size: {cases}."
     count = f"{len(changed)} of {len(decisions)} record sizes"
-    return f"Change the producer settings for {count} ({sizes}), and keep those in use at {joined(rest)}."
+    return f"Change the producer settings for {count} ({cases}), and keep those in use at {joined(rest)}."
 
 
 def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
@@ -36,7 +37,7 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
                 "the picks shown there are tentative."
             )
         if limited := sum(decision.verdict == "keep_baseline_limits_missed" for decision in decisions):
-            return f"At {_sizes(limited)} no configuration that could be recommended keeps the study's limits."
+            return f"At {_cases(limited)} no configuration that could be recommended keeps the study's limits."
         return "No pick stood the test of fresh measurements beside the settings in use."
     parts = []
     for objective in ("throughput_mib_s", "p95_latency_ms", "latency_cv", "throughput_cv"):
@@ -47,7 +48,7 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
             if gain.objective == objective and gain.resolution == "better" and gain.change_fraction is not None
         ]
         if better:
-            at = f" (at {_sizes(len(better))})" if len(better) < len(changed) else ""
+            at = f" (at {_cases(len(better))})" if len(better) < len(changed) else ""
             parts.append(f"{LABELS[objective]} {_span(better)}{at}")
     return f"Measured beside the settings in use in {_range(changed)} fresh blocks: {joined(parts)}."
 
@@ -57,12 +58,12 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
         lost = sum(decision.verdict == "keep_baseline_lost_records" for decision in decisions)
         failed = sum(decision.verdict == "keep_baseline_failed_more" for decision in decisions)
         found = [
-            *([f"at {_sizes(lost)} the pick lost or duplicated records"] if lost else []),
-            *([f"at {_sizes(failed)} the pick failed more often than the settings in use"] if failed else []),
+            *([f"at {_cases(lost)} the pick lost or duplicated records"] if lost else []),
+            *([f"at {_cases(failed)} the pick failed more often than the settings in use"] if failed else []),
         ]
         nothing_changes = "Nothing changes, so nothing is at risk"
         return f"{nothing_changes}; {joined(found)}." if found else f"{nothing_changes}."
-    weaker = [f"{decision.record_size_bytes:,} B" for decision in changed if decision.weaker_than_baseline]
+    weaker = [f"{case_label(decision.case)}" for decision in changed if decision.weaker_than_baseline]
     if weaker:
         return (
             f"Warning: at {joined(weaker)} the recommended settings promise less durability than those in use, so "
@@ -75,7 +76,7 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
 def _cost(changed: Sequence[Decision]) -> str:
     """What got worse, or may have."""
     unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
-    cost = f"steadiness is given up at {_sizes(unsteady)}" if unsteady else "nothing was shown to get worse"
+    cost = f"steadiness is given up at {_cases(unsteady)}" if unsteady else "nothing was shown to get worse"
     unknown = [
         [LABELS[gain.objective] for gain in decision.main_gains if gain.resolution == "not resolved"]
         for decision in changed
@@ -83,7 +84,7 @@ def _cost(changed: Sequence[Decision]) -> str:
     if not any(unknown):
         return cost
     labels = joined(dict.fromkeys(label for found in unknown for label in found))
-    return f"{cost}, though what becomes of {labels} could not be told at {_sizes(sum(map(bool, unknown)))}"
+    return f"{cost}, though what becomes of {labels} could not be told at {_cases(sum(map(bool, unknown)))}"
 
 
 def _range(decisions: Sequence[Decision]) -> str:
@@ -97,5 +98,5 @@ def _span(changes: Sequence[float]) -> str:
     return f"{direction} by {abs(low):.0%}" + (f" to {abs(high):.0%}" if f"{low:.0%}" != f"{high:.0%}" else "")
 
 
-def _sizes(count: int) -> str:
+def _cases(count: int) -> str:
     return "1 record size" if count == 1 else f"{count} record sizes"

@@ -15,7 +15,7 @@ class Answer(Record):
     answer: Literal["approve", "reject"]
     by: str
     reason: str
-    record_sizes_bytes: list[int]
+    cases: list[str]
     at: datetime
 
 
@@ -24,10 +24,10 @@ def keep_answer(campaign: Campaign, answer: Answer) -> str:
     return campaign.write_record(campaign.keys.answer(answer.at), answer)
 
 
-def last_answer(campaign: Campaign, record_size_bytes: int) -> Answer | None:
+def last_answer(campaign: Campaign, case: str) -> Answer | None:
     """The last one that was given for the record size; None where nobody has answered."""
     for key in reversed(campaign.store.keys(campaign.keys.answers())):
         answer = decode_record(campaign.store.get(key), key, Answer)
-        if record_size_bytes in answer.record_sizes_bytes:
+        if case in answer.cases:
             return answer
     return None

@@ -10,6 +10,7 @@ from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import PickError
 from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.study.cases import case_label
 
 
 def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: str) -> dict[str, Any]:
@@ -18,12 +19,12 @@ def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: st
     Raises:
         PickError: If it was not confirmed at the decision's record size.
     """
-    key = campaign.keys.confirmation(decision.record_size_bytes, "trials.parquet")
+    key = campaign.keys.confirmation(decision.case, "trials.parquet")
     trials = campaign.read_table(key, TRIAL_COLUMNS)
     rows = trials[trials.configuration_id == configuration_id].to_dict("records")
     if not rows:
         raise PickError(
-            f"{configuration_id!r} was not confirmed at {decision.record_size_bytes} B by campaign "
+            f"{configuration_id!r} was not confirmed at {case_label(decision.case)} by campaign "
             f"{campaign.keys.prefix}; confirmed were {joined(sorted(trials.configuration_id))}"
         )
     return {str(name): value for name, value in rows[0].items()}
@@ -37,7 +38,7 @@ def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, config
     Raises:
         PickError: With the rule that it breaks.
     """
-    place = f"{configuration_id!r} at {decision.record_size_bytes} B"
+    place = f"{configuration_id!r} at {case_label(decision.case)}"
     trial, weakest = confirmed_trial(campaign, decision, configuration_id), campaign.study.weakest_durability()
     if not trial["repetitions_valid"]:
         raise PickError(f"{place}: none of its repetitions is valid; pick another")

@@ -11,6 +11,7 @@ from kafka_pareto.analysis.wording import interval_text, percent
 from kafka_pareto.kafka.producer_config import PropertyValue, durability_of
 from kafka_pareto.report.cards import shown
 from kafka_pareto.rollout.versions import SettingsInForce, replaced
+from kafka_pareto.study.cases import case_label
 
 _IN_EVENT = {"version", "configuration_id", "properties", "previous_properties", "campaign", "came_by"}
 
@@ -37,10 +38,10 @@ def weakening(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyV
 
 def event_of(study: str, moved: Sequence[SettingsInForce]) -> dict[str, JsonValue]:
     """What the asset event carries: by record size what came into force; nothing where nothing did."""
-    sizes: dict[str, JsonValue] = {
-        str(settings.record_size_bytes): settings.model_dump(mode="json", include=_IN_EVENT) for settings in moved
+    cases: dict[str, JsonValue] = {
+        str(settings.case): settings.model_dump(mode="json", include=_IN_EVENT) for settings in moved
     }
-    return {"study": study, "record_sizes": sizes} if sizes else {}
+    return {"study": study, "cases": cases} if cases else {}
 
 
 def moved_text(kept: Sequence[SettingsInForce]) -> str:
@@ -51,18 +52,18 @@ def moved_text(kept: Sequence[SettingsInForce]) -> str:
         lines.append(f"  Against the baseline, in fresh blocks: {_gains_text(settings)}.")
     if settings.previous_version is not None or not settings.is_baseline:
         target = "the baseline" if settings.previous_version is None else f"version {settings.previous_version}"
-        command = f"make rollback STUDY={settings.study} RECORD_SIZE={settings.record_size_bytes}"
+        command = f"make rollback STUDY={settings.study} RECORD_SIZE={settings.case}"
         lines.append(f"  Back to {target}: {command}")
     return "\n".join(lines)
 
 
 def standing_text(settings: SettingsInForce) -> str:
     """That it is in force, and how it came to be; one line."""
-    return f"{settings.record_size_bytes:,} B: version {settings.version} is in force, {_came_by(settings)}."
+    return f"{case_label(settings.case)}: version {settings.version} is in force, {_came_by(settings)}."
 
 
 def approval_text(
-    record_size_bytes: int,
+    case: str,
     now: SettingsInForce | None,
     baseline: Mapping[str, PropertyValue],
     recommended: Mapping[str, PropertyValue],
@@ -76,7 +77,7 @@ def approval_text(
         recommended: What it is to be told instead.
     """
     in_use = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
-    lines = [f"{record_size_bytes:,} B: approving replaces {in_use}."]
+    lines = [f"{case_label(case)}: approving replaces {in_use}."]
     return "\n".join([*lines, *_change_lines(now.properties if now else baseline, recommended)])
 
 

@@ -21,6 +21,7 @@ from kafka_pareto.report.cards import property_text
 from kafka_pareto.rollout.client_files import Form, settings_file
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.factors import FactorValue, configuration_id
 
 logger = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ class SettingsInForce(Record):
     """
 
     study: str
-    record_size_bytes: int
+    case: str
     version: int
     previous_version: int | None
     came_by: CameBy
@@ -67,21 +68,21 @@ class SettingsInForce(Record):
     request: str = ""
 
 
-def versions(store: Store, study: str, record_size_bytes: int) -> list[SettingsInForce]:
+def versions(store: Store, study: str, case: str) -> list[SettingsInForce]:
     """Every version, the oldest first; none where nothing was ever accepted."""
-    found = store.keys(InForceKeys(study, record_size_bytes).versions())
+    found = store.keys(InForceKeys(study, case).versions())
     return [decode_record(store.get(key), key, SettingsInForce) for key in found]
 
 
-def in_force(store: Store, study: str, record_size_bytes: int) -> SettingsInForce | None:
+def in_force(store: Store, study: str, case: str) -> SettingsInForce | None:
     """The newest version, or None where nothing was ever accepted."""
-    found = store.keys(InForceKeys(study, record_size_bytes).versions())
+    found = store.keys(InForceKeys(study, case).versions())
     return decode_record(store.get(found[-1]), found[-1], SettingsInForce) if found else None
 
 
-def record_sizes_in_force(store: Store, study: str) -> list[int]:
+def cases_in_force(store: Store, study: str) -> list[str]:
     """The record sizes of the study for which something was accepted, in order."""
-    return sorted(int(name) for name in store.folders(InForceKeys.of_study(study)) if name.isdigit())
+    return in_order(store.folders(InForceKeys.of_study(study)))
 
 
 def add_version(store: Store, settings: SettingsInForce) -> str:
@@ -91,49 +92,49 @@ def add_version(store: Store, settings: SettingsInForce) -> str:
         BadInputError: If there is such a version already: somebody else was faster, and their change is to be looked
             at first.
     """
-    key = InForceKeys(settings.study, settings.record_size_bytes).version(settings.version)
+    key = InForceKeys(settings.study, settings.case).version(settings.version)
     content = settings.model_dump_json().encode()
     # Where ours lies there, the answer to it was lost on the way, and the store was asked once more.
     if store.put_if(key, content, None) is None and store.get(key) != content:
         raise BadInputError(
-            f"{key}: was written meanwhile; look at what is in force for {settings.record_size_bytes} B now, "
+            f"{key}: was written meanwhile; look at what is in force for {case_label(settings.case)} now, "
             "then decide anew"
         )
     return key
 
 
-def write_files(store: Store, study: str, record_size_bytes: int) -> None:
+def write_files(store: Store, study: str, case: str) -> None:
     """Writes the newest version as the files that producers read.
 
     Safe beside another that does the same: who wrote last has looked once more for a newer version.
     """
-    keys = InForceKeys(study, record_size_bytes)
+    keys = InForceKeys(study, case)
     forms: Sequence[Form] = get_args(Form)
     written: SettingsInForce | None = None
-    while (newest := in_force(store, study, record_size_bytes)) != written and newest is not None:
+    while (newest := in_force(store, study, case)) != written and newest is not None:
         for form in forms:
             store.put(keys.file(form), settings_file(newest.properties, form, _header(newest)).encode())
         written = newest
 
 
-def mend_files(store: Store, study: str, record_sizes_bytes: Collection[int]) -> None:
+def mend_files(store: Store, study: str, cases: Collection[str]) -> None:
     """Writes all files of the study anew: a step may have been killed between a version and its files.
 
     Args:
         store: The store.
         study: Its name.
-        record_sizes_bytes: Those that are about to be moved; of any other, what cannot be read is only logged.
+        cases: Those that are about to be moved; of any other, what cannot be read is only logged.
 
     Raises:
         ArtifactError: If a version of one of these cannot be read.
     """
-    for record_size_bytes in record_sizes_in_force(store, study):
+    for case in cases_in_force(store, study):
         try:
-            write_files(store, study, record_size_bytes)
+            write_files(store, study, case)
         except ArtifactError as error:
-            if record_size_bytes in record_sizes_bytes:
+            if case in cases:
                 raise
-            logger.error("the files for records of %s B stay as they are: %s", record_size_bytes, error)
+            logger.error("the files of %s stay as they are: %s", case_label(case), error)
 
 
 def refuse_another_version(kept: Sequence[SettingsInForce], from_version: int | None) -> None:
@@ -183,7 +184,7 @@ def way_back(kept: Sequence[SettingsInForce], *, by: str, reason: str, request: 
     if newest.previous_version is not None:
         targets = [each for each in kept if each.version == newest.previous_version]
         if not targets:
-            key = InForceKeys(newest.study, newest.record_size_bytes).version(newest.previous_version)
+            key = InForceKeys(newest.study, newest.case).version(newest.previous_version)
             raise ArtifactError(
                 f"{key}: is not in the store, and version {newest.version} leads back to it; bring it back from a "
                 "backup, or accept other settings"
@@ -191,7 +192,7 @@ def way_back(kept: Sequence[SettingsInForce], *, by: str, reason: str, request: 
         return targets[0].model_copy(update=moved)
     if newest.is_baseline:
         raise BadInputError(
-            f"version {newest.version} for records of {newest.record_size_bytes} B of study {newest.study} is the "
+            f"version {newest.version} for {case_label(newest.case)} of study {newest.study} is the "
             "baseline; there is nothing before it to go back to"
         )
     properties = newest.previous_properties
@@ -219,7 +220,7 @@ def _factor_value(value: PropertyValue) -> FactorValue:
 def _header(settings: SettingsInForce) -> list[str]:
     came_by = {"recommended": "recommended", "picked": "picked by hand", "rolled_back": "by the way back"}
     return [
-        f"Kafka producer settings in force for records of {settings.record_size_bytes} B of study {settings.study}.",
+        f"Kafka producer settings in force for {case_label(settings.case)} of study {settings.study}.",
         f"Version {settings.version} since {settings.at}: {came_by[settings.came_by]}.",
         f"Campaign {settings.campaign}, configuration {settings.configuration_id}, {settings.durability}.",
     ]

@@ -24,12 +24,13 @@ from kafka_pareto.analysis.hypervolume import REFERENCE, relative_losses, volume
 from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended
 from kafka_pareto.campaign.candidates import configurations_of
+from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.constraints import narrowed
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.objectives import MAXIMISED, MEANS
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.gaussian_process import Posterior, fit_posterior
-from kafka_pareto.surrogates.surrogate import RECORD_SIZE_FEATURE, measured_objectives
+from kafka_pareto.surrogates.surrogate import measured_objectives
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +59,7 @@ class _Draws:
 
 def propose(
     study: Study,
-    record_size_bytes: int,
+    case: str,
     trials: pd.DataFrame,
     posteriors: Sequence[Posterior],
     front: pd.DataFrame,
@@ -83,9 +84,9 @@ def propose(
         At most `study.rounds.configurations`, none measured before, each within the study's rules and durability;
         empty when nothing is left, or nothing more is expected.
     """
-    rng = np.random.default_rng([study.seed, record_size_bytes, round_number])
-    own = trials[(trials.record_size_bytes == record_size_bytes) & (trials.repetitions_valid > 0)]
-    candidates = _candidates(study, record_size_bytes, own, front, taken, rng)
+    rng = np.random.default_rng([study.seed, case_seed(case), round_number])
+    own = trials[(trials.case == case) & (trials.repetitions_valid > 0)]
+    candidates = _candidates(study, case, own, front, taken, rng)
     known = {posterior.objective for posterior in posteriors}
     if candidates.empty or not set(MEANS) <= known or not own.is_baseline.any():
         return []
@@ -111,7 +112,7 @@ def searched_objectives(study: Study, trials: pd.DataFrame, prior: pd.DataFrame 
 
 def _candidates(
     study: Study,
-    record_size_bytes: int,
+    case: str,
     measured: pd.DataFrame,
     front: pd.DataFrame,
     taken: Collection[str],
@@ -123,15 +124,15 @@ def _candidates(
         space = [
             *configurations_of(front, study),
             *_neighbours(study, measured),
-            *_drawn(study, record_size_bytes, rng),
+            *_drawn(study, case, rng),
         ]
     seen, found = {*measured.configuration_id, *taken}, []
     for configuration in space:
         identity = configuration_id(configuration)
-        if identity not in seen and study.may_be_recommended(configuration, record_size_bytes):
+        if identity not in seen and study.may_be_recommended(configuration, case):
             seen.add(identity)
             found.append(configuration)
-    return pd.DataFrame(found, columns=list(study.factors)).assign(**{RECORD_SIZE_FEATURE: record_size_bytes})
+    return pd.DataFrame(found, columns=list(study.factors)).assign(case=case)
 
 
 def whole_space(study: Study) -> list[Configuration] | None:
@@ -158,8 +159,8 @@ def _neighbours(study: Study, measured: pd.DataFrame) -> list[Configuration]:
     return found
 
 
-def _drawn(study: Study, record_size_bytes: int, rng: np.random.Generator) -> list[Configuration]:
-    factors = narrowed(study.factors, study.parsed_constraints(), record_size_bytes)
+def _drawn(study: Study, case: str, rng: np.random.Generator) -> list[Configuration]:
+    factors = narrowed(study.factors, study.parsed_constraints(), study.variables(case))
     points = qmc.LatinHypercube(d=len(factors), rng=rng).random(_DRAWN_CANDIDATES)
     return [{name: factor.at(float(x)) for (name, factor), x in zip(factors.items(), p, strict=True)} for p in points]
 
@@ -171,7 +172,7 @@ def _draws(
     posteriors: Sequence[Posterior],
     rng: np.random.Generator,
 ) -> _Draws:
-    names = [*study.factors, RECORD_SIZE_FEATURE]
+    names = [*study.factors, "case"]
     rows = pd.concat([measured[names], candidates[names]], ignore_index=True)
     baseline = int(np.flatnonzero(measured.is_baseline)[0])
     logs = {each.objective: each.samples(rows, _MEMBERS, rng) for each in posteriors}

@@ -18,6 +18,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.search.nsga3 import first_population, new_algorithm, prints_logged
 from kafka_pareto.search.surrogate_problem import SurrogateProblem
+from kafka_pareto.study.cases import case_label, case_seed
 from kafka_pareto.study.configuration_space import accepted_durabilities, durability_column, reachable_durabilities
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.objectives import OBJECTIVES, Objective
@@ -50,7 +51,7 @@ class SearchResult:
 
 def search(
     study: Study,
-    record_size_bytes: int,
+    case: str,
     surrogates: Mapping[Objective, Estimator],
     trials: pd.DataFrame,
     *,
@@ -78,24 +79,24 @@ def search(
         BadInputError: If no configuration keeps the rules, or no objective has a model.
     """
     if not surrogates:
-        raise BadInputError(f"record size {record_size_bytes} B: no objective was measured, so there is no search")
+        raise BadInputError(f"{case_label(case)}: no objective was measured, so there is no search")
     wanted = accepted_durabilities(study) if durability is None else [durability]
-    problem = SurrogateProblem(study, record_size_bytes, surrogates, wanted)
-    generator = np.random.default_rng([study.seed, record_size_bytes, 0 if durability is None else 1 + durability])
+    problem = SurrogateProblem(study, case, surrogates, wanted)
+    generator = np.random.default_rng([study.seed, case_seed(case), 0 if durability is None else 1 + durability])
     algorithm = new_algorithm(study, problem, first_population(study, problem.space, trials, generator))
-    hypervolume = _evolve(study, algorithm, problem, record_size_bytes, trials)
+    hypervolume = _evolve(study, algorithm, problem, case, trials)
     feasible, evaluations = problem.feasible(), algorithm.evaluator.n_eval
     if feasible.empty:
         raise BadInputError(
-            f"record size {record_size_bytes} B: none of the {evaluations:,} configurations tried satisfies "
+            f"{case_label(case)}: none of the {evaluations:,} configurations tried satisfies "
             f"{' and '.join(problem.broken_rules())}; widen the factors or drop the record size"
         )
     if not feasible["limits_met_estimated"].any():
         logger.warning(
             "%d B: none of the %s configurations tried keeps %s by estimate; the front is that of all of them",
-            record_size_bytes, f"{len(feasible):,}", " and ".join(str(limit) for limit in problem.limits),
+            case, f"{len(feasible):,}", " and ".join(str(limit) for limit in problem.limits),
         )  # fmt: skip
-    archive = _table(study, record_size_bytes, feasible)
+    archive = _table(study, case, feasible)
     on_front = non_dominated_estimates(archive)
     archive["on_joint_front"] = on_front & (durability is None)
     front = archive[on_front].sort_values(["estimated_p95_latency_ms", "configuration_id"], ignore_index=True)
@@ -104,7 +105,7 @@ def search(
 
 def with_class_fronts(
     study: Study,
-    record_size_bytes: int,
+    case: str,
     surrogates: Mapping[Objective, Estimator],
     trials: pd.DataFrame,
     joint: SearchResult,
@@ -130,7 +131,7 @@ def with_class_fronts(
         if [durability] == accepted:
             continue
         try:
-            own = search(study, record_size_bytes, surrogates, trials, durability=durability).archive
+            own = search(study, case, surrogates, trials, durability=durability).archive
         except BadInputError as error:
             logger.info("no front of durability %s: %s", durability.name, error)
             continue
@@ -169,13 +170,11 @@ def hypervolume_indicator(measured: npt.NDArray[np.float64]) -> HV:
     return HV(ref_point=reference, ideal=ideal, nadir=nadir, norm_ref_point=False, zero_to_one=True)
 
 
-def _evolve(
-    study: Study, algorithm: NSGA3, problem: SurrogateProblem, record_size_bytes: int, trials: pd.DataFrame
-) -> pd.DataFrame:
+def _evolve(study: Study, algorithm: NSGA3, problem: SurrogateProblem, case: str, trials: pd.DataFrame) -> pd.DataFrame:
     """Runs all generations; the hypervolume after each, as HYPERVOLUME_COLUMNS."""
     indicator = hypervolume_indicator(problem.losses_of(trials.dropna(subset=problem.objectives)))
     algorithm.setup(problem, termination=("n_gen", study.search.generations), seed=study.seed, verbose=False)
-    rows: list[tuple[int, int, int, float]] = []
+    rows: list[tuple[str, int, int, float]] = []
     front, volume = problem.front_losses, 0.0
     with prints_logged():
         while algorithm.has_next():
@@ -183,11 +182,11 @@ def _evolve(
             if problem.front_losses is not front:
                 front = problem.front_losses
                 volume = float(indicator(front))
-            rows.append((record_size_bytes, len(rows) + 1, algorithm.evaluator.n_eval, volume))
-    return pd.DataFrame(rows, columns=["record_size_bytes", "generation", "evaluations", "hypervolume"])
+            rows.append((case, len(rows) + 1, algorithm.evaluator.n_eval, volume))
+    return pd.DataFrame(rows, columns=["case", "generation", "evaluations", "hypervolume"])
 
 
-def _table(study: Study, record_size_bytes: int, feasible: pd.DataFrame) -> pd.DataFrame:
+def _table(study: Study, case: str, feasible: pd.DataFrame) -> pd.DataFrame:
     """What the problem knows of configurations, as FRONT_COLUMNS (none on the joint front yet) and the factors."""
     names = list(study.factors)
     configurations: list[Configuration] = feasible[names].to_dict("records")  # type: ignore[assignment]
@@ -197,7 +196,7 @@ def _table(study: Study, record_size_bytes: int, feasible: pd.DataFrame) -> pd.D
     estimates = [f"estimated_{objective}" for objective in OBJECTIVES]
     return feasible.assign(
         **{name: np.nan for name in estimates if name not in feasible},
-        record_size_bytes=record_size_bytes,
+        case=case,
         configuration_id=identities,
         is_baseline=[identity == study.baseline_id() for identity in identities],
         feasible=True,

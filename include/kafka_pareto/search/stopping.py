@@ -11,7 +11,7 @@ from kafka_pareto.campaign.records import RoundsSoFar
 from kafka_pareto.study.study import Study
 
 
-def rounds_so_far(study: Study, record_size_bytes: int, trials_by_round: Sequence[pd.DataFrame]) -> RoundsSoFar:
+def rounds_so_far(study: Study, case: str, trials_by_round: Sequence[pd.DataFrame]) -> RoundsSoFar:
     """What the rounds brought at one record size, and why no other follows where none does.
 
     The configurations that a round has added are told by its trials, their values are the last round's: the baseline
@@ -22,16 +22,16 @@ def rounds_so_far(study: Study, record_size_bytes: int, trials_by_round: Sequenc
         record_size_bytes: The record size.
         trials_by_round: `TRIAL_COLUMNS` and factors of each round from the design's on, each with those before it.
     """
-    of_size = [trials[trials.record_size_bytes == record_size_bytes] for trials in trials_by_round]
-    latest, counts = of_size[-1], [len(trials) for trials in of_size]
+    of_case = [trials[trials.case == case] for trials in trials_by_round]
+    latest, counts = of_case[-1], [len(trials) for trials in of_case]
     # A round that this record size was not part of has added no configuration.
-    measured = [trials for at, trials in enumerate(of_size) if at == 0 or counts[at] > counts[at - 1]]
+    measured = [trials for at, trials in enumerate(of_case) if at == 0 or counts[at] > counts[at - 1]]
     volumes = [
         measured_hypervolume(latest[latest.configuration_id.isin(trials.configuration_id)], study)
         for trials in measured
     ]
     return RoundsSoFar(
-        record_size_bytes=record_size_bytes,
+        case=case,
         measured_hypervolume=volumes,
         stopped_because=_why_it_stops(volumes, study),
     )

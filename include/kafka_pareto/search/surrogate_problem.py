@@ -15,7 +15,7 @@ from kafka_pareto.study.configuration_space import ConfigurationSpace, Row, dura
 from kafka_pareto.study.factors import Column, Positions
 from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES, Objective
 from kafka_pareto.study.study import Study
-from kafka_pareto.surrogates.surrogate import RECORD_SIZE_FEATURE, Estimator, estimates
+from kafka_pareto.surrogates.surrogate import Estimator, estimates
 
 Values = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
     def __init__(
         self,
         study: Study,
-        record_size_bytes: int,
+        case: str,
         surrogates: Mapping[Objective, Estimator],
         durabilities: Collection[Durability],
     ) -> None:
@@ -46,7 +46,8 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
         self.limits = [limit for limit in study.parsed_limits() if limit.objective in surrogates]
         self.front_losses: Values = np.empty((0, len(self.objectives)))
         self._study = study
-        self._record_size_bytes = record_size_bytes
+        self._case = case
+        self._variables = study.variables(case)
         self._surrogates = {objective: surrogates[objective] for objective in self.objectives}
         self._durabilities = frozenset(durabilities)
         self._rules = study.rules()
@@ -97,7 +98,7 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
         out["F"], out["G"] = values[:, : self.n_obj], values[:, self.n_obj :]
 
     def _learn(self, rows: list[Row], columns: Mapping[str, Column]) -> None:
-        frame = pd.DataFrame({**columns, RECORD_SIZE_FEATURE: self._record_size_bytes})
+        frame = pd.DataFrame({**columns, "case": self._case})
         estimated = estimates(self._surrogates, frame)
         losses = np.column_stack([estimated[objective] for objective in self.objectives]) * self._signs()
         violations = np.column_stack([*self._broken(columns), *self._excesses(estimated)])
@@ -105,7 +106,7 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
         self._keep_non_dominated(losses[(violations == 0).all(axis=1)])
 
     def _broken(self, columns: Mapping[str, Column]) -> list[npt.NDArray[np.bool_]]:
-        broken = [~rule.holds_for(columns, self._record_size_bytes) for rule in self._rules]
+        broken = [~rule.holds_for(columns, self._variables) for rule in self._rules]
         unwanted = [durability not in self._durabilities for durability in durability_column(self._study, columns)]
         return [*broken, np.array(unwanted)]
 

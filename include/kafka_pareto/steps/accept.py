@@ -29,6 +29,7 @@ from kafka_pareto.rollout.versions import (
     versions,
     write_files,
 )
+from kafka_pareto.study.cases import case_label
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class Wanted:
         from_version: The version that the record size is moved from; 0: there is none yet; None: whichever is in force.
     """
 
-    record_size_bytes: int | None = None
+    case: str | None = None
     configuration_id: str | None = None
     answer: Literal["approve", "reject", "not_asked"] = "not_asked"
     by: str = ""
@@ -80,7 +81,7 @@ def run(campaign: Campaign, wanted: Wanted) -> Manifest:
             stays, and the same request announces it once it is tried again.
     """
     decisions = _decisions(campaign, wanted)
-    mend_files(campaign.store, campaign.keys.study, [decision.record_size_bytes for decision in decisions])
+    mend_files(campaign.store, campaign.keys.study, [decision.case for decision in decisions])
     if wanted.configuration_id is not None:
         _refuse_a_bad_pick(campaign, decisions[0], wanted.configuration_id, wanted)
         return _manifest(campaign, [_moved(campaign, decisions[0], wanted.configuration_id, wanted)], [])
@@ -92,19 +93,19 @@ def run(campaign: Campaign, wanted: Wanted) -> Manifest:
 
 
 def _decisions(campaign: Campaign, wanted: Wanted) -> list[Decision]:
-    key, size = campaign.keys.report("cards.json"), wanted.record_size_bytes
+    key, case = campaign.keys.report("cards.json"), wanted.case
     try:
         cards = campaign.read_record(key, Cards).cards
     except MissingArtifactError as error:
         raise BadInputError(f"{key}: campaign {campaign.keys.prefix} has no report yet; let it end first") from error
-    if size is None and wanted.configuration_id is not None:
+    if case is None and wanted.configuration_id is not None:
         raise BadInputError("--configuration needs --record-size: it is put in force for one record size")
-    if size is None and wanted.from_version is not None:
+    if case is None and wanted.from_version is not None:
         raise BadInputError("--from-version needs --record-size: each record size has versions of its own")
-    found = [decision for decision in cards if size in (None, decision.record_size_bytes)]
+    found = [decision for decision in cards if case in (None, decision.case)]
     if not found:
-        known = joined([str(decision.record_size_bytes) for decision in cards])
-        raise BadInputError(f"--record-size: {size}: campaign {campaign.keys.prefix} has {known}")
+        known = joined([str(decision.case) for decision in cards])
+        raise BadInputError(f"--record-size: {case}: campaign {campaign.keys.prefix} has {known}")
     return found
 
 
@@ -119,15 +120,15 @@ def _refuse_a_bad_pick(campaign: Campaign, decision: Decision, configuration_id:
 
 def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted) -> Kept | _Stays:
     if not decision.recommended:
-        text = f"{decision.record_size_bytes:,} B: {HEADLINES[decision.verdict]}. {' '.join(decision.reasons)}"
+        text = f"{case_label(decision.case)}: {HEADLINES[decision.verdict]}. {' '.join(decision.reasons)}"
         return _Stays("no_gain", text)
     return _moved(campaign, decision, decision.recommended_configuration_id, wanted)
 
 
 def _moved(campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted) -> Kept | _Stays:
     """All versions of this record size, the newest being the one wanted; or why nothing moves."""
-    store, study, size = campaign.store, campaign.keys.study, decision.record_size_bytes
-    kept = versions(store, study, size)
+    store, study, case = campaign.store, campaign.keys.study, decision.case
+    kept = versions(store, study, case)
     held = [settings for settings in kept if _holds(settings, campaign, configuration_id)]
     own = [settings for settings in held if wanted.request and settings.request == wanted.request]
     if own and own[-1] == kept[-1]:
@@ -136,48 +137,48 @@ def _moved(campaign: Campaign, decision: Decision, configuration_id: str, wanted
         text = f"{standing_text(kept[-1])} This request made version {own[-1].version}, which was left since."
         return _Stays("unchanged", text)
     if held and held[-1] == kept[-1]:
-        return _Stays("unchanged", f"{size:,} B: in force already as version {kept[-1].version}.")
+        return _Stays("unchanged", f"{case_label(case)}: in force already as version {kept[-1].version}.")
     nobody_decided = wanted.answer == "not_asked" and wanted.configuration_id is None
     if nobody_decided and (reason := _needs_a_word(campaign, decision, kept)):
         return reason
     refuse_another_version(kept, wanted.from_version)
     kept.append(_next_version(campaign, decision, configuration_id, wanted, kept))
     add_version(store, kept[-1])
-    write_files(store, study, size)
+    write_files(store, study, case)
     return kept
 
 
 def _needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> _Stays | None:
     """Why this recommendation does not come into force unless a person says so; None where it does."""
-    size = decision.record_size_bytes
+    case = decision.case
     how = (
         "Put it in force in the Pareto explorer, or trigger settings_in_force with action accept, campaign "
-        f"{campaign.keys.campaign}, record size {size}."
+        f"{campaign.keys.campaign}, record size {case}."
     )
-    given = last_answer(campaign, size)
+    given = last_answer(campaign, case)
     if given and given.answer == "reject":
-        return _Stays("unchanged", f"{size:,} B: was rejected{by_whom(given.by, given.reason)}. {how}")
+        return _Stays("unchanged", f"{case_label(case)}: was rejected{by_whom(given.by, given.reason)}. {how}")
     left = [each.version for each in kept if _holds(each, campaign, decision.recommended_configuration_id)]
     if left:
         since = f"this recommendation was in force as version {left[-1]}, and was left since"
-        return _Stays("unchanged", f"{size:,} B: version {kept[-1].version} stays; {since}. {how}")
-    if kept and _measured_until(campaign, size) < kept[-1].at:
+        return _Stays("unchanged", f"{case_label(case)}: version {kept[-1].version} stays; {since}. {how}")
+    if kept and _measured_until(campaign, case) < kept[-1].at:
         since = "it came into force after this recommendation was measured"
-        return _Stays("unchanged", f"{size:,} B: version {kept[-1].version} stays; {since}. {how}")
+        return _Stays("unchanged", f"{case_label(case)}: version {kept[-1].version} stays; {since}. {how}")
     # Neither a baseline nor settings in force that somebody has made safer are weakened without being asked.
     in_use = [decision.baseline_properties, *(settings.properties for settings in kept[-1:])]
     if weakens := weakening(max(in_use, key=durability_of), decision.recommended_properties):
         return _Stays(
             "needs_approval",
-            f"{size:,} B: a person must approve of it, since it promises less durability than what is in use: "
+            f"{case_label(case)}: a person must approve of it, since it promises less durability than what is in use: "
             f"{weakens}. {how}",
         )
     return None
 
 
-def _measured_until(campaign: Campaign, record_size_bytes: int) -> str:
+def _measured_until(campaign: Campaign, case: str) -> str:
     """When the confirmation's last repetition began, in ISO 8601, UTC; empty where none is left to tell."""
-    repetitions = campaign.read_repetitions(campaign.keys.confirmation(record_size_bytes, "repetitions/"))
+    repetitions = campaign.read_repetitions(campaign.keys.confirmation(case, "repetitions/"))
     return max((repetition.started_at for repetition in repetitions), default="")
 
 
@@ -200,7 +201,7 @@ def _next_version(
         previous_version, previous_properties = newest.previous_version, newest.previous_properties
     return SettingsInForce(
         study=keys.study,
-        record_size_bytes=decision.record_size_bytes,
+        case=decision.case,
         version=newest.version + 1 if newest else 1,
         previous_version=previous_version,
         came_by="recommended" if recommended else "picked",
@@ -212,7 +213,7 @@ def _next_version(
         durability=study.durability_of(configuration).name,
         campaign=keys.campaign,
         gains=decision.gains if recommended else [],
-        fingerprint=campaign.read_record(keys.fingerprint(decision.record_size_bytes), Fingerprint),
+        fingerprint=campaign.read_record(keys.fingerprint(decision.case), Fingerprint),
         accepted_by=wanted.by,
         reason=wanted.reason,
         at=now(),
@@ -226,7 +227,7 @@ def _keep_answer(campaign: Campaign, decisions: Sequence[Decision], wanted: Want
             "answer": wanted.answer,
             "by": wanted.by,
             "reason": wanted.reason,
-            "record_sizes_bytes": [decision.record_size_bytes for decision in decisions],
+            "cases": [decision.case for decision in decisions],
             "at": (wanted.answered_at or datetime.now(UTC)).astimezone(UTC),
         }
     )
@@ -237,12 +238,12 @@ def _manifest(campaign: Campaign, outcomes: Sequence[Kept | _Stays], written: Se
     moved = [outcome for outcome in outcomes if not isinstance(outcome, _Stays)]
     stays = [outcome for outcome in outcomes if isinstance(outcome, _Stays)]
     study, newest = campaign.keys.study, [kept[-1] for kept in moved]
-    sizes = [settings.record_size_bytes for settings in newest]
+    cases = [settings.case for settings in newest]
     notice = _notice(campaign, moved, stays)
     logger.info("%s\n%s", notice.subject, notice.text)
-    added = [InForceKeys(study, settings.record_size_bytes).version(settings.version) for settings in newest]
+    added = [InForceKeys(study, settings.case).version(settings.version) for settings in newest]
     counts = {"moved": len(moved), "stayed": len(stays)}
-    manifest = campaign.manifest("accept", [*written, *added], counts, sizes)
+    manifest = campaign.manifest("accept", [*written, *added], counts, cases)
     # The report has told of a campaign without a gain; whoever accepted it by hand has an answer to get.
     told = None if notice.kind == "no_gain" and not written else notice
     return manifest.model_copy(update={"event": event_of(study, newest), "notice": told})
@@ -257,7 +258,7 @@ def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[_Stays]) 
         kind, what = "needs_approval", f"what campaign {campaign.keys.campaign} recommends needs your approval"
     elif moved:
         kind = "in_force"
-        what = f"new settings in force at {joined([f'{kept[-1].record_size_bytes:,} B' for kept in moved])}"
+        what = f"new settings in force at {joined([f'{case_label(kept[-1].case)}' for kept in moved])}"
     elif "unchanged" in kinds:
         kind, what = "unchanged", "what is in force stays"
     text = "\n".join([*map(moved_text, moved), *(each.text for each in stays)])

@@ -12,7 +12,7 @@ from kafka_pareto.campaign.records import Fingerprint, Sizing
 from kafka_pareto.drift.checks import (
     CheckPlan,
     PastCheck,
-    PlannedRecordSize,
+    PlannedCase,
     last_look,
     latest_check,
     read_checks,
@@ -24,8 +24,9 @@ from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.measurement.cost import check_plan, describe_plan, plan_check
 from kafka_pareto.measurement.fingerprint import fingerprint_of
 from kafka_pareto.measurement.testbed import topic_name
-from kafka_pareto.rollout.versions import SettingsInForce, in_force, record_sizes_in_force
+from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study, with_overrides
 
@@ -47,59 +48,57 @@ def run(store: Store, study: Study, check_id: str, cluster: Cluster, corpus: str
         ClusterError: If the cluster cannot be reached.
         BadInputError: If the settings in force were confirmed on a cluster that the study does not name.
     """
-    keys, sizes = CheckKeys(study.name, check_id), record_sizes_in_force(store, study.name)
+    keys, cases = CheckKeys(study.name, check_id), cases_in_force(store, study.name)
     if store.tag(keys.plan()) is None:
         # Settings may be in force at record sizes that a campaign was asked for, and no study names.
-        check = Campaign(with_overrides(study, sorted({*study.record_sizes_bytes, *sizes})), keys, store)
-        plan = _begin(check, sizes, cluster, corpus)
+        check = Campaign(with_overrides(study, in_order({*study.cases, *cases})), keys, store)
+        plan = _begin(check, cases, cluster, corpus)
     else:
         check = Campaign.at(store, keys)
         plan = check.read_record(keys.plan(), CheckPlan)
-    for planned in plan.record_sizes:
+    for planned in plan.cases:
         log.info("%s", _line(planned))
-    if not sizes:
+    if not cases:
         log.info("nothing is in force for study %s yet: accept what a campaign recommends first", study.name)
-    to_measure = [planned.record_size_bytes for planned in plan.record_sizes if planned.outcome is None]
-    counts = {"record_sizes_in_force": len(sizes), "record_sizes_to_measure": len(to_measure)}
+    to_measure = [planned.case for planned in plan.cases if planned.outcome is None]
+    counts = {"record_sizes_in_force": len(cases), "record_sizes_to_measure": len(to_measure)}
     return check.manifest("check", [keys.frozen_study(), keys.plan()], counts, to_measure)
 
 
-def _begin(check: Campaign, sizes: Sequence[int], cluster: Cluster, corpus: str | None) -> CheckPlan:
+def _begin(check: Campaign, cases: Sequence[str], cluster: Cluster, corpus: str | None) -> CheckPlan:
     store, study, keys = check.store, check.study, check.keys
     description = cluster.describe()
     log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
     if corpus is not None:
         store.put(keys.payload(), corpus.encode())
-    planned = [_planned(check, size, description) for size in sizes]
+    planned = [_planned(check, case, description) for case in cases]
     planned += [
-        PlannedRecordSize(
-            record_size_bytes=size,
+        PlannedCase(
+            case=case,
             settings=None,
             outcome="new_record_size",
             reasons=["the study has had this record size only since the last check"],
         )
-        for size in _new_record_sizes(check)
+        for case in _new_cases(check)
     ]
-    if to_measure := [each.record_size_bytes for each in planned if each.outcome is None]:
+    if to_measure := [each.case for each in planned if each.outcome is None]:
         plan = plan_check(study, to_measure)
         log.info("%s", describe_plan(plan))
         check_plan(plan, study, cluster.log_dirs(topic_name(keys, to_measure[0])))
     store.put(keys.frozen_study(), dump_study(study).encode())
-    decided = CheckPlan(record_sizes=planned)
+    decided = CheckPlan(cases=planned)
     check.write_record(keys.plan(), decided)
     return decided
 
 
-def _planned(check: Campaign, record_size_bytes: int, description: ClusterDescription) -> PlannedRecordSize:
-    settings = in_force(check.store, check.keys.study, record_size_bytes)
+def _planned(check: Campaign, case: str, description: ClusterDescription) -> PlannedCase:
+    settings = in_force(check.store, check.keys.study, case)
     if settings is None:  # its folder holds files alone
-        raise BadInputError(
-            f"{InForceKeys(check.keys.study, record_size_bytes).prefix}: holds no version; remove what is there"
-        )
-    past = read_checks(check.store, check.keys.study, record_size_bytes)
-    now = fingerprint_of(description, check.study, topic_name(check.keys, record_size_bytes))
-    check.write_record(check.keys.fingerprint(record_size_bytes), now)
-    planned = PlannedRecordSize(record_size_bytes=record_size_bytes, settings=settings)
+        raise BadInputError(f"{InForceKeys(check.keys.study, case).prefix}: holds no version; remove what is there")
+    past = read_checks(check.store, check.keys.study, case)
+    now = fingerprint_of(description, check.study, topic_name(check.keys, case))
+    check.write_record(check.keys.fingerprint(case), now)
+    planned = PlannedCase(case=case, settings=settings)
     if settings.is_baseline:
         why = f"version {settings.version} is the baseline: there is nothing to compare it with"
         return planned.model_copy(update={"outcome": "baseline_in_force", "reasons": [why]})
@@ -109,45 +108,44 @@ def _planned(check: Campaign, record_size_bytes: int, description: ClusterDescri
 
 def _differences(check: Campaign, settings: SettingsInForce, past: Sequence[PastCheck], now: Fingerprint) -> list[str]:
     """What makes this check and the last look at these settings incomparable; where nothing does, both load alike."""
-    size = settings.record_size_bytes
+    case = settings.case
     try:
         last = Campaign.at(check.store, last_look(check.store, settings, past))
     except BadInputError as error:
         raise BadInputError(
-            f"{size} B: version {settings.version} is in force by campaign {settings.campaign}, which is no longer in "
-            "the store, so there is nothing to compare it with; put it back, or accept what another campaign confirmed"
+            f"{case_label(case)}: version {settings.version} is in force by campaign {settings.campaign}, which is no "
+            "longer in the store, so there is nothing to compare it with; put it back, or accept what another "
+            "campaign confirmed"
         ) from error
     if last.study.cluster is not None and check.study.cluster is None:
         raise BadInputError(
-            f"{check.study.name}.yaml: cluster: is missing: the settings in force for {size} B were confirmed on "
-            f"{last.study.cluster.bootstrap_servers}; name that cluster in the study, with the ceilings and the "
-            "consent that its checks may count on"
+            f"{check.study.name}.yaml: cluster: is missing: the settings in force for {case_label(case)} were "
+            f"confirmed on {last.study.cluster.bootstrap_servers}; name that cluster in the study, with the "
+            "ceilings and the consent that its checks may count on"
         )
     differences = differences_of_campaigns(last, check)
-    differences += differences_of_clusters(last.read_record(last.keys.fingerprint(size), Fingerprint), now)
+    differences += differences_of_clusters(last.read_record(last.keys.fingerprint(case), Fingerprint), now)
     if not differences:
         try:
-            check.write_record(check.keys.sizing(size), last.read_record(last.keys.sizing(size), Sizing))
+            check.write_record(check.keys.sizing(case), last.read_record(last.keys.sizing(case), Sizing))
         except MissingArtifactError:
-            log.info("%s B: sized anew, as nothing was measured since the cluster or the study changed", size)
+            log.info("%s B: sized anew, as nothing was measured since the cluster or the study changed", case)
     return differences
 
 
-def _new_record_sizes(check: Campaign) -> list[int]:
+def _new_cases(check: Campaign) -> list[str]:
     """Those that the study has now, and had not at the last check: a campaign may have been asked for fewer."""
     store, study = check.store, check.keys.study
     last = latest_check(store, study)
-    known = set(check.study.record_sizes_bytes if last is None else last.study.record_sizes_bytes)
-    for size in known & set(check.study.record_sizes_bytes):
-        past = read_checks(store, study, size)
+    known = set(check.study.cases if last is None else last.study.cases)
+    for case in known & set(check.study.cases):
+        past = read_checks(store, study, case)
         if past and past[-1].outcome == "new_record_size" and not was_answered(store, study, past[-1]):
-            known.remove(size)
-    return [
-        size for size in check.study.record_sizes_bytes if size not in {*known, *record_sizes_in_force(store, study)}
-    ]
+            known.remove(case)
+    return [case for case in check.study.cases if case not in {*known, *cases_in_force(store, study)}]
 
 
-def _line(planned: PlannedRecordSize) -> str:
+def _line(planned: PlannedCase) -> str:
     what = "is measured" if planned.settings is None else f"version {planned.settings.version} is measured"
     known = planned.outcome.replace("_", " ") if planned.outcome else what
-    return "; ".join([f"{planned.record_size_bytes:,} B: {known}", *planned.reasons])
+    return "; ".join([f"{case_label(planned.case)}: {known}", *planned.reasons])

@@ -14,10 +14,10 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.drift.checks import (
     TUNED_AGAIN,
     Check,
-    CheckedRecordSize,
+    CheckedCase,
     CheckOutcome,
     CheckPlan,
-    PlannedRecordSize,
+    PlannedCase,
     confirming_repetitions,
     count_checks,
     ratios_of,
@@ -51,8 +51,8 @@ def run(check: Campaign) -> Manifest:
     notice = notice_of(decided)
     log.info("%s\n%s", notice.subject, notice.text)  # before MLflow, whose outage must not hide it
     _track(check, decided)
-    tuned = [each.record_size_bytes for each in decided.record_sizes if each.tune]
-    counts = {"record_sizes": len(decided.record_sizes), "tuned_again": len(tuned)}
+    tuned = [each.case for each in decided.cases if each.tune]
+    counts = {"cases": len(decided.cases), "tuned_again": len(tuned)}
     manifest = check.manifest("check_compare", [key], counts, tuned)
     event = _event(check, decided, tuned) if tuned else {}
     return manifest.model_copy(update={"event": event, "notice": notice})
@@ -60,34 +60,32 @@ def run(check: Campaign) -> Manifest:
 
 def _decided(check: Campaign) -> Check:
     plan, fraction = check.read_record(check.keys.plan(), CheckPlan), check.study.drift_fraction()
-    measured = [
-        _Compared(check, each, each.settings) for each in plan.record_sizes if not each.outcome and each.settings
-    ]
+    measured = [_Compared(check, each, each.settings) for each in plan.cases if not each.outcome and each.settings]
     judged = iter(adjusted([change for each in measured for change in each.changes(fraction)]))
-    found = {each.planned.record_size_bytes: each.checked([next(judged) for _ in MEANS]) for each in measured}
+    found = {each.planned.case: each.checked([next(judged) for _ in MEANS]) for each in measured}
     return Check(
         study=check.keys.study,
         check=check.keys.campaign,
         at=now(),
         drift_fraction=fraction,
-        record_sizes=[found.get(each.record_size_bytes) or _not_measured(each) for each in plan.record_sizes],
+        cases=[found.get(each.case) or _not_measured(each) for each in plan.cases],
     )
 
 
 class _Compared:
     """One record size that was measured, beside what it is compared with."""
 
-    def __init__(self, check: Campaign, planned: PlannedRecordSize, settings: SettingsInForce) -> None:
+    def __init__(self, check: Campaign, planned: PlannedCase, settings: SettingsInForce) -> None:
         self.planned = planned
         self._settings = settings
         self._baseline_id = check.study.baseline_id()
         past = [
             each
-            for each in read_checks(check.store, check.keys.study, planned.record_size_bytes)
+            for each in read_checks(check.store, check.keys.study, planned.case)
             if each.check != check.keys.campaign
         ]
         self._compared_with, self._reference = reference_of(check.store, settings, past)
-        self._repetitions = confirming_repetitions(check, planned.record_size_bytes)
+        self._repetitions = confirming_repetitions(check, planned.case)
         self._found = ratios_of(self._repetitions, settings.configuration_id, check.study)
 
     def changes(self, drift_fraction: float) -> list[RatioChange]:
@@ -97,7 +95,7 @@ class _Compared:
             for objective in MEANS
         ]
 
-    def checked(self, changes: Sequence[RatioChange]) -> CheckedRecordSize:
+    def checked(self, changes: Sequence[RatioChange]) -> CheckedCase:
         """What follows from the changes, and from what was lost or failed beside."""
         reasons = [drift_reason(change) for change in changes if change.drifted]
         outcome: CheckOutcome = "unchanged"
@@ -109,8 +107,8 @@ class _Compared:
             outcome, reasons = "reference", [_NOTHING_YET]
         elif all(change.p_value is None for change in changes):
             outcome, reasons = "not_measured", [_NO_SPREAD]
-        return CheckedRecordSize(
-            record_size_bytes=self.planned.record_size_bytes,
+        return CheckedCase(
+            case=self.planned.case,
             version=self._settings.version,
             configuration_id=self._settings.configuration_id,
             outcome=outcome,
@@ -136,10 +134,10 @@ class _Compared:
         return sum(each.outcome in outcomes for each in of_it)
 
 
-def _not_measured(planned: PlannedRecordSize) -> CheckedRecordSize:
+def _not_measured(planned: PlannedCase) -> CheckedCase:
     outcome: CheckOutcome = planned.outcome or "not_measured"
-    return CheckedRecordSize(
-        record_size_bytes=planned.record_size_bytes,
+    return CheckedCase(
+        case=planned.case,
         version=planned.settings.version if planned.settings else None,
         configuration_id=planned.settings.configuration_id if planned.settings else None,
         outcome=outcome,
@@ -149,26 +147,24 @@ def _not_measured(planned: PlannedRecordSize) -> CheckedRecordSize:
 
 
 def _track(check: Campaign, decided: Check) -> None:
-    sizes = [each.record_size_bytes for each in decided.record_sizes if each.changes]
-    histories = [read_checks(check.store, check.keys.study, size) for size in sizes]
+    cases = [each.case for each in decided.cases if each.changes]
+    histories = [read_checks(check.store, check.keys.study, case) for case in cases]
     own = [each for history in histories for each in history if each.check == decided.check]
     check_history.log_check(check.keys, own, count_checks(check.store, check.keys.study, decided.at))
 
 
-def _event(check: Campaign, decided: Check, tuned: Sequence[int]) -> dict[str, JsonValue]:
+def _event(check: Campaign, decided: Check, tuned: Sequence[str]) -> dict[str, JsonValue]:
     """What other DAGs may react to, and `tune`: the parameters of the `tune_producer` that follows."""
     study = check.study
     tune: dict[str, JsonValue] = {
         "study": study.name,
         "campaign": decided.check,
-        "record_sizes": list(tuned),
+        **study.case_overrides(tuned),
         "approval": study.retune.approval,
     }
     if study.strategy == "rounds":
         tune["warm_start"] = "latest"
     found: dict[str, JsonValue] = {
-        str(each.record_size_bytes): {"outcome": each.outcome, "reasons": list(each.reasons)}
-        for each in decided.record_sizes
-        if each.tune
+        str(each.case): {"outcome": each.outcome, "reasons": list(each.reasons)} for each in decided.cases if each.tune
     }
-    return {"study": study.name, "check": decided.check, "record_sizes": found, "tune": tune}
+    return {"study": study.name, "check": decided.check, "cases": found, "tune": tune}

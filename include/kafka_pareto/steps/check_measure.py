@@ -14,30 +14,30 @@ from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.rollout.versions import SettingsInForce
 
 
-def run(check: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifest:
+def run(check: Campaign, case: str, testbed: Testbed) -> Manifest:
     """Measures what the store does not hold yet.
 
     Raises:
         BadInputError: If the check does not measure this record size.
     """
-    settings = _settings(check, record_size_bytes)
+    settings = _settings(check, case)
     in_force = Candidate(settings.configuration_id, is_baseline=False, configuration=settings.configuration)
-    prefix = check.keys.confirmation(record_size_bytes, "repetitions/")
+    prefix = check.keys.confirmation(case, "repetitions/")
     planned = plan_blocks(
         [baseline_candidate(check), in_force],
         check.study.retune.blocks,
         order="blocks",
         phase="gain",
-        record_size_bytes=record_size_bytes,
+        case=case,
         seed=check.study.seed,
     )
-    Measurer(check, testbed, sizing_of(check, record_size_bytes, testbed)).measure(planned, prefix)
+    Measurer(check, testbed, sizing_of(check, case, testbed)).measure(planned, prefix)
     testbed.cluster.delete_topic(testbed.topic)
-    return check.manifest("check_measure", [prefix], {"repetitions": len(planned)}, [record_size_bytes])
+    return check.manifest("check_measure", [prefix], {"repetitions": len(planned)}, [case])
 
 
-def _settings(check: Campaign, record_size_bytes: int) -> SettingsInForce:
-    for planned in check.read_record(check.keys.plan(), CheckPlan).record_sizes:
-        if planned.record_size_bytes == record_size_bytes and planned.outcome is None and planned.settings is not None:
+def _settings(check: Campaign, case: str) -> SettingsInForce:
+    for planned in check.read_record(check.keys.plan(), CheckPlan).cases:
+        if planned.case == case and planned.outcome is None and planned.settings is not None:
             return planned.settings
-    raise BadInputError(f"--record-size: {record_size_bytes}: check {check.keys.prefix} measures none of that size")
+    raise BadInputError(f"--record-size: {case}: check {check.keys.prefix} measures none of that size")

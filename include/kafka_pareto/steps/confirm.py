@@ -26,18 +26,19 @@ from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.sizing import sizing_of
 from kafka_pareto.measurement.testbed import Testbed
+from kafka_pareto.study.cases import case_seed
 from kafka_pareto.validation.gate import with_nonsense_failed
 
 log = logging.getLogger(__name__)
 
 
-def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifest:
+def run(campaign: Campaign, case: str, testbed: Testbed) -> Manifest:
     """Measures the candidates, chooses one, measures it afresh beside the baseline, and decides."""
     study, keys = campaign.study, campaign.keys
-    candidates = _candidates(campaign, record_size_bytes)
+    candidates = _candidates(campaign, case)
     in_play = [baseline_candidate(campaign), *candidates_of(candidates, study)]
-    measurer = Measurer(campaign, testbed, sizing_of(campaign, record_size_bytes, testbed))
-    prefix = keys.confirmation(record_size_bytes, "repetitions/")
+    measurer = Measurer(campaign, testbed, sizing_of(campaign, case, testbed))
+    prefix = keys.confirmation(case, "repetitions/")
 
     def measured(phase: Literal["choice", "gain"], configurations: list[Candidate], blocks: int) -> list[Repetition]:
         planned = plan_blocks(
@@ -45,7 +46,7 @@ def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifes
             blocks,
             order="blocks",
             phase=phase,
-            record_size_bytes=record_size_bytes,
+            case=case,
             seed=study.seed,
         )
         measurer.measure(planned, prefix)
@@ -65,23 +66,23 @@ def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed) -> Manifes
         gain = measured("gain", finalists, study.confirmation.gain_blocks)
     decision = decide(
         study,
-        record_size_bytes,
+        case,
         choice,
         candidates,
         choice_repetitions=choice_repetitions,
         gain_repetitions=gain,
-        rng=np.random.default_rng([study.seed, record_size_bytes]),
+        rng=np.random.default_rng([study.seed, case_seed(case)]),
     )
     # Without the gain blocks: they would favour the one candidate that has them.
-    trials_key = keys.confirmation(record_size_bytes, "trials.parquet")
+    trials_key = keys.confirmation(case, "trials.parquet")
     written = [
-        keys.confirmation(record_size_bytes, "candidates.parquet"),
+        keys.confirmation(case, "candidates.parquet"),
         campaign.write_table(trials_key, summarise_trials(choice_repetitions, study), TRIAL_COLUMNS),
-        campaign.write_record(keys.confirmation(record_size_bytes, "decision.json"), decision),
+        campaign.write_record(keys.confirmation(case, "decision.json"), decision),
     ]
     testbed.cluster.delete_topic(testbed.topic)
     counts = {"candidates": len(candidates), "repetitions": len(choice_repetitions) + len(gain)}
-    return campaign.manifest("confirm", [prefix, *written], counts, [record_size_bytes])
+    return campaign.manifest("confirm", [prefix, *written], counts, [case])
 
 
 def _usable(campaign: Campaign, measured: list[Repetition]) -> list[Repetition]:
@@ -92,18 +93,18 @@ def _usable(campaign: Campaign, measured: list[Repetition]) -> list[Repetition]:
     return usable
 
 
-def _candidates(campaign: Campaign, record_size_bytes: int) -> pd.DataFrame:
+def _candidates(campaign: Campaign, case: str) -> pd.DataFrame:
     """The points to be measured: those selected by an earlier try of this task, else newly selected ones."""
-    key = campaign.keys.confirmation(record_size_bytes, "candidates.parquet")
+    key = campaign.keys.confirmation(case, "candidates.parquet")
     try:
         return campaign.read_table(key, CANDIDATE_COLUMNS)
     except MissingArtifactError:
         last_round = campaign.last_round()
-        front = campaign.read_table(campaign.keys.front(record_size_bytes, last_round), FRONT_COLUMNS)
+        front = campaign.read_table(campaign.keys.front(case, last_round), FRONT_COLUMNS)
         trials = campaign.read_table(campaign.keys.trials(last_round), TRIAL_COLUMNS)
         candidates = select_candidates(
             front,
-            trials[trials.record_size_bytes == record_size_bytes],
+            trials[trials.case == case],
             campaign.study,
             campaign.study.confirmation.points,
         )

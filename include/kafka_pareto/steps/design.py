@@ -61,7 +61,7 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: 
     log.info("%s", describe_plan(plan))
     description = cluster.describe()
     log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
-    check_plan(plan, study, cluster.log_dirs(topic_name(keys, study.record_sizes_bytes[0])))
+    check_plan(plan, study, cluster.log_dirs(topic_name(keys, study.cases[0])))
     if known is None:
         # The study last: once it is there, the campaign is.
         if corpus is not None:
@@ -89,16 +89,16 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: 
 def _freeze_prior(campaign: Campaign, warm_start: WarmStart, description: ClusterDescription) -> None:
     """Writes what the campaign begins with of earlier ones: what comes after it, or its age, changes that no more."""
     study, keys = campaign.study, campaign.keys
-    found = fingerprint_of(description, study, topic_name(keys, study.record_sizes_bytes[0]))
+    found = fingerprint_of(description, study, topic_name(keys, study.cases[0]))
     prior, trials = earlier_trials(campaign, warm_start, found, datetime.now(UTC))
     campaign.write_table(keys.prior_trials(), trials, PRIOR_TRIAL_COLUMNS)
     campaign.write_record(keys.prior(), prior)
 
 
-def _best_known(study: Study, prior: pd.DataFrame) -> dict[int, list[Configuration]]:
+def _best_known(study: Study, prior: pd.DataFrame) -> dict[str, list[Configuration]]:
     """What earlier campaigns found best, by record size: at most half of a design, to be measured anew."""
     most = (study.design.configurations or 0) // 2
-    return {size: best_known(study, prior, size, most) for size in study.record_sizes_bytes}
+    return {case: best_known(study, prior, case, most) for case in study.cases}
 
 
 def _frozen_study(store: Store, keys: CampaignKeys) -> Study | None:

@@ -18,25 +18,25 @@ from kafka_pareto.measurement.testbed import Testbed
 log = logging.getLogger(__name__)
 
 
-def run(campaign: Campaign, record_size_bytes: int, testbed: Testbed, round_number: int = 0) -> Manifest:
+def run(campaign: Campaign, case: str, testbed: Testbed, round_number: int = 0) -> Manifest:
     """Measures what the round plans for this record size and the store does not hold yet."""
     design = campaign.read_table(campaign.keys.design(round_number), DESIGN_COLUMNS)
-    candidates = candidates_of(design[design.record_size_bytes == record_size_bytes], campaign.study)
-    measurer = Measurer(campaign, testbed, sizing_of(campaign, record_size_bytes, testbed))
-    noise_keys = _measure_noise(campaign, record_size_bytes, measurer) if round_number == 0 else []
-    _measure_round(campaign, record_size_bytes, measurer, candidates, round_number)
+    candidates = candidates_of(design[design.case == case], campaign.study)
+    measurer = Measurer(campaign, testbed, sizing_of(campaign, case, testbed))
+    noise_keys = _measure_noise(campaign, case, measurer) if round_number == 0 else []
+    _measure_round(campaign, case, measurer, candidates, round_number)
 
-    prefix = campaign.keys.measurements(record_size_bytes, round_number)
+    prefix = campaign.keys.measurements(case, round_number)
     repetitions = campaign.read_repetitions(prefix)
-    noise_repetitions = campaign.store.keys(campaign.keys.noise_repetitions(record_size_bytes))
+    noise_repetitions = campaign.store.keys(campaign.keys.noise_repetitions(case))
     counts = {"repetitions": len(repetitions), "noise_repetitions": len(noise_repetitions)}
     counts |= {f"repetitions_{name}": 0 for name in ("valid", "records_lost", "records_duplicated", "failed")}
     for repetition in repetitions:
         counts[f"repetitions_{repetition.outcome}"] += 1
-    return campaign.manifest("measure", [*noise_keys, prefix], counts, [record_size_bytes])
+    return campaign.manifest("measure", [*noise_keys, prefix], counts, [case])
 
 
-def _measure_noise(campaign: Campaign, record_size_bytes: int, measurer: Measurer) -> list[str]:
+def _measure_noise(campaign: Campaign, case: str, measurer: Measurer) -> list[str]:
     """The baseline against itself, before anything depends on it; returns the keys of what was written."""
     study, keys = campaign.study, campaign.keys
     if not study.protocol.noise_repetitions:
@@ -44,35 +44,35 @@ def _measure_noise(campaign: Campaign, record_size_bytes: int, measurer: Measure
     from kafka_pareto.analysis.noise_study import noise_lines, noise_report  # noqa: PLC0415 (SciPy is half of the step's start)
     from kafka_pareto.validation.gate import with_nonsense_failed  # noqa: PLC0415 (as above)
 
-    prefix = keys.noise_repetitions(record_size_bytes)
+    prefix = keys.noise_repetitions(case)
     planned = plan_blocks(
         [baseline_candidate(campaign)],
         study.protocol.noise_repetitions,
         order="blocks",
         phase="noise",
-        record_size_bytes=record_size_bytes,
+        case=case,
         seed=study.seed,
     )
     measurer.measure(planned, prefix)
     # One comparison for each objective at each record size: what the decision is corrected for.
-    comparisons = len(study.objectives) * len(study.record_sizes_bytes)
+    comparisons = len(study.objectives) * len(study.cases)
     usable = with_nonsense_failed(campaign.read_repetitions(prefix), study)
-    report = noise_report(study, record_size_bytes, usable, comparisons)
+    report = noise_report(study, case, usable, comparisons)
     for line in noise_lines(report):
         log.info("%s", line)
-    return [prefix, campaign.write_record(keys.noise(record_size_bytes), report)]
+    return [prefix, campaign.write_record(keys.noise(case), report)]
 
 
 def _measure_round(
-    campaign: Campaign, record_size_bytes: int, measurer: Measurer, candidates: Sequence[Candidate], round_number: int
+    campaign: Campaign, case: str, measurer: Measurer, candidates: Sequence[Candidate], round_number: int
 ) -> None:
-    study, prefix = campaign.study, campaign.keys.measurements(record_size_bytes, round_number)
+    study, prefix = campaign.study, campaign.keys.measurements(case, round_number)
     planned = plan_blocks(
         candidates,
         study.protocol.repetitions,
         order=study.protocol.order,
         phase="design",
-        record_size_bytes=record_size_bytes,
+        case=case,
         seed=study.seed,
         round_number=round_number,
     )

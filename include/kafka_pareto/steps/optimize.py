@@ -18,7 +18,7 @@ from kafka_pareto.tracking import campaign_runs
 logger = logging.getLogger(__name__)
 
 
-def run(campaign: Campaign, record_size_bytes: int, round_number: int = 0) -> Manifest:
+def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
     """Searches one record size and writes its fronts and the hypervolume of every generation.
 
     First all durabilities that the study accepts together, for the joint front; then each class that the factors can
@@ -31,39 +31,39 @@ def run(campaign: Campaign, record_size_bytes: int, round_number: int = 0) -> Ma
         TrackingError: If MLflow is configured and cannot be reached; the artifacts are in the store by then.
     """
     study, keys = campaign.study, campaign.keys
-    if record_size_bytes not in study.record_sizes_bytes:
-        sizes = ", ".join(str(size) for size in study.record_sizes_bytes)
-        raise BadInputError(f"record size: {record_size_bytes}: must be one of the study's: {sizes}")
+    if case not in study.cases:
+        cases = ", ".join(str(case) for case in study.cases)
+        raise BadInputError(f"record size: {case}: must be one of the study's: {cases}")
     trials = campaign.read_table(keys.trials(round_number), TRIAL_COLUMNS)
-    measured = trials[trials["record_size_bytes"] == record_size_bytes]
+    measured = trials[trials["case"] == case]
     surrogates = _surrogates(campaign, round_number)
     for objective in sorted(set(OBJECTIVES) - set(surrogates)):
         logger.info("%s: has no surrogate; the search leaves it out", objective)
     if study.strategy == "rounds":
-        surrogates = _learned(campaign, surrogates, record_size_bytes, round_number)
+        surrogates = _learned(campaign, surrogates, case, round_number)
 
-    found = search(study, record_size_bytes, surrogates, measured)
-    front = with_class_fronts(study, record_size_bytes, surrogates, measured, found)
+    found = search(study, case, surrogates, measured)
+    front = with_class_fronts(study, case, surrogates, measured, found)
     hypervolume = float(found.hypervolume["hypervolume"].iloc[-1])
     weaker = int((~front["durability_accepted"]).sum())
     logger.info(
         "%d B: %d configurations on the front (%d more of weaker durability) after %s evaluations; hypervolume %.4f",
-        record_size_bytes, len(found.front), weaker, f"{found.evaluations:,}", hypervolume,
+        case, len(found.front), weaker, f"{found.evaluations:,}", hypervolume,
     )  # fmt: skip
     artifacts = [
-        campaign.write_table(keys.front(record_size_bytes, round_number), front, FRONT_COLUMNS),
+        campaign.write_table(keys.front(case, round_number), front, FRONT_COLUMNS),
         campaign.write_table(
-            keys.hypervolume(record_size_bytes, round_number), found.hypervolume, HYPERVOLUME_COLUMNS, factors=False
+            keys.hypervolume(case, round_number), found.hypervolume, HYPERVOLUME_COLUMNS, factors=False
         ),
     ]
-    campaign_runs.log_search(campaign, record_size_bytes, found.hypervolume, round_number)
+    campaign_runs.log_search(campaign, case, found.hypervolume, round_number)
     counts: dict[str, int | float] = {
         "front": len(found.front),
         "front_weaker_durability": weaker,
         "evaluations": found.evaluations,
         "hypervolume": round(hypervolume, 6),
     }
-    return campaign.manifest("optimize", artifacts, counts, [record_size_bytes])
+    return campaign.manifest("optimize", artifacts, counts, [case])
 
 
 def _surrogates(campaign: Campaign, round_number: int) -> dict[Objective, Surrogate]:
@@ -76,7 +76,7 @@ def _surrogates(campaign: Campaign, round_number: int) -> dict[Objective, Surrog
 
 
 def _learned(
-    campaign: Campaign, surrogates: dict[Objective, Surrogate], record_size_bytes: int, round_number: int
+    campaign: Campaign, surrogates: dict[Objective, Surrogate], case: str, round_number: int
 ) -> dict[Objective, Surrogate]:
     """Those that are judged learnable at this record size (over all sizes, where it has no verdict of its own)."""
     key = campaign.keys.surrogates("scores.parquet", round_number)
@@ -84,17 +84,17 @@ def _learned(
     learned = {
         objective: surrogate
         for objective, surrogate in surrogates.items()
-        if _is_learnable(scores[scores["objective"] == objective], record_size_bytes)
+        if _is_learnable(scores[scores["objective"] == objective], case)
     }
     if not learned:
-        logger.info("%d B: no objective is learned yet; the search takes all estimates as they are", record_size_bytes)
+        logger.info("%d B: no objective is learned yet; the search takes all estimates as they are", case)
         return surrogates
     for objective in sorted(set(surrogates) - set(learned)):
-        logger.info("%d B: %s is not learnable; the search leaves it out", record_size_bytes, objective)
+        logger.info("%d B: %s is not learnable; the search leaves it out", case, objective)
     return learned
 
 
-def _is_learnable(scores: pd.DataFrame, record_size_bytes: int) -> bool:
-    own = scores[scores["record_size_bytes"] == record_size_bytes]
-    verdicts = own if own["r2_cross_validated"].notna().any() else scores[scores["record_size_bytes"].isna()]
+def _is_learnable(scores: pd.DataFrame, case: str) -> bool:
+    own = scores[scores["case"] == case]
+    verdicts = own if own["r2_cross_validated"].notna().any() else scores[scores["case"].isna()]
     return bool(verdicts["learnable"].any())

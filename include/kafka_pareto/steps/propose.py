@@ -39,18 +39,18 @@ def run(campaign: Campaign, round_number: int) -> Manifest:
         proposal = campaign.read_record(keys.proposal(round_number), Proposal)
     except MissingArtifactError:
         proposal = _propose(campaign, round_number)
-    for each in proposal.record_sizes:
+    for each in proposal.cases:
         volumes = ", ".join(f"{volume:.4f}" for volume in each.measured_hypervolume)
         verdict = f"stops: {each.stopped_because}" if each.stopped_because else f"goes on with round {round_number}"
-        log.info("%d B: measured hypervolume %s; %s", each.record_size_bytes, volumes, verdict)
-    sizes = proposal.going_on_bytes()
+        log.info("%d B: measured hypervolume %s; %s", each.case, volumes, verdict)
+    cases = proposal.going_on()
     written = [keys.proposal(round_number)]
     configurations = 0
-    if sizes:
+    if cases:
         design = campaign.read_table(keys.design(round_number), DESIGN_COLUMNS)
         configurations = int((~design.is_baseline).sum())
         written.append(keys.design(round_number))
-    return campaign.manifest("propose", written, {"configurations": configurations}, sizes)
+    return campaign.manifest("propose", written, {"configurations": configurations}, cases)
 
 
 def _propose(campaign: Campaign, round_number: int) -> Proposal:
@@ -62,36 +62,36 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
     latest = trials_by_round[-1]
     prior = campaign.read_table(keys.prior_trials(), PRIOR_TRIAL_COLUMNS) if study.warm_start else None
     posteriors = searched_objectives(study, latest, prior)
-    decided, proposed = [], dict[int, list[Configuration]]()
-    for size in study.record_sizes_bytes:
-        so_far = rounds_so_far(study, size, trials_by_round)
-        reason = stopped.get(size) or so_far.stopped_because
+    decided, proposed = [], dict[str, list[Configuration]]()
+    for case in study.cases:
+        so_far = rounds_so_far(study, case, trials_by_round)
+        reason = stopped.get(case) or so_far.stopped_because
         if not reason:
-            front = campaign.read_table(keys.front(size, round_number - 1), FRONT_COLUMNS)
-            configurations = propose(study, size, latest, posteriors, front, round_number, taken[size])
+            front = campaign.read_table(keys.front(case, round_number - 1), FRONT_COLUMNS)
+            configurations = propose(study, case, latest, posteriors, front, round_number, taken[case])
             if configurations:
-                proposed[size] = configurations
+                proposed[case] = configurations
             else:
                 reason = NOTHING_LEFT
         decided.append(so_far.model_copy(update={"stopped_because": reason}))
     if proposed:
         campaign.write_table(keys.design(round_number), configurations_table(study, proposed), DESIGN_COLUMNS)
-    proposal = Proposal(round=round_number, record_sizes=decided)
+    proposal = Proposal(round=round_number, cases=decided)
     campaign.write_record(keys.proposal(round_number), proposal)
     return proposal
 
 
-def _taken(campaign: Campaign, round_number: int) -> dict[int, set[str]]:
+def _taken(campaign: Campaign, round_number: int) -> dict[str, set[str]]:
     """The ids of all designs so far by record size, also of what failed or was rejected."""
     tables = [campaign.read_table(campaign.keys.design(number), DESIGN_COLUMNS) for number in range(round_number)]
     designs = pd.concat(tables)
-    sizes = campaign.study.record_sizes_bytes
-    return {size: set(designs[designs.record_size_bytes == size].configuration_id) for size in sizes}
+    cases = campaign.study.cases
+    return {case: set(designs[designs.case == case].configuration_id) for case in cases}
 
 
-def _stopped_before(campaign: Campaign, round_number: int) -> dict[int, str]:
+def _stopped_before(campaign: Campaign, round_number: int) -> dict[str, str]:
     """The reasons by record size of those that have stopped before."""
     if round_number == 1:
         return {}
     before = campaign.read_record(campaign.keys.proposal(round_number - 1), Proposal)
-    return {each.record_size_bytes: each.stopped_because for each in before.record_sizes if each.stopped_because}
+    return {each.case: each.stopped_because for each in before.cases if each.stopped_because}

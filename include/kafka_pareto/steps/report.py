@@ -18,7 +18,7 @@ from kafka_pareto.campaign.tables import (
     SCORE_COLUMNS,
     TRIAL_COLUMNS,
 )
-from kafka_pareto.decision.decide import adjust_across_record_sizes, with_blocks_to_tell
+from kafka_pareto.decision.decide import adjust_across_cases, with_blocks_to_tell
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.report.card_context import card_context
@@ -31,6 +31,7 @@ from kafka_pareto.report.page import render_page
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.search.stopping import rounds_so_far
 from kafka_pareto.storage.record import AnyRecord
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.tracking import campaign_runs, champions
 from kafka_pareto.validation.gate import with_nonsense_failed
 
@@ -76,7 +77,7 @@ def run(campaign: Campaign) -> Manifest:
 def _event(cards: Cards) -> dict[str, JsonValue]:
     """What other DAGs get to know: by record size the verdict, and what the producer should be told instead of what."""
     decided = {
-        str(decision.record_size_bytes): {
+        str(decision.case): {
             "verdict": decision.verdict,
             "configuration_id": decision.recommended_configuration_id,
             "properties": decision.recommended_properties,
@@ -85,13 +86,13 @@ def _event(cards: Cards) -> dict[str, JsonValue]:
         }
         for decision in cards.cards
     }
-    return {"study": cards.study, "campaign": cards.campaign, "record_sizes": cast(JsonValue, decided)}
+    return {"study": cards.study, "campaign": cards.campaign, "cases": cast(JsonValue, decided)}
 
 
 def _notice(cards: Cards) -> Notice:
     recommended = sum(decision.recommended for decision in cards.cards)
     outcome = f"new settings for {recommended} of {len(cards.cards)} record sizes" if recommended else "no gain"
-    lines = [f"{d.record_size_bytes:,} B: {HEADLINES[d.verdict]}. {' '.join(d.reasons)}" for d in cards.cards]
+    lines = [f"{case_label(d.case)}: {HEADLINES[d.verdict]}. {' '.join(d.reasons)}" for d in cards.cards]
     return Notice(
         kind="finished" if recommended else "no_gain",
         subject=f"{cards.study}: {outcome}",
@@ -101,42 +102,42 @@ def _notice(cards: Cards) -> Notice:
 
 def _read(campaign: Campaign) -> Evidence:
     study, keys, last_round = campaign.study, campaign.keys, campaign.last_round()
-    sizes = study.record_sizes_bytes
-    stored = [campaign.read_record(keys.confirmation(size, "decision.json"), Decision) for size in sizes]
-    decisions = with_blocks_to_tell(adjust_across_record_sizes(stored))
-    repetitions = {decision.record_size_bytes: _repetitions(campaign, decision) for decision in decisions}
-    design = {size: _measured(campaign, size, last_round) for size in sizes}
+    cases = study.cases
+    stored = [campaign.read_record(keys.confirmation(case, "decision.json"), Decision) for case in cases]
+    decisions = with_blocks_to_tell(adjust_across_cases(stored))
+    repetitions = {decision.case: _repetitions(campaign, decision) for decision in decisions}
+    design = {case: _measured(campaign, case, last_round) for case in cases}
     rounds = _rounds(campaign, last_round)
     noise = {
-        size: with_nonsense_failed(campaign.read_repetitions(keys.noise_repetitions(size)), study) for size in sizes
+        case: with_nonsense_failed(campaign.read_repetitions(keys.noise_repetitions(case)), study) for case in cases
     }
-    set_aside = {size: _set_aside(campaign, size, last_round) for size in sizes}
+    set_aside = {case: _set_aside(campaign, case, last_round) for case in cases}
     contexts = [
         card_context(
             study,
             decision,
-            design=design[size],
-            confirmation=repetitions[size],
-            set_aside=set_aside[size],
-            sizing=_if_written(campaign, keys.sizing(size), Sizing),
-            noise=_if_written(campaign, keys.noise(size), NoiseReport),
-            noise_repetitions=noise[size],
-            rounds=rounds.get(size),
+            design=design[case],
+            confirmation=repetitions[case],
+            set_aside=set_aside[case],
+            sizing=_if_written(campaign, keys.sizing(case), Sizing),
+            noise=_if_written(campaign, keys.noise(case), NoiseReport),
+            noise_repetitions=noise[case],
+            rounds=rounds.get(case),
         )
-        for size, decision in zip(sizes, decisions, strict=True)
+        for case, decision in zip(cases, decisions, strict=True)
     ]
     return Evidence(
         study=study,
         keys=keys,
         trials=campaign.read_table(keys.trials(last_round), TRIAL_COLUMNS),
         scores=campaign.read_table(keys.surrogates("scores.parquet", last_round), SCORE_COLUMNS, factors=False),
-        fronts={size: campaign.read_table(keys.front(size, last_round), FRONT_COLUMNS) for size in sizes},
+        fronts={case: campaign.read_table(keys.front(case, last_round), FRONT_COLUMNS) for case in cases},
         candidates={
-            size: campaign.read_table(keys.confirmation(size, "candidates.parquet"), CANDIDATE_COLUMNS)
-            for size in sizes
+            case: campaign.read_table(keys.confirmation(case, "candidates.parquet"), CANDIDATE_COLUMNS)
+            for case in cases
         },
         confirmed=pd.concat(
-            [campaign.read_table(keys.confirmation(size, "trials.parquet"), TRIAL_COLUMNS) for size in sizes],
+            [campaign.read_table(keys.confirmation(case, "trials.parquet"), TRIAL_COLUMNS) for case in cases],
             ignore_index=True,
         ),
         repetitions=repetitions,
@@ -144,12 +145,12 @@ def _read(campaign: Campaign) -> Evidence:
         noise=noise,
         set_aside=set_aside,
         cards=Cards(study=keys.study, campaign=keys.campaign, cards=decisions, contexts=contexts),
-        fingerprints={size: campaign.read_record(keys.fingerprint(size), Fingerprint) for size in sizes},
+        fingerprints={case: campaign.read_record(keys.fingerprint(case), Fingerprint) for case in cases},
         plan=campaign.read_record(keys.plan(), Plan),
     )
 
 
-def _measured(campaign: Campaign, record_size_bytes: int, last_round: int) -> list[Repetition]:
+def _measured(campaign: Campaign, case: str, last_round: int) -> list[Repetition]:
     """The repetitions of the design and the rounds; those that the gate rejected count as failed, with its reason."""
     rounds = range(last_round + 1)
     names = [campaign.keys.validation("rejected.parquet", number) for number in rounds]
@@ -161,29 +162,29 @@ def _measured(campaign: Campaign, record_size_bytes: int, last_round: int) -> li
         rejection = {"outcome": "failed", "reason": f"rejected by the gate: {reason}"}
         return repetition if reason is None else repetition.model_copy(update=rejection)
 
-    return [judged(repetition) for repetition in campaign.read_measurements([record_size_bytes], rounds)]
+    return [judged(repetition) for repetition in campaign.read_measurements([case], rounds)]
 
 
-def _rounds(campaign: Campaign, last_round: int) -> dict[int, RoundsSoFar]:
+def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
     """What the rounds came to, by record size; nothing for a study that has none."""
     study, keys = campaign.study, campaign.keys
     if study.strategy != "rounds":
         return {}
     trials = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(last_round + 1)]
-    found = {size: rounds_so_far(study, size, trials) for size in study.record_sizes_bytes}
+    found = {case: rounds_so_far(study, case, trials) for case in study.cases}
     # The last decision knows of every record size why it stopped, but for those that went on to the last round.
     decisions = [_if_written(campaign, keys.proposal(number), Proposal) for number in study.round_numbers()[1:]]
     for decision in decisions:
-        for decided in decision.record_sizes if decision else []:
+        for decided in decision.cases if decision else []:
             if decided.stopped_because:
                 stopped = {"stopped_because": decided.stopped_because}
-                found[decided.record_size_bytes] = found[decided.record_size_bytes].model_copy(update=stopped)
+                found[decided.case] = found[decided.case].model_copy(update=stopped)
     return found
 
 
 def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
     """Those of the planned blocks, judged as in the confirmation; an earlier try may have picked another finalist."""
-    confirmation, prefix = campaign.study.confirmation, campaign.keys.confirmation(decision.record_size_bytes)
+    confirmation, prefix = campaign.study.confirmation, campaign.keys.confirmation(decision.case)
     finalists = (decision.baseline_configuration_id, decision.tentative_configuration_id)
     planned = [
         repetition
@@ -198,10 +199,10 @@ def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
     return with_nonsense_failed(planned, campaign.study)
 
 
-def _set_aside(campaign: Campaign, record_size_bytes: int, last_round: int) -> list[Repetition]:
+def _set_aside(campaign: Campaign, case: str, last_round: int) -> list[Repetition]:
     keys = campaign.keys
-    prefixes = [keys.set_aside(record_size_bytes, number) for number in range(last_round + 1)]
-    prefixes.append(keys.confirmation(record_size_bytes, "set_aside/"))
+    prefixes = [keys.set_aside(case, number) for number in range(last_round + 1)]
+    prefixes.append(keys.confirmation(case, "set_aside/"))
     return [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
 
 
@@ -219,9 +220,9 @@ def _put(campaign: Campaign, name: str, content: bytes) -> str:
 
 
 def _put_properties(campaign: Campaign, evidence: Evidence, decision: Decision) -> str:
-    size = decision.record_size_bytes
-    text = properties_text(decision, campaign.keys.study, campaign.keys.campaign, evidence.measured_on(size))
-    return _put(campaign, f"{size}/producer.properties", text.encode())
+    case = decision.case
+    text = properties_text(decision, campaign.keys.study, campaign.keys.campaign, evidence.measured_on(case))
+    return _put(campaign, f"{case}/producer.properties", text.encode())
 
 
 def _track(campaign: Campaign, evidence: Evidence, page: bytes) -> None:

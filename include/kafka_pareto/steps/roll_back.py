@@ -12,14 +12,15 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.rollout.messages import event_of, moved_text, standing_text
 from kafka_pareto.rollout.versions import (
     add_version,
+    cases_in_force,
     mend_files,
-    record_sizes_in_force,
     refuse_another_version,
     versions,
     way_back,
     write_files,
 )
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.study import STUDY_NAME
 
 logger = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ logger = logging.getLogger(__name__)
 def run(
     store: Store,
     study: str,
-    record_size_bytes: int,
+    case: str,
     *,
     by: str = "",
     reason: str = "",
@@ -54,13 +55,13 @@ def run(
     """
     if not re.fullmatch(STUDY_NAME, study):
         raise BadInputError(f"--study: {study!r} is no name of a study; it must match {STUDY_NAME}")
-    mend_files(store, study, [record_size_bytes])
-    kept = versions(store, study, record_size_bytes)
+    mend_files(store, study, [case])
+    kept = versions(store, study, case)
     if not kept:
-        sizes = record_sizes_in_force(store, study)
-        known = f"{joined(map(str, sizes))} B" if sizes else "none of its record sizes yet"
+        cases = cases_in_force(store, study)
+        known = f"{joined(map(str, cases))} B" if cases else "none of its record sizes yet"
         raise BadInputError(
-            f"--record-size: {record_size_bytes}: nothing is in force for it that one could go back from; "
+            f"--record-size: {case}: nothing is in force for it that one could go back from; "
             f"study {study} has settings in force for {known}"
         )
     done = [settings.version for settings in kept if request and settings.request == request]
@@ -68,23 +69,23 @@ def run(
         refuse_another_version(kept, from_version)
         kept.append(way_back(kept, by=by, reason=reason, request=request))
         add_version(store, kept[-1])
-        write_files(store, study, record_size_bytes)
+        write_files(store, study, case)
     newest = kept[-1]
     moved = [] if done and done[-1] != newest.version else [newest]
-    size = f"{record_size_bytes:,} B"
+    case = f"{case_label(case)}"
     if moved:
-        gone_back = f"gone back to {'the baseline' if newest.is_baseline else 'earlier settings'} at {size}"
+        gone_back = f"gone back to {'the baseline' if newest.is_baseline else 'earlier settings'} at {case}"
         notice = Notice(kind="in_force", subject=f"{study}: {gone_back}", text=moved_text(kept))
     else:
         text = f"{standing_text(newest)} This request made version {done[-1]}, which was left since."
-        notice = Notice(kind="unchanged", subject=f"{study}: what is in force stays at {size}", text=text)
+        notice = Notice(kind="unchanged", subject=f"{study}: what is in force stays at {case}", text=text)
     logger.info("%s\n%s", notice.subject, notice.text)
     return Manifest(
         step="roll_back",
         study=study,
         campaign=newest.campaign,
-        record_sizes_bytes=[settings.record_size_bytes for settings in moved],
-        artifacts=[InForceKeys(study, record_size_bytes).version(settings.version) for settings in moved],
+        cases=[settings.case for settings in moved],
+        artifacts=[InForceKeys(study, case).version(settings.version) for settings in moved],
         counts={"version": newest.version},
         event=event_of(study, moved),
         notice=notice,

@@ -39,7 +39,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
         logger.info("%s: no trial has enough valid repetitions for it; it gets no surrogate", objective)
 
     encoding = feature_encoding(study, trials)
-    repetitions = campaign.read_measurements(study.record_sizes_bytes, range(round_number + 1))
+    repetitions = campaign.read_measurements(study.cases, range(round_number + 1))
     judged = [judge_objective(study, encoding, trials, repetitions, objective) for objective in objectives]
     scores = pd.concat([one.scores for one in judged], ignore_index=True)
     logger.info("%s", describe_scores(scores))
@@ -64,13 +64,13 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     return campaign.manifest("train", artifacts, {"trials": len(trials), "surrogates": len(judged), **r2})
 
 
-def _hypervolumes(campaign: Campaign, round_number: int) -> dict[int, float]:
+def _hypervolumes(campaign: Campaign, round_number: int) -> dict[str, float]:
     """What the record sizes that this round measured have come to, as the decision on the next round sees it."""
     study, keys = campaign.study, campaign.keys
     trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number + 1)]
-    so_far = [rounds_so_far(study, size, trials_by_round) for size in study.record_sizes_bytes]
-    volumes = {each.record_size_bytes: each.measured_hypervolume for each in so_far}
-    return {size: of_rounds[-1] for size, of_rounds in volumes.items() if len(of_rounds) == round_number + 1}
+    so_far = [rounds_so_far(study, case, trials_by_round) for case in study.cases]
+    volumes = {each.case: each.measured_hypervolume for each in so_far}
+    return {case: of_rounds[-1] for case, of_rounds in volumes.items() if len(of_rounds) == round_number + 1}
 
 
 def _figures(judged: JudgedSurrogate) -> dict[str, bytes]:

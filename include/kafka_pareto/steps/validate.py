@@ -33,7 +33,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     study, keys = campaign.study, campaign.keys
     design = campaign.read_table(keys.design(round_number), DESIGN_COLUMNS)
     earlier = _earlier(campaign, round_number)
-    repetitions = campaign.read_measurements(study.record_sizes_bytes, [round_number])
+    repetitions = campaign.read_measurements(study.cases, [round_number])
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-docs-") as folder:
         examination = Examination(Path(folder), keys.campaign)
         verdict = examine(repetitions, design, study, examination, earlier)
@@ -78,7 +78,7 @@ def _earlier(campaign: Campaign, round_number: int) -> Earlier:
             keys.validation("rejected.parquet", number), REJECTED_COLUMNS
         ).repetition_id
     }
-    measured = campaign.read_measurements(study.record_sizes_bytes, rounds)
+    measured = campaign.read_measurements(study.cases, rounds)
     return Earlier(
         [campaign.read_record(keys.validation("summary.json", number), ValidationSummary) for number in rounds],
         [repetition for repetition in measured if repetition.repetition_id not in rejected],

@@ -1,14 +1,19 @@
-"""JSON artifacts: their common base, schema version and reader."""
+"""JSON artifacts: their common base, schema version and reader.
+
+This release writes version 4. It reads version 3 as well, in which every case was a record size and bore its name.
+"""
 
 from __future__ import annotations
 
-from typing import Literal, TypeVar
+import json
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from kafka_pareto.errors import ArtifactError
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
+READ_VERSIONS = (3, SCHEMA_VERSION)
 _LONGEST_QUOTE = 200
 
 
@@ -17,7 +22,7 @@ class Record(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    schema_version: Literal[3] = 3
+    schema_version: Literal[4] = 4
 
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
@@ -27,23 +32,58 @@ def decode_record(content: bytes, key: str, model: type[AnyRecord]) -> AnyRecord
     """Reads a JSON artifact; `key` names it in messages.
 
     Raises:
-        ArtifactError: If it is damaged, of another schema version, or breaks its schema.
+        ArtifactError: If it is damaged, of a schema version that is not read, or breaks its schema.
     """
     try:
-        return model.model_validate_json(content)
+        try:
+            return model.model_validate_json(content)
+        except ValidationError:
+            found = _json_object(content)
+            if found.get("schema_version") != READ_VERSIONS[0]:
+                raise
+            return model.model_validate_json(json.dumps(_from_version_3(found)))
     except ValidationError as error:
-        first = error.errors()[0]
+        wrong = error.errors()
+        first = next((each for each in wrong if each["loc"] == ("schema_version",)), wrong[0])
         if first["loc"] == ("schema_version",):
             raise ArtifactError(other_version(key, first["input"])) from error
         place = ".".join(str(part) for part in first["loc"]) or "is no readable JSON"
-        found = repr(first["input"])
-        shown = found if len(found) <= _LONGEST_QUOTE else f"{found[:_LONGEST_QUOTE]}…"
+        quoted = repr(first["input"])
+        shown = quoted if len(quoted) <= _LONGEST_QUOTE else f"{quoted[:_LONGEST_QUOTE]}…"
         raise ArtifactError(f"{key}: {place}: {shown}: {first['msg']}") from error
 
 
 def other_version(key: str, found: object) -> str:
     """The message of an artifact that another release wrote."""
     return (
-        f"{key}: schema_version {found}: this release reads version {SCHEMA_VERSION}; "
+        f"{key}: schema_version {found}: this release reads versions {' and '.join(map(str, READ_VERSIONS))}; "
         "start a new campaign, or use the release that wrote it"
     )
+
+
+def _json_object(content: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _from_version_3(found: dict[str, Any]) -> dict[str, Any]:
+    return {**_with_cases(found), "schema_version": SCHEMA_VERSION}
+
+
+def _with_cases(found: Any) -> Any:
+    """Names what was a record size a case, wherever it stands."""
+    if isinstance(found, list):
+        return [_with_cases(each) for each in found]
+    if not isinstance(found, dict):
+        return found
+    renamed = {name: _with_cases(value) for name, value in found.items()}
+    if "record_size_bytes" in renamed:
+        renamed["case"] = str(renamed.pop("record_size_bytes"))
+    if "record_sizes_bytes" in renamed:
+        renamed["cases"] = [str(size) for size in renamed.pop("record_sizes_bytes")]
+    if "record_sizes" in renamed:
+        renamed["cases"] = renamed.pop("record_sizes")
+    return renamed

@@ -13,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
-from kafka_pareto.study.factors import CategoricalFactor, Column, Configuration, Factor, is_number
+from kafka_pareto.study.factors import CategoricalFactor, Column, Configuration, Factor, FactorValue, is_number
 
 RECORD_SIZE = "record.size"
+Variables: TypeAlias = Mapping[str, FactorValue]
+"""What a case lets constraints name beside the factors, with its value there: the producer's `record.size`."""
 
 
 class Constraint(BaseModel):
@@ -63,24 +65,24 @@ class Constraint(BaseModel):
         if not self.factors_in(factors):
             raise ValueError(f"{self.left} {self.operator} {self.right} speaks of no factor of this study")
 
-    def holds(self, configuration: Configuration, record_size_bytes: int) -> bool:
-        """Whether the configuration satisfies it at this record size."""
-        known = {**configuration, RECORD_SIZE: record_size_bytes}
+    def holds(self, configuration: Configuration, variables: Variables) -> bool:
+        """Whether the configuration satisfies it in this case."""
+        known = {**configuration, **variables}
         left, right = known.get(self.left, self.left), known.get(self.right, self.right)
         if is_number(left) and is_number(right):
             return bool(_OPERATORS[self.operator](float(left), float(right)))
         return bool(_OPERATORS[self.operator](str(left), str(right)))
 
-    def holds_for(self, columns: Mapping[str, Column], record_size_bytes: int) -> npt.NDArray[np.bool_]:
+    def holds_for(self, columns: Mapping[str, Column], variables: Variables) -> npt.NDArray[np.bool_]:
         """Which configurations satisfy it, given as one column for each factor; as `holds` has it.
 
         A categorical factor has few levels and never stands beside another factor, so each level is asked once.
         """
-        known = {**columns, RECORD_SIZE: np.array(record_size_bytes)}
+        known = {**columns, **{name: np.array(value) for name, value in variables.items()}}
         name = self.left if self.left in columns else self.right
         if columns[name].dtype == object:
             levels = columns[name].tolist()
-            answer = {level: self.holds({name: level}, record_size_bytes) for level in set(levels)}
+            answer = {level: self.holds({name: level}, variables) for level in set(levels)}
             return np.array([answer[level] for level in levels], dtype=bool)
         left, right = (known[side] if side in known else np.array(float(side)) for side in (self.left, self.right))
         held: npt.NDArray[np.bool_] = _OPERATORS[self.operator](left, right)
@@ -113,13 +115,13 @@ class ForbiddenRegion(BaseModel):
         for constraint in self.constraints:
             constraint.check(factors)
 
-    def holds(self, configuration: Configuration, record_size_bytes: int) -> bool:
+    def holds(self, configuration: Configuration, variables: Variables) -> bool:
         """Whether the configuration lies outside."""
-        return not all(constraint.holds(configuration, record_size_bytes) for constraint in self.constraints)
+        return not all(constraint.holds(configuration, variables) for constraint in self.constraints)
 
-    def holds_for(self, columns: Mapping[str, Column], record_size_bytes: int) -> npt.NDArray[np.bool_]:
+    def holds_for(self, columns: Mapping[str, Column], variables: Variables) -> npt.NDArray[np.bool_]:
         """Which configurations lie outside, given as one column for each factor."""
-        inside = [constraint.holds_for(columns, record_size_bytes) for constraint in self.constraints]
+        inside = [constraint.holds_for(columns, variables) for constraint in self.constraints]
         outside: npt.NDArray[np.bool_] = ~np.logical_and.reduce(inside)
         return outside
 
@@ -136,9 +138,9 @@ _OPERATORS = {
 
 
 def narrowed(
-    factors: Mapping[str, Factor], constraints: Sequence[Constraint], record_size_bytes: int
+    factors: Mapping[str, Factor], constraints: Sequence[Constraint], variables: Variables
 ) -> dict[str, Factor]:
-    """The factors with what the constraints that speak of one factor alone leave of them at this record size.
+    """The factors with what the constraints that speak of one factor alone leave of them in this case.
 
     Raises:
         ValueError: If such a constraint leaves nothing.
@@ -149,11 +151,11 @@ def narrowed(
         if len(names) == 1:
             (name,) = names
             remaining[name] = remaining[name].within(
-                lambda value, name=name, rule=constraint: rule.holds({name: value}, record_size_bytes)  # type: ignore[misc]
+                lambda value, name=name, rule=constraint: rule.holds({name: value}, variables)  # type: ignore[misc]
             )
     return remaining
 
 
-def satisfies(rules: Sequence[Rule], configuration: Configuration, record_size_bytes: int) -> bool:
-    """Whether the configuration keeps every rule at this record size."""
-    return all(rule.holds(configuration, record_size_bytes) for rule in rules)
+def satisfies(rules: Sequence[Rule], configuration: Configuration, variables: Variables) -> bool:
+    """Whether the configuration keeps every rule in this case."""
+    return all(rule.holds(configuration, variables) for rule in rules)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator, model_validator
 
 from kafka_pareto.kafka.producer_config import (
     CHOICES,
@@ -19,8 +20,16 @@ from kafka_pareto.kafka.producer_config import (
     unknown_property_rule,
 )
 from kafka_pareto.study.cluster_names import CLUSTER_NAME
-from kafka_pareto.study.constraints import RECORD_SIZE, Constraint, ForbiddenRegion, Rule, narrowed, satisfies
-from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor, configuration_id
+from kafka_pareto.study.constraints import (
+    RECORD_SIZE,
+    Constraint,
+    ForbiddenRegion,
+    Rule,
+    Variables,
+    narrowed,
+    satisfies,
+)
+from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor, FactorValue, configuration_id
 from kafka_pareto.study.objectives import OBJECTIVES, Limit, Objective
 from kafka_pareto.study.preferences import ChooseBy
 from kafka_pareto.study.protocol import Protocol
@@ -261,11 +270,28 @@ class Study(Section):
             constraint.check(self.factors)
         for text in self.forbidden:
             ForbiddenRegion.parse(text).check(self.factors)
-        for size in self.record_sizes_bytes:
-            if not _is_feasible(self.factors, constraints, size):
+        for case in self.cases:
+            if not _is_feasible(self.factors, constraints, self.variables(case)):
                 rules = ", ".join(self.constraints)
-                raise ValueError(f"constraints: no configuration satisfies {rules} at {RECORD_SIZE} {size}")
+                raise ValueError(f"constraints: no configuration satisfies {rules} at {RECORD_SIZE} {case}")
         return self
+
+    @property
+    def cases(self) -> list[str]:
+        """What the measuring tasks are mapped over, in order: here the record sizes."""
+        return [str(size) for size in self.record_sizes_bytes]
+
+    def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
+        """The parameter of the study's DAG that limits a campaign to these cases."""
+        return {"record_sizes": [self.record_size_bytes(case) for case in cases]}
+
+    def record_size_bytes(self, case: str) -> int:
+        """The record size of a case."""
+        return int(case)
+
+    def variables(self, case: str) -> dict[str, FactorValue]:
+        """What constraints may name beside the factors, with its value in the case."""
+        return {RECORD_SIZE: self.record_size_bytes(case)}
 
     def parsed_constraints(self) -> list[Constraint]:
         """The constraints, ready to be asked."""
@@ -307,10 +333,14 @@ class Study(Section):
         """The durability that a producer with this configuration promises."""
         return durability_of({**self.baseline, **configuration})
 
-    def may_be_recommended(self, configuration: Configuration, record_size_bytes: int) -> bool:
+    def may_be_recommended(self, configuration: Configuration, case: str) -> bool:
         """Whether the configuration keeps every rule and promises the durability that the study accepts."""
         accepted = self.durability_of(configuration) >= self.weakest_durability()
-        return accepted and satisfies(self.rules(), configuration, record_size_bytes)
+        return accepted and self.keeps_rules(configuration, case)
+
+    def keeps_rules(self, configuration: Configuration, case: str) -> bool:
+        """Whether the configuration keeps every constraint and lies in no forbidden region."""
+        return satisfies(self.rules(), configuration, self.variables(case))
 
     def drift_fraction(self) -> float:
         """The smallest change of a ratio to the baseline that is drift."""
@@ -321,13 +351,13 @@ class Study(Section):
         return self.durability_of(self.baseline_configuration()) if self.durability is None else self.durability
 
 
-def _is_feasible(factors: dict[str, Factor], constraints: list[Constraint], record_size_bytes: int) -> bool:
+def _is_feasible(factors: dict[str, Factor], constraints: list[Constraint], variables: Variables) -> bool:
     """Whether any configuration satisfies the constraints: of one factor exactly, between two at their extremes."""
     try:
-        remaining = narrowed(factors, constraints, record_size_bytes)
+        remaining = narrowed(factors, constraints, variables)
     except ValueError:
         return False
     between = [constraint for constraint in constraints if len(set(constraint.factors_in(factors))) == 2]
     bound = sorted({name for constraint in between for name in constraint.factors_in(factors)})
     corners = product(*(remaining[name].extremes() for name in bound))
-    return any(satisfies(between, dict(zip(bound, corner, strict=True)), record_size_bytes) for corner in corners)
+    return any(satisfies(between, dict(zip(bound, corner, strict=True)), variables) for corner in corners)

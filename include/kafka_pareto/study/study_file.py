@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import reprlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,7 @@ def dump_study(study: Study) -> str:
 
 def with_overrides(
     study: Study,
-    record_sizes_bytes: list[int] | None = None,
+    cases: Sequence[str] | None = None,
     seed: int | None = None,
     repetitions: int | None = None,
     cluster: ForeignCluster | None = None,
@@ -119,8 +120,8 @@ def with_overrides(
         StudyError: Naming the override and the rule that it breaks.
     """
     content = study.model_dump(exclude_none=True)
-    if record_sizes_bytes is not None:
-        content["record_sizes_bytes"] = record_sizes_bytes
+    if cases is not None:
+        content["record_sizes_bytes"] = [int(case) for case in cases]
     if seed is not None:
         content["seed"] = seed
     if repetitions is not None:

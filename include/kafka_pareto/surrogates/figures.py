@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.objectives import Objective
 
 OBJECTIVE_LABELS: dict[Objective, str] = {
@@ -28,10 +29,10 @@ def estimated_vs_measured(
     """Held-out trials: what the model estimated against what was measured, one marker per record size."""
     figure, axes = _axes()
     measured = held_out[objective].to_numpy(dtype=float)
-    for place, size in enumerate(sorted(held_out["record_size_bytes"].unique())):
-        here = (held_out["record_size_bytes"] == size).to_numpy()
+    for place, case in enumerate(in_order(held_out["case"].unique())):
+        here = (held_out["case"] == case).to_numpy()
         colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
-        axes.scatter(measured[here], estimates[here], s=28, color=colour, marker=marker, label=f"{size:,} B")
+        axes.scatter(measured[here], estimates[here], s=28, color=colour, marker=marker, label=f"{case_label(case)}")
     everything = np.concatenate([measured, estimates])
     limits = (everything.min(), everything.max())
     if limits[0] > 0 and limits[1] / limits[0] > 20:
@@ -63,7 +64,7 @@ def feature_importance(objective: Objective, shares: pd.Series) -> bytes:
     """Each feature's share of the total gain, largest on top."""
     figure, axes = _axes()
     ordered = shares.sort_values()
-    names = ["record.size" if name == "record_size_bytes" else name for name in ordered.index]
+    names = ["record.size" if name == "case" else name for name in ordered.index]
     bars = axes.barh(names, ordered.to_numpy(), color=_COLOURS[0])
     axes.bar_label(bars, labels=[f"{share:.0%}" for share in ordered], padding=3)
     axes.set_xlim(0, max(float(ordered.max()), 0.01) * 1.12)

@@ -23,7 +23,6 @@ from kafka_pareto.history.sentinel_shift import error_variances, rebased
 from kafka_pareto.study.factors import CategoricalFactor, Factor
 from kafka_pareto.study.objectives import Objective
 from kafka_pareto.study.study import Study
-from kafka_pareto.surrogates.surrogate import RECORD_SIZE_FEATURE
 
 Values = npt.NDArray[np.float64]
 
@@ -100,7 +99,7 @@ def fit_posterior(
     signal, noise = _learned(evidence.x, y, evidence.repetitions, extra)
     alpha = noise / evidence.repetitions + extra + _JITTER
     process = GaussianProcessRegressor(signal, alpha=alpha, optimizer=None).fit(evidence.x, y)
-    r2 = _r2_leave_one_out(process, y, rows.record_size_bytes.to_numpy())
+    r2 = _r2_leave_one_out(process, y, rows.case.to_numpy())
     return Posterior(objective, r2, study, process, centre, scale)
 
 
@@ -150,10 +149,10 @@ def inputs(study: Study, configurations: pd.DataFrame) -> Values:
             columns += [(configurations[name] == level).to_numpy().astype(np.float64) for level in factor.levels]
         else:
             columns.append(_on_log_scale(configurations[name].to_numpy(dtype=float), factor))
-    if len(study.record_sizes_bytes) > 1:
-        sizes = np.log(np.array(study.record_sizes_bytes, dtype=float))
-        size = np.log(configurations[RECORD_SIZE_FEATURE].to_numpy(dtype=float))
-        columns.append((size - sizes.min()) / (sizes.max() - sizes.min()))
+    if len(study.cases) > 1:
+        cases = np.log(np.array(study.cases, dtype=float))
+        case = np.log(configurations["case"].to_numpy(dtype=float))
+        columns.append((case - cases.min()) / (cases.max() - cases.min()))
     return np.column_stack(columns)
 
 
@@ -164,7 +163,7 @@ def _on_log_scale(values: Values, factor: Factor) -> Values:
     return scaled
 
 
-def _r2_leave_one_out(process: GaussianProcessRegressor, y: Values, sizes: npt.NDArray[np.int64]) -> float:
+def _r2_leave_one_out(process: GaussianProcessRegressor, y: Values, cases: npt.NDArray[np.int64]) -> float:
     """1 - squared errors at each trial of the process without that trial, over the spread within the record sizes.
 
     Rasmussen and Williams, eq. 5.12. Over all sizes together the record size alone would explain most of it. The trials
@@ -172,7 +171,7 @@ def _r2_leave_one_out(process: GaussianProcessRegressor, y: Values, sizes: npt.N
     """
     half = np.linalg.inv(process.L_)
     precision = half.T @ half
-    errors = ((precision @ y) / np.diag(precision))[: len(sizes)]
-    y = y[: len(sizes)]
-    spread = sum(float(np.sum((y[sizes == size] - y[sizes == size].mean()) ** 2)) for size in np.unique(sizes))
+    errors = ((precision @ y) / np.diag(precision))[: len(cases)]
+    y = y[: len(cases)]
+    spread = sum(float(np.sum((y[cases == case] - y[cases == case].mean()) ** 2)) for case in np.unique(cases))
     return 1.0 - float(np.sum(errors**2)) / spread if spread > 0 else 0.0

@@ -14,6 +14,7 @@ from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_valu
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import SCORE_COLUMNS
+from kafka_pareto.study.cases import in_order
 from kafka_pareto.study.objectives import Objective
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.surrogate import (
@@ -50,7 +51,7 @@ class JudgedSurrogate:
 
     def pooled_r2_held_out(self) -> float | None:
         """R² on all held-out trials; None when too few were held out."""
-        score = self.scores.loc[self.scores["record_size_bytes"].isna(), "r2_held_out"].iloc[0]
+        score = self.scores.loc[self.scores["case"].isna(), "r2_held_out"].iloc[0]
         return None if pd.isna(score) else float(score)
 
 
@@ -100,13 +101,13 @@ def score_surrogate(
         A frame with `SCORE_COLUMNS`; a score that too few rows or no spread allow is null.
     """
     everything = pd.concat([train, held_out])
-    scopes: list[int | None] = [None, *sorted(everything["record_size_bytes"].unique().tolist())]
+    scopes: list[str | None] = [None, *in_order(everything["case"].unique())]
     measured = _learned(everything[surrogate.objective], surrogate)
     estimates = pd.Series(surrogate.predict(everything), index=everything.index)
     answers, unseen_answers = _learned(estimates, surrogate), _learned(cross_validated, surrogate)
     rows = []
-    for size in scopes:
-        seen, unseen = (part if size is None else part[part["record_size_bytes"] == size] for part in (train, held_out))
+    for case in scopes:
+        seen, unseen = (part if case is None else part[part["case"] == case] for part in (train, held_out))
         both = seen.index.append(unseen.index)
         error = (unseen[surrogate.objective] - estimates[unseen.index]).to_numpy(dtype=float)
         r2 = r_squared(measured[both], unseen_answers[both])
@@ -114,7 +115,7 @@ def score_surrogate(
         rows.append(
             {
                 "objective": surrogate.objective,
-                "record_size_bytes": size,
+                "case": case,
                 "of_logarithm": surrogate.log_target,
                 "r2_train": r_squared(measured[seen.index], answers[seen.index]),
                 "r2_held_out": r_squared(measured[unseen.index], answers[unseen.index]),
@@ -128,7 +129,7 @@ def score_surrogate(
             }
         )
     frame = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
-    return frame.astype({"record_size_bytes": "Int64"})
+    return frame.astype({"case": "Int64"})
 
 
 def is_learnable(r2: float | None, ceiling: float | None) -> bool:
@@ -180,8 +181,8 @@ def noise_ceiling(measured: pd.Series, error_variances: Sequence[float]) -> floa
 
 def trial_keys(trials: pd.DataFrame) -> list[str]:
     """One name per trial: its record size and configuration."""
-    pairs = zip(trials["record_size_bytes"], trials["configuration_id"], strict=True)
-    return [f"{size}/{configuration}" for size, configuration in pairs]
+    pairs = zip(trials["case"], trials["configuration_id"], strict=True)
+    return [f"{case}/{configuration}" for case, configuration in pairs]
 
 
 def error_variances(
@@ -261,7 +262,7 @@ def describe_scores(scores: pd.DataFrame) -> str:
         heading,
     ]
     for row in scores.to_dict("records"):
-        size = "all" if pd.isna(row["record_size_bytes"]) else f"{row['record_size_bytes']} B"
+        case = "all" if pd.isna(row["case"]) else f"{row['record_size_bytes']} B"
         numbers = (
             f"{'log' if row['of_logarithm'] else 'value':>5} {_number(row['r2_train']):>9} "
             f"{_number(row['r2_held_out']):>9} {_number(row['r2_cross_validated']):>8} "
@@ -269,7 +270,7 @@ def describe_scores(scores: pd.DataFrame) -> str:
         )
         errors = f"{_number(row['mae_held_out']):>10} {_number(row['rmse_held_out']):>10}"
         remark = "  too few rows to judge" if pd.isna(row["r2_cross_validated"]) else "  not learnable"
-        lines.append(f"{row['objective']:<17} {size:>11} {numbers} {errors}{'' if row['learnable'] else remark}")
+        lines.append(f"{row['objective']:<17} {case:>11} {numbers} {errors}{'' if row['learnable'] else remark}")
     return "\n".join(lines)
 
 

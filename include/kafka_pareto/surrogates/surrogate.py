@@ -45,7 +45,9 @@ class FeatureEncoding(BaseModel):
         columns = {}
         for name in self.features:
             if name == RECORDS_PER_BATCH_FEATURE:
-                columns[name] = (frame[_BATCH_SIZE] // frame[RECORD_SIZE_FEATURE]).clip(lower=1).to_numpy(dtype=float)
+                columns[name] = (frame[_BATCH_SIZE] // frame["case"].astype(float)).clip(lower=1).to_numpy(dtype=float)
+            elif name == RECORD_SIZE_FEATURE:
+                columns[name] = frame["case"].to_numpy(dtype=float)
             elif name in self.levels:
                 places = {level: place for place, level in enumerate(self.levels[name])}
                 columns[name] = np.array([places.get(level, np.nan) for level in frame[name].tolist()], dtype=float)

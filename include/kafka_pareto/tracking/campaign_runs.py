@@ -62,7 +62,7 @@ def log_training(
         client.set_terminated(parent.info.run_id)
 
 
-def log_measured_hypervolume(campaign: Campaign, round_number: int, hypervolumes: Mapping[int, float]) -> None:
+def log_measured_hypervolume(campaign: Campaign, round_number: int, hypervolumes: Mapping[str, float]) -> None:
     """Records on the campaign's run what each record size has come to, with the round as the step.
 
     Raises:
@@ -71,11 +71,11 @@ def log_measured_hypervolume(campaign: Campaign, round_number: int, hypervolumes
     with connected() as client:
         if client is None:
             return
-        names = {f"measured_hypervolume_{size}": value for size, value in hypervolumes.items()}
+        names = {f"measured_hypervolume_{case}": value for case, value in hypervolumes.items()}
         log_values(client, _campaign_run(client, campaign), names, round_number, time.time())
 
 
-def log_search(campaign: Campaign, record_size_bytes: int, hypervolume: pd.DataFrame, round_number: int = 0) -> None:
+def log_search(campaign: Campaign, case: str, hypervolume: pd.DataFrame, round_number: int = 0) -> None:
     """Records a search: its parameters, and the hypervolume after each generation as a metric with steps.
 
     Raises:
@@ -86,11 +86,11 @@ def log_search(campaign: Campaign, record_size_bytes: int, hypervolume: pd.DataF
             return
         parent = _campaign_run(client, campaign)
         content = hashlib.sha256(hypervolume.to_csv().encode() + campaign.study.search.model_dump_json().encode())
-        part = _part_name(f"optimize {record_size_bytes}", round_number)
+        part = _part_name(f"optimize {case}", round_number)
         run_id = _new_part(client, parent, part, content.hexdigest())
         if run_id is None:
             return
-        parameters = {**campaign.study.search.model_dump(), "record_size_bytes": record_size_bytes}
+        parameters = {**campaign.study.search.model_dump(), "case": case}
         for name, value in {**parameters, "seed": campaign.study.seed}.items():
             client.log_param(run_id, name, value)
         now_ms = int(time.time() * 1000)
@@ -172,7 +172,7 @@ def _log_surrogate(
 def _score_metrics(scores: pd.DataFrame) -> dict[str, float]:
     metrics = {}
     for row in scores.to_dict("records"):
-        suffix = "" if pd.isna(row["record_size_bytes"]) else f"_{row['record_size_bytes']}"
+        suffix = "" if pd.isna(row["case"]) else f"_{row['record_size_bytes']}"
         for name in (
             "r2_train",
             "r2_held_out",

@@ -24,15 +24,15 @@ def log_check(keys: CampaignKeys, found: Sequence[PastCheck], number: int) -> No
     """
     values: dict[str, float] = {}
     for each in found:
-        size = each.record_size_bytes
+        case = each.case
         values |= {
-            f"drifted_{size}": float(each.outcome == "drifted"),
-            f"change_point_{size}": float(each.change_point),
+            f"drifted_{case}": float(each.outcome == "drifted"),
+            f"change_point_{case}": float(each.change_point),
         }
-        values |= {f"{objective}_ratio_{size}": ratio.ratio for objective, ratio in each.ratios.items()}
+        values |= {f"{objective}_ratio_{case}": ratio.ratio for objective, ratio in each.ratios.items()}
         for change in each.changes:
             if change.change_fraction is not None:
-                values[f"{change.objective}_change_{size}"] = change.change_fraction
+                values[f"{change.objective}_change_{case}"] = change.change_fraction
     if not values:
         return
     with connected() as client:

@@ -107,12 +107,12 @@ def planned_repetitions(
 ) -> list[str]:
     """The id of every repetition that the round's design and the protocol plan; adaptive ones, from what is stored."""
     planned = []
-    for size in design["record_size_bytes"].unique().tolist():
-        candidates = candidates_of(design[design["record_size_bytes"] == size], study)
-        stored = {r.repetition_id: r for r in repetitions if r.record_size_bytes == size}
+    for case in design["case"].unique().tolist():
+        candidates = candidates_of(design[design["case"] == case], study)
+        stored = {r.repetition_id: r for r in repetitions if r.case == case}
         for block, active in enumerate(planned_candidates(candidates, list(stored.values()), study)):
             planned += [
-                PlannedRepetition("design", round_number, size, each, block, 0).repetition_id for each in active
+                PlannedRepetition("design", round_number, case, each, block, 0).repetition_id for each in active
             ]
     return planned
 
@@ -163,7 +163,7 @@ def derived_table(
     table["elapsed_ms"] = np.where(is_whole_run, whole_run_ms, table["wall_ms"])
     table["elapsed_at_throughput_ms"] = np.where(is_whole_run, whole_run_ms, steady_ms)
     table["latency_avg_least_ms"] = table["latency_p50_ms"] / 2 - 0.5
-    ratio = table["throughput_mib_s"] * _BYTES_PER_MIB / (table["throughput_records_s"] * table["record_size_bytes"])
+    ratio = table["throughput_mib_s"] * _BYTES_PER_MIB / (table["throughput_records_s"] * table["case"])
     table["throughput_over_records"] = ratio.where((ratio > 0) & np.isfinite(ratio))
     printed_mib_s = table["printed_mib_s"]
     table["paced_rate_held"] = table["paced_rate_records_s"] / table["paced_rate_asked_records_s"]
@@ -304,10 +304,10 @@ def _table_problems(findings: Sequence[Finding]) -> list[str]:
 
 
 def _baseline_problems(accepted: Sequence[Repetition], study: Study) -> list[str]:
-    measured = {r.record_size_bytes for r in accepted if r.outcome == "valid" and r.is_baseline}
-    if without := [size for size in study.record_sizes_bytes if size not in measured]:
-        sizes = ", ".join(str(size) for size in without)
-        return [f"no valid repetition of the baseline is left at {sizes} B, so nothing can be compared with it"]
+    measured = {r.case for r in accepted if r.outcome == "valid" and r.is_baseline}
+    if without := [case for case in study.cases if case not in measured]:
+        cases = ", ".join(str(case) for case in without)
+        return [f"no valid repetition of the baseline is left at {cases} B, so nothing can be compared with it"]
     return []
 
 
@@ -320,8 +320,8 @@ def _named(reasons: dict[str, str]) -> str:
 
 def _id_by_columns(repetition: Repetition, round_number: int) -> str:
     candidate = Candidate(repetition.configuration_id, repetition.is_baseline, {})
-    size, block = repetition.record_size_bytes, repetition.block
-    return PlannedRepetition("design", round_number, size, candidate, block, 0).repetition_id
+    case, block = repetition.case, repetition.block
+    return PlannedRepetition("design", round_number, case, candidate, block, 0).repetition_id
 
 
 def _result(finding: Finding) -> ExpectationResult:

@@ -30,12 +30,13 @@ from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view
 from kafka_pareto.explorer.intervals import Intervals, intervals
 from kafka_pareto.explorer.requirements import Preference, Remaining, Wishes, best_remaining
 from kafka_pareto.explorer.snapshot import Seen, read_seen
-from kafka_pareto.explorer.view import SizeView, size_view
+from kafka_pareto.explorer.view import CaseView, case_view
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.rollout.client_files import Form
 from kafka_pareto.rollout.versions import in_force, versions
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
+from kafka_pareto.study.cases import CASE, case_label
 from kafka_pareto.study.cluster_names import tune_dag_of
 from kafka_pareto.study.objectives import OBJECTIVES, Limit
 from kafka_pareto.study.study import STUDY_NAME
@@ -74,7 +75,7 @@ _LOGIN_PAGE = (
 
 StudyName = Annotated[str, Path(pattern=f"^{STUDY_NAME}$")]
 CampaignId = Annotated[str, Path(pattern=f"^{CAMPAIGN_ID}$")]
-RecordSize = Annotated[int, Path(gt=0, lt=1 << 31)]
+Case = Annotated[str, Path(pattern=f"^{CASE}$")]
 ConfigurationId = Annotated[str, Path(pattern="^c[0-9a-f]{10}$")]
 ArtifactName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_=][A-Za-z0-9_=.,-]*(/[A-Za-z0-9_=][A-Za-z0-9_=.,-]*)*$")]
 DurabilityName = Annotated[str, Query(pattern=f"^({'|'.join(each.name for each in Durability)})$")]
@@ -128,7 +129,7 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
     report = found.keys.report("report.html")
     prefix = f"{found.keys.prefix}/"
     return {
-        "record_sizes_bytes": found.study.record_sizes_bytes,
+        "cases": [{"case": case, "label": case_label(case)} for case in found.study.cases],
         "description": found.study.description,
         "progress": campaign_progress(found),
         "report": report.removeprefix(prefix) if report in artifacts else None,
@@ -164,21 +165,21 @@ def artifact(study: StudyName, campaign: CampaignId, name: ArtifactName) -> Resp
     return Response(content, media_type=kind, headers={"Content-Security-Policy": _STORED_PAGE_POLICY})
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{size}")
-def record_size(study: StudyName, campaign: CampaignId, size: RecordSize) -> SizeView:
-    return size_view(_seen(study, campaign, size))
+@router.get("/api/campaigns/{study}/{campaign}/{case}")
+def view(study: StudyName, campaign: CampaignId, case: Case) -> CaseView:
+    return case_view(_seen(study, campaign, case))
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{size}/intervals")
-def record_size_intervals(study: StudyName, campaign: CampaignId, size: RecordSize) -> dict[str, dict[str, Intervals]]:
-    return intervals(_seen(study, campaign, size))
+@router.get("/api/campaigns/{study}/{campaign}/{case}/intervals")
+def case_intervals(study: StudyName, campaign: CampaignId, case: Case) -> dict[str, dict[str, Intervals]]:
+    return intervals(_seen(study, campaign, case))
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{size}/choice")
+@router.get("/api/campaigns/{study}/{campaign}/{case}/choice")
 def choice(
     study: StudyName,
     campaign: CampaignId,
-    size: RecordSize,
+    case: Case,
     p95_latency_ms: Bound = None,
     throughput_mib_s: Bound = None,
     latency_cv: Bound = None,
@@ -187,7 +188,7 @@ def choice(
     prefer: Preference = "study",
 ) -> Remaining:
     bounds = dict(zip(OBJECTIVES, (p95_latency_ms, throughput_mib_s, latency_cv, throughput_cv), strict=True))
-    seen = _seen(study, campaign, size)
+    seen = _seen(study, campaign, case)
     wishes = Wishes(
         limits=[Limit(objective=objective, bound=bound) for objective, bound in bounds.items() if bound is not None],
         durability=seen.study.weakest_durability() if durability is None else Durability[durability],
@@ -196,39 +197,39 @@ def choice(
     return best_remaining(seen, wishes)
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{size}/trials.csv")
-def trials(study: StudyName, campaign: CampaignId, size: RecordSize) -> PlainTextResponse:
-    text = trials_csv(_seen(study, campaign, size))
-    return PlainTextResponse(text, media_type="text/csv", headers=_download(f"trials-{study}-{campaign}-{size}.csv"))
+@router.get("/api/campaigns/{study}/{campaign}/{case}/trials.csv")
+def trials(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextResponse:
+    text = trials_csv(_seen(study, campaign, case))
+    return PlainTextResponse(text, media_type="text/csv", headers=_download(f"trials-{study}-{campaign}-{case}.csv"))
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{size}/{configuration}/move")
-def move(study: StudyName, campaign: CampaignId, size: RecordSize, configuration: ConfigurationId) -> Move:
-    return move_to(_seen(study, campaign, size), configuration, in_force(_store(), study, size))
+@router.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/move")
+def move(study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId) -> Move:
+    return move_to(_seen(study, campaign, case), configuration, in_force(_store(), study, case))
 
 
-@router.get("/api/in-force/{study}/{size}")
-def settings_in_force(study: StudyName, size: RecordSize) -> InForceView:
-    return in_force_view(versions(_store(), study, size))
+@router.get("/api/in-force/{study}/{case}")
+def settings_in_force(study: StudyName, case: Case) -> InForceView:
+    return in_force_view(versions(_store(), study, case))
 
 
-@router.get("/api/in-force/{study}/{size}/{form}")
-def file_in_force(study: StudyName, size: RecordSize, form: Form) -> PlainTextResponse:
-    content = _store().get(InForceKeys(study, size).file(form))
-    return PlainTextResponse(content, headers=_download(f"{study}-{size}-{form}"))
+@router.get("/api/in-force/{study}/{case}/{form}")
+def file_in_force(study: StudyName, case: Case, form: Form) -> PlainTextResponse:
+    content = _store().get(InForceKeys(study, case).file(form))
+    return PlainTextResponse(content, headers=_download(f"{study}-{case}-{form}"))
 
 
-@router.get("/api/checks/{study}/{size}")
-def checks(study: StudyName, size: RecordSize) -> list[PastCheck]:
-    return read_checks(_store(), study, size)
+@router.get("/api/checks/{study}/{case}")
+def checks(study: StudyName, case: Case) -> list[PastCheck]:
+    return read_checks(_store(), study, case)
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{size}/{configuration}/{form}")
+@router.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/{form}")
 def settings_file(
-    study: StudyName, campaign: CampaignId, size: RecordSize, configuration: ConfigurationId, form: Form
+    study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId, form: Form
 ) -> PlainTextResponse:
-    text = settings_text(_seen(study, campaign, size), configuration, form)
-    return PlainTextResponse(text, headers=_download(f"{size}-{configuration}-{form}"))
+    text = settings_text(_seen(study, campaign, case), configuration, form)
+    return PlainTextResponse(text, headers=_download(f"{case}-{configuration}-{form}"))
 
 
 @router.api_route("/{path:path}", methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
@@ -236,8 +237,8 @@ def nothing_else(path: str) -> None:  # noqa: ARG001 (named by the route)
     raise HTTPException(404, "there is no such page")
 
 
-def _seen(study: str, campaign: str, record_size_bytes: int) -> Seen:
-    return read_seen(Campaign.open(_store(), study, campaign), record_size_bytes)
+def _seen(study: str, campaign: str, case: str) -> Seen:
+    return read_seen(Campaign.open(_store(), study, campaign), case)
 
 
 @lru_cache(1)

@@ -8,6 +8,7 @@ from pathlib import Path
 from airflow.sdk import Param
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.cases import CASE
 from kafka_pareto_airflow.project import project_root
 
 DEFAULT_STUDY = "quick"
@@ -19,7 +20,7 @@ CAMPAIGN_ARGUMENTS = [
 ]
 DESIGN_ARGUMENTS = [
     *CAMPAIGN_ARGUMENTS,
-    "{% if params.record_sizes %}--record-sizes={{ params.record_sizes | map('int') | join(',') }}{% endif %}",
+    "{% if params.record_sizes %}--cases={{ params.record_sizes | map('int') | join(',') }}{% endif %}",
     "{% if params.seed is not none %}--seed={{ params.seed | int }}{% endif %}",
     "{% if params.repetitions is not none %}--repetitions={{ params.repetitions | int }}{% endif %}",
     "{% if params.warm_start is not none %}--warm-start={{ params.warm_start }}{% endif %}",
@@ -44,7 +45,7 @@ ANSWER_ARGUMENTS = [
 ACCEPT_ARGUMENTS = [
     "--study={{ params.study }}",
     "--campaign={{ params.campaign or '' }}",
-    "{% if params.record_size is not none %}--record-size={{ params.record_size | int }}{% endif %}",
+    "{% if params.case %}--case={{ params.case }}{% endif %}",
     "{% if params.configuration %}--configuration={{ params.configuration }}{% endif %}",
     "--answer=approve",
     "--approved-by={{ dag_run.triggering_user_name or '' }}",
@@ -55,7 +56,7 @@ ACCEPT_ARGUMENTS = [
 ]
 ROLL_BACK_ARGUMENTS = [
     "--study={{ params.study }}",
-    "{% if params.record_size is not none %}--record-size={{ params.record_size | int }}{% endif %}",
+    "{% if params.case %}--case={{ params.case }}{% endif %}",
     "--by={{ dag_run.triggering_user_name or '' }}",
     "--reason={{ params.reason or '' }}",
     "--request={{ run_id }}",  # a retry does not go back once more
@@ -219,13 +220,12 @@ def in_force_parameters() -> dict[str, Param]:
             title="Campaign",
             description="To accept from; empty to go back.",
         ),
-        "record_size": Param(
+        "case": Param(
             None,
-            type=["null", "integer"],
-            minimum=1,
-            maximum=1_000_000,
-            title="Record size in bytes",
-            description="Empty: all that the campaign recommends. Going back needs it.",
+            type=["null", "string"],
+            pattern=f"^({CASE})?$",
+            title="Case",
+            description="A record size in bytes. Empty: all that the campaign recommends. Going back needs it.",
         ),
         "configuration": Param(
             None,

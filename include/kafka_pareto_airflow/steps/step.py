@@ -27,8 +27,8 @@ class Step(BaseOperator):
     step's words for people. The events of the task's outlets carry what the manifest has for them; without any, nothing
     has happened to these assets, and there is no event. Its notice goes to the people whom the installation names.
 
-    The operator returns what a later task is mapped over: the manifest's record sizes or, where the step was itself
-    mapped over them, its one record size. A manifest without record sizes leaves the tasks that follow nothing to do:
+    The operator returns what a later task is mapped over: the manifest's cases or, where the step was itself
+    mapped over them, its one case. A manifest without cases leaves the tasks that follow nothing to do:
     they are skipped.
 
     A subclass says what the step runs in, and sees to it that the step ends with its task.
@@ -36,25 +36,23 @@ class Step(BaseOperator):
     Args:
         step: The module's name under `tasks`.
         arguments: The step's arguments, each a Jinja template; one that renders to nothing is left out.
-        record_size_bytes: The record size of a mapped step.
+        case: The case of a mapped step.
 
     Raises:
         AirflowFailException: If the step refuses its input or its arguments; a retry cannot help.
         AirflowException: If it fails in any other way.
-        DownstreamTasksSkipped: If it names no record size.
+        DownstreamTasksSkipped: If it names no case.
     """
 
     template_fields: ClassVar[Sequence[str]] = ("arguments",)
     template_ext: ClassVar[Sequence[str]] = ()  # an argument that ends like a file's name is no file
 
-    def __init__(
-        self, *, step: str, arguments: Sequence[str], record_size_bytes: int | None = None, **kwargs: Any
-    ) -> None:
+    def __init__(self, *, step: str, arguments: Sequence[str], case: str | None = None, **kwargs: Any) -> None:
         # A mapped step is made with every argument that an operator knows, this one among them.
         super().__init__(**{**kwargs, "on_success_callback": StepNotifier()})
         self.step = step
         self.arguments = arguments
-        self.record_size_bytes = record_size_bytes
+        self.case = case
         self._held_back = ""
 
     def run_step(self, command: list[str], context: Context) -> tuple[int, str]:
@@ -65,11 +63,11 @@ class Step(BaseOperator):
         """
         raise NotImplementedError
 
-    def execute(self, context: Context) -> list[int] | int:
+    def execute(self, context: Context) -> list[str] | str:
         """Runs the step to its end."""
         command = ["python", "-m", f"tasks.{self.step}", *(argument for argument in self.arguments if argument)]
-        if self.record_size_bytes is not None:
-            command.append(f"--record-size={self.record_size_bytes}")
+        if self.case is not None:
+            command.append(f"--case={self.case}")
         self.log.info("Running command: %s", command)
         exit_code, last_line = self.run_step(command, context)
         if exit_code != 0:
@@ -87,11 +85,11 @@ class Step(BaseOperator):
             self.outlets = []  # Airflow makes an event of each that is left
         for asset in self.outlets:
             context["outlet_events"][asset].extra = event
-        if self.record_size_bytes is not None:
-            return self.record_size_bytes
-        if not manifest["record_sizes_bytes"]:
+        if self.case is not None:
+            return self.case
+        if not manifest["cases"]:
             raise DownstreamTasksSkipped(tasks=self._skipped_with_it())
-        return manifest["record_sizes_bytes"]
+        return manifest["cases"]
 
     def log_lines(self, lines: Iterable[str]) -> str:
         """Logs the lines, but for a last one that may be a manifest; returns the last one."""
@@ -119,6 +117,6 @@ class Step(BaseOperator):
     def _manifest(self, line: str) -> dict[str, Any]:
         with suppress(ValueError):
             manifest = json.loads(line)
-            if isinstance(manifest, dict) and isinstance(manifest.get("record_sizes_bytes"), list):
+            if isinstance(manifest, dict) and isinstance(manifest.get("cases"), list):
                 return manifest
         raise AirflowFailException(f"step {self.step} must print its manifest as its last line, but printed {line!r}")

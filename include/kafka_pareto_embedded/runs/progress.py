@@ -15,6 +15,7 @@ from kafka_pareto.campaign.tables import DESIGN_COLUMNS, decode_table
 from kafka_pareto.errors import ArtifactError, StoreError
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto_embedded.runs.airflow_runs import TaskRun
 
@@ -44,7 +45,7 @@ class Row:
 
     step: str
     round_number: int
-    record_size_bytes: int | None
+    case: str | None
     state: str
     repetitions: int | None
     seconds: float | None
@@ -64,16 +65,16 @@ class Row:
 
     @property
     def name(self) -> str:
-        size = "" if self.record_size_bytes is None else f" ({self.record_size_bytes} B)"
-        return f"{self.step_name}{size}"
+        case = "" if self.case is None else f" ({case_label(self.case)})"
+        return f"{self.step_name}{case}"
 
     @property
     def part(self) -> Part | None:
         """What the row has measured; None for a row without repetitions."""
-        if self.record_size_bytes is None or self.repetitions is None:
+        if self.case is None or self.repetitions is None:
             return None
         round_number = None if self.step == "confirm" else self.round_number
-        return Part(self.record_size_bytes, round_number, self.repetitions, self.state == "success")
+        return Part(self.case, round_number, self.repetitions, self.state == "success")
 
     @property
     def step_name(self) -> str:
@@ -122,7 +123,7 @@ class CampaignProgress:
         self._store = store
         self._keys = keys
         self._planned: ExpectedRepetitions | None = None
-        self._sizes_of_rounds: dict[int, list[int]] = {}
+        self._cases_of_rounds: dict[int, list[str]] = {}
         self._counts: dict[str, _Count] = {}
         self._found_counts: dict[str, int] = {}
         self._loading_since_s = 0.0
@@ -162,7 +163,7 @@ class CampaignProgress:
             design = decode_table(self._store.get(self._keys.design()), self._keys.design(), DESIGN_COLUMNS, study)
         except (ArtifactError, StoreError):
             return
-        self._planned = ExpectedRepetitions(study, plan, Counter(design.record_size_bytes.tolist()))
+        self._planned = ExpectedRepetitions(study, plan, Counter(design.case.tolist()))
 
     def _read_proposals(self, tasks: list[TaskRun]) -> None:
         """Which record sizes the rounds go on with, as far as that is decided."""
@@ -172,33 +173,33 @@ class CampaignProgress:
             if study is None or _step_of(task) != "propose" or number not in study.round_numbers():
                 continue
             if task.state == "skipped":
-                self._sizes_of_rounds[number] = []
-            elif task.state == "success" and number not in self._sizes_of_rounds:
+                self._cases_of_rounds[number] = []
+            elif task.state == "success" and number not in self._cases_of_rounds:
                 with suppress(ArtifactError, StoreError):
                     key = self._keys.proposal(number)
                     proposal = decode_record(self._store.get(key), key, Proposal)
-                    self._sizes_of_rounds[number] = proposal.going_on_bytes()
+                    self._cases_of_rounds[number] = proposal.going_on()
 
     def _spared(self) -> int:
-        all_sizes = len(self._planned.study.record_sizes_bytes) if self._planned else 0
-        return sum(all_sizes - len(sizes) for sizes in self._sizes_of_rounds.values())
+        all_cases = len(self._planned.study.cases) if self._planned else 0
+        return sum(all_cases - len(cases) for cases in self._cases_of_rounds.values())
 
     def _row(self, task: TaskRun, elapsed_s: float) -> Row:
         step, number = _step_of(task), _round_of(task)
-        sizes = self._planned.study.record_sizes_bytes if self._planned else []
+        cases = self._planned.study.cases if self._planned else []
         if step == "measure" and number:
-            sizes = self._sizes_of_rounds.get(number, [])
-        size = sizes[task.map_index] if 0 <= task.map_index < len(sizes) else None
-        return Row(step, number, size, task.state, self._count(task, size, elapsed_s), task.seconds, task)
+            cases = self._cases_of_rounds.get(number, [])
+        case = cases[task.map_index] if 0 <= task.map_index < len(cases) else None
+        return Row(step, number, case, task.state, self._count(task, case, elapsed_s), task.seconds, task)
 
-    def _count(self, task: TaskRun, record_size_bytes: int | None, elapsed_s: float) -> int | None:
+    def _count(self, task: TaskRun, case: str | None, elapsed_s: float) -> int | None:
         step = _step_of(task)
-        if record_size_bytes is None or step not in ("measure", "confirm"):
+        if case is None or step not in ("measure", "confirm"):
             return None
         if step == "measure":
-            prefix = self._keys.measurements(record_size_bytes, _round_of(task))
+            prefix = self._keys.measurements(case, _round_of(task))
         else:
-            prefix = self._keys.confirmation(record_size_bytes, "repetitions/")
+            prefix = self._keys.confirmation(case, "repetitions/")
         last = self._counts.get(prefix)
         is_due = task.state == "running" and last is not None and elapsed_s - last.at_s >= _COUNT_EVERY_S
         if last is not None and last.state == task.state and not is_due:
@@ -237,8 +238,8 @@ def _in_order(task: TaskRun) -> tuple[bool, int, int, int]:
 
 
 def _plain_row(task: TaskRun) -> Row:
-    size = re.fullmatch(r"(\d+) B", task.label or "")
-    return Row(task.task_id, 0, int(size.group(1)) if size else None, task.state, None, task.seconds, task)
+    case = re.fullmatch(r"(\d+) B", task.label or "")
+    return Row(task.task_id, 0, case.group(1) if case else None, task.state, None, task.seconds, task)
 
 
 def _as_begun(task: TaskRun) -> tuple[bool, float, str, int]:

@@ -125,7 +125,7 @@ def _newest(store: Store, studies: list[str]) -> str:
 def _parameters_of(frozen: Study) -> dict[str, Any]:
     """The parameters that a campaign was started with, as far as its design step compares them."""
     parameters: dict[str, Any] = {
-        "record_sizes": frozen.record_sizes_bytes,
+        **frozen.case_overrides(frozen.cases),
         "seed": frozen.seed,
         "repetitions": frozen.protocol.repetitions,
     }

@@ -11,8 +11,9 @@ from rich.console import Console
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.report.cards import property_text
-from kafka_pareto.rollout.versions import SettingsInForce, in_force, record_sizes_in_force
+from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force
 from kafka_pareto.storage.store import Store, open_store
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.cluster_names import cluster_of, tune_dag_of
 from kafka_pareto.study.study import STUDY_NAME
 from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stack_runs
@@ -61,13 +62,14 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
         StackError: If the stack does not answer.
     """
     store = open_store(stack.settings())
-    if in_force(store, request.study, request.record_size) is None:
-        raise _nothing_in_force(store, request.study, request.record_size)
-    parameters = {"action": "roll_back", **request.model_dump(), "campaign": "", "configuration": ""}
+    if in_force(store, request.study, str(request.record_size)) is None:
+        raise _nothing_in_force(store, request.study, str(request.record_size))
+    asked = {"study": request.study, "case": str(request.record_size), "reason": request.reason}
+    parameters = {"action": "roll_back", **asked, "campaign": "", "configuration": ""}
     code = _run_dag(stack, "settings_in_force", f"rollback__{timestamp()}", parameters)
     if code == 0:
         print()
-        _print(in_force(store, request.study, request.record_size))
+        _print(in_force(store, request.study, str(request.record_size)))
     return code
 
 
@@ -91,7 +93,7 @@ def show_in_force(request: InForceRequest, stack: Stack) -> None:
         BadInputError: If nothing is in force, or the folder cannot be written to.
     """
     store = open_store(stack.settings())
-    sizes = record_sizes_in_force(store, request.study)
+    sizes = cases_in_force(store, request.study)
     if not sizes:
         raise _nothing_in_force(store, request.study, None)
     for size in sizes:
@@ -120,14 +122,14 @@ def _print(settings: SettingsInForce | None) -> None:
     came_by = _CAME_BY[settings.came_by].format(settings.campaign)
     by = f", accepted by {settings.accepted_by}" if settings.accepted_by else ""
     reason = f": {' '.join(settings.reason.split())}" if settings.reason else ""
-    print(f"{settings.record_size_bytes:,} B records: version {settings.version} since {settings.at}")
+    print(f"{case_label(settings.case)}: version {settings.version} since {settings.at}")
     print(f"  {'the baseline; ' if settings.is_baseline else ''}{came_by}{by}{reason}")
     for name in sorted(settings.properties):
         print(f"  {name}={property_text(settings.properties[name])}")
 
 
 def _copy_files(store: Store, keys: InForceKeys, folder: Path) -> Path:
-    target = folder / keys.study / str(keys.record_size_bytes)
+    target = folder / keys.study / keys.case
     try:
         target.mkdir(parents=True, exist_ok=True)
         for key in store.keys(f"{keys.prefix}/"):
@@ -138,12 +140,10 @@ def _copy_files(store: Store, keys: InForceKeys, folder: Path) -> Path:
     return target
 
 
-def _nothing_in_force(store: Store, study: str, record_size_bytes: int | None) -> BadInputError:
-    sizes = ", ".join(str(size) for size in record_sizes_in_force(store, study))
-    if record_size_bytes is not None and sizes:
-        return BadInputError(
-            f"RECORD_SIZE={record_size_bytes}: nothing is in force for it in study {study}; there is for {sizes}"
-        )
+def _nothing_in_force(store: Store, study: str, case: str | None) -> BadInputError:
+    sizes = ", ".join(cases_in_force(store, study))
+    if case is not None and sizes:
+        return BadInputError(f"RECORD_SIZE={case}: nothing is in force for it in study {study}; there is for {sizes}")
     return BadInputError(
         f"STUDY={study}: nothing is in force yet; a recommendation comes into force by `make run STUDY={study}`, "
         "a confirmed configuration by the explorer's button"

@@ -128,7 +128,7 @@ def _drawn(progress: Progress) -> RenderableType:
     for line in lines:
         table.add_row(
             line.step,
-            line.record_sizes,
+            line.cases,
             Text(line.state_text, style=_STYLES.get(line.state, "dim")),
             "" if line.repetitions is None else str(line.repetitions),
             "" if line.seconds is None else duration(line.seconds),

@@ -23,7 +23,7 @@ class Line:
     """What one line shows; `state` is Airflow's, for its colour."""
 
     step: str
-    record_sizes: str
+    cases: str
     state: str
     state_text: str
     repetitions: int | None
@@ -68,11 +68,11 @@ def _of_step(rows: Iterable[Row]) -> list[Line]:
 
 
 def _together(name: str, rows: Sequence[Row]) -> Line:
-    sizes = {row.record_size_bytes for row in rows if row.record_size_bytes is not None}
+    sizes = {row.case for row in rows if row.case is not None}
     counted = [row.repetitions for row in rows if row.repetitions is not None]
     return Line(
         step=name,
-        record_sizes=f"{len(sizes)} sizes" if len(sizes) > 1 else "".join(f"{size:,} B" for size in sizes),
+        cases=f"{len(sizes)} sizes" if len(sizes) > 1 else "".join(f"{size:,} B" for size in sizes),
         state=rows[-1].state,
         state_text=state_text(rows[-1]),
         repetitions=sum(counted) if counted else None,

@@ -7,6 +7,7 @@ import textwrap
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.cards import HEADLINES, Cards, gain_rows, settings_rows, warnings_of
 from kafka_pareto.report.latency_breakdown import Row
+from kafka_pareto.study.cases import case_label
 
 _COLUMNS_OF_GAINS = 5  # without what was shown and its p, which the reasons say
 
@@ -17,7 +18,7 @@ def short_cards(cards: Cards, width: int) -> str:
 
 
 def _short_card(decision: Decision, width: int) -> str:
-    lines = [f"{decision.record_size_bytes:,} B records", HEADLINES[decision.verdict], "-" * width]
+    lines = [f"{case_label(decision.case)}", HEADLINES[decision.verdict], "-" * width]
     for text in (*decision.reasons, *(f"WARNING: {warning}" for warning in warnings_of(decision))):
         lines += textwrap.wrap(text, width)
     header, *rows = settings_rows(decision)

@@ -14,7 +14,7 @@ from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
-SIZE = 8192
+CASE = "8192"
 PROTOCOL = paper_study().protocol
 WITHIN_RUN = PROTOCOL.model_copy(update={"variability": "within_run", "load_tool": "load_generator"})
 
@@ -22,7 +22,7 @@ WITHIN_RUN = PROTOCOL.model_copy(update={"variability": "within_run", "load_tool
 @pytest.fixture(scope="module")
 def sides() -> tuple[list[Repetition], list[Repetition]]:
     """Ten recorded blocks of Kafka's defaults and of another configuration."""
-    recorded = sorted(recorded_repetitions((SIZE,), configurations=1), key=lambda r: r.block)
+    recorded = sorted(recorded_repetitions((CASE,), configurations=1), key=lambda r: r.block)
     return [r for r in recorded if r.is_baseline], [r for r in recorded if not r.is_baseline]
 
 

@@ -23,7 +23,7 @@ from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
-SIZE = 8192
+CASE = "8192"
 COMPARISONS = 20
 
 
@@ -35,7 +35,7 @@ def study_() -> Study:
 @pytest.fixture(name="repetitions")
 def repetitions_() -> list[Repetition]:
     """Ten recorded repetitions of Kafka's defaults."""
-    return recorded_repetitions((SIZE,), configurations=0, phase="noise")
+    return recorded_repetitions((CASE,), configurations=0, phase="noise")
 
 
 def of(report: NoiseReport, objective: Objective) -> NoiseOfObjective:
@@ -47,7 +47,7 @@ def with_blocks(study: Study, gain_blocks: int) -> Study:
 
 
 def test_the_report_traces_to_its_repetitions_and_survives_the_store(study: Study, repetitions: list[Repetition]):
-    report = noise_report(study, SIZE, repetitions, COMPARISONS)
+    report = noise_report(study, CASE, repetitions, COMPARISONS)
     assert report.repetition_ids == [r.repetition_id for r in repetitions]
     assert (report.blocks, report.comparisons, report.wanted_effect_fraction) == (10, 20, 0.1)
     assert decode_record(report.model_dump_json().encode(), "noise.json", NoiseReport) == report
@@ -56,7 +56,7 @@ def test_the_report_traces_to_its_repetitions_and_survives_the_store(study: Stud
 def test_what_is_detectable_lies_above_the_noise_floor_and_throughput_is_the_quietest(
     study: Study, repetitions: list[Repetition]
 ):
-    report = noise_report(study, SIZE, repetitions, COMPARISONS)
+    report = noise_report(study, CASE, repetitions, COMPARISONS)
     for noise in report.objectives:
         assert noise.minimum_detectable_effect_fraction > noise.noise_floor_fraction > 0
     floors = {noise.objective: noise.noise_floor_fraction for noise in report.objectives}
@@ -66,8 +66,8 @@ def test_what_is_detectable_lies_above_the_noise_floor_and_throughput_is_the_qui
 def test_more_blocks_find_smaller_changes_and_more_comparisons_hide_larger_ones(
     study: Study, repetitions: list[Repetition]
 ):
-    few, many = (noise_report(with_blocks(study, n), SIZE, repetitions, COMPARISONS) for n in (10, 40))
-    alone = noise_report(study, SIZE, repetitions, 1)
+    few, many = (noise_report(with_blocks(study, n), CASE, repetitions, COMPARISONS) for n in (10, 40))
+    alone = noise_report(study, CASE, repetitions, 1)
     for objective in ("p95_latency_ms", "throughput_cv"):
         effects = [of(r, objective).minimum_detectable_effect_fraction for r in (many, few, alone)]
         assert effects[0] < effects[1] > effects[2]
@@ -77,9 +77,9 @@ def test_the_wanted_effect_is_detectable_with_the_blocks_that_the_report_asks_fo
     study: Study, repetitions: list[Repetition]
 ):
     for objective in ("p95_latency_ms", "throughput_mib_s", "latency_cv"):
-        needed = of(noise_report(study, SIZE, repetitions, COMPARISONS), objective).blocks_for_wanted_effect
-        enough = noise_report(with_blocks(study, needed), SIZE, repetitions, COMPARISONS)
-        fewer = noise_report(with_blocks(study, needed - 1), SIZE, repetitions, COMPARISONS)
+        needed = of(noise_report(study, CASE, repetitions, COMPARISONS), objective).blocks_for_wanted_effect
+        enough = noise_report(with_blocks(study, needed), CASE, repetitions, COMPARISONS)
+        fewer = noise_report(with_blocks(study, needed - 1), CASE, repetitions, COMPARISONS)
         effects = [of(r, objective).minimum_detectable_effect_fraction for r in (enough, fewer)]
         assert effects[0] == pytest.approx(0.1, abs=0.01)
         assert effects[0] < effects[1]
@@ -88,7 +88,7 @@ def test_the_wanted_effect_is_detectable_with_the_blocks_that_the_report_asks_fo
 def test_a_cv_takes_hundreds_of_blocks_for_a_small_change_and_the_report_says_so(
     study: Study, repetitions: list[Repetition]
 ):
-    report = noise_report(study, SIZE, repetitions, COMPARISONS)
+    report = noise_report(study, CASE, repetitions, COMPARISONS)
     assert of(report, "throughput_cv").blocks_for_wanted_effect > 500
     (line,) = [line for line in noise_lines(report) if line.startswith("throughput CV")]
     assert line.endswith("blocks, as small changes of a CV do.")
@@ -131,7 +131,7 @@ def test_an_effect_that_a_hundred_thousand_blocks_do_not_find_has_no_number():
 
 
 def test_two_blocks_among_many_comparisons_find_no_change_at_all(study: Study, repetitions: list[Repetition]):
-    report = noise_report(with_blocks(study, 2), SIZE, repetitions, COMPARISONS)
+    report = noise_report(with_blocks(study, 2), CASE, repetitions, COMPARISONS)
     assert of(report, "p95_latency_ms").minimum_detectable_effect_fraction is None
     assert of(report, "latency_cv").noise_floor_fraction is None
     assert any("no change would be found" in line for line in noise_lines(report))
@@ -142,7 +142,7 @@ def test_too_few_or_equal_or_failed_repetitions_give_no_number(study: Study, rep
     equal = [r.model_copy(update={"latency_p95_ms": 5.0, "throughput_mib_s": 5.0}) for r in repetitions]
     failed = [r.model_copy(update={"outcome": "failed"}) for r in repetitions]
     for given in ([], repetitions[:4], equal, failed):
-        report = noise_report(study, SIZE, given, COMPARISONS)
+        report = noise_report(study, CASE, given, COMPARISONS)
         assert {noise.minimum_detectable_effect_fraction for noise in report.objectives} == {None}
         assert all("not known" in line for line in noise_lines(report)[1:])
 
@@ -154,7 +154,7 @@ def test_a_variability_within_runs_is_judged_like_a_mean(study: Study, repetitio
         r.model_copy(update={"latency_cv_in_run": cv, "throughput_cv_in_run": None})
         for r, cv in zip(repetitions, rng.normal(0.5, 0.02, len(repetitions)), strict=True)
     ]
-    report = noise_report(study, SIZE, within, COMPARISONS)
+    report = noise_report(study, CASE, within, COMPARISONS)
     assert of(report, "latency_cv").value == pytest.approx(0.5, abs=0.02)
     assert of(report, "latency_cv").minimum_detectable_effect_fraction < 0.15
     assert of(report, "throughput_cv").value is None

@@ -30,7 +30,7 @@ from tests.recorded import STUDIES
 pytestmark = pytest.mark.fast
 
 COLD_BURST = DATA / "campaigns" / "cold_burst"
-SIZE = 8192
+CASE = "8192"
 BLOCKS = 3
 MEASURED = ["latency_p95_ms", "throughput_mib_s"]
 
@@ -38,7 +38,7 @@ MEASURED = ["latency_p95_ms", "throughput_mib_s"]
 def test_a_stored_campaign_recommends_what_its_gain_blocks_measured() -> None:
     picks = recommended(COLD_BURST, "cold_burst")
     assert sorted(picks) == [1024, 8192, 10240, 16383, 65636]
-    assert picks[SIZE] == {
+    assert picks[CASE] == {
         "batch.size": 514327,
         "linger.ms": 5,
         "compression.type": "none",
@@ -52,7 +52,7 @@ def test_a_card_that_keeps_the_settings_recommends_nothing(tmp_path: Path) -> No
     (tmp_path / "cards.txt").write_text(cards.replace("CHANGE RECOMMENDED", "KEEP YOUR SETTINGS: no gain shown", 1))
 
     assert 1024 not in recommended(tmp_path, "cold_burst")
-    assert SIZE in recommended(tmp_path, "cold_burst")
+    assert CASE in recommended(tmp_path, "cold_burst")
 
 
 def test_a_folder_without_a_campaign_is_one_clear_error(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_campaign_of_the_other_protocol_is_refused() -> None:
 
 def test_a_campaign_goes_on_with_the_picks_that_it_began_with_and_no_others(tmp_path: Path) -> None:
     store, study = FolderStore(tmp_path), load_study(STUDIES / "steady.yaml")
-    few = Picks(cold={SIZE: recommended(COLD_BURST, "cold_burst")[SIZE]}, steady={})
+    few = Picks(cold={CASE: recommended(COLD_BURST, "cold_burst")[CASE]}, steady={})
     more = Picks(cold=recommended(COLD_BURST, "cold_burst"), steady={})
     begun_with(store, study, "c1", few)
 
@@ -90,8 +90,8 @@ def test_equal_picks_are_measured_once_in_every_block_and_bear_both_names(tmp_pa
     found = recommended(COLD_BURST, "cold_burst")
     picks = Picks(cold=found, steady=found)
     campaign = begun_with(FolderStore(tmp_path), load_study(STUDIES / "cold_burst.yaml"), "c1", picks)
-    with fake_testbed(campaign, SIZE) as testbed:
-        run(campaign, SIZE, testbed, picks, BLOCKS, Progress(console=Console(file=io.StringIO())))
+    with fake_testbed(campaign, CASE) as testbed:
+        run(campaign, CASE, testbed, picks, BLOCKS, Progress(console=Console(file=io.StringIO())))
         assert isinstance(testbed.load_tool, FakeLoadTool)
         assert len(testbed.load_tool.requests) == WARM_UP_REPETITIONS + 2 * BLOCKS
 
@@ -125,7 +125,7 @@ def test_an_arm_that_never_was_valid_leaves_nothing_to_compare() -> None:
 def four_blocks(failed: str) -> pd.DataFrame:
     """Three arms; in the last block one failed, and the others took ten times as long."""
     rows = [
-        (label, SIZE, block, "failed" if block == 3 and label == failed else "valid", latency_ms * pace, throughput)
+        (label, CASE, block, "failed" if block == 3 and label == failed else "valid", latency_ms * pace, throughput)
         for block, pace in enumerate((1, 2, 3, 10))
         for label, latency_ms, throughput in (
             ("baseline", 100.0, 10.0 + block),

@@ -30,14 +30,14 @@ def test_paper_draws_60_different_configurations_for_each_of_five_record_sizes_b
     table = design_table(paper_study())
 
     assert len(table) == 5 * 61
-    assert table.groupby("record_size_bytes").configuration_id.nunique().tolist() == [61] * 5
-    assert table[table.is_baseline].groupby("record_size_bytes").size().tolist() == [1] * 5
+    assert table.groupby("case").configuration_id.nunique().tolist() == [61] * 5
+    assert table[table.is_baseline].groupby("case").size().tolist() == [1] * 5
 
 
 def test_paper_is_not_filtered_by_its_constraint():
     table = design_table(paper_study())
 
-    below = table[(table.record_size_bytes == 65636) & (table["batch.size"] < 65636) & ~table.is_baseline]
+    below = table[(table.case == 65636) & (table["batch.size"] < 65636) & ~table.is_baseline]
     assert len(below) > 20
     assert not below.feasible.any()
 
@@ -135,7 +135,7 @@ def test_the_same_seed_gives_the_same_design_whatever_other_record_sizes_there_a
     both = design_table(altered("quick", record_sizes_bytes=[1024, 8192]))
     alone = design_table(altered("quick", record_sizes_bytes=[8192]))
 
-    assert both[both.record_size_bytes == 8192].reset_index(drop=True).equals(alone)
+    assert both[both.case == 8192].reset_index(drop=True).equals(alone)
     other = design_table(altered("quick", record_sizes_bytes=[8192], seed=43))
     assert not other.equals(alone)
 

@@ -183,7 +183,5 @@ def test_a_damaged_record_is_quoted_in_short_with_what_it_is() -> None:
 
 
 def test_a_manifest_is_one_line() -> None:
-    manifest = Manifest(
-        step="train", study="paper", campaign="c1", record_sizes_bytes=[1024], artifacts=["a\nb"], counts={"n": 1}
-    )
+    manifest = Manifest(step="train", study="paper", campaign="c1", cases=["1024"], artifacts=["a\nb"], counts={"n": 1})
     assert "\n" not in manifest.model_dump_json()

@@ -6,14 +6,14 @@ import pytest
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, choose
-from kafka_pareto.decision.decide import adjust_across_record_sizes, decide, with_blocks_to_tell
+from kafka_pareto.decision.decide import adjust_across_cases, decide, with_blocks_to_tell
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.preferences import Lexicographic
 from kafka_pareto.study.study import Study
 from tests.recorded import recorded_repetitions
-from tests.unit.deciding import FAST, SIZE, around, baseline, candidates, repetitions, study_of
+from tests.unit.deciding import CASE, FAST, around, baseline, candidates, repetitions, study_of
 
 pytestmark = pytest.mark.fast
 
@@ -23,7 +23,7 @@ def decided(
 ) -> Decision:
     return decide(
         study,
-        SIZE,
+        CASE,
         choice or Choice(configuration_id=configuration_id(FAST), chosen_by="balanced_gain"),
         candidates(FAST),
         choice_repetitions=chosen_from or [],
@@ -173,8 +173,8 @@ def test_a_gain_that_is_significant_alone_may_not_be_so_among_all_record_sizes()
         return decision.model_copy(update={"gains": gains})
 
     borderline = with_p(single, 0.01)
-    assert adjust_across_record_sizes([borderline])[0].verdict == "recommended"
-    among_five = adjust_across_record_sizes([borderline] * 5)
+    assert adjust_across_cases([borderline])[0].verdict == "recommended"
+    among_five = adjust_across_cases([borderline] * 5)
     assert {decision.verdict for decision in among_five} == {"keep_baseline_no_gain"}
     assert among_five[0].gains[0].p_value_holm == pytest.approx(0.2)
 
@@ -188,7 +188,7 @@ def test_the_same_evidence_gives_the_same_decision_and_survives_the_store():
 
 def test_halves_of_the_recorded_baseline_recommend_nothing():
     study = study_of(minimum_blocks=5)
-    recorded = recorded_repetitions((SIZE,), configurations=0, phase="gain")
+    recorded = recorded_repetitions((CASE,), configurations=0, phase="gain")
     rng = np.random.default_rng(4)
     verdicts = []
     for _ in range(30):

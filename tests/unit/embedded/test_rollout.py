@@ -35,7 +35,7 @@ def stack(tmp_path: Path) -> FolderStack:
     return FolderStack(tmp_path, Ports(), tmp_path / "store")
 
 
-def put_in_force(store: FolderStore, study: str, record_size_bytes: int) -> None:
+def put_in_force(store: FolderStore, study: str, case: str) -> None:
     """A first version for this record size, picked by somebody."""
     fingerprint = Fingerprint(
         kafka_version="4.3.1",
@@ -53,7 +53,7 @@ def put_in_force(store: FolderStore, study: str, record_size_bytes: int) -> None
     )
     settings = SettingsInForce(
         study=study,
-        record_size_bytes=record_size_bytes,
+        case=case,
         version=1,
         previous_version=None,
         came_by="picked",
@@ -71,7 +71,7 @@ def put_in_force(store: FolderStore, study: str, record_size_bytes: int) -> None
         at="2026-11-22T01:02:03+00:00",
     )
     add_version(store, settings)
-    write_files(store, study, record_size_bytes)
+    write_files(store, study, case)
 
 
 @pytest.fixture
@@ -105,6 +105,6 @@ def test_what_is_in_force_is_said_with_how_it_came_and_its_files_are_copied(
 @pytest.mark.usefixtures("store")
 def test_a_way_back_from_nothing_is_refused_before_anything_is_triggered(stack: FolderStack) -> None:
     with pytest.raises(BadInputError, match=r"RECORD_SIZE=1024: nothing is in force .* steady; there is for 8192"):
-        roll_back(RollBackRequest(study="steady", record_size=1024), stack)
+        roll_back(RollBackRequest(study="steady", case=1024), stack)
     with pytest.raises(BadInputError, match=r"STUDY=quick: nothing is in force yet; .* `make run STUDY=quick`"):
-        roll_back(RollBackRequest(study="quick", record_size=1024), stack)
+        roll_back(RollBackRequest(study="quick", case=1024), stack)

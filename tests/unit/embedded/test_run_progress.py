@@ -64,9 +64,9 @@ def store(tmp_path: Path) -> FolderStore:
     return store
 
 
-def measured(store: FolderStore, record_size_bytes: int, repetitions: range) -> None:
+def measured(store: FolderStore, case: str, repetitions: range) -> None:
     for number in repetitions:
-        store.put(f"{KEYS.measurements(record_size_bytes)}b{number:03d}.json", b"{}")
+        store.put(f"{KEYS.measurements(case)}b{number:03d}.json", b"{}")
 
 
 def test_counts_the_repetitions_in_the_store_by_step_and_record_size(store: FolderStore) -> None:
@@ -128,9 +128,9 @@ def test_the_rows_of_a_round_are_of_the_record_sizes_that_go_on_and_spared_ones_
     assert [row.name for row in designed.rows] == ["design"]
     assert designed.repetitions_planned == PLANNED + 2 * 2 * most_of_a_round
 
-    stopped = RoundsSoFar(record_size_bytes=1024, measured_hypervolume=[0.1], stopped_because="it rose too little")
-    goes_on = RoundsSoFar(record_size_bytes=8192, measured_hypervolume=[0.1])
-    store.put(KEYS.proposal(1), Proposal(round=1, record_sizes=[stopped, goes_on]).model_dump_json().encode())
+    stopped = RoundsSoFar(case=1024, measured_hypervolume=[0.1], stopped_because="it rose too little")
+    goes_on = RoundsSoFar(case=8192, measured_hypervolume=[0.1])
+    store.put(KEYS.proposal(1), Proposal(round=1, cases=[stopped, goes_on]).model_dump_json().encode())
     store.put(f"{KEYS.measurements(8192, 1)}b000.json", b"{}")
     first = [task("round_1.propose", "success"), task("round_1.measure", map_index=0)]
     measuring = campaign.at("running", [task("confirm", "waiting"), *first, *unbegun[2:]], 2.0)
@@ -244,7 +244,7 @@ def test_what_failed_is_not_hidden_among_others(store: FolderStore) -> None:
     tasks = [task("design", "success"), task("measure", "failed", 0), task("measure", "success", 1)]
     tasks += [task("confirm", "upstream_failed"), task("report", "upstream_failed")]
     lines, _ = lines_of(CampaignProgress(store, KEYS).at("failed", tasks, 60.0).rows)
-    assert [(line.step, line.record_sizes, line.state_text) for line in lines][1:3] == [
+    assert [(line.step, line.cases, line.state_text) for line in lines][1:3] == [
         ("measure", "1,024 B", "failed"),
         ("measure", "8,192 B", "done"),
     ]

@@ -62,7 +62,7 @@ def test_a_campaign_goes_on_with_the_values_that_it_was_started_with_whatever_it
     cluster = ForeignCluster(
         bootstrap_servers="a:9092", client_config="c.properties", ceiling_mib_s=5, ceiling_gib=2, consent=True
     )
-    study = with_overrides(paper_study(), [8192], 7, 4, cluster)
+    study = with_overrides(paper_study(), ["8192"], 7, 4, cluster)
     store.put("paper/c/study.yaml", dump_study(study).encode())
     assert dag_parameters(RunRequest(study="quick", campaign="c"), store, settings) == {
         "study": "paper",

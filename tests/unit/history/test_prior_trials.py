@@ -22,7 +22,7 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.warm_start import Campaigns, WarmStart
-from tests.past import MEASURED_AT, SIZES, fingerprint, past_campaign, study_in_rounds
+from tests.past import CASES, MEASURED_AT, fingerprint, past_campaign, study_in_rounds
 
 pytestmark = pytest.mark.fast
 
@@ -45,7 +45,7 @@ def test_the_trials_of_a_comparable_campaign_are_used_and_count_for_half_after_a
 
     (used,) = prior.campaigns
     assert (used.campaign, used.trials, used.left_out) == ("c0", len(trials), [])
-    assert used.age_days == dict.fromkeys(SIZES, pytest.approx(30.0))
+    assert used.age_days == dict.fromkeys(CASES, pytest.approx(30.0))
     written = past.read_table(past.keys.trials(), TRIAL_COLUMNS)
     assert sorted(trials.throughput_mib_s) == sorted(written.throughput_mib_s)
     assert trials.weight.tolist() == [pytest.approx(0.5)] * len(written)
@@ -93,7 +93,7 @@ def test_what_does_not_compare_is_left_out_with_key_and_both_values(
     prior, trials = read(tmp_path, **testbed)
 
     assert any(reason in each for each in prior.campaigns[0].left_out)
-    assert not (trials.record_size_bytes == 8192).any()
+    assert not (trials.case == 8192).any()
 
 
 def test_a_campaign_of_other_factors_is_left_out(tmp_path: Path) -> None:
@@ -135,9 +135,9 @@ def test_trials_of_a_category_that_is_no_level_today_are_left_out_and_counted_bu
     (used,) = prior.campaigns
     gone = before[~before["compression.type"].isin(["zstd", "lz4"]) & ~before.is_baseline]
     assert used.left_out == [
-        f"{size} B: trials with compression.type gzip, none, snappy ({(gone.record_size_bytes == size).sum()}): "
+        f"{size} B: trials with compression.type gzip, none, snappy ({(gone.case == size).sum()}): "
         "not among today's levels"
-        for size in SIZES
+        for size in CASES
     ]
     assert used.trials == len(after) == len(before) - len(gone)
     assert set(after["compression.type"][~after.is_baseline]) == {"zstd", "lz4"}
@@ -165,7 +165,7 @@ def test_a_record_size_of_which_no_category_is_left_gives_nothing(tmp_path: Path
 
     (campaign,) = read(tmp_path, study=narrower("compression.type", ["zstd"]))[0].campaigns
     reason = "no other configuration has a valid repetition at today's levels"
-    assert campaign.left_out == [f"{size} B: {reason}" for size in SIZES]
+    assert campaign.left_out == [f"{size} B: {reason}" for size in CASES]
 
 
 def test_a_text_of_other_words_is_another_workload(tmp_path: Path) -> None:
@@ -181,12 +181,12 @@ def test_a_text_of_other_words_is_another_workload(tmp_path: Path) -> None:
 def test_a_record_size_without_a_baseline_is_left_out_and_the_other_one_is_used(tmp_path: Path) -> None:
     past = past_campaign(tmp_path)
     trials = past.read_table(past.keys.trials(), TRIAL_COLUMNS)
-    kept = trials[~(trials.is_baseline & (trials.record_size_bytes == 1024))]
+    kept = trials[~(trials.is_baseline & (trials.case == 1024))]
     past.write_table(past.keys.trials(), kept, TRIAL_COLUMNS)
 
     prior, found = read(tmp_path)
     assert prior.campaigns[0].left_out == ["1024 B: its baseline has no valid repetition"]
-    assert set(found.record_size_bytes) == {8192}
+    assert set(found.case) == {8192}
 
 
 def test_a_named_campaign_that_cannot_be_read_is_left_out_with_the_reason_and_warned_of(
@@ -274,13 +274,13 @@ def ids_of(configurations: list[Configuration]) -> list[str]:
 def test_the_best_known_are_non_dominated_may_be_recommended_and_are_not_the_baseline(tmp_path: Path) -> None:
     past_campaign(tmp_path)
     study, (_, trials) = study_in_rounds(), read(tmp_path)
-    of_size = trials[trials.record_size_bytes == 8192]
+    of_case = trials[trials.case == 8192]
     best = best_known(study, trials, 8192, 8)
 
     assert best
     assert all(study.may_be_recommended(each, 8192) for each in best)
     assert study.baseline_id() not in ids_of(best)
-    losses = losses_of(of_size[of_size.feasible & (of_size.durability == study.weakest_durability().name)])
+    losses = losses_of(of_case[of_case.feasible & (of_case.durability == study.weakest_durability().name)])
     for name in ids_of(best):
         assert not any(np.all(np.less(other, losses[name])) for other in losses.values())
 
@@ -288,10 +288,10 @@ def test_the_best_known_are_non_dominated_may_be_recommended_and_are_not_the_bas
 def test_of_too_many_those_are_kept_that_add_most_to_the_hypervolume(tmp_path: Path) -> None:
     past_campaign(tmp_path)
     study, (_, trials) = study_in_rounds(durability="acks_0"), read(tmp_path)
-    of_size = trials[trials.record_size_bytes == 8192]
+    of_case = trials[trials.case == 8192]
 
     def volume(names: list[str]) -> float:
-        return measured_hypervolume(of_size[of_size.configuration_id.isin([*names, study.baseline_id()])], study)
+        return measured_hypervolume(of_case[of_case.configuration_id.isin([*names, study.baseline_id()])], study)
 
     every = ids_of(best_known(study, trials, 8192, 8))
     assert len(every) > 1

@@ -16,20 +16,20 @@ from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
-SIZE = 8192
+CASE = "8192"
 
 
 @cache
 def recorded(block: int, configurations: int = 60) -> pd.DataFrame:
     """One recorded repetition of so many configurations and of the baseline."""
-    repetitions = recorded_repetitions((SIZE,), configurations)
+    repetitions = recorded_repetitions((CASE,), configurations)
     return summarise_trials([each for each in repetitions if each.block == block], paper_study())
 
 
 @cache
 def truth() -> np.ndarray:
     """The logarithms of the throughput of all configurations, by the blocks that the tests draw nothing from."""
-    repetitions = [each for each in recorded_repetitions((SIZE,)) if each.block > 3]
+    repetitions = [each for each in recorded_repetitions((CASE,)) if each.block > 3]
     means = summarise_trials(repetitions, paper_study()).set_index("configuration_id").throughput_mib_s
     return np.log(means.loc[recorded(1).configuration_id].to_numpy())
 
@@ -91,10 +91,10 @@ def test_where_too_few_were_measured_in_both_the_baselines_shift_its_noise_and_t
 
 def test_each_campaign_and_record_size_is_judged_by_itself() -> None:
     good, bad = earlier(recorded(0)), earlier(dealt_anew(recorded(0))).assign(prior_campaign="bad")
-    other_size = good.assign(record_size_bytes=1024)
+    other_size = good.assign(case=1024)
     found = moved(pd.concat([good, bad, other_size], ignore_index=True), recorded(0, 20))
 
-    assert set(found.record_size_bytes) == {SIZE}  # nothing was measured at the other one today
+    assert set(found.case) == {CASE}  # nothing was measured at the other one today
     variances = error_variances(found, 0.0)
     assert variances[found.prior_campaign == "c0"] == pytest.approx(0.0)
     assert variances[found.prior_campaign == "bad"].min() > 0.05

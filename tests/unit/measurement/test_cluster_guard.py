@@ -12,11 +12,11 @@ from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
 from kafka_pareto.kafka.cluster import LogDir
 from kafka_pareto.load.tool import ClientMetrics, LoadRequest, LoadResult
 from kafka_pareto.measurement import cluster_guard
-from tests.unit.measuring import IN_A_BLOCK, PLANNED, SIZE, Measuring, foreign, measuring, quick
+from tests.unit.measuring import CASE, IN_A_BLOCK, PLANNED, Measuring, foreign, measuring, quick
 
 pytestmark = pytest.mark.fast
 
-LOAD_BYTES = 1000 * SIZE
+LOAD_BYTES = 1000 * int(CASE)
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +93,7 @@ def test_repetitions_of_the_confirmation_are_set_aside_below_their_own_prefix(tm
         m.tool.after_run = in_trouble_after(m, lambda number: number == 2)
         m.measure("choice")
 
-    assert len(m.campaign.read_repetitions(m.campaign.keys.confirmation(SIZE, "set_aside/"))) == 2
+    assert len(m.campaign.read_repetitions(m.campaign.keys.confirmation(CASE, "set_aside/"))) == 2
     assert m.aside() == []
     assert len(m.stored("choice")) == PLANNED
 

@@ -112,7 +112,7 @@ def test_one_factor_at_a_time_is_planned_by_what_is_feasible_at_each_record_size
 
 def test_a_check_of_quick_is_planned_in_under_three_minutes():
     study = load_named_study(STUDIES, "quick")
-    plan = plan_check(study, study.record_sizes_bytes)
+    plan = plan_check(study, study.cases)
 
     assert plan.repetitions == 5 * 2 * 5
     assert plan.duration_s < 2.5 * 60  # starting and ending its tasks comes on top

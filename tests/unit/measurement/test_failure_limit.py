@@ -10,13 +10,15 @@ from kafka_pareto.errors import GateError, LoadToolError
 from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.measurement.failure_limit import failure_table
 from kafka_pareto.steps import measure
-from tests.unit.measuring import IN_A_BLOCK, PLANNED, SIZE, measuring, quick
+from tests.unit.measuring import CASE, IN_A_BLOCK, PLANNED, measuring, quick
 
 pytestmark = pytest.mark.fast
 
 
 def test_more_failures_than_the_study_tolerates_stop_the_campaign_with_a_table(tmp_path: Path):
-    with measuring(tmp_path, quick(record_sizes_bytes=[SIZE], validation={"tolerated_rejected_fraction": 0.2})) as m:
+    with measuring(
+        tmp_path, quick(record_sizes_bytes=[int(CASE)], validation={"tolerated_rejected_fraction": 0.2})
+    ) as m:
 
         def fail(_: LoadRequest) -> None:
             raise LoadToolError("the machine\nhiccuped")
@@ -36,7 +38,9 @@ def test_more_failures_than_the_study_tolerates_stop_the_campaign_with_a_table(t
 
 
 def test_failures_of_an_earlier_try_count_so_that_a_stopped_campaign_stays_stopped(tmp_path: Path):
-    with measuring(tmp_path, quick(record_sizes_bytes=[SIZE], validation={"tolerated_rejected_fraction": 0.0})) as m:
+    with measuring(
+        tmp_path, quick(record_sizes_bytes=[int(CASE)], validation={"tolerated_rejected_fraction": 0.0})
+    ) as m:
 
         def fail_the_first(_: LoadRequest) -> None:
             if not m.stored():
@@ -54,7 +58,7 @@ def test_failures_of_an_earlier_try_count_so_that_a_stopped_campaign_stays_stopp
 def test_adaptive_trials_that_have_stopped_are_planned_no_more_so_that_a_doomed_campaign_stops(tmp_path: Path):
     """One failure of 60 repetitions would be tolerated; of as many as the trials come to when they stop, it is not."""
     adaptive = {"repetitions": 10, "adaptive": {"minimum_repetitions": 2, "interval_fraction": 0.5}}
-    study = quick(record_sizes_bytes=[SIZE], protocol=adaptive, validation={"tolerated_rejected_fraction": 0.03})
+    study = quick(record_sizes_bytes=[int(CASE)], protocol=adaptive, validation={"tolerated_rejected_fraction": 0.03})
     with measuring(tmp_path, study) as m:
 
         def fail_the_first(_: LoadRequest) -> None:
@@ -63,7 +67,7 @@ def test_adaptive_trials_that_have_stopped_are_planned_no_more_so_that_a_doomed_
 
         m.tool.before_run = fail_the_first
         with pytest.raises(GateError, match=r"^1 of (\d+) planned") as stop:
-            measure.run(m.campaign, SIZE, m.testbed)
+            measure.run(m.campaign, CASE, m.testbed)
         planned = int(str(stop.value).split()[2])
 
         assert len(m.stored()) <= planned

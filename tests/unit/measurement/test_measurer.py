@@ -15,7 +15,7 @@ from kafka_pareto.measurement import attempt, host_load, measurer
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.measurement.host_load import outlier_reason
 from kafka_pareto.study.protocol import OutlierRule
-from tests.unit.measuring import IN_A_BLOCK, PLANNED, SIZE, foreign, measuring, quick
+from tests.unit.measuring import CASE, IN_A_BLOCK, PLANNED, foreign, measuring, quick
 
 pytestmark = pytest.mark.fast
 
@@ -201,7 +201,7 @@ def test_the_reason_of_an_outlier_says_what_was_found_and_what_the_study_allows(
 
 
 def test_on_a_foreign_cluster_a_campaign_stops_at_its_ceiling_repeated_attempts_included(tmp_path: Path):
-    with measuring(tmp_path, foreign(ceiling_gib=5 * 1000 * SIZE / (1 << 30))) as m:
+    with measuring(tmp_path, foreign(ceiling_gib=5 * 1000 * int(CASE) / (1 << 30))) as m:
 
         def fail_the_second(_: LoadRequest) -> None:
             if len(m.tool.requests) == 2:
@@ -228,10 +228,10 @@ def test_a_lease_lost_during_a_load_gives_no_repetition(tmp_path: Path):
 
 def test_a_campaign_does_not_go_on_on_another_cluster(tmp_path: Path):
     with measuring(tmp_path) as m:
-        known = m.campaign.read_record(m.campaign.keys.fingerprint(SIZE), Fingerprint)
+        known = m.campaign.read_record(m.campaign.keys.fingerprint(CASE), Fingerprint)
 
     with pytest.raises(BadInputError, match="cluster_id: the campaign was begun on fake, this is another"):
-        keep_fingerprint(m.campaign, SIZE, known.model_copy(update={"cluster_id": "another"}))
+        keep_fingerprint(m.campaign, CASE, known.model_copy(update={"cluster_id": "another"}))
 
 
 def test_records_are_deleted_at_the_end_and_as_blocks_end_that_filled_a_segment(
@@ -240,7 +240,7 @@ def test_records_are_deleted_at_the_end_and_as_blocks_end_that_filled_a_segment(
     with measuring(tmp_path / "small") as m:
         m.measure()
         assert len(m.cluster.deletions) == 1
-    monkeypatch.setattr("kafka_pareto.measurement.measurer.SEGMENT_BYTES", IN_A_BLOCK * 1000 * SIZE)
+    monkeypatch.setattr("kafka_pareto.measurement.measurer.SEGMENT_BYTES", IN_A_BLOCK * 1000 * int(CASE))
     with measuring(tmp_path / "large") as m:
         m.measure()
         assert len(m.cluster.deletions) == PLANNED / IN_A_BLOCK

@@ -24,7 +24,7 @@ from tests.recorded import STUDIES
 
 pytestmark = pytest.mark.fast
 
-SIZE = 8192
+CASE = "8192"
 CAPACITY_RECORDS_S = 4000.0
 GENERATOR = {"kind": "steady", "load_tool": "load_generator", "seconds": 3.0, "warmup_seconds": 1.0}
 PACED = {"rate_fraction": 0.5, "warmup_seconds": 0.5, "seconds": 3.0}
@@ -85,8 +85,8 @@ def campaign_of(folder: Path, protocol: dict[str, Any], **changes: Any) -> Campa
 def sized(campaign: Campaign, warm_after: int = 0) -> tuple[Sizing, list[LoadRequest]]:
     tool = KnownCluster()
     tool.warm_after = warm_after
-    with fake_testbed(campaign, SIZE) as testbed:
-        sizing = sizing_of(campaign, SIZE, replace(testbed, load_tool=tool))
+    with fake_testbed(campaign, CASE) as testbed:
+        sizing = sizing_of(campaign, CASE, replace(testbed, load_tool=tool))
     return sizing, tool.requests
 
 
@@ -150,7 +150,7 @@ def test_on_a_foreign_cluster_no_load_exceeds_the_ceiling_and_the_estimate_is_th
     cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 20.0, "ceiling_gib": 9.0, "consent": True}
     sizing, requests = sized(campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster))
 
-    limit = 20.0 * (1 << 20) / SIZE
+    limit = 20.0 * (1 << 20) / int(CASE)
     assert {request.throughput_records_s for request in requests} == {limit}
     assert max(request.timed.paced_rate_records_s for request in requests if request.timed) <= limit
     assert sizing.timed is not None
@@ -161,8 +161,8 @@ def test_the_first_guess_of_kafkas_tool_takes_no_longer_than_the_limit_lets_it(t
     cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 1.0, "ceiling_gib": 9.0, "consent": True}
     _, requests = sized(campaign_of(tmp_path, {"kind": "steady", "seconds": 4.0}, cluster=cluster))
 
-    assert requests[0].records == (1 << 20) / SIZE  # one second's worth
-    assert max(request.records * SIZE / (1 << 20) for request in requests) <= 4.0
+    assert requests[0].records == (1 << 20) / int(CASE)  # one second's worth
+    assert max(request.records * int(CASE) / (1 << 20) for request in requests) <= 4.0
 
 
 def test_pilots_count_against_the_ceiling_of_a_foreign_cluster(tmp_path: Path):
@@ -177,18 +177,18 @@ def test_what_the_pilots_sent_is_kept_and_counts_for_every_later_step(tmp_path: 
     campaign = campaign_of(tmp_path, GENERATOR | {"paced": PACED}, cluster=cluster)
     sizing, requests = sized(campaign)
 
-    assert sizing.pilot_bytes == sum(request.records for request in requests) * SIZE > 0
+    assert sizing.pilot_bytes == sum(request.records for request in requests) * int(CASE) > 0
     assert sent_bytes(campaign) == sizing.pilot_bytes
 
 
 def test_a_baseline_that_sends_nothing_is_one_clear_error(tmp_path: Path):
     campaign = campaign_of(tmp_path, GENERATOR | {"paced": PACED})
     tool = KnownCluster()
-    nothing = replace(tool.run(LoadRequest("t", SIZE, {}, 1.0)), figures=None, errors="TimeoutException (7 records)")
-    with fake_testbed(campaign, SIZE) as testbed:
+    nothing = replace(tool.run(LoadRequest("t", CASE, {}, 1.0)), figures=None, errors="TimeoutException (7 records)")
+    with fake_testbed(campaign, CASE) as testbed:
         tool.run = lambda *_: nothing  # type: ignore[method-assign,assignment]
         with pytest.raises(ClusterError, match=r"pace could not be measured: TimeoutException \(7 records\)"):
-            sizing_of(campaign, SIZE, replace(testbed, load_tool=tool))
+            sizing_of(campaign, CASE, replace(testbed, load_tool=tool))
 
 
 def test_a_queue_that_stands_still_is_not_held_though_as_much_comes_out_as_goes_in():

@@ -24,7 +24,7 @@ from tests.tasks.report_campaign import at_time, with_client_metrics
 
 pytestmark = pytest.mark.fast
 
-SIZE = 65636
+CASE = "65636"
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +33,14 @@ def study() -> Study:
 
 
 @cache
-def recorded_decision(acks: str, record_size_bytes: int = SIZE, blocks: int = 10) -> Decision:
+def recorded_decision(acks: str, case: str = CASE, blocks: int = 10) -> Decision:
     """The recorded baseline against the first recorded configuration with these acks."""
-    recorded = recorded_repetitions((record_size_bytes,), blocks=blocks, phase="gain")
+    recorded = recorded_repetitions((case,), blocks=blocks, phase="gain")
     pick = next(r for r in recorded if r.configuration["acks"] == acks and not r.is_baseline)
     row = {"configuration_id": pick.configuration_id, "durability_accepted": True, "feasible": True}
     return decide(
         paper_study(),
-        record_size_bytes,
+        case,
         Choice(configuration_id=pick.configuration_id, chosen_by="r1"),
         pd.DataFrame([{**row, **pick.configuration}]),
         choice_repetitions=[],
@@ -55,7 +55,7 @@ def context_of(
     noise: list[Repetition] | None = None,
     **changes: object,
 ) -> CardContext:
-    recorded = recorded_repetitions((decision.record_size_bytes,), phase="gain")
+    recorded = recorded_repetitions((decision.case,), phase="gain")
     context = card_context(
         paper_study(),
         decision,
@@ -79,7 +79,7 @@ def flat(text: str) -> str:
 
 
 def test_cards_are_plain_ascii_within_a_hundred_columns():
-    text = text_of(*(recorded_decision(acks, size) for acks in ("0", "1", "all") for size in (1024, SIZE)))
+    text = text_of(*(recorded_decision(acks, size) for acks in ("0", "1", "all") for size in (1024, CASE)))
     assert text.isascii()
     assert max(map(len, text.splitlines())) <= WIDTH
 
@@ -132,7 +132,7 @@ def test_a_recommendation_warns_of_the_objective_that_it_leaves_unresolved():
 
 def test_the_sentinel_is_tested_from_the_noise_repetitions_on():
     decision = recorded_decision("all")
-    noise = [at_time(r, day=0) for r in recorded_repetitions((SIZE,), phase="noise") if r.is_baseline]
+    noise = [at_time(r, day=0) for r in recorded_repetitions((CASE,), phase="noise") if r.is_baseline]
     report = context_of(decision, noise=noise).sentinel
     assert report.repetition_ids[0] == noise[0].repetition_id
     assert len(report.repetition_ids) == len(context_of(decision).sentinel.repetition_ids) + len(noise)
@@ -251,7 +251,7 @@ def test_without_the_clients_metrics_a_card_says_nothing_of_them():
 
 def test_settings_in_use_that_changed_during_the_campaign_are_warned_of():
     decision = recorded_decision("all")
-    own = [repetition for repetition in recorded_repetitions((SIZE,)) if repetition.is_baseline]
+    own = [repetition for repetition in recorded_repetitions((CASE,)) if repetition.is_baseline]
     slower = {"latency_p95_ms": 900.0, "throughput_mib_s": 3.0}
     before = [at_time(r, day=1) for r in own]
     after = [

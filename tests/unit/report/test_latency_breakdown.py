@@ -15,7 +15,7 @@ from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
-SIZE = 8192
+CASE = "8192"
 
 # What two clients said on a real broker at 569 records/s: with Kafka's defaults, and with large batches of gzip.
 DEFAULTS_TOLD = {
@@ -50,7 +50,7 @@ BATCHES_TOLD = DEFAULTS_TOLD | {
 def decision_and_blocks() -> tuple[Decision, list[Repetition]]:
     """The recorded baseline and one recorded pick in gain blocks, each with the same client's words in every block."""
     study = paper_study()
-    recorded = recorded_repetitions((SIZE,), phase="gain")
+    recorded = recorded_repetitions((CASE,), phase="gain")
     pick = next(r for r in recorded if not r.is_baseline and r.configuration["batch.size"] == 131072)
     told = [
         repetition.model_copy(update=DEFAULTS_TOLD if repetition.is_baseline else BATCHES_TOLD)
@@ -60,7 +60,7 @@ def decision_and_blocks() -> tuple[Decision, list[Repetition]]:
     row = {"configuration_id": pick.configuration_id, "durability_accepted": True, "feasible": True}
     decision = decide(
         study,
-        SIZE,
+        CASE,
         Choice(configuration_id=pick.configuration_id, chosen_by="r1"),
         pd.DataFrame([{**row, **pick.configuration}]),
         choice_repetitions=[],
@@ -113,7 +113,7 @@ def test_the_choice_blocks_speak_where_there_are_no_gain_blocks():
 
 def test_without_the_clients_metrics_there_is_no_breakdown():
     decision, _ = decision_and_blocks()
-    assert latency_breakdown(decision, recorded_repetitions((SIZE,), phase="gain")) is None
+    assert latency_breakdown(decision, recorded_repetitions((CASE,), phase="gain")) is None
 
 
 def test_the_table_leaves_out_what_no_client_said():

@@ -16,7 +16,7 @@ from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
-SIZE = 8192
+CASE = "8192"
 
 
 def in_rounds(**changes: object) -> Study:
@@ -25,7 +25,7 @@ def in_rounds(**changes: object) -> Study:
 
 @cache
 def recorded(configurations: int = 25) -> pd.DataFrame:
-    return summarise_trials(recorded_repetitions((SIZE,), configurations=configurations, blocks=1), paper_study())
+    return summarise_trials(recorded_repetitions((CASE,), configurations=configurations, blocks=1), paper_study())
 
 
 @cache
@@ -35,7 +35,7 @@ def proposed() -> list[Configuration]:
 
 
 def proposed_for(study: Study, trials: pd.DataFrame, round_number: int = 1) -> list[Configuration]:
-    return propose(study, SIZE, trials, searched_objectives(study, trials), pd.DataFrame(), round_number)
+    return propose(study, CASE, trials, searched_objectives(study, trials), pd.DataFrame(), round_number)
 
 
 def test_proposals_keep_the_rules_and_the_durability_and_none_was_measured() -> None:
@@ -43,7 +43,7 @@ def test_proposals_keep_the_rules_and_the_durability_and_none_was_measured() -> 
     proposed = proposed_for(study, recorded(), 1)
 
     assert len(proposed) == 6
-    assert all(study.may_be_recommended(each, SIZE) for each in proposed)
+    assert all(study.may_be_recommended(each, CASE) for each in proposed)
     ids = {configuration_id(each) for each in proposed}
     assert len(ids) == 6
     assert not ids & set(recorded().configuration_id)

@@ -22,7 +22,7 @@ from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES
 from kafka_pareto.study.study import Search, Study
 from tests.recorded import paper_study
-from tests.trained_campaign import SIZE, recorded_trials, small_study, surrogates
+from tests.trained_campaign import CASE, recorded_trials, small_study, surrogates
 
 pytestmark = pytest.mark.fast
 
@@ -38,7 +38,7 @@ def short_study(**changes: object) -> Study:
 
 @cache
 def paper_result() -> SearchResult:
-    return search(paper_study(), SIZE, surrogates(), recorded_trials())
+    return search(paper_study(), CASE, surrogates(), recorded_trials())
 
 
 def test_nsga3_receives_the_values_of_the_paper() -> None:
@@ -62,7 +62,7 @@ def test_the_search_of_the_paper_makes_7360_evaluations() -> None:
 
 def test_equal_arguments_give_an_equal_search_bit_for_bit() -> None:
     study = short_study()
-    first, second = (search(study, SIZE, surrogates(), recorded_trials()) for _ in range(2))
+    first, second = (search(study, CASE, surrogates(), recorded_trials()) for _ in range(2))
     assert first.front.equals(second.front)
     assert first.hypervolume.equals(second.hypervolume)
 
@@ -70,13 +70,13 @@ def test_equal_arguments_give_an_equal_search_bit_for_bit() -> None:
 def test_another_seed_gives_another_search() -> None:
     study = short_study(init="random")
     other = study.model_copy(update={"seed": 43})
-    curves = [search(each, SIZE, surrogates(), recorded_trials()).hypervolume["hypervolume"] for each in (study, other)]
+    curves = [search(each, CASE, surrogates(), recorded_trials()).hypervolume["hypervolume"] for each in (study, other)]
     assert not curves[0].equals(curves[1])
 
 
 def test_a_front_satisfies_the_constraints_and_holds_no_configuration_twice() -> None:
     front = paper_result().front
-    assert (front["batch.size"] >= SIZE).all()
+    assert (front["batch.size"] >= CASE).all()
     assert front["configuration_id"].is_unique
     assert not front.duplicated(list(paper_study().factors)).any()
     assert front["configuration_id"].tolist() == [
@@ -87,8 +87,8 @@ def test_a_front_satisfies_the_constraints_and_holds_no_configuration_twice() ->
 def test_a_front_is_nearly_the_whole_non_dominated_set_and_all_of_it_non_dominated() -> None:
     study, front = paper_study(), paper_result().front
     levels = [factor.levels or [] for factor in study.factors.values()]
-    everything = pd.DataFrame(itertools.product(*levels), columns=list(study.factors)).assign(record_size_bytes=SIZE)
-    allowed = everything[everything["batch.size"] >= SIZE]
+    everything = pd.DataFrame(itertools.product(*levels), columns=list(study.factors)).assign(case=CASE)
+    allowed = everything[everything["batch.size"] >= CASE]
     values = np.column_stack(
         [surrogates()[name].predict(allowed) * (-1 if name in MAXIMISED else 1) for name in OBJECTIVES]
     )
@@ -129,7 +129,7 @@ def test_hypervolume_of_a_single_configuration_is_the_box_below_the_reference() 
     factors = {name: factor.model_copy(update={"levels": only[name]}) for name, factor in study.factors.items()}
     study = study.model_copy(update={"factors": factors})
     trials = recorded_trials()
-    result = search(study, SIZE, surrogates(), trials)
+    result = search(study, CASE, surrogates(), trials)
     row, box = result.front.iloc[0], 1.0
     for name in OBJECTIVES:
         sign = -1 if name in MAXIMISED else 1
@@ -164,12 +164,12 @@ def test_a_random_first_population_takes_nothing_from_the_design() -> None:
 def test_no_feasible_configuration_names_the_constraint_and_the_record_size() -> None:
     study = short_study().model_copy(update={"constraints": ["batch.size >= record.size", "linger.ms > 100"]})
     with pytest.raises(BadInputError, match=r"record size 8192 B: .* satisfies linger\.ms > 100; widen"):
-        search(study, SIZE, surrogates(), recorded_trials())
+        search(study, CASE, surrogates(), recorded_trials())
 
 
 def test_an_objective_without_a_model_is_left_out_and_estimated_as_nothing() -> None:
     three = {name: model for name, model in surrogates().items() if name != "latency_cv"}
-    result = search(short_study(reference_partitions=6), SIZE, three, recorded_trials().assign(latency_cv=np.nan))
+    result = search(short_study(reference_partitions=6), CASE, three, recorded_trials().assign(latency_cv=np.nan))
     assert result.algorithm.ref_dirs.shape[1] == 3
     assert result.front["estimated_latency_cv"].isna().all()
     assert result.front["estimated_throughput_cv"].notna().all()
@@ -178,13 +178,13 @@ def test_an_objective_without_a_model_is_left_out_and_estimated_as_nothing() -> 
 
 def test_without_any_model_there_is_no_search() -> None:
     with pytest.raises(BadInputError, match="no objective was measured"):
-        search(short_study(), SIZE, {}, recorded_trials())
+        search(short_study(), CASE, {}, recorded_trials())
 
 
 def test_the_warning_of_pymoo_is_logged_and_nothing_is_printed(
     capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):
-        search(short_study(generations=2, reference_partitions=12), SIZE, surrogates(), recorded_trials())
+        search(short_study(generations=2, reference_partitions=12), CASE, surrogates(), recorded_trials())
     assert "pop_size=92 is less than the number of reference directions" in caplog.text
     assert capsys.readouterr().out == ""

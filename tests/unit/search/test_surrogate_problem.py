@@ -21,7 +21,7 @@ from kafka_pareto.study.constraints import satisfies
 from kafka_pareto.study.factors import Positions
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.surrogate import Surrogate
-from tests.trained_campaign import SIZE, recorded_trials, small_study, surrogates
+from tests.trained_campaign import CASE, recorded_trials, small_study, surrogates
 
 pytestmark = pytest.mark.fast
 FORBIDDEN = ["compression.type == zstd and batch.size <= 32768", "linger.ms == 100"]
@@ -34,18 +34,18 @@ def short_study(**changes: object) -> Study:
 
 @cache
 def free_result() -> SearchResult:
-    return search(short_study(), SIZE, surrogates(), recorded_trials())
+    return search(short_study(), CASE, surrogates(), recorded_trials())
 
 
 @cache
 def free_class_fronts() -> pd.DataFrame:
-    return with_class_fronts(short_study(), SIZE, surrogates(), recorded_trials(), free_result())
+    return with_class_fronts(short_study(), CASE, surrogates(), recorded_trials(), free_result())
 
 
 @cache
 def bound_result() -> SearchResult:
     """A search under a constraint, forbidden regions and limits that can be kept."""
-    return search(short_study(forbidden=FORBIDDEN, limits=LIMITS), SIZE, surrogates(), recorded_trials())
+    return search(short_study(forbidden=FORBIDDEN, limits=LIMITS), CASE, surrogates(), recorded_trials())
 
 
 class Watched(SurrogateProblem):
@@ -58,7 +58,7 @@ class Watched(SurrogateProblem):
 
 def test_every_individual_of_every_generation_is_a_configuration_of_the_space() -> None:
     study, trials = short_study(), recorded_trials()
-    problem = Watched(study, SIZE, surrogates(), accepted_durabilities(study))
+    problem = Watched(study, CASE, surrogates(), accepted_durabilities(study))
     population = first_population(study, problem.space, trials, np.random.default_rng(0))
     algorithm = new_algorithm(study, problem, population)
     algorithm.setup(problem, termination=("n_gen", study.search.generations), seed=1, verbose=False)
@@ -72,7 +72,7 @@ def test_a_front_keeps_constraints_forbidden_regions_and_limits() -> None:
     study, front = short_study(forbidden=FORBIDDEN, limits=LIMITS), bound_result().front
     configurations = front[list(study.factors)].to_dict("records")
     assert len(front) > 1
-    assert all(satisfies(study.rules(), configuration, SIZE) for configuration in configurations)  # type: ignore[arg-type]
+    assert all(satisfies(study.rules(), configuration, CASE) for configuration in configurations)  # type: ignore[arg-type]
     assert (front["estimated_p95_latency_ms"] <= 60).all()
     assert (front["estimated_throughput_mib_s"] >= 18.5).all()
     assert front["limits_met_estimated"].all()
@@ -90,7 +90,7 @@ def test_the_archive_holds_every_feasible_configuration_once_and_the_front_is_it
     archive = result.archive
     assert archive["configuration_id"].is_unique
     assert len(result.front) < len(archive) < result.evaluations
-    assert all(satisfies(study.rules(), row, SIZE) for row in archive[list(study.factors)].to_dict("records"))  # type: ignore[arg-type]
+    assert all(satisfies(study.rules(), row, CASE) for row in archive[list(study.factors)].to_dict("records"))  # type: ignore[arg-type]
     assert not archive["limits_met_estimated"].all()
     within = archive[archive["limits_met_estimated"]]
     best = within[non_dominated(losses_of(within, "estimated_"))]
@@ -114,14 +114,14 @@ def test_an_estimator_that_only_predicts_frames_gives_the_same_search() -> None:
 
     members = {objective: Member(surrogate) for objective, surrogate in surrogates().items()}
     study = short_study(forbidden=FORBIDDEN, limits=LIMITS)
-    result = search(study, SIZE, members, recorded_trials())
+    result = search(study, CASE, members, recorded_trials())
     pd.testing.assert_frame_equal(result.front, bound_result().front, check_exact=True)
 
 
 def test_limits_that_nothing_keeps_leave_a_marked_front_and_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     study = short_study(limits=["p95_latency_ms <= 0.5", "throughput_mib_s >= 25"])
     with caplog.at_level(logging.WARNING):
-        result = search(study, SIZE, surrogates(), recorded_trials())
+        result = search(study, CASE, surrogates(), recorded_trials())
     assert "keeps p95_latency_ms <= 0.5 and throughput_mib_s >= 25 by estimate" in caplog.text
     assert not result.front["limits_met_estimated"].any()
     assert result.front["estimated_p95_latency_ms"].min() == result.archive["estimated_p95_latency_ms"].min()
@@ -131,7 +131,7 @@ def test_limits_that_nothing_keeps_leave_a_marked_front_and_a_warning(caplog: py
 def test_a_limit_leads_the_search_to_what_keeps_it() -> None:
     free = free_result().archive
     tight = float(free["estimated_p95_latency_ms"].quantile(0.05))
-    bound = search(short_study(limits=[f"p95_latency_ms <= {tight}"]), SIZE, surrogates(), recorded_trials()).archive
+    bound = search(short_study(limits=[f"p95_latency_ms <= {tight}"]), CASE, surrogates(), recorded_trials()).archive
     shares = [(archive["estimated_p95_latency_ms"] <= tight).mean() for archive in (free, bound)]
     assert shares[1] > shares[0]
 
@@ -139,13 +139,13 @@ def test_a_limit_leads_the_search_to_what_keeps_it() -> None:
 def test_a_limit_on_an_objective_that_is_not_searched_is_left_to_the_measurements() -> None:
     two = {name: surrogates()[name] for name in ("p95_latency_ms", "throughput_mib_s")}
     study = short_study(limits=["latency_cv <= 0.000001"])
-    assert search(study, SIZE, two, recorded_trials()).front["limits_met_estimated"].all()
+    assert search(study, CASE, two, recorded_trials()).front["limits_met_estimated"].all()
 
 
 def test_a_region_that_forbids_everything_is_named() -> None:
     study = short_study(forbidden=["linger.ms >= 0"])
     with pytest.raises(BadInputError, match=r"none of the 920 .* satisfies not \(linger\.ms >= 0\); widen"):
-        search(study, SIZE, surrogates(), recorded_trials())
+        search(study, CASE, surrogates(), recorded_trials())
 
 
 def test_each_durability_class_has_a_front_of_its_own_beside_the_joint_one() -> None:
@@ -162,8 +162,8 @@ def test_each_durability_class_has_a_front_of_its_own_beside_the_joint_one() -> 
 
 def test_classes_below_what_is_accepted_are_searched_and_never_joint() -> None:
     study, trials = short_study(durability=Durability.acks_1), recorded_trials()
-    joint = search(study, SIZE, surrogates(), trials)
-    fronts = with_class_fronts(study, SIZE, surrogates(), trials, joint)
+    joint = search(study, CASE, surrogates(), trials)
+    fronts = with_class_fronts(study, CASE, surrogates(), trials, joint)
     assert set(joint.front["acks"]) == {"1", "all"}
     assert fronts["durability_accepted"].tolist() == [name != "acks_0" for name in fronts["durability"]]
     weaker = fronts[fronts["durability"] == "acks_0"]
@@ -173,8 +173,8 @@ def test_classes_below_what_is_accepted_are_searched_and_never_joint() -> None:
 
 def test_where_one_class_alone_is_accepted_the_joint_front_is_its_own() -> None:
     study, trials = short_study(durability=Durability.acks_all_idempotent), recorded_trials()
-    joint = search(study, SIZE, surrogates(), trials)
-    fronts = with_class_fronts(study, SIZE, surrogates(), trials, joint)
+    joint = search(study, CASE, surrogates(), trials)
+    fronts = with_class_fronts(study, CASE, surrogates(), trials, joint)
     assert set(joint.front["acks"]) == {"all"}
     assert fronts.loc[fronts["durability"] == "acks_all_idempotent", "on_joint_front"].all()
     assert not fronts.loc[fronts["durability"] != "acks_all_idempotent", "on_joint_front"].any()
@@ -182,8 +182,8 @@ def test_where_one_class_alone_is_accepted_the_joint_front_is_its_own() -> None:
 
 def test_a_class_that_the_rules_leave_nothing_of_has_no_front(caplog: pytest.LogCaptureFixture) -> None:
     study, trials = short_study(forbidden=["acks == 0"]), recorded_trials()
-    joint = search(study, SIZE, surrogates(), trials)
+    joint = search(study, CASE, surrogates(), trials)
     with caplog.at_level(logging.INFO):
-        fronts = with_class_fronts(study, SIZE, surrogates(), trials, joint)
+        fronts = with_class_fronts(study, CASE, surrogates(), trials, joint)
     assert set(fronts["durability"]) == {"acks_1", "acks_all_idempotent"}
     assert "no front of durability acks_0" in caplog.text

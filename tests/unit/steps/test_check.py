@@ -28,7 +28,7 @@ from tests.unit.checking import (
     study_of,
     tuned,
 )
-from tests.unit.measuring import SIZE
+from tests.unit.measuring import CASE
 
 pytestmark = pytest.mark.fast
 
@@ -43,7 +43,7 @@ def test_where_nothing_is_in_force_nothing_is_measured_and_nothing_tuned(tmp_pat
     assert begin(tmp_path, "k1") == []
     assert "nothing is in force for study quick yet" in caplog.text
     manifest = check_compare.run(opened(tmp_path, "k1"))
-    assert (manifest.record_sizes_bytes, manifest.event) == ([], {})
+    assert (manifest.cases, manifest.event) == ([], {})
     assert manifest.notice is not None
     assert manifest.notice.kind == "unchanged"
     assert "nothing is in force" in manifest.notice.subject
@@ -68,8 +68,13 @@ def test_a_gain_that_shrank_is_drift_and_is_tuned_again_under_the_checks_id(tmp_
     assert (found.outcome, found.tune) == ("drifted", True)
     assert [change.objective for change in found.changes if change.drifted] == ["throughput_mib_s"]
     manifest = check_compare.run(opened(tmp_path, "k1"))
-    assert manifest.record_sizes_bytes == [SIZE]
-    assert manifest.event["tune"] == {"study": "quick", "campaign": "k1", "record_sizes": [SIZE], "approval": False}
+    assert manifest.cases == [CASE]
+    assert manifest.event["tune"] == {
+        "study": "quick",
+        "campaign": "k1",
+        "record_sizes": [int(CASE)],
+        "approval": False,
+    }
     assert manifest.notice is not None
     assert manifest.notice.kind == "drift"
     assert "throughput: in force / baseline" in manifest.notice.text
@@ -142,7 +147,7 @@ def test_another_kafka_is_tuned_again_without_measuring_and_once_only(tmp_path: 
     assert begin(tmp_path, "k2", cluster=UpgradedCluster()) == [], "no tuning has ended yet"
     assert outcome(tmp_path, "k2").outcome == "not_comparable"
     tuned(tmp_path, "k2")
-    assert begin(tmp_path, "k3", cluster=UpgradedCluster()) == [SIZE]
+    assert begin(tmp_path, "k3", cluster=UpgradedCluster()) == [CASE]
 
 
 def test_a_baseline_that_was_changed_in_the_study_is_tuned_again_without_measuring(tmp_path: Path):
@@ -154,29 +159,29 @@ def test_a_baseline_that_was_changed_in_the_study_is_tuned_again_without_measuri
 def test_a_record_size_that_the_study_has_gained_since_the_last_check_is_tuned(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     checked(tmp_path, "k1")
-    begin(tmp_path, "k2", study_of(record_sizes_bytes=[SIZE, 65636]))
+    begin(tmp_path, "k2", study_of(record_sizes_bytes=[int(CASE), 65636]))
     measure(tmp_path, "k2")
     manifest = check_compare.run(opened(tmp_path, "k2"))
-    assert manifest.record_sizes_bytes == [65636]
+    assert manifest.cases == [65636]
     assert [each.outcome for each in read_checks(FolderStore(tmp_path), "quick", 65636)] == ["new_record_size"]
-    begin(tmp_path, "k3", study_of(record_sizes_bytes=[SIZE, 65636]))
+    begin(tmp_path, "k3", study_of(record_sizes_bytes=[int(CASE), 65636]))
     measure(tmp_path, "k3")
-    assert check_compare.run(opened(tmp_path, "k3")).record_sizes_bytes == [65636], "no tuning has ended yet"
+    assert check_compare.run(opened(tmp_path, "k3")).cases == [65636], "no tuning has ended yet"
     tuned(tmp_path, "k3")
-    begin(tmp_path, "k4", study_of(record_sizes_bytes=[SIZE, 65636]))
+    begin(tmp_path, "k4", study_of(record_sizes_bytes=[int(CASE), 65636]))
     measure(tmp_path, "k4")
-    assert check_compare.run(opened(tmp_path, "k4")).record_sizes_bytes == []
+    assert check_compare.run(opened(tmp_path, "k4")).cases == []
 
 
 def test_a_campaign_of_fewer_record_sizes_than_the_study_has_is_not_taken_for_a_change(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
-    assert begin(tmp_path, "k1", study_of(record_sizes_bytes=[SIZE, 65636])) == [SIZE]
+    assert begin(tmp_path, "k1", study_of(record_sizes_bytes=[int(CASE), 65636])) == [CASE]
 
 
 def test_a_check_sends_what_the_campaign_has_sent(tmp_path: Path):
     campaign = confirmed(tmp_path)
     few = Sizing(records=321, warmup_records=0, throughput_limit_records_s=None)
-    campaign.write_record(campaign.keys.sizing(SIZE), few)
+    campaign.write_record(campaign.keys.sizing(CASE), few)
     put_in_force(campaign)
     sent: list[int] = []
     begin(tmp_path, "k1")
@@ -193,14 +198,14 @@ def test_a_check_that_was_killed_measures_on_where_it_stopped(tmp_path: Path):
         if len(tool.requests) == 6:
             raise KeyboardInterrupt
 
-    with fake_testbed(begun, SIZE) as testbed:
+    with fake_testbed(begun, CASE) as testbed:
         tool = testbed.load_tool
         tool.before_run = killed
         with pytest.raises(KeyboardInterrupt):
-            check_measure.run(begun, SIZE, testbed)
-    assert begin(tmp_path, "k1", study_of(baseline={"linger.ms": 20})) == [SIZE]  # what it does was decided before
-    with fake_testbed(begun, SIZE) as testbed:
-        check_measure.run(begun, SIZE, testbed)
+            check_measure.run(begun, CASE, testbed)
+    assert begin(tmp_path, "k1", study_of(baseline={"linger.ms": 20})) == [CASE]  # what it does was decided before
+    with fake_testbed(begun, CASE) as testbed:
+        check_measure.run(begun, CASE, testbed)
         assert len(testbed.load_tool.requests) == 7
 
 
@@ -225,14 +230,14 @@ def test_a_cluster_that_is_not_ours_is_checked_only_where_the_study_names_it_wit
         begin(tmp_path, "k1")
     with pytest.raises(PlanError, match="consent"):
         begin(tmp_path, "k1", study_of(cluster={**cluster, "consent": False}))
-    assert begin(tmp_path, "k1", study_of(cluster=cluster)) == [SIZE]
+    assert begin(tmp_path, "k1", study_of(cluster=cluster)) == [CASE]
 
 
 def test_the_history_of_a_record_size_marks_where_its_level_was_left(tmp_path: Path):
     put_in_force(confirmed(tmp_path))
     for name, factor in {"k1": 1.0, "k2": 0.5, "k3": 1.0}.items():
         checked(tmp_path, name, slower(factor))
-    history = read_checks(FolderStore(tmp_path), "quick", SIZE)
+    history = read_checks(FolderStore(tmp_path), "quick", CASE)
     assert [each.check for each in history if each.change_point] == ["k2", "k3"]
     assert [each.check for each in history if each.outcome == "drifted"] == ["k2"]
     assert {each.configuration_id for each in history} == {WINNER_ID}

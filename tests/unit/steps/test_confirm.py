@@ -8,17 +8,17 @@ import pytest
 
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.steps import confirm
-from tests.unit.measuring import SIZE, measuring
+from tests.unit.measuring import CASE, measuring
 
 pytestmark = pytest.mark.fast
 
 
 def test_candidates_that_cannot_be_read_are_not_replaced_by_others(tmp_path: Path):
     with measuring(tmp_path) as m:
-        key = m.campaign.keys.confirmation(SIZE, "candidates.parquet")
+        key = m.campaign.keys.confirmation(CASE, "candidates.parquet")
         m.campaign.store.put(key, b"damaged")
 
         with pytest.raises(ArtifactError, match=r"candidates\.parquet"):
-            confirm.run(m.campaign, SIZE, m.testbed)
+            confirm.run(m.campaign, CASE, m.testbed)
         assert m.campaign.store.get(key) == b"damaged"
         assert m.tool.requests == []

@@ -30,7 +30,7 @@ from tests.recorded import STUDIES
 
 pytestmark = pytest.mark.fast
 
-SIZE = 8192
+CASE = "8192"
 CONFIGURATIONS = 12
 BURST = {"kind": "cold_burst", "records": 1000, "repetitions": 4, "minimum_valid_repetitions": 2}
 ADAPTIVE = BURST | {"adaptive": {"minimum_repetitions": 2, "interval_fraction": 0.05}}
@@ -38,7 +38,7 @@ ADAPTIVE = BURST | {"adaptive": {"minimum_repetitions": 2, "interval_fraction": 
 
 def started(folder: Path, protocol: dict[str, Any], **changes: Any) -> Campaign:
     content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
-    content |= {"record_sizes_bytes": [SIZE], "protocol": protocol, "design": {"configurations": CONFIGURATIONS}}
+    content |= {"record_sizes_bytes": [int(CASE)], "protocol": protocol, "design": {"configurations": CONFIGURATIONS}}
     content["confirmation"] |= {"gain_blocks": 10}
     study = parse_study(yaml.safe_dump(content | changes), "phases")
     campaign = Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))
@@ -47,19 +47,19 @@ def started(folder: Path, protocol: dict[str, Any], **changes: Any) -> Campaign:
 
 
 def measured_ids(campaign: Campaign) -> list[str]:
-    found = campaign.read_repetitions(campaign.keys.measurements(SIZE))
+    found = campaign.read_repetitions(campaign.keys.measurements(CASE))
     return [repetition.repetition_id for repetition in found]
 
 
 def test_the_baseline_is_measured_against_itself_before_the_design(tmp_path: Path):
     campaign = started(tmp_path, BURST | {"noise_repetitions": 6})
-    with fake_testbed(campaign, SIZE) as testbed:
-        manifest = measure.run(campaign, SIZE, testbed)
-    noise = campaign.read_repetitions(campaign.keys.noise_repetitions(SIZE))
-    design = campaign.read_repetitions(campaign.keys.measurements(SIZE))
+    with fake_testbed(campaign, CASE) as testbed:
+        manifest = measure.run(campaign, CASE, testbed)
+    noise = campaign.read_repetitions(campaign.keys.noise_repetitions(CASE))
+    design = campaign.read_repetitions(campaign.keys.measurements(CASE))
 
     assert [repetition.repetition_id for repetition in noise] == [
-        f"noise-r00-{SIZE}-b{block:03d}-{campaign.study.baseline_id()}" for block in range(6)
+        f"noise-r00-{CASE}-b{block:03d}-{campaign.study.baseline_id()}" for block in range(6)
     ]
     assert max(r.started_at for r in noise) < min(r.started_at for r in design)
     assert manifest.counts["noise_repetitions"] == 6
@@ -68,9 +68,9 @@ def test_the_baseline_is_measured_against_itself_before_the_design(tmp_path: Pat
 
 def test_the_noise_report_is_kept_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     campaign = started(tmp_path, BURST | {"noise_repetitions": 6})
-    with caplog.at_level(logging.INFO), fake_testbed(campaign, SIZE) as testbed:
-        measure.run(campaign, SIZE, testbed)
-    report = campaign.read_record(campaign.keys.noise(SIZE), NoiseReport)
+    with caplog.at_level(logging.INFO), fake_testbed(campaign, CASE) as testbed:
+        measure.run(campaign, CASE, testbed)
+    report = campaign.read_record(campaign.keys.noise(CASE), NoiseReport)
 
     assert report.repetitions == 6
     assert report.comparisons == 4 * 1
@@ -81,8 +81,8 @@ def test_the_noise_report_is_kept_and_said(tmp_path: Path, caplog: pytest.LogCap
 
 def test_without_noise_repetitions_there_is_no_report(tmp_path: Path):
     campaign = started(tmp_path, BURST)
-    with fake_testbed(campaign, SIZE) as testbed:
-        manifest = measure.run(campaign, SIZE, testbed)
+    with fake_testbed(campaign, CASE) as testbed:
+        manifest = measure.run(campaign, CASE, testbed)
 
     assert campaign.store.keys(f"{campaign.keys.prefix}/round=00/02_noise") == []
     assert manifest.counts["noise_repetitions"] == 0
@@ -90,9 +90,9 @@ def test_without_noise_repetitions_there_is_no_report(tmp_path: Path):
 
 def test_adaptive_repetitions_end_for_some_between_the_minimum_and_the_maximum(tmp_path: Path):
     campaign = started(tmp_path, ADAPTIVE)
-    with fake_testbed(campaign, SIZE) as testbed:
-        measure.run(campaign, SIZE, testbed)
-    found = campaign.read_repetitions(campaign.keys.measurements(SIZE))
+    with fake_testbed(campaign, CASE) as testbed:
+        measure.run(campaign, CASE, testbed)
+    found = campaign.read_repetitions(campaign.keys.measurements(CASE))
     blocks = {r.configuration_id: 0 for r in found}
     for repetition in found:
         blocks[repetition.configuration_id] += 1
@@ -107,8 +107,8 @@ def test_the_log_counts_adaptive_repetitions_through_all_blocks_towards_the_most
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     campaign = started(tmp_path, ADAPTIVE)
-    with caplog.at_level(logging.INFO), fake_testbed(campaign, SIZE) as testbed:
-        measure.run(campaign, SIZE, testbed)
+    with caplog.at_level(logging.INFO), fake_testbed(campaign, CASE) as testbed:
+        measure.run(campaign, CASE, testbed)
     measured = len(measured_ids(campaign))
     said = re.findall(r"\[(\d+) of at most (\d+), at most \d+ s left\]", caplog.text)
 
@@ -117,19 +117,19 @@ def test_the_log_counts_adaptive_repetitions_through_all_blocks_towards_the_most
 
 def test_a_killed_task_goes_on_with_the_same_trials_as_one_that_was_not(tmp_path: Path):
     undisturbed, killed = started(tmp_path / "a", ADAPTIVE), started(tmp_path / "b", ADAPTIVE)
-    with fake_testbed(undisturbed, SIZE) as testbed:
-        measure.run(undisturbed, SIZE, testbed)
+    with fake_testbed(undisturbed, CASE) as testbed:
+        measure.run(undisturbed, CASE, testbed)
     for survives in (5, 14, 6):
-        with fake_testbed(killed, SIZE) as testbed:
+        with fake_testbed(killed, CASE) as testbed:
             assert isinstance(testbed.load_tool, FakeLoadTool)
             testbed.load_tool.before_run = dies_after(testbed.load_tool, survives)
             with pytest.raises(KeyboardInterrupt):
-                measure.run(killed, SIZE, testbed)
-    with fake_testbed(killed, SIZE) as testbed:
-        measure.run(killed, SIZE, testbed)
+                measure.run(killed, CASE, testbed)
+    with fake_testbed(killed, CASE) as testbed:
+        measure.run(killed, CASE, testbed)
 
     candidates = candidates_of(killed.read_table(killed.keys.design(), DESIGN_COLUMNS), killed.study)
-    stored = killed.read_repetitions(killed.keys.measurements(SIZE))
+    stored = killed.read_repetitions(killed.keys.measurements(CASE))
     planned = planned_candidates(candidates, stored, killed.study)
     assert len(stored) == sum(len(block) for block in planned)
     assert measured_ids(killed) == measured_ids(undisturbed)
@@ -139,20 +139,20 @@ def test_a_round_measures_its_own_design_without_another_noise_study_and_counts_
     campaign = started(tmp_path, BURST | {"noise_repetitions": 5}, strategy="rounds", rounds={"configurations": 2})
     design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     campaign.write_table(campaign.keys.design(1), design.head(3), DESIGN_COLUMNS)
-    with fake_testbed(campaign, SIZE) as testbed:
-        measure.run(campaign, SIZE, testbed)
-        noise = campaign.store.keys(campaign.keys.noise_repetitions(SIZE))
-        manifest = measure.run(campaign, SIZE, testbed, 1)
-    measured = campaign.read_repetitions(campaign.keys.measurements(SIZE, 1))
+    with fake_testbed(campaign, CASE) as testbed:
+        measure.run(campaign, CASE, testbed)
+        noise = campaign.store.keys(campaign.keys.noise_repetitions(CASE))
+        manifest = measure.run(campaign, CASE, testbed, 1)
+    measured = campaign.read_repetitions(campaign.keys.measurements(CASE, 1))
 
     assert {r.repetition_id for r in measured} == {
-        f"design-r01-{SIZE}-b{block:03d}-{name}" for block in range(4) for name in design.configuration_id.head(3)
+        f"design-r01-{CASE}-b{block:03d}-{name}" for block in range(4) for name in design.configuration_id.head(3)
     }
     assert manifest.counts["repetitions"] == len(measured) == 3 * 4
-    assert campaign.store.keys(campaign.keys.noise_repetitions(SIZE)) == noise
+    assert campaign.store.keys(campaign.keys.noise_repetitions(CASE)) == noise
     cluster = ForeignCluster(bootstrap_servers="b:9092", ceiling_mib_s=4.0, ceiling_gib=9.0)
     theirs = replace(campaign, study=campaign.study.model_copy(update={"cluster": cluster}))
-    assert sent_bytes(theirs) == (5 + (CONFIGURATIONS + 1) * 4 + 3 * 4) * 1000 * SIZE
+    assert sent_bytes(theirs) == (5 + (CONFIGURATIONS + 1) * 4 + 3 * 4) * 1000 * int(CASE)
 
 
 def dies_after(tool: FakeLoadTool, loads: int) -> Any:

@@ -24,7 +24,7 @@ from tests.recorded import STUDIES, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
-SIZES = (1024, 8192)
+CASES = ["1024", "8192"]
 ROUNDS = {"maximum": 2, "configurations": 3}
 
 
@@ -32,12 +32,17 @@ def study_of(**changes: Any) -> Study:
     """The paper's factors at the baseline's durability, in rounds."""
     content = yaml.safe_load((STUDIES / "paper.yaml").read_text())
     del content["durability"]
-    content |= {"name": "in_rounds", "record_sizes_bytes": list(SIZES), "strategy": "rounds", "rounds": ROUNDS}
+    content |= {
+        "name": "in_rounds",
+        "record_sizes_bytes": [int(case) for case in CASES],
+        "strategy": "rounds",
+        "rounds": ROUNDS,
+    }
     content["protocol"] |= {"repetitions": 1, "minimum_valid_repetitions": 3}
     return parse_study(yaml.safe_dump(content | changes), "in_rounds")
 
 
-def recorded_trials(study: Study, configurations: int, sizes: tuple[int, ...] = SIZES) -> pd.DataFrame:
+def recorded_trials(study: Study, configurations: int, sizes: tuple[int, ...] = CASES) -> pd.DataFrame:
     """One recorded repetition of so many configurations and of the baseline."""
     return summarise_trials(recorded_repetitions(sizes, configurations, blocks=1), study)
 
@@ -51,18 +56,18 @@ def campaign_of(folder: Path, study: Study, *trials_by_round: pd.DataFrame) -> C
         design = trials[table_schema(DESIGN_COLUMNS, study).names]
         campaign.write_table(campaign.keys.design(number), design, DESIGN_COLUMNS)
         campaign.write_table(campaign.keys.trials(number), trials, TRIAL_COLUMNS)
-        for size in study.record_sizes_bytes:
-            campaign.write_table(campaign.keys.front(size, number), nothing, FRONT_COLUMNS)
+        for case in study.cases:
+            campaign.write_table(campaign.keys.front(case, number), nothing, FRONT_COLUMNS)
     return campaign
 
 
-def _of(trials: pd.DataFrame, size: int, rows: slice) -> pd.DataFrame:
-    return trials[trials.record_size_bytes == size].iloc[rows]
+def _of(trials: pd.DataFrame, case: str, rows: slice) -> pd.DataFrame:
+    return trials[trials.case == case].iloc[rows]
 
 
 def decided(campaign: Campaign, round_number: int) -> dict[int, RoundsSoFar]:
     proposal = campaign.read_record(campaign.keys.proposal(round_number), Proposal)
-    return {each.record_size_bytes: each for each in proposal.record_sizes}
+    return {each.case: each for each in proposal.cases}
 
 
 @pytest.mark.parametrize(("strategy", "round_number"), [("one_shot", 1), ("rounds", 3)])
@@ -76,7 +81,7 @@ def test_a_round_that_the_study_does_not_have_measures_nothing_and_writes_nothin
 
     manifest = propose.run(campaign, round_number)
 
-    assert (manifest.record_sizes_bytes, manifest.artifacts) == ([], [])
+    assert (manifest.cases, manifest.artifacts) == ([], [])
     assert campaign.store.keys("") == before
 
 
@@ -85,7 +90,7 @@ def proposed(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     """A campaign whose first round is proposed."""
     study = study_of()
     campaign = campaign_of(tmp_path_factory.mktemp("proposed"), study, recorded_trials(study, 12))
-    assert propose.run(campaign, 1).record_sizes_bytes == list(SIZES)
+    assert propose.run(campaign, 1).cases == list(CASES)
     return campaign
 
 
@@ -95,15 +100,15 @@ def test_after_the_design_every_record_size_goes_on_with_the_baseline_and_new_co
     study, trials = proposed.study, proposed.read_table(proposed.keys.trials(), TRIAL_COLUMNS)
     design = proposed.read_table(proposed.keys.design(1), DESIGN_COLUMNS)
 
-    for size in SIZES:
-        of_size = design[design.record_size_bytes == size]
-        measured = trials[(trials.record_size_bytes == size) & ~trials.is_baseline]
-        assert list(of_size.is_baseline) == [True, *[False] * (len(of_size) - 1)]
-        assert 1 < len(of_size) <= 1 + study.rounds.configurations
-        assert set(of_size.configuration_id).isdisjoint(measured.configuration_id)
-        assert of_size.feasible[~of_size.is_baseline].all()
-        assert (of_size.durability == study.weakest_durability().name).all()
-        assert len(decided(proposed, 1)[size].measured_hypervolume) == 1
+    for case in CASES:
+        of_case = design[design.case == case]
+        measured = trials[(trials.case == case) & ~trials.is_baseline]
+        assert list(of_case.is_baseline) == [True, *[False] * (len(of_case) - 1)]
+        assert 1 < len(of_case) <= 1 + study.rounds.configurations
+        assert set(of_case.configuration_id).isdisjoint(measured.configuration_id)
+        assert of_case.feasible[~of_case.is_baseline].all()
+        assert (of_case.durability == study.weakest_durability().name).all()
+        assert len(decided(proposed, 1)[case].measured_hypervolume) == 1
 
 
 def test_the_same_trials_give_the_same_proposal(proposed: Campaign, tmp_path: Path) -> None:
@@ -123,7 +128,7 @@ def test_a_decision_that_is_in_the_store_is_kept_though_the_trials_have_changed(
     for key, content in kept.items():
         campaign.store.put(key, content)
 
-    assert propose.run(campaign, 1).record_sizes_bytes == list(SIZES)
+    assert propose.run(campaign, 1).cases == list(CASES)
     assert {key: campaign.store.get(key) for key in kept} == kept
 
 
@@ -132,21 +137,21 @@ def test_a_record_size_stops_after_two_rounds_that_brought_too_little_and_stays_
     designed, added = recorded_trials(study, 12), recorded_trials(study, 20)
     new = added[~added.configuration_id.isin(designed.configuration_id)]
     useless, useful = new.assign(p95_latency_ms=1e4), new.assign(p95_latency_ms=new.p95_latency_ms / 4)
-    first = pd.concat([designed, *(_of(useless, size, slice(4, 8)) for size in SIZES)])
+    first = pd.concat([designed, *(_of(useless, case, slice(4, 8)) for case in CASES)])
     second = pd.concat([first, _of(useless, 1024, slice(0, 4)), _of(useful, 8192, slice(0, 4))])
     campaign = campaign_of(tmp_path, study, designed, first, second, second)
 
-    assert propose.run(campaign, 1).record_sizes_bytes == list(SIZES)
-    assert propose.run(campaign, 2).record_sizes_bytes == list(SIZES), "one poor round may have been unlucky"
-    assert propose.run(campaign, 3).record_sizes_bytes == [8192]
+    assert propose.run(campaign, 1).cases == list(CASES)
+    assert propose.run(campaign, 2).cases == list(CASES), "one poor round may have been unlucky"
+    assert propose.run(campaign, 3).cases == [8192]
     third = decided(campaign, 3)
     assert third[8192].stopped_because == ""
     assert third[8192].measured_hypervolume[2] > third[8192].measured_hypervolume[1]
     assert "rounds 1 and 2 raised the measured hypervolume by 0.0% together" in third[1024].stopped_because
     design = campaign.read_table(campaign.keys.design(3), DESIGN_COLUMNS)
-    assert set(design.record_size_bytes) == {8192}
+    assert set(design.case) == {8192}
 
-    assert propose.run(campaign, 4).record_sizes_bytes == [8192]
+    assert propose.run(campaign, 4).cases == [8192]
     assert decided(campaign, 4)[1024] == third[1024]
 
 
@@ -166,7 +171,7 @@ def test_a_record_size_with_nothing_left_to_propose_says_so(tmp_path: Path) -> N
     ]
     campaign = campaign_of(tmp_path, study, summarise_trials(rows, study))
 
-    assert propose.run(campaign, 1).record_sizes_bytes == []
+    assert propose.run(campaign, 1).cases == []
     assert decided(campaign, 1)[8192].stopped_because == propose.NOTHING_LEFT
     assert campaign.store.tag(campaign.keys.design(1)) is None
 

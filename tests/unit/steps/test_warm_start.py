@@ -18,7 +18,7 @@ from kafka_pareto.steps import design, propose
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.factors import configuration_id
 from tests.fakes import FakeCluster
-from tests.past import SIZES, past_campaign, study_in_rounds
+from tests.past import CASES, past_campaign, study_in_rounds
 from tests.recorded import recorded_repetitions
 
 pytestmark = pytest.mark.fast
@@ -37,12 +37,12 @@ def designed(folder: Path) -> Campaign:
 
 def proposed(campaign: Campaign) -> bytes:
     """The first round's design, after a round 0 of twelve recorded configurations."""
-    trials = summarise_trials(recorded_repetitions(SIZES, 12, blocks=1), campaign.study)
+    trials = summarise_trials(recorded_repetitions(CASES, 12, blocks=1), campaign.study)
     nothing = pd.DataFrame(columns=table_schema(FRONT_COLUMNS, campaign.study).names)
     columns = table_schema(DESIGN_COLUMNS, campaign.study).names
     campaign.write_table(campaign.keys.design(), trials[columns], DESIGN_COLUMNS)
     campaign.write_table(campaign.keys.trials(), trials, TRIAL_COLUMNS)
-    for size in SIZES:
+    for size in CASES:
         campaign.write_table(campaign.keys.front(size), nothing, FRONT_COLUMNS)
     propose.run(campaign, 1)
     return campaign.store.get(campaign.keys.design(1))
@@ -53,8 +53,8 @@ def test_a_design_begins_with_the_best_known_and_draws_the_rest_anew(tmp_path: P
     prior = campaign.read_table(KEYS.prior_trials(), PRIOR_TRIAL_COLUMNS)
     table = campaign.read_table(KEYS.design(), DESIGN_COLUMNS)
 
-    for size in SIZES:
-        ids = table[table.record_size_bytes == size].configuration_id.tolist()
+    for size in CASES:
+        ids = table[table.case == size].configuration_id.tolist()
         known = [configuration_id(each) for each in best_known(WARM, prior, size, 4)]
         assert ids[: 1 + len(known)] == [WARM.baseline_id(), *known]
         assert 1 <= len(known) <= 4
@@ -68,7 +68,7 @@ def test_what_it_begins_with_is_written_down_and_named_in_the_manifest(tmp_path:
 
     assert {KEYS.prior(), KEYS.prior_trials()} <= set(manifest.artifacts)
     assert manifest.counts["prior_trials"] == sum(each.trials for each in prior.campaigns) > 0
-    assert len(SIZES) <= manifest.counts["known_configurations"] <= 4 * len(SIZES)
+    assert len(CASES) <= manifest.counts["known_configurations"] <= 4 * len(CASES)
     assert (prior.half_life_days, [each.campaign for each in prior.campaigns]) == (30.0, ["c0"])
 
 

@@ -27,7 +27,7 @@ from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeCluster, fake_testbed
 from tests.recorded import STUDIES
 
-SIZES = [1024, 8192]
+CASES = ["1024", "8192"]
 KILLS_PER_STEP = 2
 SEED_OF_KILLS = int(os.environ.get("KAFKA_PARETO_SEED_OF_KILLS", "1"))
 STEPS = {"measure": measure.run, "confirm": confirm.run}
@@ -35,13 +35,15 @@ OF_THE_MOMENT = {"started_at", "load_1m", "cpu_steal_fraction", "other_cpu_fract
 
 
 def study_of(**changes: object) -> Study:
-    content = yaml.safe_load((STUDIES / "quick.yaml").read_text()) | {"record_sizes_bytes": SIZES}
+    content = yaml.safe_load((STUDIES / "quick.yaml").read_text()) | {
+        "record_sizes_bytes": [int(case) for case in CASES]
+    }
     return parse_study(yaml.safe_dump(content | changes), "loop")
 
 
-def run_on_fake(step: str, campaign: Campaign, record_size_bytes: int) -> None:
-    with fake_testbed(campaign, record_size_bytes) as testbed:
-        STEPS[step](campaign, record_size_bytes, testbed)
+def run_on_fake(step: str, campaign: Campaign, case: str) -> None:
+    with fake_testbed(campaign, case) as testbed:
+        STEPS[step](campaign, case, testbed)
 
 
 def run_all(store: FolderStore, study: Study) -> Campaign:
@@ -56,31 +58,31 @@ def run_until_decided(
     with FakeCluster() as cluster:
         design.run(store, study, "c1", cluster)
     campaign = Campaign.open(store, study.name, "c1")
-    for size in study.record_sizes_bytes:
-        load("measure", campaign, size)
+    for case in study.cases:
+        load("measure", campaign, case)
     learn(campaign, 0)
     run_rounds(campaign)
-    for size in study.record_sizes_bytes:
-        load("confirm", campaign, size)
+    for case in study.cases:
+        load("confirm", campaign, case)
     return campaign
 
 
 def learn(campaign: Campaign, round_number: int) -> None:
     validate.run(campaign, round_number)
     train.run(campaign, round_number)
-    for size in campaign.study.record_sizes_bytes:
-        optimize.run(campaign, size, round_number)
+    for case in campaign.study.cases:
+        optimize.run(campaign, case, round_number)
 
 
 def run_rounds(campaign: Campaign) -> None:
-    """As the graph does: a round whose proposal names no record size is the last one asked for."""
+    """As the graph does: a round whose proposal names no record case is the last one asked for."""
     for number in range(1, MOST_ROUNDS + 1):
-        sizes = propose.run(campaign, number).record_sizes_bytes
+        sizes = propose.run(campaign, number).cases
         if not sizes:
             return
-        for size in sizes:
-            with fake_testbed(campaign, size) as testbed:
-                measure.run(campaign, size, testbed, number)
+        for case in sizes:
+            with fake_testbed(campaign, case) as testbed:
+                measure.run(campaign, case, testbed, number)
         learn(campaign, number)
 
 
@@ -104,11 +106,11 @@ class DeadlyStore(FolderStore):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def run_in_child(store: FolderStore, study: str, campaign_id: str, step: str, record_size_bytes: int) -> None:
+def run_in_child(store: FolderStore, study: str, campaign_id: str, step: str, case: str) -> None:
     """A step in a process of its own, with a lease that does not outlive it for long."""
     campaign = Campaign.open(store, study, campaign_id)
-    with fake_testbed(campaign, record_size_bytes, lease_term_s=1.0) as testbed:
-        STEPS[step](campaign, record_size_bytes, testbed)
+    with fake_testbed(campaign, case, lease_term_s=1.0) as testbed:
+        STEPS[step](campaign, case, testbed)
 
 
 class KillingRunner:
@@ -121,30 +123,30 @@ class KillingRunner:
         self._processes.set_forkserver_preload(["tests.unit.steps.test_whole_loop"])
         self.kills = 0
 
-    def __call__(self, step: str, campaign: Campaign, record_size_bytes: int) -> None:
+    def __call__(self, step: str, campaign: Campaign, case: str) -> None:
         for _ in range(KILLS_PER_STEP):
             writes_survived, too_early = int(self._rng.integers(1, 24)), bool(self._rng.integers(2))
             deadly = DeadlyStore(self._folder, writes_survived, too_early)
-            assert self._run(step, campaign, record_size_bytes, deadly) == -signal.SIGKILL
+            assert self._run(step, campaign, case, deadly) == -signal.SIGKILL
             self.kills += 1
-        assert self._run(step, campaign, record_size_bytes, FolderStore(self._folder)) == 0
+        assert self._run(step, campaign, case, FolderStore(self._folder)) == 0
 
-    def _run(self, step: str, campaign: Campaign, record_size_bytes: int, store: FolderStore) -> int | None:
-        arguments = (store, campaign.keys.study, campaign.keys.campaign, step, record_size_bytes)
+    def _run(self, step: str, campaign: Campaign, case: str, store: FolderStore) -> int | None:
+        arguments = (store, campaign.keys.study, campaign.keys.campaign, step, case)
         child = self._processes.Process(target=run_in_child, args=arguments)
         child.start()
         child.join(60)
         return child.exitcode
 
 
-def _repetition_prefixes(campaign: Campaign, record_size_bytes: int) -> tuple[str, str]:
+def _repetition_prefixes(campaign: Campaign, case: str) -> tuple[str, str]:
     keys = campaign.keys
-    return keys.measurements(record_size_bytes), keys.confirmation(record_size_bytes, "repetitions/")
+    return keys.measurements(case), keys.confirmation(case, "repetitions/")
 
 
 def _repetitions(campaign: Campaign) -> list[dict[str, object]]:
     """All repetitions in the order of their keys, but for what depends on the moment."""
-    prefixes = [prefix for size in SIZES for prefix in _repetition_prefixes(campaign, size)]
+    prefixes = [prefix for case in CASES for prefix in _repetition_prefixes(campaign, case)]
     found = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
     return [repetition.model_dump(exclude=OF_THE_MOMENT) for repetition in found]
 
@@ -168,7 +170,7 @@ def survived(strong: Campaign, tmp_path_factory: pytest.TempPathFactory) -> Camp
     folder = tmp_path_factory.mktemp("survived")
     killing = KillingRunner(folder, SEED_OF_KILLS)
     campaign = run_until_decided(FolderStore(folder), strong.study, killing)
-    assert killing.kills == len(STEPS) * len(SIZES) * KILLS_PER_STEP
+    assert killing.kills == len(STEPS) * len(CASES) * KILLS_PER_STEP
     return campaign
 
 
@@ -176,12 +178,12 @@ def survived(strong: Campaign, tmp_path_factory: pytest.TempPathFactory) -> Camp
 def test_every_artifact_lies_under_its_name_in_the_design(strong: Campaign) -> None:
     keys, found = strong.keys, set(strong.store.keys(""))
     expected = {keys.frozen_study(), keys.plan(), keys.design(), keys.trials(), keys.report("report.html")}
-    for size in SIZES:
-        expected |= {keys.front(size), keys.hypervolume(size), keys.sizing(size)}
+    for case in CASES:
+        expected |= {keys.front(case), keys.hypervolume(case), keys.sizing(case)}
         expected |= {
-            keys.confirmation(size, name) for name in ("candidates.parquet", "trials.parquet", "decision.json")
+            keys.confirmation(case, name) for name in ("candidates.parquet", "trials.parquet", "decision.json")
         }
-        expected |= {keys.report(f"{size}/producer.properties")}
+        expected |= {keys.report(f"{case}/producer.properties")}
     assert expected <= found
 
 
@@ -210,8 +212,8 @@ def test_quick_has_too_little_evidence_and_keeps_the_baseline(tmp_path: Path) ->
 
 @pytest.mark.servers
 def test_the_same_study_data_and_seed_give_the_same_front(strong: Campaign, survived: Campaign) -> None:
-    for size in SIZES:
-        front = strong.keys.front(size)
+    for case in CASES:
+        front = strong.keys.front(case)
         assert survived.store.get(front) == strong.store.get(front)
 
 
@@ -220,8 +222,8 @@ def test_a_campaign_killed_again_and_again_ends_with_the_same_repetitions_and_de
     strong: Campaign, survived: Campaign
 ) -> None:
     assert _repetitions(survived) == _repetitions(strong)
-    for size in SIZES:
-        decision = strong.keys.confirmation(size, "decision.json")
+    for case in CASES:
+        decision = strong.keys.confirmation(case, "decision.json")
         assert survived.store.get(decision) == strong.store.get(decision)
 
 
@@ -304,6 +306,6 @@ def test_an_interrupted_campaign_on_a_foreign_cluster_goes_on_once_consent_is_gi
     cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 4.0, "ceiling_gib": 9.0, "consent": True}
     manifest = design.run(store, study_of(cluster=cluster), "c1", FakeCluster())
 
-    assert json.loads(manifest.model_dump_json())["record_sizes_bytes"] == SIZES
+    assert json.loads(manifest.model_dump_json())["cases"] == CASES
     with pytest.raises(PlanError, match="consent"):
         design.run(store, study_of(cluster=cluster | {"consent": False}), "c1", FakeCluster())

@@ -30,20 +30,20 @@ from tests.trained_campaign import small_study
 
 pytestmark = pytest.mark.fast
 
-SIZES = (1024, 8192)
-STUDY = small_study(SIZES)
+CASES = ["1024", "8192"]
+STUDY = small_study(CASES)
 DEFAULT = STUDY.model_copy(update={"surrogate": Surrogate(n_estimators=100)})
 
 
 @cache
 def recorded() -> tuple[pd.DataFrame, list]:  # type: ignore[type-arg]
-    repetitions = recorded_repetitions(SIZES, configurations=40)
+    repetitions = recorded_repetitions(CASES, configurations=40)
     return summarise_trials(repetitions, STUDY), repetitions
 
 
 def planted_trials(truth: np.ndarray, noise: np.ndarray) -> pd.DataFrame:
     names = [f"c{place}" for place in range(len(truth))]
-    return pd.DataFrame({"record_size_bytes": 1024, "configuration_id": names, "p95_latency_ms": truth + noise})
+    return pd.DataFrame({"case": 1024, "configuration_id": names, "p95_latency_ms": truth + noise})
 
 
 def test_r2_is_pooled_and_within_each_record_size_on_held_out_rows() -> None:
@@ -51,13 +51,11 @@ def test_r2_is_pooled_and_within_each_record_size_on_held_out_rows() -> None:
     judged = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "p95_latency_ms")
     _, held_out = split_by_configuration(trials, STUDY)
     expected = {}
-    for size, rows in {None: held_out, **dict(tuple(held_out.groupby("record_size_bytes")))}.items():
+    for case, rows in {None: held_out, **dict(tuple(held_out.groupby("case")))}.items():
         residual = rows["p95_latency_ms"] - judged.surrogate.predict(rows)
         spread = rows["p95_latency_ms"] - rows["p95_latency_ms"].mean()
-        expected[size] = 1 - (residual**2).sum() / (spread**2).sum()
-    found = {
-        None if pd.isna(size) else size: r2 for size, r2 in judged.scores[["record_size_bytes", "r2_held_out"]].values
-    }
+        expected[case] = 1 - (residual**2).sum() / (spread**2).sum()
+    found = {None if pd.isna(case) else case: r2 for case, r2 in judged.scores[["case", "r2_held_out"]].values}
     assert found == pytest.approx(expected)
     assert found[None] == judged.pooled_r2_held_out()
 
@@ -81,7 +79,7 @@ def test_the_error_of_a_cv_is_near_what_fresh_repetitions_show() -> None:
             for place, value in enumerate(drawn)
         ]
         names = [repetition.repetition_id for repetition in repetitions]
-        row = pd.DataFrame([{"record_size_bytes": 1024, "configuration_id": "c", "repetition_ids": names}])
+        row = pd.DataFrame([{"case": 1024, "configuration_id": "c", "repetition_ids": names}])
         estimates += error_variances(row, repetitions, "latency_cv", STUDY).values()
         cvs.append(np.std(drawn, ddof=1) / np.mean(drawn))
     assert np.mean(estimates) == pytest.approx(np.var(cvs, ddof=1), rel=0.3)
@@ -110,7 +108,7 @@ def test_the_default_settings_come_near_the_ceiling_within_a_record_size() -> No
     trials, repetitions = recorded()
     encoding = feature_encoding(DEFAULT, trials)
     judged = judge_objective(DEFAULT, encoding, trials, repetitions, "p95_latency_ms")
-    within = judged.scores.dropna(subset=["record_size_bytes"])
+    within = judged.scores.dropna(subset=["case"])
     assert (within["r2_cross_validated"] > 0.9 * within["r2_noise_ceiling"]).all()
     assert within["learnable"].all()
 
@@ -153,7 +151,7 @@ def test_noise_alone_has_a_ceiling_of_nearly_nothing_and_is_not_learnable() -> N
     generator = np.random.default_rng(5)
     repetitions = [
         r.model_copy(update={"latency_p95_ms": float(generator.normal(100, 10))})
-        for r in recorded_repetitions(SIZES, configurations=40)
+        for r in recorded_repetitions(CASES, configurations=40)
     ]
     trials = summarise_trials(repetitions, STUDY)
     judged = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "p95_latency_ms")
@@ -189,7 +187,7 @@ def test_scores_survive_their_artifact_with_a_null_for_the_pooled_record_size() 
     trials, repetitions = recorded()
     judged = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "latency_cv")
     again = decode_table(encode_table(judged.scores, SCORE_COLUMNS), "scores.parquet", SCORE_COLUMNS)
-    assert again["record_size_bytes"].isna().tolist() == [True, False, False]
+    assert again["case"].isna().tolist() == [True, False, False]
 
 
 def test_r2_of_measurements_without_spread_is_not_stated() -> None:

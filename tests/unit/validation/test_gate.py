@@ -33,14 +33,14 @@ def test_the_plan_is_what_the_measure_step_measures() -> None:
     study = load_study(STUDIES / "quick.yaml")
     design = design_table(study)
     measured = []
-    for size, rows in design.groupby("record_size_bytes"):
+    for size, rows in design.groupby("case"):
         candidates = [Candidate(row.configuration_id, row.is_baseline, {}) for row in rows.itertuples()]
         planned = plan_blocks(
             candidates,
             study.protocol.repetitions,
             order="blocks",
             phase="design",
-            record_size_bytes=int(size),
+            case=int(size),
             seed=study.seed,
         )
         measured += [repetition.repetition_id for repetition in planned]
@@ -52,7 +52,7 @@ def test_the_plan_is_what_the_measure_step_measures() -> None:
 
 
 def test_the_plan_of_adaptive_repetitions_ends_where_the_rule_stopped_a_trial() -> None:
-    study = with_overrides(load_study(STUDIES / "paper.yaml"), record_sizes_bytes=[8192], repetitions=4)
+    study = with_overrides(load_study(STUDIES / "paper.yaml"), cases=["8192"], repetitions=4)
     adaptive = {"adaptive": Adaptive(minimum_repetitions=2), "order": "blocks"}
     study = study.model_copy(update={"protocol": study.protocol.model_copy(update=adaptive)})
     rows = recorded_repetitions((8192,), configurations=2, blocks=4)
@@ -62,10 +62,7 @@ def test_the_plan_of_adaptive_repetitions_ends_where_the_rule_stopped_a_trial() 
     stored = [row for row in stored if row.configuration_id != worst or row.block < 2]
     values = {row.configuration_id: row for row in rows}.values()
     design = pd.DataFrame(
-        [
-            {**r.configuration, **r.model_dump(include={"record_size_bytes", "configuration_id", "is_baseline"})}
-            for r in values
-        ]
+        [{**r.configuration, **r.model_dump(include={"case", "configuration_id", "is_baseline"})} for r in values]
     )
 
     planned = planned_repetitions(design, [*stored, stored[0]], study)

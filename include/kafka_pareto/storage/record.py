@@ -69,17 +69,15 @@ def _json_object(content: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _from_version_3(found: dict[str, Any]) -> dict[str, Any]:
-    return {**_with_cases(found), "schema_version": SCHEMA_VERSION}
-
-
-def _with_cases(found: Any) -> Any:
+def _from_version_3(found: Any) -> Any:
     """Names what was a record size a case, wherever it stands."""
     if isinstance(found, list):
-        return [_with_cases(each) for each in found]
+        return [_from_version_3(each) for each in found]
     if not isinstance(found, dict):
         return found
-    renamed = {name: _with_cases(value) for name, value in found.items()}
+    renamed = {name: _from_version_3(value) for name, value in found.items()}
+    if "schema_version" in renamed:  # records hold others
+        renamed["schema_version"] = SCHEMA_VERSION
     if "record_size_bytes" in renamed:
         renamed["case"] = str(renamed.pop("record_size_bytes"))
     if "record_sizes_bytes" in renamed:

@@ -16,7 +16,7 @@ def stored_ids(campaign: Campaign, prefix: str) -> list[str]:
 
 
 def planned_design(campaign: Campaign, case: str) -> list[str]:
-    """Those that the design of one record case asks for."""
+    """Those that the design of one case asks for."""
     design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     candidates = candidates_of(design[design.case == case], campaign.study)
     return sorted(_planned(campaign, candidates, campaign.study.protocol.repetitions, "design", case))

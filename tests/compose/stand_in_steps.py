@@ -18,7 +18,7 @@ from tests.compose.engine import BASE_IMAGE, Engine
 from tests.contract.engine_proxy import Proxy
 
 IMAGE, NETWORK = "kafka-pareto/stand-in-steps:test", "kafka-pareto-stand-in_pipeline"
-MANIFEST = json.dumps({"step": "tried", "record_sizes_bytes": [1024, 8192]})
+MANIFEST = json.dumps({"step": "tried", "cases": ["1024", "8192"]})
 # As the image of the steps: tini first, nobody's user. Its one step does what its argument says.
 _DOCKERFILE = f"""
 FROM {BASE_IMAGE}

@@ -55,7 +55,7 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
         tmp_path,
         "accept",
         f"--campaign={campaign.keys.campaign}",
-        f"--record-size={CASE}",
+        f"--case={CASE}",
         f"--configuration={durable_id(campaign)}",
         "--answer=approve",
         "--approved-by=alice",
@@ -69,17 +69,17 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
     assert settings
     assert settings.reason == '--record-size=1 {{ 1+1 }} "quoted"; rm -rf / [31mred'
     assert settings.request == "manual__2026-11-22T01:02:03+00:00"
-    gone = run_step(tmp_path, "roll_back", f"--record-size={OTHER_SIZE}", "--by=", "--reason=", "--request=")
+    gone = run_step(tmp_path, "roll_back", f"--case={OTHER_SIZE}", "--by=", "--reason=", "--request=")
     assert gone.returncode == EXIT_BAD_INPUT
-    assert gone.stderr.startswith("error: --record-size: 1024: nothing is in force")
+    assert gone.stderr.startswith("error: --case: 1024: nothing is in force")
 
 
 @pytest.mark.servers
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "said"),
     [
-        (["roll_back"], EXIT_BAD_INPUT, "error: --record-size: is missing: record sizes go back one by one; say which"),
-        (["accept", "--campaign=c1", "--record-size=many"], 2, "Error: Invalid value for '--record-size': "),
+        (["roll_back"], EXIT_BAD_INPUT, "error: --case: is missing: record sizes go back one by one; say which"),
+        (["accept", "--campaign=c1", "--case=many"], 2, "Error: Invalid value for '--case': "),
         (["accept", "--campaign=c1", "--answered-at=noon"], EXIT_BAD_INPUT, "error: --answered-at: 'noon': must be"),
     ],
 )

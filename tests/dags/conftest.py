@@ -58,7 +58,7 @@ import json, sys
 with open("calls.jsonl", "a") as calls:
     calls.write(json.dumps(["{step}", *sys.argv[1:]]) + "\\n")
 print("a line of the log")
-print(json.dumps({{"step": "{step}", "record_sizes_bytes": {sizes}}}))
+print(json.dumps({{"step": "{step}", "cases": {sizes}}}))
 """
 
 

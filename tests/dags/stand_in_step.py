@@ -16,7 +16,7 @@ RECOMMENDED = {
 STEP = pathlib.Path(__file__).stem
 OPTIONS = dict(argument.removeprefix("--").split("=", 1) for argument in sys.argv[1:])
 CAMPAIGN = OPTIONS.get("campaign", "")
-CASE = OPTIONS.get("record-size", "")
+CASE = OPTIONS.get("case", "")
 ROOT = pathlib.Path(os.environ["KAFKA_PARETO_STORE_FOLDER"])
 STUDY = ROOT / OPTIONS["study"]
 

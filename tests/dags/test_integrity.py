@@ -90,7 +90,7 @@ def test_measure_optimize_and_confirm_are_mapped_and_labelled_by_record_size(dag
     mapped = {task.task_id: task.map_index_template for task in dag.tasks if task.is_mapped}
     assert {step_of(task_id) for task_id in mapped} == {"measure", "optimize", "confirm"}
     assert len(mapped) == 2 * (1 + MOST_ROUNDS) + 1
-    assert set(mapped.values()) == {"{{ task.record_size_bytes }} B"}
+    assert set(mapped.values()) == {"{{ task.case }} B"}
 
 
 def test_only_what_loads_the_cluster_takes_its_one_slot(dag: DAG) -> None:

@@ -42,7 +42,7 @@ class ClusterOfOneEnd:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._config_file = folder / "kubeconfig"
         self._config_file.write_text(_KUBECONFIG, encoding="utf-8")
-        self.manifest: dict[str, Any] = {"record_sizes_bytes": [1024, 8192]}
+        self.manifest: dict[str, Any] = {"cases": ["1024", "8192"]}
         self.exit_code = 0
         self.said = ""
         self.pod: dict[str, Any] = {}
@@ -105,11 +105,11 @@ def test_the_pod_is_one_that_kubernetes_knows_every_field_of(cluster: ClusterOfO
 def test_the_image_runs_the_step_with_its_arguments_and_writes_the_manifest_for_airflow(
     cluster: ClusterOfOneEnd,
 ) -> None:
-    execute(case=8192)
+    execute(case="8192")
     step = container(cluster.pod)
     assert step["image"] == SETTINGS["IMAGE"]
     assert not step["command"]  # the image's own entry point stays
-    command = ["python", "-m", "tasks.check_measure", "--study=quick", "--record-size=8192"]
+    command = ["python", "-m", "tasks.check_measure", "--study=quick", "--case="8192""]
     assert step["args"] == [*command, "--manifest=/airflow/xcom/return.json"]
     assert {"name": "xcom", "mountPath": "/airflow/xcom"} in step["volumeMounts"]
 

@@ -66,7 +66,7 @@ def test_runs_every_step_in_order_mapped_over_record_sizes_with_each_parameter_a
     assert study == "--study=quick"
     assert campaign.removeprefix("--campaign=").replace("T", "").replace("-", "").isdigit()
     assert options == [
-        "--record-sizes=1024,65636",
+        "--cases=1024,65636",
         "--seed=7",
         "--repetitions=2",
         "--warm-start=c1,c2",
@@ -77,7 +77,7 @@ def test_runs_every_step_in_order_mapped_over_record_sizes_with_each_parameter_a
         "--consent",
     ]
     which = [study, campaign]
-    mapped = [[*which, f"--record-size={size}"] for size in (1024, 65636)]
+    mapped = [[*which, f"--case={size}"] for size in (1024, 65636)]
     learned, handed_over = calls[1:7], calls[-4:]
     assert [step for step, *_ in learned] == ["measure", "measure", "validate", "train", "optimize", "optimize"]
     assert [step for step, *_ in handed_over] == ["confirm", "confirm", "report", "accept"]
@@ -104,10 +104,10 @@ def test_a_round_measures_the_record_sizes_that_go_on_and_the_rounds_after_the_l
     which = project.calls()[0][1:3]
     first, measured, *learned, second = project.calls()[7:14]
     assert first == ["propose", *which, "--round=1"]
-    assert measured == ["measure", *which, "--round=1", "--record-size=65636"]
+    assert measured == ["measure", *which, "--round=1", "--case=65636"]
     assert sorted(learned) == [
-        ["optimize", *which, "--round=1", "--record-size=1024"],
-        ["optimize", *which, "--round=1", "--record-size=65636"],
+        ["optimize", *which, "--round=1", "--case=1024"],
+        ["optimize", *which, "--round=1", "--case=65636"],
         ["train", *which, "--round=1"],
         ["validate", *which, "--round=1"],
     ]
@@ -129,6 +129,6 @@ def test_a_step_that_refuses_its_input_fails_the_run_at_once_and_nothing_after_i
     assert states["train"] == states["report"] == "upstream_failed"
     assert sorted(project.calls()) == [
         ["design", *which],
-        ["measure", *which, "--record-size=1024"],
-        ["measure", *which, "--record-size=65636"],
+        ["measure", *which, "--case=1024"],
+        ["measure", *which, "--case=65636"],
     ]

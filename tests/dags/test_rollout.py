@@ -145,26 +145,26 @@ def test_a_question_that_is_cleared_is_asked_again_and_a_rejection_moves_nothing
 
 
 def test_what_somebody_picked_comes_into_force_in_their_name(airflow: Served) -> None:
-    picked = {"study": "paper", "campaign": "c1", "case": 1024, "configuration": "c0123456789"}
+    picked = {"study": "paper", "campaign": "c1", "case": "1024", "configuration": "c0123456789"}
     airflow.trigger("settings_in_force", "picked", {"action": "accept", **picked, "reason": REASON})
     assert airflow.ended("settings_in_force", "picked") == "success"
     [options] = moves_of(airflow, "accept", "picked")
     assert datetime.fromisoformat(options.pop("answered-at")).tzinfo
     said = {"answer": "approve", "approved-by": "admin", "reason": REASON, "request": "picked"}
-    what = {"study": "paper", "campaign": "c1", "record-size": "1024", "configuration": "c0123456789"}
+    what = {"study": "paper", "campaign": "c1", "case": "1024", "configuration": "c0123456789"}
     assert options == {**what, **said}
 
 
 def test_the_way_back_is_asked_for_by_record_size_alone_and_a_retry_is_known_as_one(airflow: Served) -> None:
-    what = {"study": "paper", "campaign": "", "case": 1024, "configuration": "", "reason": "--by=eve"}
+    what = {"study": "paper", "campaign": "", "case": "1024", "configuration": "", "reason": "--by=eve"}
     airflow.trigger("settings_in_force", "back", {"action": "roll_back", **what})
     assert airflow.ended("settings_in_force", "back") == "success"
-    options = {"study": "paper", "record-size": "1024", "by": "admin", "reason": "--by=eve", "request": "back"}
+    options = {"study": "paper", "case": "1024", "by": "admin", "reason": "--by=eve", "request": "back"}
     assert moves_of(airflow, "roll_back", "back") == [options]
 
 
 def test_people_are_told_of_a_run_that_has_failed(airflow: Served) -> None:
-    picked = {"study": "paper", "campaign": "c1", "case": 1024, "configuration": "c0000000bad"}
+    picked = {"study": "paper", "campaign": "c1", "case": "1024", "configuration": "c0000000bad"}
     airflow.trigger("settings_in_force", "refused", {"action": "accept", **picked})
     assert airflow.ended("settings_in_force", "refused") == "failed"
     address = f"{airflow.stack.airflow_url}/dags/settings_in_force/runs/refused"

@@ -30,7 +30,7 @@ from tests.dags.conftest import PROJECT
 
 pytestmark = pytest.mark.fast
 
-MANIFEST = json.dumps({"step": "tried", "record_sizes_bytes": [1024, 8192], "counts": {}})
+MANIFEST = json.dumps({"step": "tried", "cases": ["1024", "8192"], "counts": {}})
 
 
 class PushedXComs(dict[str, Any]):
@@ -60,7 +60,7 @@ def execute(root: Path, code: str, pushed: PushedXComs | None = None, **options:
 def test_the_events_of_its_assets_carry_what_the_manifest_has_and_without_any_there_is_none(
     root: Path, event: dict[str, Any]
 ) -> None:
-    manifest = json.dumps({"record_sizes_bytes": [1024], "event": event})
+    manifest = json.dumps({"cases": ["1024"], "event": event})
     (root / "tasks" / "tried.py").write_text(f"print({manifest!r})", encoding="utf-8")
     asset = Asset("moved")
     with DAG("try", schedule=None):
@@ -92,7 +92,7 @@ def test_the_last_line_of_a_step_that_failed_is_in_the_log(root: Path, capsys: p
 def test_without_a_record_size_all_that_would_be_skipped_in_turn_is_skipped_at_once(
     root: Path,
 ) -> None:
-    nothing = json.dumps({"record_sizes_bytes": []})
+    nothing = json.dumps({"cases": []})
     (root / "tasks" / "tried.py").write_text(f"print({nothing!r})", encoding="utf-8")
     with DAG("try", schedule=None):
         tried, mapped_over, after, lenient, last = (
@@ -141,8 +141,8 @@ def test_the_last_line_is_the_manifest_and_its_record_sizes_are_what_is_mapped_o
 
 def test_a_mapped_step_gets_its_record_size_and_returns_it(root: Path) -> None:
     code = f"import sys; open('argv', 'w').write(' '.join(sys.argv[1:])); print('''{MANIFEST}''')"
-    assert execute(root, code, arguments=["--campaign=c", ""], case=8192) == 8192
-    assert (root / "argv").read_text() == "--campaign=c --record-size=8192"
+    assert execute(root, code, arguments=["--campaign=c", ""], case="8192") == 8192
+    assert (root / "argv").read_text() == "--campaign=c --case=8192"
 
 
 def test_arguments_are_data_and_never_reach_a_shell(root: Path) -> None:

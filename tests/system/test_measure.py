@@ -42,7 +42,7 @@ def load_processes(topic: str) -> list[psutil.Process]:
 def test_design_and_measure_leave_one_valid_object_per_planned_repetition(steps: StepRunner) -> None:
     steps.write_study("tiny", record_sizes_bytes=[1024], workload=ONE_BROKER, design={"configurations": 3})
     designed = steps.manifest("design", "tiny")
-    measured = steps.manifest("measure", "tiny", "--record-size", "1024")
+    measured = steps.manifest("measure", "tiny", "--case", "1024")
 
     campaign = steps.campaign("tiny")
     repetitions = campaign.read_repetitions(campaign.keys.measurements(1024))
@@ -63,7 +63,7 @@ def test_a_step_killed_while_records_are_sent_takes_its_load_along_and_its_retry
     campaign = steps.campaign("tiny")
     prefix, topic = campaign.keys.measurements(1024), topic_name(campaign.keys, 1024)
 
-    first_try = steps.start("measure", "tiny", "--record-size", "1024")
+    first_try = steps.start("measure", "tiny", "--case", "1024")
     until(lambda: len(campaign.store.keys(prefix)) >= 2)
     with Cluster(single_broker.bootstrap_servers, None, single_broker.settings) as cluster:
         before = cluster.end_offset(topic)
@@ -73,7 +73,7 @@ def test_a_step_killed_while_records_are_sent_takes_its_load_along_and_its_retry
     until(lambda: not load_processes(topic), deadline_s=2)
     stored = {key: campaign.store.get(key) for key in campaign.store.keys(prefix)}
 
-    steps.manifest("measure", "tiny", "--record-size", "1024")
+    steps.manifest("measure", "tiny", "--case", "1024")
 
     after = {key: campaign.store.get(key) for key in campaign.store.keys(prefix)}
     assert 2 <= len(stored) < len(after) == 6
@@ -97,7 +97,7 @@ def test_two_campaigns_at_once_load_the_cluster_in_turn_and_do_not_mix(tmp_path:
     both = (steps, other)
     for each in both:
         each.manifest("design", "tiny")
-    processes = [each.start("measure", "tiny", "--record-size", "1024") for each in both]
+    processes = [each.start("measure", "tiny", "--case", "1024") for each in both]
     for process in processes:
         output, errors = process.communicate(timeout=200)
         assert process.returncode == 0, output + errors
@@ -115,7 +115,7 @@ def test_term_ends_a_step_with_its_load_and_returns_the_lease(steps: StepRunner)
     campaign = steps.campaign("tiny")
     topic = topic_name(campaign.keys, 1024)
 
-    process = steps.start("measure", "tiny", "--record-size", "1024")
+    process = steps.start("measure", "tiny", "--case", "1024")
     until(lambda: bool(load_processes(topic)))
     assert campaign.store.keys("leases/")
     process.terminate()
@@ -138,7 +138,7 @@ def test_a_broker_that_dies_is_waited_for_and_the_block_is_measured_again(
     prefix, aside = campaign.keys.measurements(1024), campaign.keys.set_aside(1024)
     topic = topic_name(campaign.keys, 1024)
 
-    process = steps.start("measure", "tiny", "--record-size", "1024")
+    process = steps.start("measure", "tiny", "--case", "1024")
     until(lambda: len(campaign.store.keys(prefix)) >= 1)
     until(lambda: bool(load_processes(topic)))
     three_brokers.kill("kafka-2")
@@ -179,7 +179,7 @@ def test_brokers_that_cannot_be_reached_are_one_clear_error(tmp_path: Path) -> N
 def test_a_topic_that_may_not_be_created_is_one_clear_error(steps: StepRunner) -> None:
     steps.write_study("tiny", record_sizes_bytes=[1024])  # three replicas on one broker
     steps.manifest("design", "tiny")
-    done = steps.run("measure", "tiny", "--record-size", "1024")
+    done = steps.run("measure", "tiny", "--case", "1024")
 
     assert done.returncode == EXIT_TEMPORARY
     assert "replication factor" in failed(done).lower()
@@ -229,9 +229,9 @@ def test_a_full_store_is_one_clear_error_and_loses_nothing_stored_before(
         ["dd", "if=/dev/zero", f"of={small_volume / 'filler'}"], capture_output=True, check=False, timeout=30
     )
     assert b"No space left" in filled.stderr
-    done = steps.run("measure", "tiny", "--record-size", "1024")
+    done = steps.run("measure", "tiny", "--case", "1024")
 
     assert done.returncode == EXIT_TEMPORARY
     assert "No space left on device" in failed(done)
     (small_volume / "filler").unlink()
-    assert steps.manifest("measure", "tiny", "--record-size", "1024")["counts"]["repetitions_valid"] == 4
+    assert steps.manifest("measure", "tiny", "--case", "1024")["counts"]["repetitions_valid"] == 4

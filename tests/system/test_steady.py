@@ -31,7 +31,7 @@ def test_a_steady_campaign_finds_its_rate_and_its_noise_and_then_measures(
         protocol=short | {"paced": paced, "noise_repetitions": NOISE_REPETITIONS},
     )
     steps.manifest("design", "tiny")
-    measured = steps.manifest("measure", "tiny", "--record-size", str(CASE))
+    measured = steps.manifest("measure", "tiny", "--case", CASE)
 
     campaign = steps.campaign("tiny")
     keys = campaign.keys

@@ -18,7 +18,7 @@ from tests.system.steps import StepRunner
 pytestmark = pytest.mark.brokers
 
 ONE_BROKER = {"replication_factor": 1, "min_insync_replicas": 1}
-MEASURE = ("measure", "tiny", "--record-size", "1000")
+MEASURE = ("measure", "tiny", "--case", "1000")
 
 
 @contextmanager

@@ -79,7 +79,7 @@ def read(campaign: Campaign, name: str) -> str:
 
 def with_client_metrics(repetition: Repetition) -> Repetition:
     """The recording holds no metrics of the client: these follow from its latency and settings by a rule of thumb."""
-    latency_ms, batch_bytes = repetition.latency_avg_ms or 0.0, int(repetition.configuration["batch.case"])
+    latency_ms, batch_bytes = repetition.latency_avg_ms or 0.0, int(repetition.configuration["batch.size"])
     compressed = 1.0 if repetition.configuration["compression.type"] == "none" else 0.64
     waiting_ms = min(0.6 * latency_ms, float(repetition.configuration["linger.ms"]) + 0.2 * latency_ms)
     return repetition.model_copy(

@@ -148,7 +148,7 @@ def test_a_pick_is_refused_once_another_version_is_in_force_than_it_was_decided_
 
 
 def test_the_version_that_is_moved_from_is_one_record_sizes(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match="--from-version needs --record-size"):
+    with pytest.raises(BadInputError, match="--from-version needs --case"):
         accept.run(campaign, Wanted(from_version=1))
 
 
@@ -376,8 +376,8 @@ def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campa
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (Wanted(4096), "--record-size: 4096: campaign paper/20261121-recorded has 1024 and 65636"),
-        (Wanted(None, "c1"), "--configuration needs --record-size"),
+        (Wanted(4096), "--case: 4096: campaign paper/20261121-recorded has 1024 and 65636"),
+        (Wanted(None, "c1"), "--configuration needs --case"),
         (Wanted(CASE, "c1", answer="reject"), "--answer: reject: is of what is recommended"),
     ],
 )

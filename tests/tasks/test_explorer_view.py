@@ -199,7 +199,7 @@ def test_a_damaged_artifact_is_named(campaign: Campaign, content: bytes, said: s
 
 
 def test_a_record_size_that_the_campaign_does_not_have_is_refused_with_those_it_has(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match="no record case 7; it has 1024, 65636"):
+    with pytest.raises(BadInputError, match="no case 7; it has 1024, 65636"):
         read_seen(campaign, 7)
 
 

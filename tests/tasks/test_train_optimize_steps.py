@@ -61,7 +61,7 @@ def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def searched_folder(trained_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, of which one record size has been searched."""
     folder = Path(shutil.copytree(trained_folder, tmp_path_factory.mktemp("searched") / "store"))
-    done = run_step("optimize", folder, "--record-size", str(CASE))
+    done = run_step("optimize", folder, "--case", CASE)
     assert done.returncode == 0, done.stderr
     (folder.parent / "stdout").write_text(done.stdout, encoding="utf-8")
     return folder
@@ -117,7 +117,7 @@ def test_both_steps_repeated_write_equal_artifacts_byte_for_byte(searched_folder
     keys = [*campaign.store.keys(campaign.keys.surrogates("")), campaign.keys.front(CASE)]
     first = {key: campaign.store.get(key) for key in keys}
     assert run_step("train", folder).returncode == 0
-    assert run_step("optimize", folder, "--record-size", str(CASE)).returncode == 0
+    assert run_step("optimize", folder, "--case", CASE).returncode == 0
     assert {key: campaign.store.get(key) for key in keys} == first
 
 

@@ -33,7 +33,7 @@ def noise_report(study: Study, case: str, repetitions: Sequence[Repetition], com
 
     Args:
         study: The campaign's study.
-        record_size_bytes: The record size of the repetitions.
+        case: The record size of the repetitions.
         repetitions: The baseline's, one after the other; only valid ones are used.
         comparisons: How many comparisons the campaign's report makes: objectives times record sizes. The smallest
             p-value has to pass Holm's first step, 5 % over this number.

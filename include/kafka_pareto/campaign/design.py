@@ -194,8 +194,7 @@ class _Rows:
             self._study.name,
             [
                 f"design.configurations: {self._study.design.configurations}: there are not as many different"
-                f"{' feasible' if self._study.design.feasible else ''} configurations at "
-                f"{case_label(self._case)}"
+                f"{' feasible' if self._study.design.feasible else ''} configurations at {case_label(self._case)}"
             ],
         )
 

@@ -93,7 +93,7 @@ class CampaignKeys:
         return f"{self.prefix}/06_confirmation/{case}/{name}"
 
     def report(self, name: str) -> str:
-        """`report.html`, `cards.json`, `<record_size>/producer.properties`, `figures/…`, `tables/…`."""
+        """`report.html`, `cards.json`, `<case>/producer.properties`, `figures/…`, `tables/…`."""
         return f"{self.prefix}/07_report/{name}"
 
     def answers(self) -> str:

@@ -27,7 +27,7 @@ class CampaignEntry(BaseModel):
     Attributes:
         state: The last phase of which something is in the store.
         designed_at: When its study was frozen.
-        record_sizes_bytes: Those that were measured, or begun to be.
+        cases: Those that were measured, or begun to be.
     """
 
     study: str

@@ -41,7 +41,7 @@ def decide(
 
     Args:
         study: The campaign's study.
-        record_size_bytes: The record size decided for.
+        case: The record size decided for.
         choice: What `choose` returned.
         candidates: `CANDIDATE_COLUMNS` and factors of this record size.
         choice_repetitions: The choice blocks' repetitions; here asked for losses and failures.

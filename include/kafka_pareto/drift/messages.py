@@ -18,9 +18,9 @@ _TUNED_BECAUSE: dict[CheckOutcome, str] = {
 
 def notice_of(check: Check) -> Notice:
     """One line, and below it every record size with its numbers."""
-    tuned = [f"{case_label(each.case)}" for each in check.cases if each.tune]
+    tuned = [case_label(each.case) for each in check.cases if each.tune]
     why = [words for outcome, words in _TUNED_BECAUSE.items() if any(e.outcome == outcome for e in check.cases)]
-    unchanged = [f"{case_label(each.case)}" for each in check.cases if each.outcome == "unchanged"]
+    unchanged = [case_label(each.case) for each in check.cases if each.outcome == "unchanged"]
     if tuned:
         what = f"{joined(why)}: {joined(tuned)} tuned"
     elif not check.cases:
@@ -29,7 +29,7 @@ def notice_of(check: Check) -> Notice:
         what = f"no drift shown at {joined(unchanged)}"
     else:
         what = "nothing was compared"
-    if unmeasured := [f"{case_label(e.case)}" for e in check.cases if e.outcome == "not_measured"]:
+    if unmeasured := [case_label(e.case) for e in check.cases if e.outcome == "not_measured"]:
         what += f"; could not be measured at {joined(unmeasured)}"
     text = "\n".join(line for each in check.cases for line in _lines(each))
     return Notice(kind="drift" if tuned else "unchanged", subject=f"{check.study}: {what}", text=text)

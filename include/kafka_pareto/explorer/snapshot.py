@@ -22,6 +22,7 @@ from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.study import Study
 from kafka_pareto.validation.gate import with_nonsense_failed
 
@@ -75,8 +76,8 @@ def read_seen(campaign: Campaign, case: str) -> Seen:
     """
     cases = campaign.study.cases
     if case not in cases:
-        known = ", ".join(map(str, cases))
-        raise BadInputError(f"campaign {campaign.keys.prefix} has no record size {case}; it has {known}")
+        known = ", ".join(map(case_label, cases))
+        raise BadInputError(f"campaign {campaign.keys.prefix} has nothing of {case_label(case)}; it has {known}")
     return _Reader(campaign, case).read()
 
 

@@ -33,7 +33,7 @@ def cards_text(cards: Cards) -> str:
 
 def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
     """One card: verdict, settings, gains, what was given up, where the latency goes, how it was measured, evidence."""
-    title = f"{case_label(decision.case)}"
+    title = case_label(decision.case)
     headline = HEADLINES[decision.verdict]
     lines = ["=" * WIDTH, f"{title}{headline:>{WIDTH - len(title)}}", "=" * WIDTH]
     lines += [line for reason in decision.reasons for line in _wrapped("Why", reason)]

@@ -87,7 +87,7 @@ class Evidence:
 
 
 def r2_table(evidence: Evidence) -> pd.DataFrame:
-    """The paper's Table 1: R2 per objective, pooled (`record_size_bytes` empty) and within each record size."""
+    """The paper's Table 1: R2 per objective, pooled (`case` empty) and within each record size."""
     order = {objective: at for at, objective in enumerate(OBJECTIVES)}
     scores = evidence.scores.astype({"case": "Int64"})
     scores["order"] = scores.objective.map(order)

@@ -119,7 +119,7 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
                 s=30,
                 color=colour,
                 alpha=0.8,
-                label=f"{case_label(case)}",
+                label=case_label(case),
             )
         axes.set(title=LABELS[objective], xlabel=f"estimated {_AXIS_LABELS[objective]}", ylabel="measured")
         if pairs.empty:
@@ -144,7 +144,7 @@ def _throughput_and_its_cv(evidence: Evidence) -> Figure:
         axes.scatter(own.throughput_cv, own.throughput_mib_s, **_BASELINE)
         r1 = confirmed[confirmed.configuration_id == evidence.r1_id(case)]
         axes.scatter(r1.throughput_cv, r1.throughput_mib_s, **_PICK, label="R1: most throughput per CV")
-        axes.set(title=f"{case_label(case)}", xlabel=_AXIS_LABELS["throughput_cv"], ylabel="throughput [MiB/s]")
+        axes.set(title=case_label(case), xlabel=_AXIS_LABELS["throughput_cv"], ylabel="throughput [MiB/s]")
         if not (measured.throughput_cv.notna().any() or confirmed.throughput_cv.notna().any()):
             say(axes, "too few repetitions\nfor a CV")
     shared_legend(figure)
@@ -167,7 +167,7 @@ def _throughput_and_latency(evidence: Evidence) -> Figure:
         chosen = confirmed[confirmed.configuration_id == evidence.decision(case).tentative_configuration_id]
         axes.scatter(chosen.throughput_mib_s, chosen.p95_latency_ms, **_PICK, label="pick")
         _log(axes, "y")
-        axes.set(title=f"{case_label(case)}", xlabel="throughput [MiB/s]", ylabel="p95 latency [ms]")
+        axes.set(title=case_label(case), xlabel="throughput [MiB/s]", ylabel="p95 latency [ms]")
     shared_legend(figure)
     return figure
 

@@ -42,7 +42,7 @@ def draw_measurement_figures(evidence: Evidence) -> Mapping[str, bytes]:
 def _breakdown(evidence: Evidence) -> bytes:
     figure, of_case = panels(evidence)
     for case, axes in of_case.items():
-        axes.set_title(f"{case_label(case)}")
+        axes.set_title(case_label(case))
         found = evidence.context(case).breakdown
         if found is None:
             say(axes, "the clients\ntold nothing")
@@ -74,7 +74,7 @@ def _sentinel(evidence: Evidence) -> bytes:
     figure = Figure(figsize=(max(2.7 * len(cases), 7.8), 5.4), layout="constrained")
     grid = figure.subplots(2, len(cases), squeeze=False, sharex="col")
     for (above, below), case in zip(grid.T, cases, strict=True):
-        above.set_title(f"{case_label(case)}")
+        above.set_title(case_label(case))
         series = _series(evidence, case)
         for axes, objective in zip((above, below), _SERIES, strict=True):
             _draw_series(axes, series, objective)
@@ -120,7 +120,7 @@ def _mark_change(axes: Any, series: Sequence[Repetition], objective: Objective, 
 def _rounds(evidence: Evidence) -> bytes:
     figure, of_case = panels(evidence)
     for case, axes in of_case.items():
-        axes.set_title(f"{case_label(case)}")
+        axes.set_title(case_label(case))
         found = evidence.context(case).rounds
         volumes = found.measured_hypervolume if found else []
         axes.plot(range(len(volumes)), volumes, color="#0072B2", marker="o", label="measured hypervolume")

@@ -38,7 +38,7 @@ def noise_tables(evidence: Evidence) -> list[dict[str, Any]]:
             }
             for one in report.objectives
         ]
-        found.append({"size": f"{case_label(report.case)}", "report": report, "rows": rows})
+        found.append({"size": case_label(report.case), "report": report, "rows": rows})
     return found
 
 
@@ -46,7 +46,7 @@ def ramps(evidence: Evidence) -> list[dict[str, Any]]:
     """Per record size with a ramp: its steps, the capacity found, and the rate that latencies were taken at."""
     return [
         {
-            "size": f"{case_label(context.case)}",
+            "size": case_label(context.case),
             "capacity": f"{context.sizing.capacity_records_s:,.0f}",
             "rate": f"{paced_rate_records_s(context.sizing) or 0:,.0f}",
             "steps": [
@@ -76,7 +76,7 @@ def generator_checks(evidence: Evidence) -> list[dict[str, Any]]:
                 sides[names.get(repetition.configuration_id, "others")].append(repetition)
         for side, repetitions in sides.items():
             bound = [repetition.generator_bound for repetition in repetitions if repetition.generator_bound]
-            row = {"size": f"{case_label(case)}", "side": side, "bound": len(bound), "of": len(repetitions)}
+            row = {"size": case_label(case), "side": side, "bound": len(bound), "of": len(repetitions)}
             rows.append({**row, "example": bound[0] if bound else "-"})
     return [row for row in rows if row["of"]]
 
@@ -95,7 +95,7 @@ def uncounted(evidence: Evidence) -> dict[str, Any]:
 def _row(repetition: Repetition, what: str) -> dict[str, Any]:
     return {
         "id": repetition.repetition_id,
-        "size": f"{case_label(repetition.case)}",
+        "size": case_label(repetition.case),
         "settings": ", ".join(f"{name}={value}" for name, value in repetition.configuration.items()),
         "what": what,
         "attempts": repetition.attempts,

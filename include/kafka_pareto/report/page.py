@@ -126,7 +126,7 @@ def _scores(evidence: Evidence) -> list[dict[str, Any]]:
             **row,
             "label": LABELS[row["objective"]],
             "verdict": _learned(row),
-            "size": "all" if pd.isna(row["case"]) else f"{row['record_size_bytes']:,} B",
+            "size": "all" if pd.isna(row["case"]) else case_label(row["case"]),
         }
         for row in _rows(r2_table(evidence))
     ]
@@ -179,7 +179,7 @@ def _fingerprints(evidence: Evidence) -> list[dict[str, Any]]:
     for case, fingerprint in evidence.fingerprints.items():
         facts = fingerprint.model_dump(exclude={"schema_version", "topic"})
         group = groups.setdefault(str(facts), {"facts": facts, "sizes": [], "topics": []})
-        group["sizes"].append(f"{case_label(case)}")
+        group["sizes"].append(case_label(case))
         group["topics"].append(fingerprint.topic)
     return list(groups.values())
 

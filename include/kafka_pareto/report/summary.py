@@ -19,8 +19,8 @@ def summary_sentences(decisions: Sequence[Decision]) -> list[str]:
 def _what(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
     if not changed:
         return "Keep the producer settings in use: this campaign recommends no change at any record size."
-    cases = joined(f"{case_label(decision.case)}" for decision in changed)
-    rest = [f"{case_label(decision.case)}" for decision in decisions if not decision.recommended]
+    cases = joined(case_label(decision.case) for decision in changed)
+    rest = [case_label(decision.case) for decision in decisions if not decision.recommended]
     if not rest:
         return f"Change the producer settings for every record size: {cases}."
     count = f"{len(changed)} of {len(decisions)} record sizes"
@@ -63,7 +63,7 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
         ]
         nothing_changes = "Nothing changes, so nothing is at risk"
         return f"{nothing_changes}; {joined(found)}." if found else f"{nothing_changes}."
-    weaker = [f"{case_label(decision.case)}" for decision in changed if decision.weaker_than_baseline]
+    weaker = [case_label(decision.case) for decision in changed if decision.weaker_than_baseline]
     if weaker:
         return (
             f"Warning: at {joined(weaker)} the recommended settings promise less durability than those in use, so "

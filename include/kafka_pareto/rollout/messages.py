@@ -71,7 +71,7 @@ def approval_text(
     """What approving overrides at a record size, and what changes by it; a few lines.
 
     Args:
-        record_size_bytes: The record size.
+        case: The record size.
         now: What is in force; None where nothing ever was, and the baseline is in use.
         baseline: What the baseline tells the producer.
         recommended: What it is to be told instead.

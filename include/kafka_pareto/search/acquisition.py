@@ -73,7 +73,7 @@ def propose(
 
     Args:
         study: The campaign's study.
-        record_size_bytes: The record size to propose for.
+        case: The record size to propose for.
         trials: `TRIAL_COLUMNS` and factors, all trials so far.
         posteriors: What these say of each objective that is searched for (`searched_objectives`).
         front: `FRONT_COLUMNS` and factors of this record size, as the last round's search found it; may be empty.

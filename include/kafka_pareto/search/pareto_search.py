@@ -65,7 +65,7 @@ def search(
 
     Args:
         study: The study; its seed drives every draw.
-        record_size_bytes: The record size.
+        case: The record size.
         surrogates: The models; an objective without one is left out, a limit on it ignored, its estimate NaN.
         trials: This record size's measured trials: they fill the first population and scale the hypervolume.
         durability: Search this class alone; by default all that the study accepts, for their joint front.
@@ -93,8 +93,8 @@ def search(
         )
     if not feasible["limits_met_estimated"].any():
         logger.warning(
-            "%d B: none of the %s configurations tried keeps %s by estimate; the front is that of all of them",
-            case, f"{len(feasible):,}", " and ".join(str(limit) for limit in problem.limits),
+            "%s: none of the %s configurations tried keeps %s by estimate; the front is that of all of them",
+            case_label(case), f"{len(feasible):,}", " and ".join(str(limit) for limit in problem.limits),
         )  # fmt: skip
     archive = _table(study, case, feasible)
     on_front = non_dominated_estimates(archive)
@@ -117,7 +117,7 @@ def with_class_fronts(
 
     Args:
         study: The study.
-        record_size_bytes: The record size.
+        case: The record size.
         surrogates: As for `search`.
         trials: As for `search`.
         joint: What `search` found over all accepted durabilities.

@@ -19,7 +19,7 @@ def rounds_so_far(study: Study, case: str, trials_by_round: Sequence[pd.DataFram
 
     Args:
         study: The campaign's study.
-        record_size_bytes: The record size.
+        case: The record size.
         trials_by_round: `TRIAL_COLUMNS` and factors of each round from the design's on, each with those before it.
     """
     of_case = [trials[trials.case == case] for trials in trials_by_round]

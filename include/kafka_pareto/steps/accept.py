@@ -41,7 +41,7 @@ class Wanted:
     """What is to come into force.
 
     Attributes:
-        record_size_bytes: None: every record size of the campaign.
+        case: None: every record size of the campaign.
         configuration_id: What somebody picked for the record size; None: what is recommended.
         answer: What a person said to it, where one was asked.
         by: Who that was.
@@ -99,13 +99,13 @@ def _decisions(campaign: Campaign, wanted: Wanted) -> list[Decision]:
     except MissingArtifactError as error:
         raise BadInputError(f"{key}: campaign {campaign.keys.prefix} has no report yet; let it end first") from error
     if case is None and wanted.configuration_id is not None:
-        raise BadInputError("--configuration needs --record-size: it is put in force for one record size")
+        raise BadInputError("--configuration needs --case: it is put in force for one record size")
     if case is None and wanted.from_version is not None:
-        raise BadInputError("--from-version needs --record-size: each record size has versions of its own")
+        raise BadInputError("--from-version needs --case: each record size has versions of its own")
     found = [decision for decision in cards if case in (None, decision.case)]
     if not found:
-        known = joined([str(decision.case) for decision in cards])
-        raise BadInputError(f"--record-size: {case}: campaign {campaign.keys.prefix} has {known}")
+        known = joined([decision.case for decision in cards])
+        raise BadInputError(f"--case: {case}: campaign {campaign.keys.prefix} has {known}")
     return found
 
 
@@ -153,7 +153,7 @@ def _needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> _Stays 
     case = decision.case
     how = (
         "Put it in force in the Pareto explorer, or trigger settings_in_force with action accept, campaign "
-        f"{campaign.keys.campaign}, record size {case}."
+        f"{campaign.keys.campaign}, {case_label(case)}."
     )
     given = last_answer(campaign, case)
     if given and given.answer == "reject":

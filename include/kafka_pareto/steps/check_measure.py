@@ -40,4 +40,4 @@ def _settings(check: Campaign, case: str) -> SettingsInForce:
     for planned in check.read_record(check.keys.plan(), CheckPlan).cases:
         if planned.case == case and planned.outcome is None and planned.settings is not None:
             return planned.settings
-    raise BadInputError(f"--record-size: {case}: check {check.keys.prefix} measures none of that size")
+    raise BadInputError(f"--case: {case}: check {check.keys.prefix} measures none of that size")

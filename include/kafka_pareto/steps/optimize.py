@@ -11,6 +11,7 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.search.pareto_search import search, with_class_fronts
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.objectives import OBJECTIVES, Objective
 from kafka_pareto.surrogates.surrogate import Surrogate, SurrogateIndex, load_surrogate
 from kafka_pareto.tracking import campaign_runs
@@ -32,8 +33,7 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
     """
     study, keys = campaign.study, campaign.keys
     if case not in study.cases:
-        cases = ", ".join(str(case) for case in study.cases)
-        raise BadInputError(f"record size: {case}: must be one of the study's: {cases}")
+        raise BadInputError(f"--case: {case}: must be one of the study's: {', '.join(study.cases)}")
     trials = campaign.read_table(keys.trials(round_number), TRIAL_COLUMNS)
     measured = trials[trials["case"] == case]
     surrogates = _surrogates(campaign, round_number)
@@ -47,8 +47,8 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
     hypervolume = float(found.hypervolume["hypervolume"].iloc[-1])
     weaker = int((~front["durability_accepted"]).sum())
     logger.info(
-        "%d B: %d configurations on the front (%d more of weaker durability) after %s evaluations; hypervolume %.4f",
-        case, len(found.front), weaker, f"{found.evaluations:,}", hypervolume,
+        "%s: %d configurations on the front (%d more of weaker durability) after %s evaluations; hypervolume %.4f",
+        case_label(case), len(found.front), weaker, f"{found.evaluations:,}", hypervolume,
     )  # fmt: skip
     artifacts = [
         campaign.write_table(keys.front(case, round_number), front, FRONT_COLUMNS),
@@ -87,10 +87,10 @@ def _learned(
         if _is_learnable(scores[scores["objective"] == objective], case)
     }
     if not learned:
-        logger.info("%d B: no objective is learned yet; the search takes all estimates as they are", case)
+        logger.info("%s: no objective is learned yet; the search takes all estimates as they are", case_label(case))
         return surrogates
     for objective in sorted(set(surrogates) - set(learned)):
-        logger.info("%d B: %s is not learnable; the search leaves it out", case, objective)
+        logger.info("%s: %s is not learnable; the search leaves it out", case_label(case), objective)
     return learned
 
 

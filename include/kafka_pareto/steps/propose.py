@@ -14,6 +14,7 @@ from kafka_pareto.campaign.tables import DESIGN_COLUMNS, FRONT_COLUMNS, PRIOR_TR
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.search.acquisition import propose, searched_objectives
 from kafka_pareto.search.stopping import rounds_so_far
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import Configuration
 
 log = logging.getLogger(__name__)
@@ -42,7 +43,7 @@ def run(campaign: Campaign, round_number: int) -> Manifest:
     for each in proposal.cases:
         volumes = ", ".join(f"{volume:.4f}" for volume in each.measured_hypervolume)
         verdict = f"stops: {each.stopped_because}" if each.stopped_because else f"goes on with round {round_number}"
-        log.info("%d B: measured hypervolume %s; %s", each.case, volumes, verdict)
+        log.info("%s: measured hypervolume %s; %s", case_label(each.case), volumes, verdict)
     cases = proposal.going_on()
     written = [keys.proposal(round_number)]
     configurations = 0

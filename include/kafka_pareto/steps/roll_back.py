@@ -43,7 +43,7 @@ def run(
     Args:
         store: The store.
         study: Its name.
-        record_size_bytes: The record size whose settings go back.
+        case: The record size whose settings go back.
         by: Who wants it.
         reason: Why, in their words, in one line.
         request: Where it is given, the same request goes back only once, however often it is tried.
@@ -59,9 +59,9 @@ def run(
     kept = versions(store, study, case)
     if not kept:
         cases = cases_in_force(store, study)
-        known = f"{joined(map(str, cases))} B" if cases else "none of its record sizes yet"
+        known = joined(map(case_label, cases)) if cases else "none of its record sizes yet"
         raise BadInputError(
-            f"--record-size: {case}: nothing is in force for it that one could go back from; "
+            f"--case: {case}: nothing is in force for it that one could go back from; "
             f"study {study} has settings in force for {known}"
         )
     done = [settings.version for settings in kept if request and settings.request == request]
@@ -72,13 +72,12 @@ def run(
         write_files(store, study, case)
     newest = kept[-1]
     moved = [] if done and done[-1] != newest.version else [newest]
-    case = f"{case_label(case)}"
     if moved:
-        gone_back = f"gone back to {'the baseline' if newest.is_baseline else 'earlier settings'} at {case}"
+        gone_back = f"gone back to {'the baseline' if newest.is_baseline else 'earlier settings'} at {case_label(case)}"
         notice = Notice(kind="in_force", subject=f"{study}: {gone_back}", text=moved_text(kept))
     else:
         text = f"{standing_text(newest)} This request made version {done[-1]}, which was left since."
-        notice = Notice(kind="unchanged", subject=f"{study}: what is in force stays at {case}", text=text)
+        notice = Notice(kind="unchanged", subject=f"{study}: what is in force stays at {case_label(case)}", text=text)
     logger.info("%s\n%s", notice.subject, notice.text)
     return Manifest(
         step="roll_back",

@@ -19,6 +19,7 @@ from kafka_pareto.kafka.producer_config import (
     typed_value,
     unknown_property_rule,
 )
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.cluster_names import CLUSTER_NAME
 from kafka_pareto.study.constraints import (
     RECORD_SIZE,
@@ -273,7 +274,7 @@ class Study(Section):
         for case in self.cases:
             if not _is_feasible(self.factors, constraints, self.variables(case)):
                 rules = ", ".join(self.constraints)
-                raise ValueError(f"constraints: no configuration satisfies {rules} at {RECORD_SIZE} {case}")
+                raise ValueError(f"constraints: no configuration satisfies {rules} at {case_label(case)}")
         return self
 
     @property

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.objectives import Objective
+from kafka_pareto.surrogates.surrogate import RECORD_SIZE_FEATURE
 
 OBJECTIVE_LABELS: dict[Objective, str] = {
     "p95_latency_ms": "p95 latency (ms)",
@@ -32,7 +33,7 @@ def estimated_vs_measured(
     for place, case in enumerate(in_order(held_out["case"].unique())):
         here = (held_out["case"] == case).to_numpy()
         colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
-        axes.scatter(measured[here], estimates[here], s=28, color=colour, marker=marker, label=f"{case_label(case)}")
+        axes.scatter(measured[here], estimates[here], s=28, color=colour, marker=marker, label=case_label(case))
     everything = np.concatenate([measured, estimates])
     limits = (everything.min(), everything.max())
     if limits[0] > 0 and limits[1] / limits[0] > 20:
@@ -64,7 +65,7 @@ def feature_importance(objective: Objective, shares: pd.Series) -> bytes:
     """Each feature's share of the total gain, largest on top."""
     figure, axes = _axes()
     ordered = shares.sort_values()
-    names = ["record.size" if name == "case" else name for name in ordered.index]
+    names = ["record.size" if name == RECORD_SIZE_FEATURE else name for name in ordered.index]
     bars = axes.barh(names, ordered.to_numpy(), color=_COLOURS[0])
     axes.bar_label(bars, labels=[f"{share:.0%}" for share in ordered], padding=3)
     axes.set_xlim(0, max(float(ordered.max()), 0.01) * 1.12)

@@ -163,11 +163,11 @@ def _on_log_scale(values: Values, factor: Factor) -> Values:
     return scaled
 
 
-def _r2_leave_one_out(process: GaussianProcessRegressor, y: Values, cases: npt.NDArray[np.int64]) -> float:
+def _r2_leave_one_out(process: GaussianProcessRegressor, y: Values, cases: npt.NDArray[np.object_]) -> float:
     """1 - squared errors at each trial of the process without that trial, over the spread within the record sizes.
 
     Rasmussen and Williams, eq. 5.12. Over all sizes together the record size alone would explain most of it. The trials
-    are today's, the first of `y`, one for each of the `sizes`.
+    are today's, the first of `y`, one for each of the `cases`.
     """
     half = np.linalg.inv(process.L_)
     precision = half.T @ half

@@ -14,7 +14,7 @@ from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_valu
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import SCORE_COLUMNS
-from kafka_pareto.study.cases import in_order
+from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.objectives import Objective
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.surrogate import (
@@ -128,8 +128,7 @@ def score_surrogate(
                 "learnable": is_learnable(r2, ceiling),
             }
         )
-    frame = pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
-    return frame.astype({"case": "Int64"})
+    return pd.DataFrame(rows, columns=list(SCORE_COLUMNS)).astype({"case": "string"})
 
 
 def is_learnable(r2: float | None, ceiling: float | None) -> bool:
@@ -262,7 +261,7 @@ def describe_scores(scores: pd.DataFrame) -> str:
         heading,
     ]
     for row in scores.to_dict("records"):
-        case = "all" if pd.isna(row["case"]) else f"{row['record_size_bytes']} B"
+        case = "all" if pd.isna(row["case"]) else case_label(row["case"])
         numbers = (
             f"{'log' if row['of_logarithm'] else 'value':>5} {_number(row['r2_train']):>9} "
             f"{_number(row['r2_held_out']):>9} {_number(row['r2_cross_validated']):>8} "

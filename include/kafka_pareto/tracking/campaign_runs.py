@@ -172,7 +172,7 @@ def _log_surrogate(
 def _score_metrics(scores: pd.DataFrame) -> dict[str, float]:
     metrics = {}
     for row in scores.to_dict("records"):
-        suffix = "" if pd.isna(row["case"]) else f"_{row['record_size_bytes']}"
+        suffix = "" if pd.isna(row["case"]) else f"_{row['case']}"
         for name in (
             "r2_train",
             "r2_held_out",

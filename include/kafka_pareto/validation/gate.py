@@ -163,7 +163,8 @@ def derived_table(
     table["elapsed_ms"] = np.where(is_whole_run, whole_run_ms, table["wall_ms"])
     table["elapsed_at_throughput_ms"] = np.where(is_whole_run, whole_run_ms, steady_ms)
     table["latency_avg_least_ms"] = table["latency_p50_ms"] / 2 - 0.5
-    ratio = table["throughput_mib_s"] * _BYTES_PER_MIB / (table["throughput_records_s"] * table["case"])
+    record_sizes_bytes = table["case"].map(study.record_size_bytes)
+    ratio = table["throughput_mib_s"] * _BYTES_PER_MIB / (table["throughput_records_s"] * record_sizes_bytes)
     table["throughput_over_records"] = ratio.where((ratio > 0) & np.isfinite(ratio))
     printed_mib_s = table["printed_mib_s"]
     table["paced_rate_held"] = table["paced_rate_records_s"] / table["paced_rate_asked_records_s"]

@@ -93,13 +93,13 @@ def show_in_force(request: InForceRequest, stack: Stack) -> None:
         BadInputError: If nothing is in force, or the folder cannot be written to.
     """
     store = open_store(stack.settings())
-    sizes = cases_in_force(store, request.study)
-    if not sizes:
+    cases = cases_in_force(store, request.study)
+    if not cases:
         raise _nothing_in_force(store, request.study, None)
-    for size in sizes:
-        _print(in_force(store, request.study, size))
+    for case in cases:
+        _print(in_force(store, request.study, case))
         if request.folder is not None:
-            print(f"  copied to {_copy_files(store, InForceKeys(request.study, size), request.folder)}")
+            print(f"  copied to {_copy_files(store, InForceKeys(request.study, case), request.folder)}")
 
 
 def _run_dag(stack: Stack, dag_id: str, run_id: str, parameters: dict[str, Any]) -> int:
@@ -141,9 +141,9 @@ def _copy_files(store: Store, keys: InForceKeys, folder: Path) -> Path:
 
 
 def _nothing_in_force(store: Store, study: str, case: str | None) -> BadInputError:
-    sizes = ", ".join(cases_in_force(store, study))
-    if case is not None and sizes:
-        return BadInputError(f"RECORD_SIZE={case}: nothing is in force for it in study {study}; there is for {sizes}")
+    cases = ", ".join(cases_in_force(store, study))
+    if case is not None and cases:
+        return BadInputError(f"RECORD_SIZE={case}: nothing is in force for it in study {study}; there is for {cases}")
     return BadInputError(
         f"STUDY={study}: nothing is in force yet; a recommendation comes into force by `make run STUDY={study}`, "
         "a confirmed configuration by the explorer's button"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from kafka_pareto.study.cases import case_label
 from kafka_pareto_embedded.runs.progress import Row
 
 _WORDS = {
@@ -68,11 +69,11 @@ def _of_step(rows: Iterable[Row]) -> list[Line]:
 
 
 def _together(name: str, rows: Sequence[Row]) -> Line:
-    sizes = {row.case for row in rows if row.case is not None}
+    cases = {row.case for row in rows if row.case is not None}
     counted = [row.repetitions for row in rows if row.repetitions is not None]
     return Line(
         step=name,
-        cases=f"{len(sizes)} sizes" if len(sizes) > 1 else "".join(f"{size:,} B" for size in sizes),
+        cases=f"{len(cases)} sizes" if len(cases) > 1 else "".join(map(case_label, cases)),
         state=rows[-1].state,
         state_text=state_text(rows[-1]),
         repetitions=sum(counted) if counted else None,

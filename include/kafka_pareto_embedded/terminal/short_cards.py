@@ -18,7 +18,7 @@ def short_cards(cards: Cards, width: int) -> str:
 
 
 def _short_card(decision: Decision, width: int) -> str:
-    lines = [f"{case_label(decision.case)}", HEADLINES[decision.verdict], "-" * width]
+    lines = [case_label(decision.case), HEADLINES[decision.verdict], "-" * width]
     for text in (*decision.reasons, *(f"WARNING: {warning}" for warning in warnings_of(decision))):
         lines += textwrap.wrap(text, width)
     header, *rows = settings_rows(decision)

@@ -37,7 +37,7 @@ def test_paper_draws_60_different_configurations_for_each_of_five_record_sizes_b
 def test_paper_is_not_filtered_by_its_constraint():
     table = design_table(paper_study())
 
-    below = table[(table.case == 65636) & (table["batch.size"] < 65636) & ~table.is_baseline]
+    below = table[(table.case == "65636") & (table["batch.size"] < 65636) & ~table.is_baseline]
     assert len(below) > 20
     assert not below.feasible.any()
 
@@ -135,7 +135,7 @@ def test_the_same_seed_gives_the_same_design_whatever_other_record_sizes_there_a
     both = design_table(altered("quick", record_sizes_bytes=[1024, 8192]))
     alone = design_table(altered("quick", record_sizes_bytes=[8192]))
 
-    assert both[both.case == 8192].reset_index(drop=True).equals(alone)
+    assert both[both.case == "8192"].reset_index(drop=True).equals(alone)
     other = design_table(altered("quick", record_sizes_bytes=[8192], seed=43))
     assert not other.equals(alone)
 

@@ -128,8 +128,8 @@ def test_the_rows_of_a_round_are_of_the_record_sizes_that_go_on_and_spared_ones_
     assert [row.name for row in designed.rows] == ["design"]
     assert designed.repetitions_planned == PLANNED + 2 * 2 * most_of_a_round
 
-    stopped = RoundsSoFar(case=1024, measured_hypervolume=[0.1], stopped_because="it rose too little")
-    goes_on = RoundsSoFar(case=8192, measured_hypervolume=[0.1])
+    stopped = RoundsSoFar(case="1024", measured_hypervolume=[0.1], stopped_because="it rose too little")
+    goes_on = RoundsSoFar(case="8192", measured_hypervolume=[0.1])
     store.put(KEYS.proposal(1), Proposal(round=1, cases=[stopped, goes_on]).model_dump_json().encode())
     store.put(f"{KEYS.measurements(8192, 1)}b000.json", b"{}")
     first = [task("round_1.propose", "success"), task("round_1.measure", map_index=0)]

@@ -91,7 +91,7 @@ def test_where_too_few_were_measured_in_both_the_baselines_shift_its_noise_and_t
 
 def test_each_campaign_and_record_size_is_judged_by_itself() -> None:
     good, bad = earlier(recorded(0)), earlier(dealt_anew(recorded(0))).assign(prior_campaign="bad")
-    other_size = good.assign(case=1024)
+    other_size = good.assign(case="1024")
     found = moved(pd.concat([good, bad, other_size], ignore_index=True), recorded(0, 20))
 
     assert set(found.case) == {CASE}  # nothing was measured at the other one today

@@ -15,7 +15,7 @@ CANDIDATES = [Candidate(f"c{n}", is_baseline=n == 0, configuration={"linger.ms":
 
 
 def plan(order: str, seed: int = 42) -> list[PlannedRepetition]:
-    return plan_blocks(CANDIDATES, 4, order=order, phase="design", case=1024, seed=seed)
+    return plan_blocks(CANDIDATES, 4, order=order, phase="design", case="1024", seed=seed)
 
 
 def test_each_block_holds_every_candidate_once_in_an_order_of_its_own():

@@ -72,7 +72,7 @@ def test_a_front_keeps_constraints_forbidden_regions_and_limits() -> None:
     study, front = short_study(forbidden=FORBIDDEN, limits=LIMITS), bound_result().front
     configurations = front[list(study.factors)].to_dict("records")
     assert len(front) > 1
-    assert all(satisfies(study.rules(), configuration, CASE) for configuration in configurations)  # type: ignore[arg-type]
+    assert all(satisfies(study.rules(), configuration, study.variables(CASE)) for configuration in configurations)  # type: ignore[arg-type]
     assert (front["estimated_p95_latency_ms"] <= 60).all()
     assert (front["estimated_throughput_mib_s"] >= 18.5).all()
     assert front["limits_met_estimated"].all()
@@ -90,7 +90,7 @@ def test_the_archive_holds_every_feasible_configuration_once_and_the_front_is_it
     archive = result.archive
     assert archive["configuration_id"].is_unique
     assert len(result.front) < len(archive) < result.evaluations
-    assert all(satisfies(study.rules(), row, CASE) for row in archive[list(study.factors)].to_dict("records"))  # type: ignore[arg-type]
+    assert all(satisfies(study.rules(), row, study.variables(CASE)) for row in archive[list(study.factors)].to_dict("records"))  # type: ignore[arg-type]
     assert not archive["limits_met_estimated"].all()
     within = archive[archive["limits_met_estimated"]]
     best = within[non_dominated(losses_of(within, "estimated_"))]

@@ -143,15 +143,15 @@ def test_a_record_size_stops_after_two_rounds_that_brought_too_little_and_stays_
 
     assert propose.run(campaign, 1).cases == list(CASES)
     assert propose.run(campaign, 2).cases == list(CASES), "one poor round may have been unlucky"
-    assert propose.run(campaign, 3).cases == [8192]
+    assert propose.run(campaign, 3).cases == ["8192"]
     third = decided(campaign, 3)
     assert third[8192].stopped_because == ""
     assert third[8192].measured_hypervolume[2] > third[8192].measured_hypervolume[1]
     assert "rounds 1 and 2 raised the measured hypervolume by 0.0% together" in third[1024].stopped_because
     design = campaign.read_table(campaign.keys.design(3), DESIGN_COLUMNS)
-    assert set(design.case) == {8192}
+    assert set(design.case) == {"8192"}
 
-    assert propose.run(campaign, 4).cases == [8192]
+    assert propose.run(campaign, 4).cases == ["8192"]
     assert decided(campaign, 4)[1024] == third[1024]
 
 

@@ -75,7 +75,7 @@ def learn(campaign: Campaign, round_number: int) -> None:
 
 
 def run_rounds(campaign: Campaign) -> None:
-    """As the graph does: a round whose proposal names no record case is the last one asked for."""
+    """As the graph does: a round whose proposal names no case is the last one asked for."""
     for number in range(1, MOST_ROUNDS + 1):
         sizes = propose.run(campaign, number).cases
         if not sizes:

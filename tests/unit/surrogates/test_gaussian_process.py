@@ -93,7 +93,7 @@ def test_nothing_to_learn_from_gives_none() -> None:
 def test_inputs_are_scaled_logs_and_marks_of_the_levels() -> None:
     study = load_study(FIXTURES / "studies" / "good" / "rounds_and_limits.yaml")
     rows = pd.DataFrame(
-        {"batch.size": [16384, 262144], "linger.ms": [0, 100], "acks": ["1", "all"], "case": [1024, 1024]}
+        {"batch.size": [16384, 262144], "linger.ms": [0, 100], "acks": ["1", "all"], "case": ["1024", "1024"]}
     )
 
     assert inputs(study, rows).tolist() == [[0.0, 0.0, 1.0, 0.0], [1.0, 1.0, 0.0, 1.0]]

@@ -43,7 +43,7 @@ def recorded() -> tuple[pd.DataFrame, list]:  # type: ignore[type-arg]
 
 def planted_trials(truth: np.ndarray, noise: np.ndarray) -> pd.DataFrame:
     names = [f"c{place}" for place in range(len(truth))]
-    return pd.DataFrame({"case": 1024, "configuration_id": names, "p95_latency_ms": truth + noise})
+    return pd.DataFrame({"case": "1024", "configuration_id": names, "p95_latency_ms": truth + noise})
 
 
 def test_r2_is_pooled_and_within_each_record_size_on_held_out_rows() -> None:
@@ -79,7 +79,7 @@ def test_the_error_of_a_cv_is_near_what_fresh_repetitions_show() -> None:
             for place, value in enumerate(drawn)
         ]
         names = [repetition.repetition_id for repetition in repetitions]
-        row = pd.DataFrame([{"case": 1024, "configuration_id": "c", "repetition_ids": names}])
+        row = pd.DataFrame([{"case": "1024", "configuration_id": "c", "repetition_ids": names}])
         estimates += error_variances(row, repetitions, "latency_cv", STUDY).values()
         cvs.append(np.std(drawn, ddof=1) / np.mean(drawn))
     assert np.mean(estimates) == pytest.approx(np.var(cvs, ddof=1), rel=0.3)

@@ -65,7 +65,7 @@ def test_the_paper_codes_categories_as_integers_in_the_order_of_the_levels() -> 
             "linger.ms": 5,
             "acks": ["0", "1", "all"],
             "compression.type": ["none", "gzip", "lz4"],
-            "case": 1024,
+            "case": "1024",
         }
     )
     encoded = encoding.encode(rows)
@@ -88,7 +88,7 @@ def test_native_categories_are_split_as_sets_of_levels() -> None:
 
 def test_a_batch_holds_as_many_records_as_fit_and_at_least_one() -> None:
     study = with_surrogate(small_study(), records_per_batch=True)
-    rows = recorded_trials().head(3).assign(**{"batch.size": [16384, 16384, 1024], "case": [1024, 10240, 8192]})
+    rows = recorded_trials().head(3).assign(**{"batch.size": [16384, 16384, 1024], "case": ["1024", "10240", "8192"]})
     encoding = feature_encoding(study, rows)
     assert encoding.encode(rows)["records_per_batch"].tolist() == [16, 1, 1]
     assert encoding.inputs() == ["batch.size", "linger.ms", "acks", "compression.type", "case"]

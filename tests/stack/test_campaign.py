@@ -18,7 +18,7 @@ from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.producer_config import parse_properties
 from kafka_pareto.report.cards import Cards
-from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.producer import PRODUCER
 from tests.stack.embedded_stack import EmbeddedStack
 from tests.stack.kills import Finished
 
@@ -41,7 +41,7 @@ def test_all_artifacts_of_the_design_lie_in_minio(finished: Finished) -> None:
     keys = finished.campaign.keys
     found = set(finished.campaign.store.keys(keys.prefix))
     expected = {keys.frozen_study(), keys.plan(), keys.design(), keys.trials(), keys.validation("data_docs/index.html")}
-    expected |= {keys.surrogates(f"{objective}.ubj") for objective in OBJECTIVES}
+    expected |= {keys.surrogates(f"{objective}.ubj") for objective in PRODUCER.objective_names}
     expected |= {keys.report(name) for name in ("report.html", "cards.txt", "cards.json")}
     expected |= {keys.report(f"tables/{name}") for name in ("table1_r2.csv", "table2_estimated_vs_measured.csv")}
     for case in CASES:
@@ -59,7 +59,7 @@ def test_the_tables_are_of_the_papers_kind(finished: Finished) -> None:
     def table(name: str) -> pd.DataFrame:
         return pd.read_csv(io.BytesIO(finished.campaign.store.get(keys.report(f"tables/{name}"))))
 
-    assert set(table("table1_r2.csv")["objective"]) == set(OBJECTIVES)
+    assert set(table("table1_r2.csv")["objective"]) == set(PRODUCER.objective_names)
     confirmed = table("table2_estimated_vs_measured.csv")
     assert set(confirmed["case"]) == set(CASES)
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES
+from kafka_pareto.study.driver import all_objectives
 
 Losses = npt.NDArray[np.float64]
 
@@ -32,9 +32,11 @@ def losses_of(frame: pd.DataFrame, prefix: str = "") -> Losses:
     An objective that no row knows is left out; a value missing from a single row counts as the worst there is.
     """
     columns = []
-    for objective in OBJECTIVES:
-        values = frame[prefix + objective].to_numpy(dtype=np.float64)
+    for objective in all_objectives():
+        if prefix + objective.name not in frame:
+            continue
+        values = frame[prefix + objective.name].to_numpy(dtype=np.float64)
         if np.isfinite(values).any():
-            loss = -values if objective in MAXIMISED else values
+            loss = -values if objective.maximised else values
             columns.append(np.where(np.isfinite(loss), loss, np.max(loss[np.isfinite(loss)])))
     return np.column_stack(columns) if columns else np.empty((len(frame), 0))

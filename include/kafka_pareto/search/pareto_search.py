@@ -21,7 +21,7 @@ from kafka_pareto.search.surrogate_problem import SurrogateProblem
 from kafka_pareto.study.cases import case_label, case_seed
 from kafka_pareto.study.configuration_space import accepted_durabilities, durability_column, reachable_durabilities
 from kafka_pareto.study.factors import Configuration, configuration_id
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.surrogate import Estimator
 
@@ -52,7 +52,7 @@ class SearchResult:
 def search(
     study: Study,
     case: str,
-    surrogates: Mapping[Objective, Estimator],
+    surrogates: Mapping[ObjectiveName, Estimator],
     trials: pd.DataFrame,
     *,
     durability: Durability | None = None,
@@ -106,7 +106,7 @@ def search(
 def with_class_fronts(
     study: Study,
     case: str,
-    surrogates: Mapping[Objective, Estimator],
+    surrogates: Mapping[ObjectiveName, Estimator],
     trials: pd.DataFrame,
     joint: SearchResult,
 ) -> pd.DataFrame:
@@ -193,7 +193,7 @@ def _table(study: Study, case: str, feasible: pd.DataFrame) -> pd.DataFrame:
     durabilities = durability_column(study, {name: feasible[name].to_numpy() for name in names})
     identities = [configuration_id(configuration) for configuration in configurations]
     weakest = study.weakest_durability()
-    estimates = [f"estimated_{objective}" for objective in OBJECTIVES]
+    estimates = [f"estimated_{objective}" for objective in study.objective_names]
     return feasible.assign(
         **{name: np.nan for name in estimates if name not in feasible},
         case=case,

@@ -30,9 +30,11 @@ from kafka_pareto.study.constraints import (
     narrowed,
     satisfies,
 )
+from kafka_pareto.study.driver import Driver
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor, FactorValue, configuration_id
-from kafka_pareto.study.objectives import OBJECTIVES, Limit, Objective
+from kafka_pareto.study.objectives import Limit, ObjectiveName
 from kafka_pareto.study.preferences import ChooseBy
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.section import Count, Fraction, Section
@@ -172,7 +174,7 @@ class Study(Section):
     limits: list[str] = Field(default_factory=list)
     baseline: dict[str, PropertyValue] = Field(default_factory=dict)
     durability: Durability | None = None
-    objectives: list[Objective] = Field(default_factory=lambda: list(OBJECTIVES))
+    objectives: list[ObjectiveName] = Field(default_factory=lambda: list(PRODUCER.objective_names))
     design: Design
     strategy: Literal["one_shot", "rounds"] = "one_shot"
     rounds: Rounds = Rounds()
@@ -219,12 +221,12 @@ class Study(Section):
 
     @field_validator("objectives")
     @classmethod
-    def _four_objectives(cls, objectives: list[Objective]) -> list[Objective]:
-        if sorted(objectives) != sorted(OBJECTIVES):
-            raise ValueError(f"must name each of {', '.join(OBJECTIVES)} once")
+    def _four_objectives(cls, objectives: list[ObjectiveName]) -> list[ObjectiveName]:
+        if sorted(objectives) != sorted(PRODUCER.objective_names):
+            raise ValueError(f"must name each of {', '.join(PRODUCER.objective_names)} once")
         return objectives
 
-    @field_validator("record_sizes_bytes")
+    @field_validator("cases")
     @classmethod
     def _record_sizes_are_unique(cls, sizes: list[int]) -> list[int]:
         if len(set(sizes)) != len(sizes):
@@ -278,13 +280,28 @@ class Study(Section):
         return self
 
     @property
+    def declaration(self) -> Driver:
+        """What the study's driver declares."""
+        return PRODUCER
+
+    @property
+    def objective_names(self) -> tuple[str, ...]:
+        """The objectives in their driver's order."""
+        return self.declaration.objective_names
+
+    @property
+    def means(self) -> tuple[str, ...]:
+        """Those of the objectives that are means."""
+        return self.declaration.means
+
+    @property
     def cases(self) -> list[str]:
         """What the measuring tasks are mapped over, in order: here the record sizes."""
         return [str(size) for size in self.record_sizes_bytes]
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
         """The parameter of the study's DAG that limits a campaign to these cases."""
-        return {"record_sizes": [self.record_size_bytes(case) for case in cases]}
+        return {"cases": [self.record_size_bytes(case) for case in cases]}
 
     def record_size_bytes(self, case: str) -> int:
         """The record size of a case."""

@@ -38,7 +38,8 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import CASE, case_label
 from kafka_pareto.study.cluster_names import tune_dag_of
-from kafka_pareto.study.objectives import OBJECTIVES, Limit
+from kafka_pareto.study.objectives import Limit
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import STUDY_NAME
 from kafka_pareto.study.warm_start import CAMPAIGN_ID
 from kafka_pareto.tracking.links import run_address
@@ -187,7 +188,9 @@ def choice(
     durability: DurabilityName | None = None,
     prefer: Preference = "study",
 ) -> Remaining:
-    bounds = dict(zip(OBJECTIVES, (p95_latency_ms, throughput_mib_s, latency_cv, throughput_cv), strict=True))
+    bounds = dict(
+        zip(PRODUCER.objective_names, (p95_latency_ms, throughput_mib_s, latency_cv, throughput_cv), strict=True)
+    )
     seen = _seen(study, campaign, case)
     wishes = Wishes(
         limits=[Limit(objective=objective, bound=bound) for objective, bound in bounds.items() if bound is not None],

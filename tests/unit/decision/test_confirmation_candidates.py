@@ -8,7 +8,7 @@ from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, encode_table
 from kafka_pareto.decision.confirmation_candidates import select_candidates
-from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 
@@ -27,7 +27,7 @@ def trials(study: Study) -> pd.DataFrame:
 
 def front_from(trials: pd.DataFrame) -> pd.DataFrame:
     """A front whose estimates are what was measured."""
-    estimates = {f"estimated_{objective}": trials[objective] for objective in OBJECTIVES}
+    estimates = {f"estimated_{objective}": trials[objective] for objective in PRODUCER.objective_names}
     flags = {"durability_accepted": True, "on_joint_front": True, "limits_met_estimated": True, "feasible": True}
     return trials.assign(**flags, **estimates)
 

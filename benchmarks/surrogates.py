@@ -45,8 +45,8 @@ def main() -> None:
         errors, value_errors = (
             error_variances(trials, repetitions, objective, paper, of_logarithm=scale) for scale in (True, False)
         )
-        for size, rows in trials.groupby("case"):
-            here = (trials["case"] == size).to_numpy()
+        for size, rows in trials.groupby("record_size_bytes"):
+            here = (trials["record_size_bytes"] == size).to_numpy()
             values = rows[objective]
             logarithms = pd.Series(logarithm(values.to_numpy(dtype=float)))
             ceiling = noise_ceiling(logarithms, [errors[key] for key in trial_keys(rows)]) or 0.0

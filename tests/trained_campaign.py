@@ -27,7 +27,7 @@ def small_study(cases: tuple[int, ...] = (8192,), n_estimators: int = 20, genera
     """The `paper` study with few trees, where the number of trees is not the point."""
     study = paper_study()
     changes = {
-        "cases": list(cases),
+        "record_sizes_bytes": list(cases),
         "surrogate": study.surrogate.model_copy(update={"n_estimators": n_estimators}),
         "search": study.search.model_copy(update={"generations": generations}),
     }

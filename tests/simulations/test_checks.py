@@ -32,7 +32,7 @@ def recorded(request: pytest.FixtureRequest) -> Blocks:
     rows["side"] = rows.is_baseline.map({True: 0, False: 1})
     return {
         (size, objective): of_size.pivot_table(index="block", columns="side", values=objective).to_numpy(dtype=float)
-        for size, of_size in rows.groupby("case")
+        for size, of_size in rows.groupby("record_size_bytes")
         for objective in PRODUCER.means
     }
 

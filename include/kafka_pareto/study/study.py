@@ -226,7 +226,7 @@ class Study(Section):
             raise ValueError(f"must name each of {', '.join(PRODUCER.objective_names)} once")
         return objectives
 
-    @field_validator("cases")
+    @field_validator("record_sizes_bytes")
     @classmethod
     def _record_sizes_are_unique(cls, sizes: list[int]) -> list[int]:
         if len(set(sizes)) != len(sizes):
@@ -301,7 +301,7 @@ class Study(Section):
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
         """The parameter of the study's DAG that limits a campaign to these cases."""
-        return {"cases": [self.record_size_bytes(case) for case in cases]}
+        return {"record_sizes": [self.record_size_bytes(case) for case in cases]}
 
     def record_size_bytes(self, case: str) -> int:
         """The record size of a case."""

@@ -21,7 +21,7 @@ from kafka_pareto.study.factors import CategoricalFactor
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 
-RECORD_SIZE_FEATURE = "case"
+RECORD_SIZE_FEATURE = "record_size_bytes"
 RECORDS_PER_BATCH_FEATURE = "records_per_batch"
 
 _BATCH_SIZE = "batch.size"

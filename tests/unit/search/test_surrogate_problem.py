@@ -90,7 +90,9 @@ def test_the_archive_holds_every_feasible_configuration_once_and_the_front_is_it
     archive = result.archive
     assert archive["configuration_id"].is_unique
     assert len(result.front) < len(archive) < result.evaluations
-    assert all(satisfies(study.rules(), row, study.variables(CASE)) for row in archive[list(study.factors)].to_dict("records"))  # type: ignore[arg-type]
+    assert all(
+        satisfies(study.rules(), row, study.variables(CASE)) for row in archive[list(study.factors)].to_dict("records")
+    )  # type: ignore[arg-type]
     assert not archive["limits_met_estimated"].all()
     within = archive[archive["limits_met_estimated"]]
     best = within[non_dominated(losses_of(within, "estimated_"))]

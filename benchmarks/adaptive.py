@@ -71,7 +71,7 @@ class Recording:
 
     def __init__(self, record_size_bytes: int, promise: Durability) -> None:
         self.study = adaptive_study(promise)
-        rows = recorded_repetitions((record_size_bytes,))
+        rows = recorded_repetitions((str(record_size_bytes),))
         by_id = {
             row.configuration_id: Candidate(row.configuration_id, row.is_baseline, row.configuration) for row in rows
         }

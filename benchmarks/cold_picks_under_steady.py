@@ -47,7 +47,7 @@ from kafka_pareto.measurement.testbed import Testbed, open_testbed
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store, open_store
-from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_named_study, load_study, with_overrides
@@ -56,7 +56,7 @@ BASELINE, COLD, STEADY = "baseline", "cold", "steady"
 CAMPAIGN = "c1"
 BLOCKS = 8
 WARM_UP_REPETITIONS = 1
-_RECOMMENDED = re.compile(r"^([\d,]+) B records +CHANGE RECOMMENDED$", re.MULTILINE)
+_RECOMMENDED = re.compile(r"^([\d,]+) B(?: records)? +CHANGE RECOMMENDED$", re.MULTILINE)
 _MEASURED = {"p95 latency": "latency_p95_ms", "throughput": "throughput_mib_s"}
 
 ByCase = Mapping[str, Configuration]
@@ -166,7 +166,8 @@ def report(table: pd.DataFrame) -> list[str]:
         "| cold pick to steady pick |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for size, rows in table.groupby("record_size_bytes"):
+    for case in in_order(table.case.unique()):
+        rows = table[table.case == case]
         valid = _valid_in_every_arm(rows)
         blocks = f"{len(valid[BASELINE])} of {rows.block.nunique()}"
         for name, column in _MEASURED.items():
@@ -178,7 +179,7 @@ def report(table: pd.DataFrame) -> list[str]:
                 "the same settings" if _bear_one_label(rows, *pair) else change_cell(*(values[arm] for arm in pair))
                 for pair in pairs
             )
-            lines.append(f"| {size:,} B | {blocks} | {name} | {means} | {changes} |")
+            lines.append(f"| {case_label(case)} | {blocks} | {name} | {means} | {changes} |")
     return [
         *lines,
         "",

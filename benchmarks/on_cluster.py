@@ -176,7 +176,8 @@ def read_csv(path: Path) -> pd.DataFrame:
     """
     if not path.exists():
         raise BadInputError(f"{path} is missing; `measure` writes it once it is through")
-    return pd.read_csv(path)
+    # Earlier runs named a case by what it was then, its record size.
+    return pd.read_csv(path).rename(columns={"record_size_bytes": "case"}).astype({"case": str})
 
 
 def change_cell(one: Values, other: Values) -> str:

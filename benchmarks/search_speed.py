@@ -93,7 +93,7 @@ def _print_ratios(name: str, ratio: Callable[[str], float], bound: str) -> None:
 def _trained() -> tuple[Study, pd.DataFrame, Surrogates]:
     """The study, one record size's trials, and surrogates trained on all record sizes."""
     study = paper_study()
-    trials = summarise_trials(recorded_repetitions(tuple(study.record_sizes_bytes)), study)
+    trials = summarise_trials(recorded_repetitions(tuple(study.cases)), study)
     encoding = feature_encoding(study, trials)
     surrogates = {
         objective: fit_surrogate(study, encoding, trials, objective) for objective in PRODUCER.objective_names

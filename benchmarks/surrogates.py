@@ -35,7 +35,7 @@ def main() -> None:
     """Prints one line for each objective and record size."""
     paper = paper_study()
     default = paper.model_copy(update={"surrogate": Surrogate()})
-    repetitions = recorded_repetitions(tuple(paper.record_sizes_bytes))
+    repetitions = recorded_repetitions(tuple(paper.cases))
     trials = summarise_trials(repetitions, paper)
     print(f"held-out R² over 5 folds, mean of {CUTS} cuts (their standard deviation); {len(trials)} trials")
     print(f"{'':25} {'of the logarithm':^48} {'of the value':^16}")
@@ -45,8 +45,8 @@ def main() -> None:
         errors, value_errors = (
             error_variances(trials, repetitions, objective, paper, of_logarithm=scale) for scale in (True, False)
         )
-        for size, rows in trials.groupby("record_size_bytes"):
-            here = (trials["record_size_bytes"] == size).to_numpy()
+        for size, rows in trials.groupby("case"):
+            here = (trials["case"] == size).to_numpy()
             values = rows[objective]
             logarithms = pd.Series(logarithm(values.to_numpy(dtype=float)))
             ceiling = noise_ceiling(logarithms, [errors[key] for key in trial_keys(rows)]) or 0.0

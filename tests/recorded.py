@@ -36,7 +36,7 @@ def paper_study() -> Study:
 
 
 def recorded_repetitions(
-    cases: Sequence[str | int] = (8192,), configurations: int = 60, blocks: int = 10, phase: Phase = "design"
+    cases: Sequence[str] = ("8192",), configurations: int = 60, blocks: int = 10, phase: Phase = "design"
 ) -> list[Repetition]:
     """The first configurations and blocks of the recording, and always the baseline (Kafka's defaults).
 

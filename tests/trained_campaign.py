@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -23,11 +24,11 @@ from tests.recorded import paper_study, recorded_repetitions
 CASE = "8192"
 
 
-def small_study(cases: tuple[int, ...] = (8192,), n_estimators: int = 20, generations: int = 80) -> Study:
+def small_study(cases: Sequence[str] = (CASE,), n_estimators: int = 20, generations: int = 80) -> Study:
     """The `paper` study with few trees, where the number of trees is not the point."""
     study = paper_study()
     changes = {
-        "record_sizes_bytes": list(cases),
+        "record_sizes_bytes": [int(case) for case in cases],
         "surrogate": study.surrogate.model_copy(update={"n_estimators": n_estimators}),
         "search": study.search.model_copy(update={"generations": generations}),
     }

@@ -36,12 +36,12 @@ function history(view) {
  * Shows what is in force for a record size, unless another one is looked at (`current`) once it is known; `moved` is
  * called when it may have changed.
  */
-export async function showInForce(study, size, moved, current) {
+export async function showInForce(study, size, label, moved, current) {
   const view = await ask(inForcePath(study, size));
   if (!current()) return undefined;
   const back = el("button", { type: "button", id: "go-back", disabled: Boolean(view.way_back.refused),
     onclick: () => confirmMove({ title: "Go back to what was in force before", move: view.way_back,
-      conf: { action: "roll_back", study, case: size }, moved }) }, "Go back …");
+      conf: { action: "roll_back", study, case: size }, label, moved }) }, "Go back …");
   const nothing = el("p", { class: "quiet" },
     "Nothing was put in force for this record size yet: producers are taken to use the baseline.");
   if (!view.versions.length) return fill("in-force", nothing);
@@ -51,16 +51,16 @@ export async function showInForce(study, size, moved, current) {
 }
 
 /** Readies a button that puts one measured configuration in force, or says why it may not be. */
-export async function offer(place, path, conf, moved) {
+export async function offer(place, path, conf, label, moved) {
   const move = await ask(`${path}/${encodeURIComponent(conf.configuration)}/move`);
   const title = `Put ${conf.configuration} in force`;
   place.replaceChildren(
     el("button", { type: "button", disabled: Boolean(move.refused),
-      onclick: () => confirmMove({ title, move, conf: { action: "accept", ...conf }, moved }) }, `${title} …`),
+      onclick: () => confirmMove({ title, move, conf: { action: "accept", ...conf }, label, moved }) }, `${title} …`),
     el("p", { class: "quiet" }, move.refused));
 }
 
-function confirmMove({ title, move, conf, moved }) {
+function confirmMove({ title, move, conf, label, moved }) {
   const dialog = document.getElementById("move");
   const from = move.from_version === null ? "the baseline" : `version ${move.from_version}`;
   const reason = el("textarea", { id: "reason", rows: 2, maxlength: LONGEST_REASON });
@@ -74,7 +74,7 @@ function confirmMove({ title, move, conf, moved }) {
   } }, "Confirm");
   dialog.replaceChildren(
     el("h2", { id: "move-title" }, title),
-    el("p", {}, `${caseLabel(conf.case)} of study ${conf.study}. From ${from}:`),
+    el("p", {}, `Study ${conf.study} at ${label}. From ${from}:`),
     move.changes.length ? changesTable(move.changes, "now", "afterwards")
       : el("p", {}, "The producer is told the same; only the evidence is another."),
     move.weakens ? el("p", { class: "warning" }, `Warning: it promises less durability, ${move.weakens}.`) : "",

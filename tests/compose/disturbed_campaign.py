@@ -16,7 +16,7 @@ from tests.compose.phases import phase
 from tests.compose.stack import ComposeStack
 
 DAG_RUNS = "/api/v2/dags/tune_producer/dagRuns"
-STUDY, RECORD_SIZE = "quick", 1024
+STUDY, CASE = "quick", "1024"
 _GOES_ON_WITHIN_S = 240.0
 _ENDS_WITHIN_S = 420.0
 
@@ -43,7 +43,7 @@ def run_disturbed(stack: ComposeStack) -> Finished:
     """Triggers the campaign, kills a broker and restarts the scheduler while it measures, and sees it end."""
     begun_s = time.time()
     with stack.login("operator") as airflow:
-        conf = {"study": STUDY, "record_sizes": [RECORD_SIZE], "repetitions": 4}
+        conf = {"study": STUDY, "record_sizes": [int(CASE)], "repetitions": 4}
         run = airflow.post(DAG_RUNS, json={"logical_date": None, "conf": conf}).raise_for_status().json()
         run_id = run["dag_run_id"]
         with phase("campaign until it measures"):
@@ -80,7 +80,7 @@ def _campaign_id(airflow: httpx.Client, run_id: str) -> str:
 
 
 def _repetitions(campaign: Campaign) -> int:
-    return len(campaign.store.keys(campaign.keys.measurements(RECORD_SIZE)))
+    return len(campaign.store.keys(campaign.keys.measurements(CASE)))
 
 
 def _wait_for_repetitions(campaign: Campaign, count: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from kafka_pareto.tracking.links import run_address
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.compose.dashboards import unanswered
-from tests.compose.disturbed_campaign import DAG_RUNS, RECORD_SIZE, Finished, manifest, run_disturbed
+from tests.compose.disturbed_campaign import CASE, DAG_RUNS, Finished, manifest, run_disturbed
 from tests.compose.stack import ComposeStack
 from tests.compose.two_clusters import tune_both
 from tests.planned import planned_confirmation, planned_design, stored_ids
@@ -72,14 +72,14 @@ def test_a_campaign_ends_well_although_a_broker_died_and_the_scheduler_was_resta
 
 def test_every_planned_repetition_is_in_the_store_exactly_once(finished: Finished) -> None:
     campaign = finished.campaign
-    assert stored_ids(campaign, campaign.keys.measurements(RECORD_SIZE)) == planned_design(campaign, RECORD_SIZE)
-    confirmed = stored_ids(campaign, campaign.keys.confirmation(RECORD_SIZE, "repetitions/"))
-    assert confirmed == planned_confirmation(campaign, RECORD_SIZE)
+    assert stored_ids(campaign, campaign.keys.measurements(CASE)) == planned_design(campaign, CASE)
+    confirmed = stored_ids(campaign, campaign.keys.confirmation(CASE, "repetitions/"))
+    assert confirmed == planned_confirmation(campaign, CASE)
 
 
 def test_the_topics_end_offsets_grew_by_what_was_sent(finished: Finished) -> None:
     campaign = finished.campaign
-    for prefix in (campaign.keys.measurements(RECORD_SIZE), campaign.keys.confirmation(RECORD_SIZE, "repetitions/")):
+    for prefix in (campaign.keys.measurements(CASE), campaign.keys.confirmation(CASE, "repetitions/")):
         for repetition in campaign.read_repetitions(prefix):
             assert repetition.outcome == "valid", repetition
             assert repetition.records_sent == repetition.end_offset_growth == 1000
@@ -146,8 +146,8 @@ def test_two_clusters_are_tuned_at_the_same_time_by_workers_of_their_own(stack: 
     assert own.fingerprint.brokers == ["kafka-1:9092", "kafka-2:9092", "kafka-3:9092"]
     assert second.fingerprint.brokers == ["kafka-second:9092"]
     for tuned in (own, second):
-        prefix = tuned.campaign.keys.measurements(RECORD_SIZE)
-        assert stored_ids(tuned.campaign, prefix) == planned_design(tuned.campaign, RECORD_SIZE)
+        prefix = tuned.campaign.keys.measurements(CASE)
+        assert stored_ids(tuned.campaign, prefix) == planned_design(tuned.campaign, CASE)
         assert {each.outcome for each in tuned.campaign.read_repetitions(prefix)} == {"valid"}
 
 

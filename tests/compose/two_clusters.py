@@ -16,7 +16,7 @@ from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.compose.phases import phase
 from tests.compose.stack import ComposeStack
 
-RECORD_SIZE = 1024
+CASE = "1024"
 _KNOWN_WITHIN_S, _MEASURED_WITHIN_S, _STOPPED_WITHIN_S = 120.0, 300.0, 60.0
 
 
@@ -39,7 +39,7 @@ def tune_both(stack: ComposeStack) -> tuple[Tuned, Tuned]:
         stack.turn_to_celery()
     with phase("celery: two campaigns measured"), stack.login("operator") as airflow:
         runs = {
-            "quick": _trigger(airflow, "tune_producer", {"study": "quick", "record_sizes": [RECORD_SIZE]}),
+            "quick": _trigger(airflow, "tune_producer", {"study": "quick", "record_sizes": [int(CASE)]}),
             "second": _trigger(airflow, "tune_producer_second", {"study": "second"}),
         }
         tuned = (_measured(stack, airflow, "quick", runs["quick"]), _measured(stack, airflow, "second", runs["second"]))
@@ -78,4 +78,4 @@ def _measured(stack: ComposeStack, airflow: httpx.Client, study: str, tasks: str
     manifest = airflow.get(f"{tasks}/design/xcomEntries/manifest", params={"deserialize": True}).json()["value"]
     keys = CampaignKeys(study, manifest["campaign"])
     campaign = Campaign.open(open_store(stack.settings()), keys.study, keys.campaign)
-    return Tuned(campaign, campaign.read_record(keys.fingerprint(RECORD_SIZE), Fingerprint), found)
+    return Tuned(campaign, campaign.read_record(keys.fingerprint(CASE), Fingerprint), found)

@@ -18,7 +18,7 @@ from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.simulations
 
-RECORD_SIZE_BYTES = 8192
+CASE = "8192"
 CANDIDATES = 24
 WITHOUT_A_SEARCH = ("random", "latin_hypercube", "one_shot")
 """The first two have no model; the one shot has just measured its design when others are done."""
@@ -31,7 +31,7 @@ def study() -> Study:
     """Sixty configurations, of which a constraint, a forbidden region and the durability leave 24."""
     paper = paper_study()
     changes = {
-        "record_sizes_bytes": [RECORD_SIZE_BYTES],
+        "record_sizes_bytes": [int(CASE)],
         "factors": {
             "batch.size": NumericFactor(type="integer", levels=[4096, 8192, 16384, 65536, 262144]),
             "linger.ms": NumericFactor(type="integer", levels=[0, 5, 10, 100]),
@@ -59,7 +59,7 @@ class TestEveryStrategy:
 
     def test_asks_only_for_what_may_be_recommended(self, name: str, study: Study) -> None:
         asked = ask(name, study, seed=1, budget=60)
-        assert all(study.may_be_recommended(each, RECORD_SIZE_BYTES) for each in asked)
+        assert all(study.may_be_recommended(each, CASE) for each in asked)
 
     def test_asks_the_same_for_the_same_seed(self, name: str, study: Study) -> None:
         assert ask(name, study, seed=1, budget=40) == ask(name, study, seed=1, budget=40)
@@ -86,7 +86,7 @@ def test_the_rounds_find_the_whole_front_with_their_design_and_one_round(study: 
 
 def ask(name: str, study: Study, seed: int, budget: int) -> Asked:
     """What the strategy asks for until the budget is spent, answered without noise."""
-    asking = strategy(name)(study, RECORD_SIZE_BYTES, seed)
+    asking = strategy(name)(study, CASE, seed)
     asked: Asked = []
     batch = next(asking)
     while len(asked) + len(batch) < budget:
@@ -124,7 +124,7 @@ def front_of(study: Study) -> set[str]:
         for linger in study.factors["linger.ms"].extremes()
         for acks in study.factors["acks"].extremes()
     ]
-    allowed = [each for each in candidates if study.may_be_recommended(each, RECORD_SIZE_BYTES)]
+    allowed = [each for each in candidates if study.may_be_recommended(each, CASE)]
     assert len(allowed) == CANDIDATES
     answers = [answer(each, study) for each in allowed]
     losses = np.array([[each.latency_p95_ms, -(each.throughput_mib_s or 0.0)] for each in answers])

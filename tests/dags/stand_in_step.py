@@ -60,7 +60,7 @@ if STEP == "confirm":
     write(f"06_confirmation/{CASE}/repetitions/0.json")
 if STEP == "report":
     write("07_report/cards.txt", "THE CARDS\n```\n# <script>alert(1)</script> {{ 1 + 1 }}\n")
-    cards = {"schema_version": 3, "study": STUDY.name, "campaign": CAMPAIGN, "cards": [], "contexts": []}
+    cards = {"schema_version": 4, "study": STUDY.name, "campaign": CAMPAIGN, "cards": [], "contexts": []}
     write("07_report/cards.json", json.dumps(cards))
     write("07_report/report.html", "<html>report</html>")
     event = {"study": STUDY.name, "campaign": CAMPAIGN, "cases": {"1024": RECOMMENDED}}

@@ -213,8 +213,8 @@ def test_what_is_meant_is_accepted(dag: DAG, name: str, value: Any) -> None:
         ("action", "delete"),
         ("study", "../up"),
         ("campaign", "../up"),
-        ("record_size", 0),
-        ("record_size", "1024"),
+        ("case", 1024),
+        ("case", "../up"),
         ("configuration", "baseline"),
         ("configuration", "c0123456789;"),
         ("reason", "x" * 501),
@@ -233,8 +233,9 @@ def test_nonsense_does_not_move_settings(move: DAG, name: str, value: Any) -> No
         ("study", "no-longer_there"),
         ("campaign", ""),
         ("campaign", "20261121T120000"),
-        ("record_size", 8192),
-        ("record_size", None),
+        ("case", "8192"),
+        ("case", ""),
+        ("case", None),
         ("configuration", ""),
         ("configuration", "c0123456789"),
         ("reason", "--by=eve {{ 1 }}\nand more"),
@@ -314,8 +315,8 @@ bag = DagBag(dag_folder={str(PROJECT / "dags")!r})
 assert bag.import_errors == {{}}, bag.import_errors
 dag = bag.dags["tune_producer"]
 DagSerialization.to_dict(dag)
-measure = dag.get_task("measure").unmap({{"record_size_bytes": 8192}})
-assert (measure.record_size_bytes, measure.step) == (8192, "measure")
+measure = dag.get_task("measure").unmap({{"case": "8192"}})
+assert (measure.case, measure.step) == ("8192", "measure")
 assert measure.arguments[0] == "--study={{{{ params.study }}}}"
 print(len(dag.tasks), dag.get_task("design").task_type, type(measure).__name__)
 """

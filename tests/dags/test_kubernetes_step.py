@@ -109,7 +109,7 @@ def test_the_image_runs_the_step_with_its_arguments_and_writes_the_manifest_for_
     step = container(cluster.pod)
     assert step["image"] == SETTINGS["IMAGE"]
     assert not step["command"]  # the image's own entry point stays
-    command = ["python", "-m", "tasks.check_measure", "--study=quick", "--case="8192""]
+    command = ["python", "-m", "tasks.check_measure", "--study=quick", "--case=8192"]
     assert step["args"] == [*command, "--manifest=/airflow/xcom/return.json"]
     assert {"name": "xcom", "mountPath": "/airflow/xcom"} in step["volumeMounts"]
 

@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from kafka_pareto_airflow.explorer.explorer_app import create_app
 from tests.golden.normal import as_text
 
-SIZES = (1024, 8192)
+CASES = ("1024", "8192")
 FORMS = ("producer.properties", "application.yaml", "librdkafka.properties")
 CHOICES = {
     "free": "",
@@ -47,27 +47,27 @@ def main(folder: Path) -> None:
         asked("campaigns/golden/c1", "campaign.json")
         asked("campaigns/golden/c1/progress", "progress.json")
         asked("campaigns/golden/c1/artifacts/07_report/cards.txt", "artifact")
-        for size in SIZES:
-            _ask_size(asked, client, size)
+        for case in CASES:
+            _ask_size(asked, client, case)
 
 
-def _ask_size(asked: Callable[..., str], client: TestClient, size: int) -> None:
-    base = f"campaigns/golden/c1/{size}"
-    asked(base, f"{size}/view.json")
-    asked(f"{base}/intervals", f"{size}/intervals.json")
-    asked(f"{base}/trials.csv", f"{size}/trials.csv")
+def _ask_size(asked: Callable[..., str], client: TestClient, case: str) -> None:
+    base = f"campaigns/golden/c1/{case}"
+    asked(base, f"{case}/view.json")
+    asked(f"{base}/intervals", f"{case}/intervals.json")
+    asked(f"{base}/trials.csv", f"{case}/trials.csv")
     for name, query in CHOICES.items():
-        asked(f"{base}/choice{query}", f"{size}/choice {name}.json")
+        asked(f"{base}/choice{query}", f"{case}/choice {name}.json")
     view = client.get(f"/api/{base}").json()
     for role in ("baseline_id", "recommended_id"):
         configuration = view[role]
-        asked(f"{base}/{configuration}/move", f"{size}/{role}/move.json")
+        asked(f"{base}/{configuration}/move", f"{case}/{role}/move.json")
         for form in FORMS:
-            asked(f"{base}/{configuration}/{form}", f"{size}/{role}/{form}")
-    asked(f"in-force/golden/{size}", f"{size}/in force.json")
-    asked(f"checks/golden/{size}", f"{size}/checks.json")
+            asked(f"{base}/{configuration}/{form}", f"{case}/{role}/{form}")
+    asked(f"in-force/golden/{case}", f"{case}/in force.json")
+    asked(f"checks/golden/{case}", f"{case}/checks.json")
     for form in FORMS:
-        asked(f"in-force/golden/{size}/{form}", f"{size}/in force {form}")
+        asked(f"in-force/golden/{case}/{form}", f"{case}/in force {form}")
 
 
 if __name__ == "__main__":

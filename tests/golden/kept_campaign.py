@@ -20,7 +20,7 @@ CAMPAIGN = "kept"
 _SCHEMA_VERSION = 3
 _OBJECTIVES = ("p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv")
 _CONFIGURATION: dict[str, pa.DataType] = {
-    "case": pa.int64(),
+    "record_size_bytes": pa.int64(),
     "configuration_id": pa.string(),
     "is_baseline": pa.bool_(),
     "feasible": pa.bool_(),
@@ -33,7 +33,7 @@ _FRONT = {
 }
 _SCORES: dict[str, pa.DataType] = {
     "objective": pa.string(),
-    "case": pa.int64(),
+    "record_size_bytes": pa.int64(),
     "of_logarithm": pa.bool_(),
     **dict.fromkeys(
         ("r2_train", "r2_held_out", "r2_cross_validated", "mae_held_out", "rmse_held_out", "r2_noise_ceiling"),
@@ -66,9 +66,10 @@ class KeptCampaign:
         self._factors = list(self._study["factors"])
         rows = pd.read_csv(CAMPAIGNS / study / "repetitions.csv", keep_default_na=False, na_values=[""])
         # Kept with six digits, and the gate holds the two rates to one another more closely than that.
-        throughput_mib_s = rows.throughput_records_s * rows.case / (1 << 20)
+        throughput_mib_s = rows.throughput_records_s * rows.record_size_bytes / (1 << 20)
         self._rows = rows.astype({"is_baseline": bool}).assign(throughput_mib_s=throughput_mib_s)
-        self.sizes: list[int] = self._study["cases"]
+        self.sizes: list[int] = self._study["record_sizes_bytes"]
+        self.cases = [str(size) for size in self.sizes]
         self.rounds = int(self._rows["round"].max()) + 1
         self._put("study.yaml", text.encode())
 
@@ -88,7 +89,7 @@ class KeptCampaign:
     def _put_size(self, size: int) -> None:
         self._put_json(f"fingerprints/{size}.json", _fingerprint(size))
         self._put_json(f"round=00/02_measurements/{size}_sizing.json", self._sizing(size))
-        choice = self._rows[(self._rows.phase == "choice") & (self._rows.case == size)]
+        choice = self._rows[(self._rows.phase == "choice") & (self._rows.record_size_bytes == size)]
         means = choice.groupby("configuration_id")[["latency_p95_ms", "throughput_mib_s"]].mean()
         front = choice[~choice.is_baseline].drop_duplicates("configuration_id").sort_values("configuration_id")
         front = front.assign(
@@ -104,7 +105,7 @@ class KeptCampaign:
         self._put_table(f"06_confirmation/{size}/candidates.parquet", front.assign(chosen_as=chosen_as), candidates)
 
     def _put_repetition(self, row: dict[str, Any]) -> None:
-        size, block, phase = row["case"], row["block"], row["phase"]
+        size, block, phase = row["record_size_bytes"], row["block"], row["phase"]
         identity = f"{phase}-r{row['round']:02d}-{size}-b{block:03d}-{row['configuration_id']}"
         configuration = {name: row.pop(name) for name in self._factors}
         known = {name: None if pd.isna(value) else value for name, value in row.items()}
@@ -119,7 +120,7 @@ class KeptCampaign:
         sizing: dict[str, Any] = {"records": 1000, "warmup_records": 0, "throughput_limit_records_s": None}
         protocol = self._study["protocol"]
         if protocol["kind"] == "steady":
-            rates = self._rows.loc[self._rows.case == size, "paced_rate_asked_records_s"]
+            rates = self._rows.loc[self._rows.record_size_bytes == size, "paced_rate_asked_records_s"]
             sizing |= {"capacity_records_s": float(rates.max()) * 2, "timed": _timed(protocol, float(rates.max()))}
         return sizing
 
@@ -127,7 +128,9 @@ class KeptCampaign:
         score = dict.fromkeys(_SCORES, 0.5) | {"of_logarithm": False, "learnable": True}
         score |= {"configurations_train": 12, "configurations_held_out": 4}
         rows = [
-            {**score, "objective": objective, "case": size} for objective in _OBJECTIVES for size in [None, *self.sizes]
+            {**score, "objective": objective, "record_size_bytes": size}
+            for objective in _OBJECTIVES
+            for size in [None, *self.sizes]
         ]
         for number in range(self.rounds):
             self._put_arrow(f"round={number:02d}/04_surrogates/scores.parquet", rows, _SCORES)

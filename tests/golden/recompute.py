@@ -33,7 +33,7 @@ from tests.golden.normal import as_json, as_text, without_moments
 FOLDER = Path(__file__).parent
 RECORDED, EXPECTED = FOLDER / "recorded_store", FOLDER / "expected"
 STUDY, CAMPAIGN, CHECK = "golden", "c1", "check1"
-SIZES, LAST_ROUND = (1024, 8192), 2
+CASES, LAST_ROUND = ("1024", "8192"), 2
 _RECORDED_AT = datetime(2026, 11, 22, 17, tzinfo=UTC).timestamp()
 # Pages of Great Expectations' own making, full of times and its versions; their findings are in `summary.json`.
 _NOT_COMPARED = ("*/data_docs/*", "leases/*", ".lock")
@@ -70,15 +70,15 @@ class Recomputing:
         found |= {key: "<deleted>\n" for key in self._before if key not in now}
         return {key: without_moments(text) for key, text in {**self._manifests, **found}.items()}
 
-    def confirm_measured(self, campaign: Campaign, sizes: Sequence[int]) -> None:
+    def confirm_measured(self, campaign: Campaign, cases: Sequence[str]) -> None:
         """The step `confirm`, whose every repetition must be in the store."""
         from kafka_pareto.steps import confirm
 
-        for size in sizes:
-            with fake_testbed(campaign, size) as testbed:
+        for case in cases:
+            with fake_testbed(campaign, case) as testbed:
                 assert isinstance(testbed.load_tool, FakeLoadTool)
-                self.ran(f"confirm {size}", confirm.run(campaign, size, testbed))
-                assert not testbed.load_tool.requests, f"{size}: the choice is another one: its repetitions are missing"
+                self.ran(f"confirm {case}", confirm.run(campaign, case, testbed))
+                assert not testbed.load_tool.requests, f"{case}: the choice is another one: its repetitions are missing"
 
 
 @contextmanager
@@ -98,8 +98,8 @@ def searched(folder: Path) -> Texts:
         campaign = Campaign.open(again.store, STUDY, CAMPAIGN)
         again.begin(f"*/round=0{LAST_ROUND}/01_*", f"*/round=0{LAST_ROUND}/05_front/*")
         again.ran("propose", propose.run(campaign, LAST_ROUND))
-        for size in SIZES:
-            again.ran(f"optimize {size}", optimize.run(campaign, size, LAST_ROUND))
+        for case in CASES:
+            again.ran(f"optimize {case}", optimize.run(campaign, case, LAST_ROUND))
         return again.written()
 
 
@@ -107,7 +107,7 @@ def decided(folder: Path) -> Texts:
     """Candidates, confirmed trials and decisions from the stored repetitions."""
     with recorded_store(folder) as again:
         again.begin("*/06_confirmation/*.parquet", "*/06_confirmation/*/decision.json")
-        again.confirm_measured(Campaign.open(again.store, STUDY, CAMPAIGN), SIZES)
+        again.confirm_measured(Campaign.open(again.store, STUDY, CAMPAIGN), CASES)
         return again.written()
 
 
@@ -118,14 +118,14 @@ def in_force(folder: Path) -> Texts:
 
     with recorded_store(folder) as again:
         campaign = Campaign.open(again.store, STUDY, CAMPAIGN)
-        picked = json.loads(again.store.get(f"_in_force/{STUDY}/{SIZES[0]}/versions/00002.json"))["configuration_id"]
+        picked = json.loads(again.store.get(f"_in_force/{STUDY}/{CASES[0]}/versions/00002.json"))["configuration_id"]
         again.begin("_in_force/*", "*/08_rollout/*")
         asked = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
         approved = Wanted(answer="approve", by="ada", reason="before the sale", answered_at=asked)
         again.ran("accept", accept.run(campaign, approved))
         again.ran("accept again", accept.run(campaign, Wanted()))
-        again.ran("pick", accept.run(campaign, Wanted(SIZES[0], picked, by="bob", reason="less CPU", request="p1")))
-        back = roll_back.run(again.store, STUDY, SIZES[1], by="ada", reason="alarms at night", request="b1")
+        again.ran("pick", accept.run(campaign, Wanted(CASES[0], picked, by="bob", reason="less CPU", request="p1")))
+        back = roll_back.run(again.store, STUDY, CASES[1], by="ada", reason="alarms at night", request="b1")
         again.ran("roll_back", back)
         return again.written()
 
@@ -151,8 +151,8 @@ def kept(study: str, folder: Path) -> Texts:
     again = Recomputing(folder)
     campaign = Campaign.open(again.store, study, CAMPAIGN_KEPT)
     again.begin()
-    again.confirm_measured(campaign, written.sizes)
-    measured = campaign.read_measurements(written.sizes, range(written.rounds))
+    again.confirm_measured(campaign, written.cases)
+    measured = campaign.read_measurements(written.cases, range(written.rounds))
     trials = summarise_trials(measured, campaign.study)
     by_hand = {"trials.json": as_json(json.loads(trials.to_json(orient="records", double_precision=15)))}
     return {**again.written(), **by_hand, "cards.txt": cards_text(_kept_cards(campaign, measured, written.rounds))}
@@ -166,23 +166,22 @@ def _kept_cards(campaign: Campaign, measured: list[Repetition], rounds: int) -> 
     from kafka_pareto.search.stopping import rounds_so_far
 
     study, keys = campaign.study, campaign.keys
-    sizes = study.cases
-    stored = [campaign.read_record(keys.confirmation(size, "decision.json"), Decision) for size in sizes]
+    stored = [campaign.read_record(keys.confirmation(case, "decision.json"), Decision) for case in study.cases]
     decisions = with_blocks_to_tell(adjust_across_cases(stored))
     trials = [summarise_trials([each for each in measured if each.round <= number], study) for number in range(rounds)]
     contexts = [
         card_context(
             study,
             decision,
-            design=[each for each in measured if each.case == size],
-            confirmation=campaign.read_repetitions(keys.confirmation(size, "repetitions/")),
+            design=[each for each in measured if each.case == case],
+            confirmation=campaign.read_repetitions(keys.confirmation(case, "repetitions/")),
             set_aside=[],
-            sizing=campaign.read_record(keys.sizing(size), Sizing),
+            sizing=campaign.read_record(keys.sizing(case), Sizing),
             noise=None,
             noise_repetitions=[],
-            rounds=rounds_so_far(study, size, trials),
+            rounds=rounds_so_far(study, case, trials),
         )
-        for size, decision in zip(sizes, decisions, strict=True)
+        for case, decision in zip(study.cases, decisions, strict=True)
     ]
     return Cards(study=keys.study, campaign=keys.campaign, cards=decisions, contexts=contexts)
 

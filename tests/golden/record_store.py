@@ -43,7 +43,7 @@ from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
 
 STUDY = load_study(Path(__file__).parent / "study.yaml")
 CAMPAIGN, LATER_CAMPAIGN, CHECK = "c1", "c2", "check1"
-SMALL, LARGE = STUDY.record_sizes_bytes
+SMALL, LARGE = STUDY.cases
 BASELINE_BATCH_SIZE = STUDY.baseline_configuration()["batch.size"]
 
 Spoil = Callable[[FakeLoadTool], None]
@@ -61,12 +61,12 @@ def main(folder: Path) -> None:
     _measure(campaign, LARGE, 0, _losing_records_once)
     _learn(campaign, 0)
     for number in (1, 2):
-        for size in propose.run(campaign, number).record_sizes_bytes:
-            _measure(campaign, size, number)
+        for case in propose.run(campaign, number).cases:
+            _measure(campaign, case, number)
         _learn(campaign, number)
-    for size in STUDY.record_sizes_bytes:
-        with fake_testbed(campaign, size) as testbed:
-            confirm.run(campaign, size, testbed)
+    for case in STUDY.cases:
+        with fake_testbed(campaign, case) as testbed:
+            confirm.run(campaign, case, testbed)
     report.run(campaign)
 
     asked = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
@@ -80,18 +80,18 @@ def main(folder: Path) -> None:
     _leave_out_pictures(store)
 
 
-def _measure(campaign: Campaign, size: int, round_number: int, spoil: Spoil = lambda _: None) -> None:
-    with fake_testbed(campaign, size) as testbed:
+def _measure(campaign: Campaign, case: str, round_number: int, spoil: Spoil = lambda _: None) -> None:
+    with fake_testbed(campaign, case) as testbed:
         assert isinstance(testbed.load_tool, FakeLoadTool)
         spoil(testbed.load_tool)
-        measure.run(campaign, size, testbed, round_number)
+        measure.run(campaign, case, testbed, round_number)
 
 
 def _learn(campaign: Campaign, round_number: int) -> None:
     validate.run(campaign, round_number)
     train.run(campaign, round_number)
-    for size in campaign.study.record_sizes_bytes:
-        optimize.run(campaign, size, round_number)
+    for case in campaign.study.cases:
+        optimize.run(campaign, case, round_number)
 
 
 def _leave_out_pictures(store: FolderStore) -> None:
@@ -104,14 +104,14 @@ def _leave_out_pictures(store: FolderStore) -> None:
 def _check(store: FolderStore) -> None:
     """One that finds the large records' settings slower than they were."""
     with FakeCluster() as cluster:
-        sizes = check.run(store, STUDY, CHECK, cluster).record_sizes_bytes
+        cases = check.run(store, STUDY, CHECK, cluster).cases
     begun = Campaign.at(store, CheckKeys(STUDY.name, CHECK))
-    for size in sizes:
-        with fake_testbed(begun, size, seed=7) as testbed:
+    for case in cases:
+        with fake_testbed(begun, case, seed=7) as testbed:
             assert isinstance(testbed.load_tool, FakeLoadTool)
-            if size == LARGE:
+            if case == LARGE:
                 _slower(testbed.load_tool)
-            check_measure.run(begun, size, testbed)
+            check_measure.run(begun, case, testbed)
     check_compare.run(begun)
 
 

@@ -51,7 +51,7 @@ def write_confirmed_campaign(folder: Path, study: Study, blocks: int = 10) -> Ca
     campaign = Campaign(study, CampaignKeys(study.name, CAMPAIGN), store)
     store.put(campaign.keys.frozen_study(), dump_study(study).encode())
     rng = np.random.default_rng(study.seed)
-    drawn = _drawn_once(recorded_repetitions(tuple(study.record_sizes_bytes), blocks=blocks), study)
+    drawn = _drawn_once(recorded_repetitions(tuple(study.cases), blocks=blocks), study)
     recorded = [with_client_metrics(repetition) for repetition in drawn]
     trials = summarise_trials(recorded, study)
     campaign.write_table(campaign.keys.trials(), trials, TRIAL_COLUMNS)

@@ -20,6 +20,7 @@ from kafka_pareto.explorer.snapshot import Seen
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.report.card_parts import CardParts, card_parts
 from kafka_pareto.report.latency_breakdown import Row
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.driver import all_objectives, label_of
 from kafka_pareto.study.factors import CategoricalFactor, FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
@@ -88,6 +89,7 @@ class CaseView(BaseModel):
     study: str
     campaign: str
     case: str
+    case_label: str
     objectives: dict[ObjectiveName, str]
     axes: list[FactorAxis]
     points: list[Point]
@@ -114,6 +116,7 @@ def case_view(seen: Seen) -> CaseView:
         study=keys.study,
         campaign=keys.campaign,
         case=seen.case,
+        case_label=case_label(seen.case),
         objectives={objective: label_of(objective) for objective in seen.study.objective_names},
         axes=_axes(seen),
         points=_points(seen),

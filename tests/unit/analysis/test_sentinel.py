@@ -9,7 +9,7 @@ from tests.recorded import recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
-TEMPLATE = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+TEMPLATE = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
 
 
 def series(p95_ms: np.ndarray, throughput_mib_s: np.ndarray | None = None) -> list[Repetition]:
@@ -88,7 +88,7 @@ def test_only_valid_repetitions_of_the_baseline_count_in_the_order_of_time():
 
 
 def test_the_recorded_baseline_is_reported_and_the_report_survives_json():
-    recorded = recorded_repetitions((1024, 8192), configurations=0)  # two record sizes, for the length alone
+    recorded = recorded_repetitions(("1024", "8192"), configurations=0)  # two record sizes, for the length alone
     report = report_of(recorded)
     assert len(report.repetition_ids) == 20
     assert report.repetition_ids[0] == min(recorded, key=lambda r: r.started_at).repetition_id

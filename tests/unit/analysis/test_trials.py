@@ -28,7 +28,7 @@ def study_() -> Study:
 @pytest.fixture(name="repetitions")
 def repetitions_() -> list[Repetition]:
     """Ten recorded repetitions of one configuration."""
-    rows = recorded_repetitions((8192,), configurations=1)
+    rows = recorded_repetitions(("8192",), configurations=1)
     return [row for row in rows if not row.is_baseline]
 
 
@@ -111,14 +111,14 @@ def test_a_trial_without_a_valid_repetition_is_kept_without_numbers(
 
 
 def test_the_same_configuration_at_two_record_sizes_is_two_trials(study: Study) -> None:
-    trials = summarise_trials(recorded_repetitions((1024, 8192), configurations=0), study)
+    trials = summarise_trials(recorded_repetitions(("1024", "8192"), configurations=0), study)
     assert trials.configuration_id.nunique() == 1
     assert sorted(trials.case) == [1024, 8192]
     assert trials.is_baseline.all()
 
 
 def test_a_trial_says_what_its_configuration_may_and_promises(study: Study) -> None:
-    trials = summarise_trials(recorded_repetitions((65636,)), study)
+    trials = summarise_trials(recorded_repetitions(("65636",)), study)
     assert (trials.feasible == (trials["batch.size"] >= 65636)).all()
     assert set(trials.feasible) == {True, False}
     promised = {"0": "acks_0", "1": "acks_1", "all": "acks_all_idempotent"}
@@ -126,7 +126,7 @@ def test_a_trial_says_what_its_configuration_may_and_promises(study: Study) -> N
 
 
 def test_the_trials_fit_their_artifact_and_come_back_unchanged(study: Study) -> None:
-    trials = summarise_trials(recorded_repetitions((8192,)), study)
+    trials = summarise_trials(recorded_repetitions(("8192",)), study)
     assert list(trials.columns) == table_schema(TRIAL_COLUMNS, study).names
     back = decode_table(encode_table(trials, TRIAL_COLUMNS, study), "03_trials.parquet", TRIAL_COLUMNS, study)
     assert back.drop(columns="repetition_ids").equals(trials[back.columns].drop(columns="repetition_ids"))

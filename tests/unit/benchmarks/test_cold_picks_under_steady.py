@@ -133,4 +133,4 @@ def four_blocks(failed: str) -> pd.DataFrame:
             ("steady", 25.0, 40.0 - block),
         )
     ]
-    return pd.DataFrame(rows, columns=["asked_by", "record_size_bytes", "block", "outcome", *MEASURED])
+    return pd.DataFrame(rows, columns=["asked_by", "case", "block", "outcome", *MEASURED])

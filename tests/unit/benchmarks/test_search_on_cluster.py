@@ -15,7 +15,7 @@ from rich.progress import Progress
 from benchmarks.on_cluster import WARM_UP, begun, is_warm_up, read_csv, repetition_table, stored_repetitions, write_csv
 from benchmarks.search_on_cluster import WARM_UP_REPETITIONS, askers_of, labelled, run, search, search_study
 from benchmarks.search_on_cluster_table import FRESH, best_by, handed_over_by, report
-from benchmarks.strategies.table import BLOCKS, GRID, RECORD_SIZE_BYTES, table_study
+from benchmarks.strategies.table import BLOCKS, CASE, GRID, table_study
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.errors import BadInputError
@@ -234,7 +234,7 @@ def loads(
     begun_campaign: Campaign, names: tuple[str, ...] = CHEAP, budget: int = 6, stops_at: int | None = None
 ) -> int:
     """Runs the comparison on the fake and counts the loads; Ctrl-C comes at the load `stops_at`."""
-    with fake_testbed(begun_campaign, RECORD_SIZE_BYTES) as testbed:
+    with fake_testbed(begun_campaign, CASE) as testbed:
         tool = testbed.load_tool
         assert isinstance(tool, FakeLoadTool)
 

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.fast
 LN2 = float(np.log(2))
 
 
-def asks_for_all(study: Study, _record_size_bytes: int, _seed: int) -> Asking:
+def asks_for_all(study: Study, _case: str, _seed: int) -> Asking:
     """Every configuration of the grid's first batch size, again and again."""
     levels = {name: factor.extremes() for name, factor in study.factors.items()}
     every = [
@@ -47,7 +47,7 @@ def test_no_answer_comes_from_the_blocks_that_are_the_truth_and_the_budget_is_ke
 
 
 def test_a_strategy_that_asks_for_nothing_is_stopped() -> None:
-    def asks_for_nothing(_study: Study, _record_size_bytes: int, _seed: int) -> Asking:
+    def asks_for_nothing(_study: Study, _case: str, _seed: int) -> Asking:
         while True:
             yield []
 
@@ -57,7 +57,7 @@ def test_a_strategy_that_asks_for_nothing_is_stopped() -> None:
 
 def test_the_volumes_are_shares_of_the_tables_own() -> None:
     """Three configurations: the baseline, one that is better in both, and one that is lucky in what it answers."""
-    template = recorded_repetitions((8192,), configurations=2, blocks=1)[:3]
+    template = recorded_repetitions(("8192",), configurations=2, blocks=1)[:3]
     values = {0: (100.0, 10.0, 100.0, 10.0), 1: (50.0, 20.0, 50.0, 20.0), 2: (200.0, 5.0, 25.0, 40.0)}
     truth = truth_blocks(0)
     repetitions = []
@@ -103,7 +103,7 @@ def test_a_space_that_cannot_be_listed_is_refused_with_what_is_too_large(
     factors: dict[str, Factor], message: str
 ) -> None:
     with pytest.raises(StudyError, match=message):
-        all_candidates(table_study().model_copy(update={"factors": factors}), 8192)
+        all_candidates(table_study().model_copy(update={"factors": factors}), "8192")
 
 
 @pytest.mark.parametrize("name", search_runs.NAMES)
@@ -121,8 +121,8 @@ def test_what_is_stored_begins_with_what_the_code_asks_for(name: str, repetition
     """As far as seconds reach: the first proposals of the rounds, the design of the one shot."""
     study, budget = table_study(), search_runs.BUDGETS.get(name, search_runs.BUDGET)
 
-    def begins(study: Study, record_size_bytes: int, seed: int) -> Asking:
-        asking = strategy(name)(study, record_size_bytes, seed)
+    def begins(study: Study, case: str, seed: int) -> Asking:
+        asking = strategy(name)(study, case, seed)
         batch, asked = next(asking), 0
         while True:
             answers, asked = (yield batch), asked + len(batch)

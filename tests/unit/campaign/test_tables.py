@@ -39,7 +39,7 @@ def study_() -> Study:
 
 @pytest.fixture(name="frame")
 def frame_(study: Study) -> pd.DataFrame:
-    return repetitions_frame(recorded_repetitions((8192,), configurations=2, blocks=2), study)
+    return repetitions_frame(recorded_repetitions(("8192",), configurations=2, blocks=2), study)
 
 
 def test_the_keys_are_those_of_the_design() -> None:
@@ -47,11 +47,11 @@ def test_the_keys_are_those_of_the_design() -> None:
     assert KEYS.design() == "paper/c1/round=00/01_design.parquet"
     assert KEYS.prior() == "paper/c1/round=00/01_prior.json"
     assert KEYS.prior_trials() == "paper/c1/round=00/01_prior_trials.parquet"
-    assert KEYS.measurements(8192) == "paper/c1/round=00/02_measurements/8192/"
+    assert KEYS.measurements("8192") == "paper/c1/round=00/02_measurements/8192/"
     assert KEYS.trials() == "paper/c1/round=00/03_trials.parquet"
     assert KEYS.validation("rejected.parquet") == "paper/c1/round=00/03_validation/rejected.parquet"
     assert KEYS.surrogates("scores.parquet") == "paper/c1/round=00/04_surrogates/scores.parquet"
-    assert KEYS.front(8192) == "paper/c1/round=00/05_front/8192.parquet"
+    assert KEYS.front("8192") == "paper/c1/round=00/05_front/8192.parquet"
     assert KEYS.confirmation(8192, "decision.json") == "paper/c1/06_confirmation/8192/decision.json"
     assert KEYS.report("report.html") == "paper/c1/07_report/report.html"
 
@@ -61,8 +61,8 @@ def test_later_rounds_have_keys_of_their_own() -> None:
 
 
 def test_one_record_sizes_repetitions_are_never_listed_as_anothers() -> None:
-    assert not KEYS.measurements(81920).startswith(KEYS.measurements(8192))
-    assert not KEYS.sizing(8192).startswith(KEYS.measurements(8192))
+    assert not KEYS.measurements("81920").startswith(KEYS.measurements("8192"))
+    assert not KEYS.sizing("8192").startswith(KEYS.measurements("8192"))
 
 
 def test_a_table_comes_back_as_it_was_written(frame: pd.DataFrame, study: Study) -> None:
@@ -77,7 +77,7 @@ def test_a_table_keeps_its_columns_order_whatever_the_frames(frame: pd.DataFrame
 
 
 def test_a_count_that_is_missing_comes_back_as_missing_and_not_as_a_number(study: Study) -> None:
-    rows = recorded_repetitions((8192,), configurations=1, blocks=2)
+    rows = recorded_repetitions(("8192",), configurations=1, blocks=2)
     frame = repetitions_frame([rows[0].model_copy(update={"records_sent": None}), *rows[1:]], study)
     back = decode_table(encode_table(frame, REPETITION_COLUMNS, study), KEY, REPETITION_COLUMNS, study)
     assert back.records_sent.isna().tolist() == [True] + [False] * (len(rows) - 1)
@@ -122,12 +122,17 @@ def test_a_damaged_table_is_named_by_its_key() -> None:
         decode_table(b"PAR1 no more", KEY, REPETITION_COLUMNS)
 
 
-def test_a_table_of_another_schema_version_is_refused_with_both_versions(frame: pd.DataFrame, study: Study) -> None:
+@pytest.mark.parametrize("version", [2, 5])
+def test_a_table_of_another_schema_version_is_refused_with_those_that_are_read(
+    frame: pd.DataFrame, study: Study, version: int
+) -> None:
     content = encode_table(frame, REPETITION_COLUMNS, study)
-    table = pq.read_table(io.BytesIO(content)).replace_schema_metadata({b"kafka_pareto.schema_version": b"4"})
+    table = pq.read_table(io.BytesIO(content)).replace_schema_metadata(
+        {b"kafka_pareto.schema_version": str(version).encode()}
+    )
     buffer = io.BytesIO()
     pq.write_table(table, buffer)
-    with pytest.raises(ArtifactError, match=f"{KEY}: schema_version 4: this release reads version 3; start a new"):
+    with pytest.raises(ArtifactError, match=f"{KEY}: schema_version {version}: this release reads versions 3 and 4;"):
         decode_table(buffer.getvalue(), KEY, REPETITION_COLUMNS, study)
 
 
@@ -137,7 +142,7 @@ def test_a_table_that_lacks_a_column_is_refused_with_its_name(frame: pd.DataFram
         decode_table(without_factors, KEY, REPETITION_COLUMNS, study)
 
 
-@pytest.mark.parametrize("repetition", recorded_repetitions((1024,), configurations=1, blocks=1))
+@pytest.mark.parametrize("repetition", recorded_repetitions(("1024",), configurations=1, blocks=1))
 def test_a_repetition_comes_back_as_it_was_written(repetition: Repetition) -> None:
     back = decode_record(repetition.model_dump_json().encode(), "key", Repetition)
     assert back == repetition
@@ -153,9 +158,9 @@ def test_a_repetition_comes_back_as_it_was_written(repetition: Repetition) -> No
     ("written", "instead", "said"),
     [
         (
-            b'"schema_version":3',
             b'"schema_version":4',
-            "schema_version 4: this release reads version 3; start a new campaign",
+            b'"schema_version":5',
+            "schema_version 5: this release reads versions 3 and 4; start a new campaign",
         ),
         (b'"outcome":"valid"', b'"outcome":"fine"', "outcome: 'fine'"),
         (b'"attempts":1', b'"attempts":"once"', "attempts: 'once'"),

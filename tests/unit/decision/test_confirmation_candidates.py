@@ -22,7 +22,7 @@ def study() -> Study:
 
 @pytest.fixture(scope="module")
 def trials(study: Study) -> pd.DataFrame:
-    return summarise_trials(recorded_repetitions((8192,)), study)
+    return summarise_trials(recorded_repetitions(("8192",)), study)
 
 
 def front_from(trials: pd.DataFrame) -> pd.DataFrame:

@@ -41,7 +41,7 @@ BASELINE = candidate("baseline", is_baseline=True)
 
 def measured(figures: Mapping[str, tuple[float, float]], blocks: int = 3) -> list[Repetition]:
     """Repetitions with these p95 latencies (ms) and throughputs (MiB/s), but for some unrest of each trial's own."""
-    template = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    template = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
     repetitions = []
     for place, (name, (latency_ms, throughput_mib_s)) in enumerate(figures.items()):
         for block in range(blocks):
@@ -143,7 +143,7 @@ def test_what_has_stopped_stays_stopped_whatever_later_blocks_say() -> None:
 
 def test_the_plan_follows_from_what_is_stored_in_any_order_and_after_a_kill_in_any_block() -> None:
     recording = benchmark.Recording(8192, Durability.acks_0)
-    rows = {(row.configuration_id, row.block): row for row in recorded_repetitions((8192,))}
+    rows = {(row.configuration_id, row.block): row for row in recorded_repetitions(("8192",))}
     stored: list[Repetition] = []
     for block in range(benchmark.BLOCKS):
         active = active_candidates(recording.candidates, stored, recording.study)

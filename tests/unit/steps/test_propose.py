@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,9 @@ def study_of(**changes: Any) -> Study:
     return parse_study(yaml.safe_dump(content | changes), "in_rounds")
 
 
-def recorded_trials(study: Study, configurations: int, sizes: tuple[int, ...] = CASES) -> pd.DataFrame:
+def recorded_trials(study: Study, configurations: int, cases: Sequence[str] = CASES) -> pd.DataFrame:
     """One recorded repetition of so many configurations and of the baseline."""
-    return summarise_trials(recorded_repetitions(sizes, configurations, blocks=1), study)
+    return summarise_trials(recorded_repetitions(cases, configurations, blocks=1), study)
 
 
 def campaign_of(folder: Path, study: Study, *trials_by_round: pd.DataFrame) -> Campaign:
@@ -167,7 +168,7 @@ def test_a_record_size_with_nothing_left_to_propose_says_so(tmp_path: Path) -> N
                 "is_baseline": configuration == study.baseline_configuration(),
             }
         )
-        for row, configuration in zip(recorded_repetitions((8192,), 1, blocks=1), whole_space, strict=True)
+        for row, configuration in zip(recorded_repetitions(("8192",), 1, blocks=1), whole_space, strict=True)
     ]
     campaign = campaign_of(tmp_path, study, summarise_trials(rows, study))
 
@@ -194,10 +195,10 @@ def test_what_only_failed_or_was_rejected_is_not_proposed_again(tmp_path: Path) 
 
 def test_the_volume_never_falls_when_a_later_round_measures_a_faster_baseline() -> None:
     study = study_of()
-    designed, added = recorded_trials(study, 12, (8192,)), recorded_trials(study, 40, (8192,))
+    designed, added = recorded_trials(study, 12, ("8192",)), recorded_trials(study, 40, ("8192",))
     faster = added.assign(p95_latency_ms=added.p95_latency_ms.where(~added.is_baseline, added.p95_latency_ms / 1.3))
 
-    volumes = rounds_so_far(study, 8192, [designed, faster]).measured_hypervolume
+    volumes = rounds_so_far(study, "8192", [designed, faster]).measured_hypervolume
 
     assert volumes[0] <= volumes[1]
 
@@ -205,7 +206,7 @@ def test_the_volume_never_falls_when_a_later_round_measures_a_faster_baseline() 
 def test_the_last_round_of_the_study_is_named_as_the_reason() -> None:
     study = study_of(rounds={"maximum": 1, "configurations": 3, "least_rise_fraction": 0.0})
 
-    so_far = rounds_so_far(study, 8192, [recorded_trials(study, 12), recorded_trials(study, 40)])
+    so_far = rounds_so_far(study, "8192", [recorded_trials(study, 12), recorded_trials(study, 40)])
 
     assert so_far.stopped_because == "round 1 is the study's last (rounds.maximum)"
 

@@ -75,7 +75,8 @@ def test_a_constraint_holds_for_columns_as_for_each_configuration(text: str, row
     constraint = Constraint.parse(text)
     kinds = {"acks": object, "compression.type": object}
     columns = {name: np.array([row[name] for row in rows], dtype=kinds.get(name)) for name in rows[0]}
-    assert constraint.holds_for(columns, 8192).tolist() == [constraint.holds(row, 8192) for row in rows]
+    variables = {"record.size": 8192}
+    assert constraint.holds_for(columns, variables).tolist() == [constraint.holds(row, variables) for row in rows]
 
 
 @pytest.mark.parametrize("study", studies(), ids=lambda study: study.name)

@@ -70,7 +70,7 @@ def test_the_error_of_a_mean_is_its_squared_standard_error() -> None:
 
 def test_the_error_of_a_cv_is_near_what_fresh_repetitions_show() -> None:
     generator = np.random.default_rng(7)
-    template = recorded_repetitions((1024,), configurations=1, blocks=1)[0]
+    template = recorded_repetitions(("1024",), configurations=1, blocks=1)[0]
     estimates, cvs = [], []
     for trial in range(300):
         drawn = generator.normal(100, 20, size=10)
@@ -162,7 +162,7 @@ def test_noise_alone_has_a_ceiling_of_nearly_nothing_and_is_not_learnable() -> N
 
 
 def test_two_repetitions_say_nothing_of_a_cvs_error() -> None:
-    repetitions = recorded_repetitions((1024,), configurations=10, blocks=2)
+    repetitions = recorded_repetitions(("1024",), configurations=10, blocks=2)
     trials = summarise_trials(repetitions, STUDY)
     of_cv, of_mean = (
         noise_ceiling(trials[name], list(error_variances(trials, repetitions, name, STUDY).values()))
@@ -174,7 +174,7 @@ def test_two_repetitions_say_nothing_of_a_cvs_error() -> None:
 
 @pytest.mark.parametrize("configurations", [0, 1, 2])
 def test_a_handful_of_trials_is_judged_by_nothing_and_breaks_nothing(configurations: int) -> None:
-    repetitions = recorded_repetitions((1024,), configurations=configurations, blocks=3)
+    repetitions = recorded_repetitions(("1024",), configurations=configurations, blocks=3)
     trials = summarise_trials(repetitions, STUDY)
     judged = judge_objective(STUDY, feature_encoding(STUDY, trials), trials, repetitions, "throughput_mib_s")
     assert judged.pooled_r2_held_out() is None

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.fast
 @cache
 def recorded_trials() -> pd.DataFrame:
     """Two record sizes, 30 configurations each and the baseline."""
-    return summarise_trials(recorded_repetitions((1024, 8192), configurations=30), paper_study())
+    return summarise_trials(recorded_repetitions(("1024", "8192"), configurations=30), paper_study())
 
 
 def with_surrogate(study: Study, **changes: object) -> Study:
@@ -69,7 +69,7 @@ def test_the_paper_codes_categories_as_integers_in_the_order_of_the_levels() -> 
         }
     )
     encoded = encoding.encode(rows)
-    assert list(encoded.columns) == ["batch.size", "linger.ms", "acks", "compression.type", "case"]
+    assert list(encoded.columns) == ["batch.size", "linger.ms", "acks", "compression.type", "record_size_bytes"]
     assert encoded["acks"].tolist() == [0, 1, 2]
     assert encoded["compression.type"].tolist() == [0, 2, 4]
     booster = fit_surrogate(study, encoding, trials, "p95_latency_ms").regressor.get_booster()
@@ -91,13 +91,13 @@ def test_a_batch_holds_as_many_records_as_fit_and_at_least_one() -> None:
     rows = recorded_trials().head(3).assign(**{"batch.size": [16384, 16384, 1024], "case": ["1024", "10240", "8192"]})
     encoding = feature_encoding(study, rows)
     assert encoding.encode(rows)["records_per_batch"].tolist() == [16, 1, 1]
-    assert encoding.inputs() == ["batch.size", "linger.ms", "acks", "compression.type", "case"]
+    assert encoding.inputs() == ["batch.size", "linger.ms", "acks", "compression.type", "record_size_bytes"]
 
 
 def test_a_study_that_does_not_vary_the_batch_size_has_no_records_per_batch() -> None:
     study = with_surrogate(small_study(), records_per_batch=True)
     study = study.model_copy(update={"factors": {"linger.ms": study.factors["linger.ms"]}})
-    assert feature_encoding(study, recorded_trials()).features == ["linger.ms", "case"]
+    assert feature_encoding(study, recorded_trials()).features == ["linger.ms", "record_size_bytes"]
 
 
 def test_equal_numbers_of_repetitions_leave_the_model_as_it_is() -> None:
@@ -197,9 +197,9 @@ def test_a_damaged_model_is_refused_before_xgboost_sees_it(damage) -> None:  # t
 def test_importance_is_a_share_for_every_feature() -> None:
     study, trials = small_study(), recorded_trials()
     shares = importance(fit_surrogate(study, feature_encoding(study, trials), trials, "throughput_mib_s"))
-    assert set(shares.index) == {*study.factors, "case"}
+    assert set(shares.index) == {*study.factors, "record_size_bytes"}
     assert shares.sum() == pytest.approx(1.0)
-    assert shares.index[0] == "case"  # it alone explains most of the throughput
+    assert shares.index[0] == "record_size_bytes"  # it alone explains most of the throughput
 
 
 def test_an_objective_that_no_trial_measured_is_not_modelled() -> None:

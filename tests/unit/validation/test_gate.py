@@ -55,7 +55,7 @@ def test_the_plan_of_adaptive_repetitions_ends_where_the_rule_stopped_a_trial() 
     study = with_overrides(load_study(STUDIES / "paper.yaml"), cases=["8192"], repetitions=4)
     adaptive = {"adaptive": Adaptive(minimum_repetitions=2), "order": "blocks"}
     study = study.model_copy(update={"protocol": study.protocol.model_copy(update=adaptive)})
-    rows = recorded_repetitions((8192,), configurations=2, blocks=4)
+    rows = recorded_repetitions(("8192",), configurations=2, blocks=4)
     worst = next(row.configuration_id for row in rows if not row.is_baseline)
     bad = {"latency_p95_ms": 5_000.0, "throughput_mib_s": 0.01}
     stored = [row.model_copy(update=bad) if row.configuration_id == worst else row for row in rows]
@@ -73,7 +73,7 @@ def test_the_plan_of_adaptive_repetitions_ends_where_the_rule_stopped_a_trial() 
 
 def test_the_table_as_read_shows_factors_that_the_study_does_not_have_and_lacks_those_that_are_missing() -> None:
     study = paper_study()
-    rows = recorded_repetitions((8192,), configurations=0, blocks=2)
+    rows = recorded_repetitions(("8192",), configurations=0, blocks=2)
     stray = [row.model_copy(update={"configuration": {"acks": "all", "retries": 1}}) for row in rows]
 
     columns = set(table_as_read(stray, study).columns)
@@ -88,14 +88,14 @@ def test_the_table_as_read_of_no_repetitions_has_all_columns() -> None:
 
 
 def test_completeness_counts_how_often_each_planned_repetition_is_stored() -> None:
-    first, second, *_ = rows = recorded_repetitions((8192,), configurations=0, blocks=3)
+    first, second, *_ = rows = recorded_repetitions(("8192",), configurations=0, blocks=3)
     planned = [row.repetition_id for row in rows]
     assert completeness_table(planned, [first, second, second]).times_stored.tolist() == [1, 2, 0]
 
 
 def test_the_recording_keeps_every_derived_relation() -> None:
     study = paper_study()
-    rows = recorded_repetitions((1024, 8192, 10240, 16383, 65636))
+    rows = recorded_repetitions(("1024", "8192", "10240", "16383", "65636"))
     table = derived_table(rows, [row.repetition_id for row in rows], study)
     assert len(table) > 2500
     assert table.is_planned.all()
@@ -112,7 +112,7 @@ def test_the_recording_keeps_every_derived_relation() -> None:
 
 
 def test_a_steady_state_window_is_as_long_as_its_process_at_most() -> None:
-    row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    row = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
     steady = row.model_copy(update={"window": "steady_state", "wall_s": 9.0})
     assert derived_table([steady], [], paper_study()).elapsed_ms.tolist() == [9000.0]
 
@@ -121,7 +121,7 @@ def test_a_steady_throughput_too_low_for_the_life_of_the_process_fails_the_check
     study = load_study(STUDIES / "steady.yaml")
     study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"load_tool": "kafka_perf_test"})})
     share = study.protocol.seconds / (study.protocol.seconds + study.protocol.warmup_seconds)
-    row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    row = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
     steady = {"window": "steady_state", "wall_s": 9.0, "records_sent": 1000}
     rows = [row.model_copy(update={**steady, "throughput_records_s": pace}) for pace in (1000 * share / 8, 10 * share)]
 
@@ -142,7 +142,7 @@ def test_a_steady_throughput_too_low_for_the_life_of_the_process_fails_the_check
     ],
 )
 def test_nonsense_in_a_confirmation_counts_as_failed_with_its_reason(change: dict[str, float], reason: str) -> None:
-    first, second = recorded_repetitions((8192,), configurations=0, blocks=2, phase="choice")
+    first, second = recorded_repetitions(("8192",), configurations=0, blocks=2, phase="choice")
 
     judged = with_nonsense_failed([first.model_copy(update=change), second], paper_study())
 
@@ -152,19 +152,19 @@ def test_nonsense_in_a_confirmation_counts_as_failed_with_its_reason(change: dic
 
 
 def test_what_failed_or_lost_records_keeps_its_own_outcome_and_reason() -> None:
-    row = recorded_repetitions((8192,), configurations=0, blocks=1, phase="choice")[0]
+    row = recorded_repetitions(("8192",), configurations=0, blocks=1, phase="choice")[0]
     lost = row.model_copy(update={"outcome": "records_lost", "end_offset_growth": 999, "reason": "1 of 1000"})
     assert with_nonsense_failed([lost], paper_study()) == [lost]
 
 
 def test_a_throughput_of_zero_has_no_elapsed_time() -> None:
-    row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    row = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
     table = derived_table([row.model_copy(update={"throughput_records_s": 0.0})], [], paper_study())
     assert pd.isna(table.elapsed_ms[0])
 
 
 def test_a_rejected_row_is_written_with_its_reason() -> None:
-    rows = recorded_repetitions((8192,), configurations=1, blocks=2)
+    rows = recorded_repetitions(("8192",), configurations=1, blocks=2)
     rejected = rejected_table(rows, {rows[1].repetition_id: "its clock ran backwards"}, paper_study())
     assert rejected[["repetition_id", "rejected_because"]].to_numpy().tolist() == [
         [rows[1].repetition_id, "its clock ran backwards"]
@@ -184,7 +184,7 @@ def test_the_windows_of_the_load_generator_are_of_the_steady_state_and_its_colum
 
 def test_the_load_generators_share_of_the_records_is_not_guessed() -> None:
     study = load_study(STUDIES / "steady.yaml")
-    row = recorded_repetitions((8192,), configurations=0, blocks=1)[0]
+    row = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
     steady = row.model_copy(update={"window": "steady_state", "records_sent": 10**9})
     table = derived_table([steady], [], study)
     assert pd.isna(table.elapsed_at_throughput_ms[0])

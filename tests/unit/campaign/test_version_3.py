@@ -1,0 +1,108 @@
+"""Artifacts of schema version 3, in which a case was a record size and bore its name, are read as today's."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from kafka_pareto.campaign.records import Prior, Proposal, Repetition
+from kafka_pareto.campaign.tables import SCORE_COLUMNS, TRIAL_COLUMNS, decode_table, encode_table, table_schema
+from kafka_pareto.drift.checks import Check
+from kafka_pareto.errors import ArtifactError
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.rollout.approvals import Answer
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.storage.record import Record, decode_record
+from tests.golden.recompute import RECORDED
+from tests.recorded import paper_study
+
+pytestmark = pytest.mark.fast
+
+STORE = FolderStore(RECORDED)
+
+
+def stored(key: str) -> bytes:
+    """An artifact as release 0.1.0 wrote it."""
+    content = STORE.get(key)
+    assert json.loads(content)["schema_version"] == 3
+    return content
+
+
+def test_a_repetition_names_its_case() -> None:
+    key = next(iter(STORE.keys("golden/c1/round=00/02_measurements/8192/")))
+    found = decode_record(stored(key), key, Repetition)
+    assert (found.case, found.schema_version) == ("8192", 4)
+
+
+def test_what_a_proposal_says_of_each_record_size_is_of_its_case() -> None:
+    key = "golden/c1/round=01/01_proposal.json"
+    found = decode_record(stored(key), key, Proposal)
+    assert [each.case for each in found.cases] == ["1024", "8192"]
+    assert found.going_on() == ["1024", "8192"]
+
+
+def test_the_ages_of_a_prior_are_by_case() -> None:
+    [key] = [key for key in STORE.keys("golden/c2/") if key.endswith("01_prior.json")]
+    ages = [each.age_days for each in decode_record(stored(key), key, Prior).campaigns]
+    assert [set(each) for each in ages] == [{"1024", "8192"}]
+
+
+def test_records_within_records_are_read() -> None:
+    key = "golden/c1/07_report/cards.json"
+    cards = decode_record(stored(key), key, Cards)
+    assert [card.case for card in cards.cards] == ["1024", "8192"]
+    assert [context.case for context in cards.contexts] == ["1024", "8192"]
+    assert {card.schema_version for card in cards.cards} == {4}
+
+    key = "_checks/golden/check1/08_check.json"
+    assert [each.case for each in decode_record(stored(key), key, Check).cases] == ["1024", "8192"]
+
+
+def test_an_answer_is_read() -> None:
+    [key, *_] = [key for key in STORE.keys("golden/c1/08_rollout/") if key.endswith(".json")]
+    assert decode_record(stored(key), key, Answer).schema_version == 4
+
+
+def test_a_table_names_its_cases() -> None:
+    study = paper_study()
+    schema = table_schema(TRIAL_COLUMNS, study)
+    then = pa.schema(
+        [pa.field("record_size_bytes", pa.int64()) if field.name == "case" else field for field in schema],
+        metadata={b"kafka_pareto.schema_version": b"3"},
+    )
+    row: dict[str, Any] = dict.fromkeys(then.names) | {"record_size_bytes": 8192}
+    found = decode_table(_parquet(pa.Table.from_pylist([row], schema=then)), "trials", TRIAL_COLUMNS, study)
+    assert list(found.columns) == schema.names
+    assert found.case.tolist() == ["8192"]
+
+
+def test_scores_of_all_record_sizes_together_have_no_case() -> None:
+    [key] = STORE.keys("golden/c1/round=00/04_surrogates/scores.parquet")
+    assert "record_size_bytes" in pq.read_schema(io.BytesIO(STORE.get(key))).names
+    found = decode_table(STORE.get(key), key, SCORE_COLUMNS)
+    assert set(found.case.dropna()) == {"1024", "8192"}
+    assert found.case.isna().any()
+    again = decode_table(encode_table(found, SCORE_COLUMNS), key, SCORE_COLUMNS)
+    pd.testing.assert_frame_equal(again, found)
+
+
+@pytest.mark.parametrize("version", [2, 5])
+def test_a_version_that_is_not_read_is_refused_with_those_that_are(version: int) -> None:
+    class Counted(Record):
+        case: str
+
+    content = json.dumps({"schema_version": version, "record_size_bytes": 8192, "case": "8192"}).encode()
+    with pytest.raises(ArtifactError, match=f"some/key: schema_version {version}: this release reads versions 3 and 4"):
+        decode_record(content, "some/key", Counted)
+
+
+def _parquet(table: pa.Table) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    return sink.getvalue()

@@ -135,7 +135,7 @@ def written(path: Path) -> str:
 
 def test_the_last_line_is_the_manifest_and_its_record_sizes_are_what_is_mapped_over(root: Path) -> None:
     pushed = PushedXComs()
-    assert execute(root, f"print('log'); print('''{MANIFEST}''')", pushed) == [1024, 8192]
+    assert execute(root, f"print('log'); print('''{MANIFEST}''')", pushed) == ["1024", "8192"]
     assert pushed == {"manifest": json.loads(MANIFEST)}
 
 

@@ -61,7 +61,7 @@ def test_a_step_killed_while_records_are_sent_takes_its_load_along_and_its_retry
     )
     steps.manifest("design", "tiny")
     campaign = steps.campaign("tiny")
-    prefix, topic = campaign.keys.measurements("1024"), topic_name(campaign.keys, 1024)
+    prefix, topic = campaign.keys.measurements("1024"), topic_name(campaign.keys, "1024")
 
     first_try = steps.start("measure", "tiny", "--case", "1024")
     until(lambda: len(campaign.store.keys(prefix)) >= 2)
@@ -115,7 +115,7 @@ def test_term_ends_a_step_with_its_load_and_returns_the_lease(steps: StepRunner)
     steps.write_study("tiny", record_sizes_bytes=[1024], workload=ONE_BROKER, protocol=slow)
     steps.manifest("design", "tiny")
     campaign = steps.campaign("tiny")
-    topic = topic_name(campaign.keys, 1024)
+    topic = topic_name(campaign.keys, "1024")
 
     process = steps.start("measure", "tiny", "--case", "1024")
     until(lambda: bool(load_processes(topic)))
@@ -138,7 +138,7 @@ def test_a_broker_that_dies_is_waited_for_and_the_block_is_measured_again(
     steps.manifest("design", "tiny")
     campaign = steps.campaign("tiny")
     prefix, aside = campaign.keys.measurements("1024"), campaign.keys.set_aside("1024")
-    topic = topic_name(campaign.keys, 1024)
+    topic = topic_name(campaign.keys, "1024")
 
     process = steps.start("measure", "tiny", "--case", "1024")
     until(lambda: len(campaign.store.keys(prefix)) >= 1)

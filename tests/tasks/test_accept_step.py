@@ -16,6 +16,7 @@ from kafka_pareto.rollout.messages import approval_text
 from kafka_pareto.rollout.versions import cases_in_force, versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
+from kafka_pareto.study.cases import case_label
 from tests.tasks.accepting import (
     CASE,
     FORMS,
@@ -114,7 +115,7 @@ def test_each_file_holds_the_newest_version_and_says_whence_it_is(campaign: Camp
     accept.run(campaign, Wanted())
     accept.run(campaign, pick(other_id(campaign)))
     text = campaign.store.get(f"_in_force/{STUDY}/{CASE}/{form}").decode()
-    assert f"records of {CASE} B of study {STUDY}" in text
+    assert f"{case_label(CASE)} of study {STUDY}" in text
     assert f"Version 2 since {newest(campaign).at}: picked" in text
     assert (
         f"Campaign {campaign.keys.campaign}, configuration {other_id(campaign)}, {newest(campaign).durability}." in text
@@ -307,7 +308,7 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
 
 
 def test_one_record_size_may_be_accepted_alone(campaign: Campaign) -> None:
-    recommend(campaign, durable_id(campaign, size=OTHER_CASE), OTHER_CASE)
+    recommend(campaign, durable_id(campaign, case=OTHER_CASE), OTHER_CASE)
     manifest = accept.run(campaign, Wanted(OTHER_CASE, answer="approve"))
     assert manifest.cases == [OTHER_CASE] == cases_in_force(campaign.store, STUDY)
 

@@ -20,6 +20,7 @@ from kafka_pareto.report.page import render_page
 from kafka_pareto.steps import report
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import decode_record
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.validation.gate import rejected_table
 from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign, write_troubles
 
@@ -169,7 +170,7 @@ def test_the_tables_hold_every_score_and_every_confirmed_point(campaign: Campaig
     scores = pd.read_csv(io.StringIO(read(campaign, "tables/table1_r2.csv")))
     assert scores.groupby("objective").size().to_dict() == dict.fromkeys(campaign.study.objectives, 3)
     points = pd.read_csv(io.StringIO(read(campaign, "tables/table2_estimated_vs_measured.csv")))
-    assert points.case.value_counts().to_dict() == {"1024": 6, "65636": 6}
+    assert points.case.value_counts().to_dict() == {1024: 6, 65636: 6}
     assert points.measured_throughput_mib_s.notna().all()
     assert (points.repetition_ids.str.split().map(len) == points.repetitions_valid).all()
 
@@ -280,7 +281,7 @@ def test_champions_are_judged_only_by_points_that_the_design_did_not_measure(evi
 def test_an_objective_with_too_few_rows_held_out_is_not_called_not_learnable(unreported: Campaign):
     key = unreported.keys.surrogates("scores.parquet")
     scores = unreported.read_table(key, SCORE_COLUMNS, factors=False)
-    scores = scores.assign(r2_cross_validated=float("nan"), learnable=False).astype({"case": "Int64"})
+    scores = scores.assign(r2_cross_validated=float("nan"), learnable=False).astype({"case": "string"})
     unreported.write_table(key, scores, SCORE_COLUMNS, factors=False)
     page = render_page(report._read(unreported), {}).decode()
     assert page.count("too few to judge</td>") == len(scores)

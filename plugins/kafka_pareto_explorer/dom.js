@@ -13,7 +13,8 @@ export function el(tag, attributes = {}, ...children) {
 
 /** The files that producers read, as the server names them. */
 export const FORMS = [
-  ["producer.properties", "producer.properties"], ["application.yaml", "Spring Boot YAML"],
+  ["producer.properties", "producer.properties"],
+  ["application.yaml", "Spring Boot YAML"],
   ["librdkafka.properties", "librdkafka"],
 ];
 
@@ -34,9 +35,20 @@ export function table(rows, { chosen = -1, text = [], wrap = false } = {}) {
   const [header, ...body] = rows;
   const kind = (column) => (text.includes(column) ? "text" : null);
   const cell = (value, column) => el("td", { class: kind(column) }, String(value).replace(BEFORE_UNIT, "\u00a0"));
-  return el("div", { class: "scroll" }, el("table", { class: wrap ? "wrap" : null },
-    el("thead", {}, el("tr", {}, ...header.map((name, column) => el("th", { scope: "col", class: kind(column) }, name)))),
-    el("tbody", {}, ...body.map((row, at) => el("tr", { class: at === chosen ? "chosen" : null }, ...row.map(cell))))));
+  return el(
+    "div",
+    { class: "scroll" },
+    el(
+      "table",
+      { class: wrap ? "wrap" : null },
+      el(
+        "thead",
+        {},
+        el("tr", {}, ...header.map((name, column) => el("th", { scope: "col", class: kind(column) }, name))),
+      ),
+      el("tbody", {}, ...body.map((row, at) => el("tr", { class: at === chosen ? "chosen" : null }, ...row.map(cell)))),
+    ),
+  );
 }
 
 export function list(sentences) {
@@ -44,7 +56,9 @@ export function list(sentences) {
 }
 
 export function options(select, entries, chosen) {
-  select.replaceChildren(...entries.map(([value, label]) => el("option", { value, selected: value === chosen }, label)));
+  select.replaceChildren(
+    ...entries.map(([value, label]) => el("option", { value, selected: value === chosen }, label)),
+  );
 }
 
 const UNITS = { p95_latency_ms: " ms", throughput_mib_s: " MiB/s" };
@@ -57,8 +71,12 @@ export function unitOf(objective) {
 export function shown(objective, value) {
   if (value === null || value === undefined) return "-";
   if (objective.endsWith("_cv")) return value.toFixed(3);
-  return value.toLocaleString("en", { maximumFractionDigits: value >= 1000 ? 0 : 1,
-    minimumFractionDigits: value >= 1000 ? 0 : 1 }) + UNITS[objective];
+  return (
+    value.toLocaleString("en", {
+      maximumFractionDigits: value >= 1000 ? 0 : 1,
+      minimumFractionDigits: value >= 1000 ? 0 : 1,
+    }) + UNITS[objective]
+  );
 }
 
 /** So many of something whose plural ends in -s. */

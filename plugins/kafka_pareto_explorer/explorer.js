@@ -11,8 +11,16 @@ import { readWishes, wishForm } from "./wishes.js";
 const PROGRESS_EVERY_MS = 10_000;
 const RESULTS_EVERY_MS = 30_000;
 
-const state = { view: null, path: null, choice: null, intervals: { design: {}, confirmed: {} }, asked: 0,
-  opened: 0, current: null, following: null };
+const state = {
+  view: null,
+  path: null,
+  choice: null,
+  intervals: { design: {}, confirmed: {} },
+  asked: 0,
+  opened: 0,
+  current: null,
+  following: null,
+};
 let at = new URLSearchParams(location.hash.slice(1));
 
 const $ = (id) => document.getElementById(id);
@@ -53,7 +61,11 @@ async function start() {
   const wanted = `${at.get("study")}/${at.get("campaign")}`;
   const known = campaigns.some((entry) => name(entry) === wanted);
   const chosen = known || at.has("campaign") ? wanted : name(campaigns[0]);
-  options($("campaign"), campaigns.map((entry) => [name(entry), `${name(entry)} (${entry.state})`]), chosen);
+  options(
+    $("campaign"),
+    campaigns.map((entry) => [name(entry), `${name(entry)} (${entry.state})`]),
+    chosen,
+  );
   if (!known && at.has("campaign")) $("campaign").prepend(el("option", { value: wanted, selected: true }, wanted));
   await openCampaign(chosen, current);
 }
@@ -68,7 +80,11 @@ async function openCampaign(name, current = opening()) {
   if (!current()) return;
   const sizes = overview.record_sizes_bytes.map(String);
   remember({ size: sizes.includes(at.get("size")) ? at.get("size") : sizes[0] });
-  options($("size"), sizes.map((size) => [size, `${Number(size).toLocaleString("en")} B`]), at.get("size"));
+  options(
+    $("size"),
+    sizes.map((size) => [size, `${Number(size).toLocaleString("en")} B`]),
+    at.get("size"),
+  );
   panels.links(overview, campaignPath());
   panels.prior(overview.prior);
   panels.progress(overview.progress, null, overview.tune_dag);
@@ -84,7 +100,12 @@ async function openSize(current = opening()) {
   Object.assign(state, { view, path, intervals: { design: {}, confirmed: {} } });
   $("trouble").hidden = true;
   // New results bring new steps of the sliders; whoever moves one, or types, is not disturbed.
-  if ($("view").hidden || !$("wishes").contains(document.activeElement)) wishForm(view, at, told(() => choose(true)));
+  if ($("view").hidden || !$("wishes").contains(document.activeElement))
+    wishForm(
+      view,
+      at,
+      told(() => choose(true)),
+    );
   choiceOfAxes();
   panels.evidence(view);
   $("view").hidden = false;
@@ -95,15 +116,20 @@ async function openSize(current = opening()) {
   if (!current()) return;
   state.intervals = intervals;
   const shown = view.points.filter((point) => point.on_estimated_front).length;
-  const thinned = shown < view.estimated_front_points
-    ? `; ${shown} of ${view.estimated_front_points} points of the estimated front` : "";
+  const thinned =
+    shown < view.estimated_front_points
+      ? `; ${shown} of ${view.estimated_front_points} points of the estimated front`
+      : "";
   $("interval-note").textContent = `bars: 95 % intervals of means, where measured twice or more${thinned}`;
   draw();
 }
 
 /** What follows the campaign into use: neither the choice nor the charts wait for it. */
 function beside() {
-  const { view: { study, record_size_bytes: size }, current } = state;
+  const {
+    view: { study, record_size_bytes: size },
+    current,
+  } = state;
   told(() => showInForce(study, size, inForceMoved, current))();
   told(() => showChecks(study, size, current))();
 }
@@ -175,7 +201,9 @@ function followApproval(dag) {
   const [study, campaign] = [at.get("study"), at.get("campaign")];
   let wentOn = false;
   const look = told(() => show().catch(keptWhere(null)));
-  const timer = setInterval(() => { if (!document.hidden) look(); }, PROGRESS_EVERY_MS);
+  const timer = setInterval(() => {
+    if (!document.hidden) look();
+  }, PROGRESS_EVERY_MS);
   state.following = timer;
   async function show() {
     const run = await runOf(dag, study, campaign);
@@ -201,9 +229,12 @@ function follow(first, dag) {
   let known = first.repetitions;
   let run = null;
   let readAt = Date.now();
-  const timer = setInterval(told(async () => {
-    if (!document.hidden) await show(await ask(`${path}/progress`));
-  }), PROGRESS_EVERY_MS);
+  const timer = setInterval(
+    told(async () => {
+      if (!document.hidden) await show(await ask(`${path}/progress`));
+    }),
+    PROGRESS_EVERY_MS,
+  );
   state.following = timer;
   async function show(progress) {
     // What lies in the store is shown, whether or not Airflow answers.
@@ -237,20 +268,44 @@ function told(action) {
   return () => {
     const done = action();
     const { current } = state;
-    return Promise.resolve(done).catch((error) => { if (current() || !(error instanceof Refused)) tell(error); });
+    return Promise.resolve(done).catch((error) => {
+      if (current() || !(error instanceof Refused)) tell(error);
+    });
   };
 }
 
 theme();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
 addEventListener("storage", theme);
-addEventListener("hashchange", told(() => { at = new URLSearchParams(location.hash.slice(1)); return start(); }));
-$("campaign").addEventListener("change", told(() => openCampaign($("campaign").value)));
-$("size").addEventListener("change", told(() => { remember({ size: $("size").value }); return openSize(); }));
-for (const id of ["across", "up"]) $(id).addEventListener("change", () => { remember({ [id]: $(id).value }); draw(); });
+addEventListener(
+  "hashchange",
+  told(() => {
+    at = new URLSearchParams(location.hash.slice(1));
+    return start();
+  }),
+);
+$("campaign").addEventListener(
+  "change",
+  told(() => openCampaign($("campaign").value)),
+);
+$("size").addEventListener(
+  "change",
+  told(() => {
+    remember({ size: $("size").value });
+    return openSize();
+  }),
+);
+for (const id of ["across", "up"])
+  $(id).addEventListener("change", () => {
+    remember({ [id]: $(id).value });
+    draw();
+  });
 for (const id of ["left", "right"]) $(id).addEventListener("change", () => side(id, $(id).value));
 addEventListener("unhandledrejection", (event) => {
-  if (event.reason instanceof Refused) { event.preventDefault(); tell(event.reason); }
+  if (event.reason instanceof Refused) {
+    event.preventDefault();
+    tell(event.reason);
+  }
 });
 $("loading").remove(); // it stays where a part of this script never came
 fill("card", el("p", { class: "quiet" }, "Reading …"));

@@ -15,7 +15,9 @@ export function roleOf(view, point) {
 }
 
 export function settingsOf(point) {
-  return Object.entries(point.factors).map(([name, value]) => `${name}=${value}`).join(", ");
+  return Object.entries(point.factors)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(", ");
 }
 
 export const label = (view, point) => `${point.configuration_id} (${roleOf(view, point)}): ${settingsOf(point)}`;
@@ -24,7 +26,14 @@ export function links(overview, path) {
   const artifact = (name, text) => link(`${path}/artifacts/${name}`, text);
   const rounds = overview.data_docs.map((name, at) => artifact(name, at ? `Data Docs, round ${at}` : "Data Docs"));
   const tracked = overview.tracked && !EMBEDDED ? link(`${path}/mlflow`, "MLflow") : null;
-  const alone = EMBEDDED ? el("span", { class: "quiet" }, "For MLflow, open the explorer in a tab of its own: ", el("code", {}, location.href.split("#")[0])) : null;
+  const alone = EMBEDDED
+    ? el(
+        "span",
+        { class: "quiet" },
+        "For MLflow, open the explorer in a tab of its own: ",
+        el("code", {}, location.href.split("#")[0]),
+      )
+    : null;
   const report = overview.report ? artifact(overview.report, "Report") : null;
   fill("links", report, ...rounds, tracked, alone, EMBEDDED ? null : el("a", { href: "../" }, "Airflow"));
 }
@@ -37,9 +46,9 @@ export function prior(found) {
   const days = (each) => Math.min(...Object.values(each.age_days)).toFixed(1);
   const named = used.map((each) => `${each.campaign} (${counted(each.trials, "trial")}, ${days(each)} days old)`);
   const left = found.campaigns.length - used.length;
-  document.getElementById("prior").textContent = `Warm start: ${named.length
-    ? `the search began with what it knew from ${named.join(", ")}` : "no earlier campaign could be used"}${
-    left ? `; ${left} more gave nothing` : ""}. No number below is theirs.`;
+  document.getElementById("prior").textContent = `Warm start: ${
+    named.length ? `the search began with what it knew from ${named.join(", ")}` : "no earlier campaign could be used"
+  }${left ? `; ${left} more gave nothing` : ""}. No number below is theirs.`;
 }
 
 /** That somebody is to approve, and where; nothing where `question` is null. */
@@ -47,11 +56,21 @@ export function approval(question) {
   const place = document.getElementById("approval");
   place.hidden = !question;
   if (question === place.querySelector("a")?.getAttribute("href")) return;
-  if (question) fill("approval", "What this campaign recommends waits for an answer before it comes into force: ", link(question, "approve or reject it in Airflow"), ".");
+  if (question)
+    fill(
+      "approval",
+      "What this campaign recommends waits for an answer before it comes into force: ",
+      link(question, "approve or reject it in Airflow"),
+      ".",
+    );
 }
 
-const STANDING = { queued: "Waiting in Airflow", running: "Running", failed: "Stopped, its run in Airflow has failed",
-  success: "Ended without a report, its run in Airflow is over" };
+const STANDING = {
+  queued: "Waiting in Airflow",
+  running: "Running",
+  failed: "Stopped, its run in Airflow has failed",
+  success: "Ended without a report, its run in Airflow is over",
+};
 
 /** How far an unfinished campaign is; `run` is Airflow's of it, where there is one. */
 export function progress(report, run, dag) {
@@ -60,24 +79,40 @@ export function progress(report, run, dag) {
   if (report.finished) return;
   const done = report.steps.filter((step) => step.state === "done").length;
   const most = report.repetitions_most;
-  const soFar = most === null ? counted(report.repetitions, "repetition")
-    : `${report.repetitions} of at most ${most} repetitions`;
+  const soFar =
+    most === null ? counted(report.repetitions, "repetition") : `${report.repetitions} of at most ${most} repetitions`;
   const under = run?.state === "running";
-  const left = under && report.time_left_s !== null ? `, at most ${duration(report.time_left_s)} left at this pace` : "";
+  const left =
+    under && report.time_left_s !== null ? `, at most ${duration(report.time_left_s)} left at this pace` : "";
   const last = `last written ${ago(report.last_written_at)}`;
-  const standing = run ? STANDING[run.state] ?? run.state : "Not finished";
+  const standing = run ? (STANDING[run.state] ?? run.state) : "Not finished";
   const marks = { done: "✓", "under way": under ? "▶" : "…", waiting: "·" };
   const steps = report.steps.map((step) => {
     const count = step.repetitions === null ? "" : ` ${step.repetitions}/${step.repetitions_most ?? "?"}`;
     return el("li", { class: step.state === "waiting" ? "quiet" : null }, `${marks[step.state]} ${step.name}${count}`);
   });
-  fill("progress",
-    el("p", {}, `${standing}: ${done} of ${report.steps.length} steps, ${soFar}${left}; ${last}. `,
-      run && link(runAddress(run), "Its run in Airflow")),
-    run?.state === "failed" ? el("p", { class: "quiet" },
-      `Nothing that was measured is lost: clear the failed task, or trigger ${dag} with this campaign.`) : null,
-    el("progress", { max: most ?? 1, value: most === null && under ? null : report.repetitions, "aria-label": "Repetitions" }),
-    el("ul", { class: "steps" }, ...steps));
+  fill(
+    "progress",
+    el(
+      "p",
+      {},
+      `${standing}: ${done} of ${report.steps.length} steps, ${soFar}${left}; ${last}. `,
+      run && link(runAddress(run), "Its run in Airflow"),
+    ),
+    run?.state === "failed"
+      ? el(
+          "p",
+          { class: "quiet" },
+          `Nothing that was measured is lost: clear the failed task, or trigger ${dag} with this campaign.`,
+        )
+      : null,
+    el("progress", {
+      max: most ?? 1,
+      value: most === null && under ? null : report.repetitions,
+      "aria-label": "Repetitions",
+    }),
+    el("ul", { class: "steps" }, ...steps),
+  );
 }
 
 export function best(view, choice, path) {
@@ -85,18 +120,29 @@ export function best(view, choice, path) {
   const reasons = list(choice.reasons);
   if (!point) return fill("best", el("p", { class: "name" }, "Nothing keeps this."), reasons);
   const measured = point.confirmed ?? point.design;
-  const values = Object.keys(view.objectives).map((name) => [view.objectives[name], shown(name, measured.values[name])]);
+  const values = Object.keys(view.objectives).map((name) => [
+    view.objectives[name],
+    shown(name, measured.values[name]),
+  ]);
   const settings = Object.entries(point.factors).map(([name, value]) => [name, String(value)]);
   const files = FORMS.map(([form, text]) =>
-    el("a", { href: `${path}/${point.configuration_id}/${form}`, download: true }, text));
-  return fill("best",
+    el("a", { href: `${path}/${point.configuration_id}/${form}`, download: true }, text),
+  );
+  return fill(
+    "best",
     el("p", { class: "name" }, point.configuration_id, ` (${roleOf(view, point)})`),
     reasons,
     table([["Setting", "value"], ...settings, ["durability", point.durability.replaceAll("_", " ")]]),
     table([["Measured", counted(measured.repetitions, "repetition")], ...values]),
-    el("div", { class: "downloads" }, "Download:", ...files,
-      el("a", { href: `${path}/trials.csv`, download: true }, "all trials, CSV")),
-    el("div", { id: "put-best-in-force" }));
+    el(
+      "div",
+      { class: "downloads" },
+      "Download:",
+      ...files,
+      el("a", { href: `${path}/trials.csv`, download: true }, "all trials, CSV"),
+    ),
+    el("div", { id: "put-best-in-force" }),
+  );
 }
 
 /** Two configurations beside each other; the left one may be put in force. */
@@ -112,18 +158,37 @@ export function compare(view, leftId, rightId) {
     const percent = (to / from - 1) * 100;
     return `${percent > 0 ? "+" : ""}${percent.toFixed(Math.abs(percent) < 100 ? 1 : 0)} %`;
   };
-  return fill("compare", table([
-    ["", left.configuration_id, right.configuration_id, "left over right"],
-    ["is", roleOf(view, left), roleOf(view, right), ""],
-    ...names.map((name) => [name, left.factors[name], right.factors[name],
-      left.factors[name] === right.factors[name] ? "" : "differs"]),
-    ["durability", left.durability, right.durability, left.durability === right.durability ? "" : "differs"],
-    ...Object.entries(view.objectives).map(([objective, words]) =>
-      [words, shown(objective, values(left, objective)), shown(objective, values(right, objective)), change(objective)]),
-    ["measured in", ...sides.map((point) => (point.confirmed ? "choice blocks" : `round ${point.round ?? 0}`)), ""],
-    ["repetitions", ...sides.map((point) => (point.confirmed ?? point.design).repetitions), ""],
-  ], { wrap: true }), el("p", { class: "quiet" }, "A plain difference of what was measured; gains with intervals stand with the decision."),
-  el("div", { id: "put-left-in-force" }));
+  return fill(
+    "compare",
+    table(
+      [
+        ["", left.configuration_id, right.configuration_id, "left over right"],
+        ["is", roleOf(view, left), roleOf(view, right), ""],
+        ...names.map((name) => [
+          name,
+          left.factors[name],
+          right.factors[name],
+          left.factors[name] === right.factors[name] ? "" : "differs",
+        ]),
+        ["durability", left.durability, right.durability, left.durability === right.durability ? "" : "differs"],
+        ...Object.entries(view.objectives).map(([objective, words]) => [
+          words,
+          shown(objective, values(left, objective)),
+          shown(objective, values(right, objective)),
+          change(objective),
+        ]),
+        ["measured in", ...sides.map((point) => (point.confirmed ? "choice blocks" : `round ${point.round ?? 0}`)), ""],
+        ["repetitions", ...sides.map((point) => (point.confirmed ?? point.design).repetitions), ""],
+      ],
+      { wrap: true },
+    ),
+    el(
+      "p",
+      { class: "quiet" },
+      "A plain difference of what was measured; gains with intervals stand with the decision.",
+    ),
+    el("div", { id: "put-left-in-force" }),
+  );
 }
 
 export function estimates(view, choice) {
@@ -134,9 +199,12 @@ export function estimates(view, choice) {
   const header = ["Configuration", "is", ...Object.values(view.objectives), "settings"];
   const pair = (point, objective) =>
     `${shown(objective, point.estimated?.[objective])} → ${shown(objective, (point.confirmed ?? point.design)?.values[objective])}`;
-  const body = rows.map((point) => [point.configuration_id,
+  const body = rows.map((point) => [
+    point.configuration_id,
     [roleOf(view, point), ...point.chosen_as].join("; "),
-    ...Object.keys(view.objectives).map((objective) => pair(point, objective)), settingsOf(point)]);
+    ...Object.keys(view.objectives).map((objective) => pair(point, objective)),
+    settingsOf(point),
+  ]);
   const chosen = rows.findIndex((point) => point.configuration_id === choice.best_id);
   const note = el("p", { class: "quiet" }, "Estimated → measured (choice blocks). In bold: the best that remains.");
   return fill("estimates", table([header, ...body], { chosen, text: [1, header.length - 1] }), note);
@@ -152,7 +220,9 @@ export function evidence(view) {
     fill("card", stopped, pending("Not decided yet: candidates are confirmed after the last round."));
   } else {
     const sentences = (label, texts) => (texts.length ? el("div", {}, el("h3", {}, label), list(texts)) : null);
-    fill("card", stopped,
+    fill(
+      "card",
+      stopped,
       el("p", { class: "headline" }, card.headline),
       view.provisional ? pending("Of this record size alone; the report adjusts for all.") : null,
       list(view.reasons),
@@ -161,9 +231,12 @@ export function evidence(view) {
       table(card.settings),
       sentences(card.price_label, card.price),
       sentences("Unresolved", card.unresolved),
-      ...Object.entries(card.context).filter(([label]) => label !== "Noise").map(([label, texts]) => sentences(label, texts)),
+      ...Object.entries(card.context)
+        .filter(([label]) => label !== "Noise")
+        .map(([label, texts]) => sentences(label, texts)),
       sentences("Notes", card.notes),
-      el("p", { class: "quiet" }, `Evidence: ${card.evidence}`));
+      el("p", { class: "quiet" }, `Evidence: ${card.evidence}`),
+    );
   }
   if (card?.breakdown.length) fill("latency", table(card.breakdown, { wrap: true }), list(card.explanation));
   else fill("latency", pending("The report tells it, where the clients' own metrics were recorded."));

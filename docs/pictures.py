@@ -17,7 +17,7 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.listing import list_campaigns
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.store import open_store
-from kafka_pareto.study.cluster_names import TUNE_DAG_ID
+from kafka_pareto.study.identifiers import TUNE_DAG_ID
 from kafka_pareto.tracking.links import run_address
 from kafka_pareto_embedded.commands.cli import clear_errors
 from kafka_pareto_embedded.commands.options import read_options

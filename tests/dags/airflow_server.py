@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 
 from kafka_pareto.storage.private_file import write_private
-from kafka_pareto.study.cluster_names import pool_of
+from kafka_pareto.study.identifiers import pool_of
 from kafka_pareto_embedded.bootstrap.ports import Ports
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.programs.programs import airflow_environment

@@ -13,7 +13,7 @@ import pytest
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.cluster_names import TUNE_DAG_ID
+from kafka_pareto.study.identifiers import TUNE_DAG_ID
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.runs.rollout import RollBackRequest, roll_back

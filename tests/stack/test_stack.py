@@ -18,7 +18,7 @@ from minio.error import S3Error
 
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.storage.store import open_store
-from kafka_pareto.study.cluster_names import pool_of
+from kafka_pareto.study.identifiers import pool_of
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK, taken_ports
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.runs.airflow_api import AirflowApi

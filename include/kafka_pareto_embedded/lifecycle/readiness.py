@@ -10,7 +10,8 @@ import psutil
 
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.study.cluster_names import TUNE_DAG_ID, cluster_names, pool_of
+from kafka_pareto.study.cluster_names import cluster_names
+from kafka_pareto.study.identifiers import TUNE_DAG_ID, pool_of
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle.supervision import Supervisor

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from kafka_pareto.study.cluster_names import TUNE_DAG_ID
+from kafka_pareto.study.identifiers import TUNE_DAG_ID
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.programs.programs import airflow_environment
 from kafka_pareto_embedded.stack.stack import Stack

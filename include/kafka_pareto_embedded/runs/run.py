@@ -11,7 +11,8 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
-from kafka_pareto.study.cluster_names import cluster_of, tune_dag_of
+from kafka_pareto.study.cluster_names import cluster_of
+from kafka_pareto.study.identifiers import tune_dag_of
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stack_runs, stop
 from kafka_pareto_embedded.runs.hand_over import hand_over

@@ -22,7 +22,8 @@ from kafka_pareto.errors import BadInputError, PlanError
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.steps import confirm, design, measure, optimize, propose, report, train, validate
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.study import MOST_ROUNDS, Study
+from kafka_pareto.study.identifiers import MOST_ROUNDS
+from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeCluster, fake_testbed
 from tests.recorded import STUDIES

@@ -34,7 +34,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
-from airflow.sdk import DAG, Asset, AsyncCallback, CronTriggerTimetable, DeadlineAlert, DeadlineReference
+from airflow.sdk import (  # type: ignore[attr-defined]  # the SDK's stub file lacks the three of deadlines
+    DAG,
+    Asset,
+    AsyncCallback,
+    CronTriggerTimetable,
+    DeadlineAlert,
+    DeadlineReference,
+)
 
 from kafka_pareto.study.identifiers import retune_dag_of
 from kafka_pareto.study.retune import Retune
@@ -50,7 +57,9 @@ from kafka_pareto_airflow.task_rules import OWNER, RULES
 
 def timetable(schedule: str | None) -> CronTriggerTimetable | None:
     # Airflow would otherwise begin with the time that has just passed, up to a tenth of the interval ago.
-    return schedule and CronTriggerTimetable(schedule, timezone="UTC", run_immediately=timedelta(0))
+    if schedule is None:
+        return None
+    return CronTriggerTimetable(schedule, timezone="UTC", run_immediately=timedelta(0))
 
 
 def retune_dag(

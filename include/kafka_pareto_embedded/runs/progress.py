@@ -17,7 +17,7 @@ from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.identifiers import step_and_round
 from kafka_pareto.study.study_file import parse_study
-from kafka_pareto_embedded.runs.airflow_runs import TaskRun
+from kafka_pareto_embedded.airflow_api.answers import TaskRun
 
 _STEPS = ("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report", "approve", "accept")
 _AFTER_THE_ROUNDS = ("confirm", "report", "approve", "accept")

@@ -15,7 +15,8 @@ from kafka_pareto.rollout.versions import SettingsInForce, in_force, record_size
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cluster_names import cluster_of
 from kafka_pareto.study.identifiers import SETTINGS_IN_FORCE_DAG_ID, STUDY_NAME, retune_dag_of, tune_dag_of
-from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stack_runs
+from kafka_pareto_embedded.runs.airflow_runs import stack_runs
+from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed
 from kafka_pareto_embedded.runs.progress import TaskProgress
 from kafka_pareto_embedded.runs.request import timestamp
 from kafka_pareto_embedded.stack.stack import Stack

@@ -88,4 +88,4 @@ def _wait_for_repetitions(campaign: Campaign, count: int) -> None:
 
 
 def _task(airflow: AirflowClient, run_id: str, task: str) -> str:
-    return next(found.state for found in airflow.tasks(TUNE_DAG_ID, run_id) if found.task_id == task)
+    return next((each.state for each in airflow.tasks(TUNE_DAG_ID, run_id) if each.task_id == task), "waiting")

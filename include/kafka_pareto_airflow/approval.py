@@ -67,7 +67,8 @@ class CardApproval(HITLOperator):
         sizes = ", ".join(f"{int(size):,} B ({found['configuration_id']})" for size, found in recommended.items())
         self.subject = f"{manifest['study']}, campaign {manifest['campaign']}: new settings recommended for {sizes}"
         self.body = as_code(_question(manifest["study"], manifest["campaign"], recommended))
-        return super().execute(context)
+        answer: Answer = super().execute(context)
+        return answer
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Answer:
         """Takes the answer."""

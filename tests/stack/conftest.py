@@ -8,13 +8,14 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 import yaml
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.storage.store import open_store
+from kafka_pareto_embedded.airflow_api.administrator import administrator
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from tests.recorded import STUDIES
 from tests.stack.embedded_stack import EmbeddedStack, embedded_stack
 from tests.stack.kills import Finished, Killer
@@ -35,13 +36,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
 
 
 @pytest.fixture
-def airflow(stack: EmbeddedStack) -> Iterator[httpx.Client]:
+def airflow(stack: EmbeddedStack) -> Iterator[AirflowClient]:
     """Airflow's API, logged in."""
-    secret = stack.stack.credentials
-    login = {"username": secret.airflow_admin_user, "password": secret.airflow_admin_password}
-    with httpx.Client(base_url=stack.stack.airflow_url, timeout=30, trust_env=False) as client:
-        token = client.post("/auth/token", json=login).raise_for_status().json()["access_token"]
-        client.headers["Authorization"] = f"Bearer {token}"
+    with administrator(stack.stack) as client:
         yield client
 
 

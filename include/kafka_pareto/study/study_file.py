@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from kafka_pareto.errors import StudyError
 from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, parse_properties, typed_value
-from kafka_pareto.study.study import STUDY_NAME, ForeignCluster, Study
+from kafka_pareto.study.identifiers import STUDY_NAME
+from kafka_pareto.study.study import ForeignCluster, Study
 from kafka_pareto.study.warm_start import Campaigns
 from kafka_pareto.study.workload import PayloadFile
 

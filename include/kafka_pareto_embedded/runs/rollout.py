@@ -13,9 +13,10 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.report.cards import property_text
 from kafka_pareto.rollout.versions import SettingsInForce, in_force, record_sizes_in_force
 from kafka_pareto.storage.store import Store, open_store
-from kafka_pareto.study.cluster_names import cluster_of, tune_dag_of
-from kafka_pareto.study.study import STUDY_NAME
-from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stack_runs
+from kafka_pareto.study.cluster_names import cluster_of
+from kafka_pareto.study.identifiers import SETTINGS_IN_FORCE_DAG_ID, STUDY_NAME, retune_dag_of, tune_dag_of
+from kafka_pareto_embedded.runs.airflow_runs import stack_runs
+from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed
 from kafka_pareto_embedded.runs.progress import TaskProgress
 from kafka_pareto_embedded.runs.request import timestamp
 from kafka_pareto_embedded.stack.stack import Stack
@@ -64,7 +65,7 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
     if in_force(store, request.study, request.record_size) is None:
         raise _nothing_in_force(store, request.study, request.record_size)
     parameters = {"action": "roll_back", **request.model_dump(), "campaign": "", "configuration": ""}
-    code = _run_dag(stack, "settings_in_force", f"rollback__{timestamp()}", parameters)
+    code = _run_dag(stack, SETTINGS_IN_FORCE_DAG_ID, f"rollback__{timestamp()}", parameters)
     if code == 0:
         print()
         _print(in_force(store, request.study, request.record_size))
@@ -74,7 +75,7 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
 def retune_now(request: RetuneRequest, stack: Stack) -> int:
     """Triggers a check of what is in force, and follows it to its decision; returns as `roll_back` does."""
     cluster = cluster_of(stack.settings().studies, request.study)
-    check_dag = f"retune_producer_{request.study}" if cluster else "retune_producer"
+    check_dag = retune_dag_of(request.study if cluster else "")
     code = _run_dag(stack, check_dag, f"retune__{timestamp()}", {"study": request.study})
     with stack_runs(stack, tune_dag_of(cluster)) as runs:
         for run_id, parameters in runs.active():

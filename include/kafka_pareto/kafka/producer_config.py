@@ -114,16 +114,3 @@ def typed_value(name: str, text: str) -> PropertyValue:
     if not _WHOLE_NUMBER.fullmatch(text):
         raise ValueError(f"{name}: {text!r} must be a whole number")
     return int(text)
-
-
-def parse_properties(text: str) -> dict[str, str]:
-    """Reads the text of a `.properties` file: `key=value` or `key: value`, `#` and `!` comments, `\\` continuations."""
-    joined = text.replace("\\\r\n", "").replace("\\\n", "")
-    found: dict[str, str] = {}
-    for line in joined.splitlines():
-        stripped = line.strip()
-        if not stripped or stripped[0] in "#!":
-            continue
-        cut = min((at for at in (stripped.find("="), stripped.find(":")) if at > 0), default=len(stripped))
-        found[stripped[:cut].strip()] = stripped[cut + 1 :].strip()
-    return found

@@ -12,7 +12,8 @@ import yaml
 from pydantic import ValidationError
 
 from kafka_pareto.errors import StudyError
-from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, parse_properties, typed_value
+from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, typed_value
+from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.study import STUDY_NAME, ForeignCluster, Study
 from kafka_pareto.study.warm_start import Campaigns
 from kafka_pareto.study.workload import PayloadFile
@@ -146,12 +147,12 @@ def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]
     """The tunable properties of a user's `producer.properties`; addresses, credentials and classes are passed over."""
     text = _read_text(path, study_file, f"baseline: {path}: ")
     found: dict[str, PropertyValue] = {}
-    for name, value in parse_properties(text).items():
-        if name in DEFAULTS:
-            try:
+    try:
+        for name, value in parse_properties(text).items():
+            if name in DEFAULTS:
                 found[name] = typed_value(name, value)
-            except ValueError as error:
-                raise StudyError(study_file, [f"baseline: {path}: {error}"]) from error
+    except ValueError as error:
+        raise StudyError(study_file, [f"baseline: {path}: {error}"]) from error
     return found
 
 

@@ -6,11 +6,12 @@ a credential, a class or a serializer are left out, since no study varies them.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import TypeAlias
+
+from kafka_pareto.errors import did_you_mean
 
 PropertyValue: TypeAlias = str | int | float | bool
 
@@ -67,9 +68,7 @@ class Durability(IntEnum):
 
 def unknown_property_rule(name: str) -> str:
     """Says that `name` is no tunable producer property, and which one was probably meant."""
-    near = difflib.get_close_matches(name, DEFAULTS, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"is not a tunable property of Kafka's producer{hint}"
+    return f"is not a tunable property of Kafka's producer{did_you_mean(name, DEFAULTS)}"
 
 
 def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:

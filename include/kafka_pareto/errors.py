@@ -6,9 +6,18 @@ may pass by itself.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 EXIT_BAD_INPUT = 65
 EXIT_TEMPORARY = 75
 EXIT_NO_CONSENT = 77
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Ends a message about an unknown name with the known one that was probably meant; empty where none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 class KafkaParetoError(Exception):

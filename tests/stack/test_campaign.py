@@ -15,7 +15,7 @@ import pytest
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.study.objectives import OBJECTIVES
 from kafka_pareto_embedded.airflow_api.client import AirflowClient

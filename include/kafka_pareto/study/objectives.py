@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Literal, TypeVar
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
+from kafka_pareto.errors import did_you_mean
 from kafka_pareto.study.factors import is_number
 
 Objective = Literal["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"]
@@ -40,8 +40,7 @@ class Limit(BaseModel):
             raise ValueError(f"{text!r} is no limit: write it like 'p95_latency_ms <= 50'")
         name = next((objective for objective in OBJECTIVES if objective == match[1]), None)
         if name is None:
-            near = difflib.get_close_matches(match[1], OBJECTIVES, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(match[1], OBJECTIVES)
             raise ValueError(f"{match[1]} is no objective; there are {', '.join(OBJECTIVES)}{hint}")
         wanted = ">=" if name in MAXIMISED else "<="
         if match[2] != wanted or float(match[3]) <= 0:

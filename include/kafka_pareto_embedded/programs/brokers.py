@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kafka_pareto.errors import ClusterError
+from kafka_pareto.kafka.properties_file import escaped
 
 _KAFKA = Path(__file__).parents[2] / "kafka"
 _TEMPLATE = _KAFKA / "broker.properties"
@@ -71,7 +72,7 @@ def _properties(number: int, node: Path, ports: list[tuple[int, int]]) -> str:
         voters=",".join(f"{voter}@{_HOST}:{port}" for voter, (_, port) in enumerate(ports, start=1)),
         broker_port=broker_port,
         controller_port=controller_port,
-        data_folder=node / "data",
+        data_folder=escaped(str(node / "data")),
         replication_factor=min(3, len(ports)),
         min_insync_replicas=2 if len(ports) >= 3 else 1,
     )

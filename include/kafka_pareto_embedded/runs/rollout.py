@@ -10,7 +10,7 @@ from rich.console import Console
 
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.report.cards import property_text
+from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.versions import SettingsInForce, in_force, record_sizes_in_force
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cluster_names import cluster_of

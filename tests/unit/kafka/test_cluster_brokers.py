@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.errors import ClusterError
-from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.settings import load_settings
 from kafka_pareto_embedded.programs.brokers import BrokerProgram, prepare_brokers
 
@@ -24,8 +24,8 @@ def prepare(folder: Path, ports: list[tuple[int, int]]) -> list[BrokerProgram]:
 
 @pytest.fixture(scope="module")
 def formatted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three brokers' folders with their storage formatted; only read, or copied."""
-    folder = tmp_path_factory.mktemp("formatted")
+    """Three brokers' folders with their storage formatted; only read, or copied. Their path needs escapes."""
+    folder = tmp_path_factory.mktemp("formatted") / "a \\ b"
     prepare(folder, PORTS)
     return folder
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx
 
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.study.cluster_names import pool_of
 from kafka_pareto_embedded.bootstrap.ports import Ports
@@ -21,7 +22,6 @@ from kafka_pareto_embedded.programs.programs import airflow_environment
 from kafka_pareto_embedded.runs.airflow_api import AirflowApi, migrate_database
 from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
-from tests.system.broker_fixtures import free_ports
 
 # It passes a failure on by one task a loop, and waits after each: a second, as shipped.
 _HASTE = {"AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.1"}

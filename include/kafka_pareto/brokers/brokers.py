@@ -81,7 +81,8 @@ class Brokers:
         with ExitStack() as opened:
             folder = self._folder or opened.enter_context(own_folder())
             self._prepare(folder)
-            opened.callback(self._kill_all)
+            opened.callback(self._processes.clear)
+            # Leaving it kills all. What Kafka has written survives that; an orderly end without a quorum takes minutes.
             self._launcher = opened.enter_context(Launcher())
             for name in self.nodes:
                 self.start(name)
@@ -121,11 +122,7 @@ class Brokers:
         if self._has_gc_log:
             options.append(gc_log_option(f"gc-{len(self.gc_logs(name)) + 1:04d}.log"))
         argv = broker_argv(node, self.settings.kafka_jars, self.settings.java, self._heap_mib, options)
-
-        def started(process: subprocess.Popen[bytes]) -> None:
-            self._processes[name] = process
-
-        self._launcher.start(argv, node.folder, java_environment(), node.log_file, started)
+        self._processes[name] = self._launcher.start(argv, node.folder, java_environment(), node.log_file)
 
     def stop(self, name: str) -> None:
         """Shuts the broker down in order; kills it if it takes longer than half a minute.
@@ -241,11 +238,3 @@ class Brokers:
         if self._node(name).name not in self.pids:
             raise ClusterError(f"broker {name} does not run")
         return self._processes.pop(name)
-
-    def _kill_all(self) -> None:
-        # No orderly end: what Kafka has written survives the process, and without a quorum that end takes minutes.
-        for process in self._processes.values():
-            process.kill()
-        for process in self._processes.values():
-            process.wait()
-        self._processes.clear()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -40,6 +40,7 @@ class Launcher:
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="broker-launcher")
+        self._children: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -48,22 +49,21 @@ class Launcher:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._thread.shutdown()
+        for child in self._children:
+            child.kill()
+        for child in self._children:
+            child.wait()
 
     def start(
-        self,
-        argv: Sequence[str],
-        folder: Path,
-        environment: dict[str, str],
-        log_file: Path,
-        started: Callable[[subprocess.Popen[bytes]], None],
-    ) -> None:
-        """Starts a process and hands it to `started`, even if the caller is interrupted meanwhile.
+        self, argv: Sequence[str], folder: Path, environment: dict[str, str], log_file: Path
+    ) -> subprocess.Popen[bytes]:
+        """Starts a process in the folder; what it prints is added to the log file.
 
         Raises:
             ClusterError: If it cannot be started.
         """
 
-        def start() -> None:
+        def start() -> subprocess.Popen[bytes]:
             with log_file.open("ab") as log:
                 process = subprocess.Popen(
                     tied(argv),
@@ -74,10 +74,11 @@ class Launcher:
                     stderr=log,
                     start_new_session=True,  # Ctrl-C is for the step, which may still need its brokers to clean up
                 )
-            started(process)
+            self._children.append(process)  # here, so that it is known even if the caller is interrupted meanwhile
+            return process
 
         try:
-            self._thread.submit(start).result()
+            return self._thread.submit(start).result()
         except OSError as error:
             raise ClusterError(f"{argv[0]} cannot be started in {folder}: {error.strerror}") from error
 

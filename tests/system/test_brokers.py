@@ -29,7 +29,7 @@ HOLD = """
 import sys
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.settings import load_settings
-with Brokers(3, load_settings()) as brokers:
+with Brokers(2, load_settings()) as brokers:
     print(*brokers.pids.values(), flush=True)
     sys.stdin.read()
 """
@@ -168,22 +168,20 @@ def test_given_property_and_heap_are_the_brokers_and_can_be_changed_without_losi
             assert cluster.end_offset("kept") == 100
 
 
-def test_fourth_node_is_a_broker_without_a_vote() -> None:
+def test_fourth_node_is_a_broker_without_a_vote_and_nothing_is_left_of_any_after_the_context() -> None:
     with Brokers(4, load_settings(), heap_mib=256, jmx_configuration=None, gc_log=False) as brokers:
+        processes = [psutil.Process(pid) for pid in brokers.pids.values()]
+        folder = brokers.nodes["kafka-4"].folder.parent
         assert registered(brokers) == {1, 2, 3, 4}
         assert not brokers.jmx
         assert not brokers.gc_logs("kafka-4")
         with Cluster(brokers.bootstrap_servers, None, brokers.settings) as cluster:
             cluster.create_topic("wide", 4, 4)
             assert cluster.topic_health("wide").is_healthy
+        assert folder.exists()
 
-
-def test_nothing_is_left_after_the_context_not_even_the_data() -> None:
-    with Brokers(1, load_settings()) as brokers:
-        process, folder = psutil.Process(brokers.pids["kafka-1"]), brokers.nodes["kafka-1"].folder
-        assert (folder / "data" / "meta.properties").exists()
-
-    assert not process.is_running()
+    assert len(processes) == 4
+    assert not any(process.is_running() for process in processes)
     assert not brokers.pids
     assert not folder.exists()
 
@@ -209,7 +207,7 @@ def test_brokers_of_a_killed_process_are_gone_with_it() -> None:
     ) as parent:
         assert parent.stdout is not None
         brokers = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
-        assert len(brokers) == 3
+        assert len(brokers) == 2
         assert not any(is_gone(broker) for broker in brokers)
         parent.kill()
 

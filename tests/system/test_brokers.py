@@ -198,10 +198,10 @@ def test_given_folder_is_kept_and_its_topics_are_found_again(tmp_path: Path) -> 
             assert cluster.end_offset("kept") == 100
 
 
-def test_brokers_of_a_killed_process_are_gone_with_it() -> None:
+def test_brokers_of_a_killed_process_are_gone_with_it(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLD],
-        env={**os.environ, "PYTHONPATH": str(INCLUDE)},
+        env={**os.environ, "PYTHONPATH": str(INCLUDE), "TMPDIR": str(tmp_path)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as parent:

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 from pydantic import SecretStr
 
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto_containers.env_file import completed
@@ -25,7 +26,6 @@ from kafka_pareto_embedded.stack.stack import TOOLS
 from tests.compose.engine import BASE_IMAGE, Engine
 from tests.compose.phases import phase
 from tests.recorded import STUDIES
-from tests.system.broker_fixtures import free_ports
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = "kafka-pareto"

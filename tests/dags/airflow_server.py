@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.study.identifiers import TUNE_DAG_ID, pool_of
 from kafka_pareto_embedded.airflow_api.administrator import administrator, create_pool, has_dag, is_healthy
@@ -20,7 +21,6 @@ from kafka_pareto_embedded.programs.airflow_database import migrate_database
 from kafka_pareto_embedded.programs.programs import airflow_environment
 from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
-from tests.system.broker_fixtures import free_ports
 
 # It passes a failure on by one task a loop, and waits after each: a second, as shipped.
 _HASTE = {"AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.1"}

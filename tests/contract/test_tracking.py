@@ -20,6 +20,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixe
 
 from kafka_pareto.analysis.hypervolume import measured_hypervolume
 from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.tables import HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
@@ -31,7 +32,6 @@ from kafka_pareto.study.study import Rounds
 from kafka_pareto.tracking import campaign_runs, champions
 from kafka_pareto.tracking.links import run_address
 from tests.recorded import recorded_repetitions
-from tests.system.broker_fixtures import free_ports
 from tests.trained_campaign import recorded_campaign, small_study
 from tests.unit import checking
 

@@ -13,9 +13,9 @@ import pytest
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.cluster_names import TUNE_DAG_ID
+from kafka_pareto.study.identifiers import TUNE_DAG_ID
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
-from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
+from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
 from kafka_pareto_embedded.runs.rollout import RollBackRequest, roll_back
 from kafka_pareto_embedded.runs.run import run_campaign
 from kafka_pareto_embedded.stack.stack import Stack
@@ -37,10 +37,8 @@ def store_folder(airflow: Served) -> Path:
 
 @pytest.fixture
 def runs(stack: Stack) -> Iterator[AirflowRuns]:
-    login = stack.credentials
-    runs = AirflowRuns(stack.airflow_url, TUNE_DAG_ID, login.airflow_admin_user, login.airflow_admin_password)
-    yield runs
-    runs.close()
+    with stack_runs(stack, TUNE_DAG_ID) as runs:
+        yield runs
 
 
 def tune(stack: Stack, runs: AirflowRuns, store_folder: Path, campaign: str) -> int:

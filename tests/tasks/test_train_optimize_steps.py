@@ -37,6 +37,7 @@ def run_step(step: str, folder: Path, *arguments: str, mlflow: str = "") -> subp
     argv = [sys.executable, "-m", f"tasks.{step}", "--study", "paper", "--campaign", "c1", *arguments]
     environment = {
         "PATH": os.environ["PATH"],
+        "OMP_NUM_THREADS": os.environ["OMP_NUM_THREADS"],
         "HOME": str(folder.parent),
         "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}",
         "KAFKA_PARETO_STORE_FOLDER": str(folder),

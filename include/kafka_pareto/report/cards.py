@@ -8,6 +8,7 @@ from kafka_pareto.analysis.wording import counted, criterion_text, interval_text
 from kafka_pareto.decision.choice import objectives_named
 from kafka_pareto.decision.decision import Decision, Verdict
 from kafka_pareto.kafka.producer_config import DEFAULTS, Durability, PropertyValue
+from kafka_pareto.kafka.properties_file import properties_lines, property_text
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.storage.record import Record
@@ -167,7 +168,7 @@ def properties_text(decision: Decision, study: str, campaign: str, date: str) ->
         header += [f"Given up: {sentence}." for sentence in decision.given_up]
     settings = decision.recommended_properties
     lines = [f"# {' '.join(line.split())}" for line in header]
-    return "\n".join([*lines, *(f"{name}={property_text(settings[name])}" for name in sorted(settings))]) + "\n"
+    return "\n".join([*lines, properties_lines({name: settings[name] for name in sorted(settings)})])
 
 
 def shown(name: str, properties: dict[str, PropertyValue]) -> str:
@@ -209,8 +210,3 @@ def _gain_row(gain: Gain) -> Row:
         gain.resolution.removesuffix(" shown"),
         p_text(gain.p_value_holm),
     )
-
-
-def property_text(value: PropertyValue) -> str:
-    """A setting's value as a `.properties` file has it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

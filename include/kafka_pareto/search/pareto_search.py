@@ -11,9 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 from pymoo.algorithms.moo.nsga3 import NSGA3
 from pymoo.indicators.hv import HV
-from pymoo.util.nds.non_dominated_sorting import find_non_dominated
 
-from kafka_pareto.analysis.pareto import losses_of
+from kafka_pareto.analysis.pareto import losses_of, non_dominated
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.search.nsga3 import first_population, new_algorithm, prints_logged
@@ -149,7 +148,7 @@ def non_dominated_estimates(table: pd.DataFrame) -> npt.NDArray[np.bool_]:
     places = np.flatnonzero(eligible)
     losses = losses_of(table[eligible], "estimated_")
     on_front = np.zeros(len(table), dtype=bool)
-    on_front[places[find_non_dominated(losses)]] = True
+    on_front[places[non_dominated(losses)]] = True
     return on_front
 
 

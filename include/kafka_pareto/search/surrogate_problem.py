@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from pymoo.core.problem import Problem
-from pymoo.util.nds.non_dominated_sorting import find_non_dominated
 
+from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.study.configuration_space import ConfigurationSpace, Row, durability_column, rows_of
 from kafka_pareto.study.driver import is_maximised
@@ -120,7 +120,7 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
     def _keep_non_dominated(self, losses: Values) -> None:
         # Many configurations share their losses (a tree ensemble is piecewise constant): those are kept once.
         losses = np.unique(np.vstack([self.front_losses, losses]), axis=0)
-        best = losses[find_non_dominated(losses)]
+        best = losses[non_dominated(losses)]
         if not np.array_equal(best, self.front_losses):
             self.front_losses = best
 

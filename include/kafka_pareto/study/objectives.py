@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TypeAlias, TypeVar
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
+from kafka_pareto.errors import did_you_mean
 from kafka_pareto.study.driver import all_objectives, is_maximised
 from kafka_pareto.study.factors import is_number
 
@@ -39,8 +39,7 @@ class Limit(BaseModel):
         known = [each.name for each in all_objectives()]
         name = match[1] if match[1] in known else None
         if name is None:
-            near = difflib.get_close_matches(match[1], known, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(match[1], known)
             raise ValueError(f"{match[1]} is no objective; there are {', '.join(known)}{hint}")
         wanted = ">=" if is_maximised(name) else "<="
         if match[2] != wanted or float(match[3]) <= 0:

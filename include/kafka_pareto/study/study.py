@@ -20,7 +20,6 @@ from kafka_pareto.kafka.producer_config import (
     unknown_property_rule,
 )
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.cluster_names import CLUSTER_NAME
 from kafka_pareto.study.constraints import (
     RECORD_SIZE,
     Constraint,
@@ -32,6 +31,7 @@ from kafka_pareto.study.constraints import (
 )
 from kafka_pareto.study.driver import Driver
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor, FactorValue, configuration_id
+from kafka_pareto.study.identifiers import CLUSTER_NAME, MOST_RECORD_SIZE_BYTES, MOST_ROUNDS, STUDY_NAME
 from kafka_pareto.study.objectives import Limit, ObjectiveName
 from kafka_pareto.study.preferences import ChooseBy
 from kafka_pareto.study.producer import PRODUCER
@@ -40,11 +40,6 @@ from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.section import Count, Fraction, Section
 from kafka_pareto.study.warm_start import WarmStart
 from kafka_pareto.study.workload import Workload
-
-STUDY_NAME = "[a-z0-9][a-z0-9_-]{0,62}"
-
-MOST_ROUNDS = 4
-"""After round 0; the DAG unrolls as many."""
 
 
 class Design(Section):
@@ -167,7 +162,7 @@ class Study(Section):
     name: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
     description: str
     seed: Annotated[int, Field(ge=0)] = 42
-    record_sizes_bytes: Annotated[list[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1)]
+    record_sizes_bytes: Annotated[list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]], Field(min_length=1)]
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
     constraints: list[str] = Field(default_factory=list)
     forbidden: list[str] = Field(default_factory=list)

@@ -86,7 +86,7 @@ if STEP.startswith("check"):
         checks.write(json.dumps([STEP, OPTIONS]) + "\n")
 if STEP == "check_compare":
     cases = ["1024"] if OPTIONS["study"] == "paper" else []  # it alone has drifted
-    tune = {"study": "paper", "campaign": CAMPAIGN, "cases": cases, "approval": False}
+    tune = {"study": "paper", "campaign": CAMPAIGN, "record_sizes": [int(case) for case in cases], "approval": False}
     event = {"study": "paper", "check": CAMPAIGN, "tune": tune} if cases else {}
     notice = {"kind": "drift" if cases else "unchanged", "subject": f"{STUDY.name}: checked", "text": "1,024 B"}
 manifest = {"step": STEP, "study": STUDY.name, "campaign": CAMPAIGN, "cases": cases}

@@ -122,12 +122,9 @@ async function openSize(current = opening()) {
 
 /** What follows the campaign into use: neither the choice nor the charts wait for it. */
 function beside() {
-  const {
-    view: { study, case: size, case_label: label },
-    current,
-  } = state;
-  told(() => showInForce(study, size, label, inForceMoved, current))();
-  told(() => showChecks(study, size, current))();
+  const { view, current } = state;
+  told(() => showInForce(view, inForceMoved, current))();
+  told(() => showChecks(view.study, view.case, current))();
 }
 
 function inForceMoved() {
@@ -139,7 +136,7 @@ function inForceMoved() {
 function offerToMove(place, configuration) {
   const { view } = state;
   const conf = { study: view.study, campaign: view.campaign, case: view.case, configuration };
-  if ($(place)) told(() => offer($(place), state.path, conf, view.case_label, inForceMoved))();
+  if ($(place)) told(() => offer($(place), state.path, { conf, at: view.case_label }, inForceMoved))();
 }
 
 /** Asks for the best that remains; of answers that overtake each other the last question's counts. */

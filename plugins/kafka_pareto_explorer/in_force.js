@@ -54,7 +54,7 @@ function history(view) {
  * Shows what is in force for a record size, unless another one is looked at (`current`) once it is known; `moved` is
  * called when it may have changed.
  */
-export async function showInForce(study, size, label, moved, current) {
+export async function showInForce({ study, case: size, case_label: at }, moved, current) {
   const view = await ask(inForcePath(study, size));
   if (!current()) return;
   const back = el(
@@ -68,7 +68,7 @@ export async function showInForce(study, size, label, moved, current) {
           title: "Go back to what was in force before",
           move: view.way_back,
           conf: { action: "roll_back", study, case: size },
-          label,
+          at,
           moved,
         }),
     },
@@ -95,7 +95,7 @@ export async function showInForce(study, size, label, moved, current) {
 }
 
 /** Readies a button that puts one measured configuration in force, or says why it may not be. */
-export async function offer(place, path, conf, label, moved) {
+export async function offer(place, path, { conf, at }, moved) {
   const move = await ask(`${path}/${encodeURIComponent(conf.configuration)}/move`);
   const title = `Put ${conf.configuration} in force`;
   place.replaceChildren(
@@ -104,7 +104,7 @@ export async function offer(place, path, conf, label, moved) {
       {
         type: "button",
         disabled: Boolean(move.refused),
-        onclick: () => confirmMove({ title, move, conf: { action: "accept", ...conf }, label, moved }),
+        onclick: () => confirmMove({ title, move, conf: { action: "accept", ...conf }, at, moved }),
       },
       `${title} …`,
     ),
@@ -112,7 +112,7 @@ export async function offer(place, path, conf, label, moved) {
   );
 }
 
-function confirmMove({ title, move, conf, label, moved }) {
+function confirmMove({ title, move, conf, at, moved }) {
   const dialog = document.getElementById("move");
   const from = move.from_version === null ? "the baseline" : `version ${move.from_version}`;
   const reason = el("textarea", { id: "reason", rows: 2, maxlength: LONGEST_REASON });
@@ -134,7 +134,7 @@ function confirmMove({ title, move, conf, label, moved }) {
   );
   dialog.replaceChildren(
     el("h2", { id: "move-title" }, title),
-    el("p", {}, `Study ${conf.study} at ${label}. From ${from}:`),
+    el("p", {}, `Study ${conf.study} at ${at}. From ${from}:`),
     move.changes.length > 0
       ? changesTable(move.changes, "now", "afterwards")
       : el("p", {}, "The producer is told the same; only the evidence is another."),

@@ -17,6 +17,7 @@ from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.cards import Cards
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from tests.stack.embedded_stack import EmbeddedStack
@@ -32,7 +33,7 @@ def test_ends_with_one_card_per_record_size_and_the_addresses_of_everything(
 ) -> None:
     assert finished.code == 0
     for case in CASES:
-        assert re.search(rf"\b{case:,} B\b", finished.said), finished.said
+        assert re.search(rf"\b{case_label(case)}\b", finished.said), finished.said
     for address in (stack.stack.airflow_url, stack.stack.mlflow_url, "report.html", "index.html"):
         assert address in finished.said
 

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
-from typing import TypeAlias, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from kafka_pareto.errors import did_you_mean
 from kafka_pareto.study.driver import all_objectives, is_maximised
 from kafka_pareto.study.factors import is_number
 
-ObjectiveName: TypeAlias = str
-"""The name of an objective of the study's driver."""
+
+def _known(name: str) -> str:
+    known = [repr(each.name) for each in all_objectives()]
+    if repr(name) not in known:
+        raise ValueError(f"must be one of {', '.join(known)}")
+    return name
+
+
+ObjectiveName: TypeAlias = Annotated[str, AfterValidator(_known)]
+"""The name of an objective; pydantic refuses one that no driver has."""
 Amount = TypeVar("Amount", float, npt.NDArray[np.float64])
 
 

@@ -121,8 +121,7 @@ def test_what_was_measured_again_on_the_same_cluster_hours_later_is_no_drift() -
 
 def _recorded(rows: pd.DataFrame, record_size_bytes: int, objective: ObjectiveName) -> Ratio | None:
     column = "latency_p95_ms" if objective == "p95_latency_ms" else objective
-    of_size = rows[rows.record_size_bytes == record_size_bytes].assign(
-        side=lambda each: each.is_baseline.map({True: 0, False: 1})
-    )
+    of_size = rows[rows.record_size_bytes == record_size_bytes]
+    of_size = of_size.assign(side=lambda each: each.is_baseline.map({True: 0, False: 1}))
     sides = of_size.pivot_table(index="block", columns="side", values=column).to_numpy(dtype=float)
     return ratio_between(sides[:, 0], sides[:, 1])

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.errors import BadInputError
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
 from kafka_pareto_embedded.errors import AirflowRefusedError, AirflowUnreachableError
-from tests.system.broker_fixtures import free_ports
 
 pytestmark = pytest.mark.fast
 

@@ -265,7 +265,7 @@ def test_every_round_adds_its_trials_to_those_before_and_pools_the_baselines(in_
 def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_all_rounds(in_rounds: Campaign) -> None:
     keys = in_rounds.keys
     candidates = in_rounds.read_table(keys.confirmation("8192", "candidates.parquet"), CANDIDATE_COLUMNS)
-    front = in_rounds.read_table(keys.front(8192, 1), FRONT_COLUMNS)
+    front = in_rounds.read_table(keys.front("8192", 1), FRONT_COLUMNS)
     (context,) = in_rounds.read_record(keys.report("cards.json"), Cards).contexts
 
     of_front = candidates[candidates.estimated_throughput_mib_s.notna()]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from kafka_pareto.errors import did_you_mean
 from kafka_pareto.study.driver import all_objectives, is_maximised
@@ -15,13 +15,17 @@ from kafka_pareto.study.factors import is_number
 
 
 def _known(name: str) -> str:
-    known = [repr(each.name) for each in all_objectives()]
-    if repr(name) not in known:
-        raise ValueError(f"must be one of {', '.join(known)}")
+    known = [each.name for each in all_objectives()]
+    if name not in known:
+        raise ValueError(f"must be one of {', '.join(map(repr, known))}")
     return name
 
 
-ObjectiveName: TypeAlias = Annotated[str, AfterValidator(_known)]
+def _describe(schema: dict[str, Any]) -> None:
+    schema["enum"] = [each.name for each in all_objectives()]
+
+
+ObjectiveName: TypeAlias = Annotated[str, AfterValidator(_known), Field(json_schema_extra=_describe)]
 """The name of an objective; pydantic refuses one that no driver has."""
 Amount = TypeVar("Amount", float, npt.NDArray[np.float64])
 

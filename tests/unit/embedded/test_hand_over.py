@@ -24,7 +24,7 @@ KEYS = CampaignKeys("paper", "c")
 
 @pytest.fixture
 def store(tmp_path: Path) -> FolderStore:
-    decisions = [recorded_decision("0"), recorded_decision("all", 1024)]
+    decisions = [recorded_decision("0"), recorded_decision("all", "1024")]
     cards = Cards(study="paper", campaign="c", cards=decisions, contexts=[context_of(one) for one in decisions])
     store = FolderStore(tmp_path / "store")
     store.put(KEYS.frozen_study(), dump_study(paper_study()).encode())

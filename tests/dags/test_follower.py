@@ -105,10 +105,10 @@ def test_ctrl_c_stops_the_load_and_says_how_to_go_on(
 def test_the_way_back_is_followed_to_what_its_step_tells_people_and_to_what_is_in_force(
     airflow: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    put_in_force(FolderStore(airflow.store), "paper", 1024)
+    put_in_force(FolderStore(airflow.store), "paper", "1024")
     reason = "$(it) 'was' \"worse\"; --study=x {{ 1 + 1 }}"
     stack = FolderStack(airflow.stack.state, airflow.stack.ports, airflow.store)
-    assert roll_back(RollBackRequest(study="paper", case="1024", reason=reason), stack) == 0
+    assert roll_back(RollBackRequest(study="paper", record_size=1024, reason=reason), stack) == 0
     step, options = airflow.noted("moves")[-1]
     assert (step, options["case"], options["by"], options["reason"]) == ("roll_back", "1024", "admin", reason)
     said = capsys.readouterr().out

@@ -141,7 +141,7 @@ def test_the_last_line_is_the_manifest_and_its_record_sizes_are_what_is_mapped_o
 
 def test_a_mapped_step_gets_its_record_size_and_returns_it(root: Path) -> None:
     code = f"import sys; open('argv', 'w').write(' '.join(sys.argv[1:])); print('''{MANIFEST}''')"
-    assert execute(root, code, arguments=["--campaign=c", ""], case="8192") == 8192
+    assert execute(root, code, arguments=["--campaign=c", ""], case="8192") == "8192"
     assert (root / "argv").read_text() == "--campaign=c --case=8192"
 
 

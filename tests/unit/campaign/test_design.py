@@ -110,10 +110,10 @@ def test_rows_that_no_swap_can_mend_are_drawn_anew_and_counted(caplog: pytest.Lo
     constraints = ["batch.size <= max.request.size"]
     study = altered("steady", factors=factors, constraints=constraints, design={"configurations": 40, "feasible": True})
     with caplog.at_level(logging.INFO):
-        drawn = latin_hypercube(study, 40, 1024, np.random.default_rng(7))
+        drawn = latin_hypercube(study, 40, "1024", np.random.default_rng(7))
 
     assert all(row["batch.size"] <= row["max.request.size"] for row in drawn)
-    redrawn = re.search(r"(\d+) of 40 configurations at 1024 B were drawn anew", caplog.text)
+    redrawn = re.search(r"(\d+) of 40 configurations at 1,024 B were drawn anew", caplog.text)
     assert redrawn is not None
     assert int(redrawn[1]) < 12
 

@@ -106,7 +106,7 @@ def test_what_ended_tasks_left_out_is_planned_no_more(store: FolderStore) -> Non
 
     measured(store, "8192", range(IN_DESIGN))
     for case in ("1024", "8192"):
-        store.put(KEYS.confirmation(size, "repetitions/b000.json"), b"{}")
+        store.put(KEYS.confirmation(case, "repetitions/b000.json"), b"{}")
     done = [task(step, "success", map_index=at) for step in ("measure", "confirm") for at in (0, 1)]
     progress = campaign.at("success", done, 3.0)
     assert progress.repetitions == progress.repetitions_planned == 2 * IN_DESIGN - 5 + 2

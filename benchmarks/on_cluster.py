@@ -31,13 +31,14 @@ from kafka_pareto.campaign.records import Phase, Repetition
 from kafka_pareto.errors import BadInputError, KafkaParetoError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.measurement.sizing import sizing_of
 from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study
-from kafka_pareto.validation.gate import with_nonsense_failed
 from kafka_pareto_embedded.stack.stack import Stack
 
 Measure: TypeAlias = Callable[[Sequence[PlannedRepetition]], list[Repetition]]
@@ -108,17 +109,19 @@ def measure_on(campaign: Campaign, case: str, testbed: Testbed, warm_up_repetiti
         nonlocal is_warm
         is_warm = True
         prefix, baseline = _prefix(campaign, case, _WARM_UP_PHASE), baseline_candidate(campaign)
-        begins = len(campaign.store.keys(prefix))
+        store = RepetitionStore(campaign, prefix)
+        begins = len(store.repetitions())
         planned = [
             PlannedRepetition(_WARM_UP_PHASE, 0, case, baseline, number, order_in_block=0)
             for number in range(begins, begins + warm_up_repetitions)
         ]
-        measurer.measure(planned, prefix)
+        measurer.measure(MeasurementPhase(planned, store))
 
     def measure(block: Sequence[PlannedRepetition]) -> list[Repetition]:
         prefix = f"{_prefix(campaign, case, block[0].phase)}{block[0].block:03d}/"
         wanted = [planned.repetition_id for planned in block]
-        stored = {Path(key).stem for key in campaign.store.keys(prefix)}
+        store = RepetitionStore(campaign, prefix)
+        stored = {each.repetition_id for each in store.repetitions()}
         if others := stored - set(wanted):
             raise BadInputError(
                 f"{prefix}: holds {', '.join(sorted(others))}, which is not asked for now; was the code changed since? "
@@ -127,9 +130,8 @@ def measure_on(campaign: Campaign, case: str, testbed: Testbed, warm_up_repetiti
         # Brokers, topic and caches that have just started or rested are slow: nobody's answer should be.
         if not is_warm and stored != set(wanted):
             warm_up()
-        measurer.measure(block, prefix)
-        found = {each.repetition_id: each for each in campaign.read_repetitions(prefix)}
-        return with_nonsense_failed([found[name] for name in wanted], campaign.study)
+        measured = {each.repetition_id: each for each in measurer.measure(MeasurementPhase(block, store))}
+        return [measured[name] for name in wanted]
 
     return measure
 
@@ -146,10 +148,10 @@ def measure_blocks(planned: Sequence[PlannedRepetition], measure: Measure) -> No
 
 
 def stored_repetitions(campaign: Campaign) -> list[Repetition]:
-    """All that the campaign has measured so far, in the order of measuring; nonsense counts as failed."""
+    """All that the campaign has measured so far, in the order of measuring."""
     prefixes = [_prefix(campaign, size, phase) for size in campaign.study.cases for phase in get_args(Phase)]
     found = [each for prefix in prefixes for each in campaign.read_repetitions(prefix)]
-    return with_nonsense_failed(sorted(found, key=lambda each: each.started_at), campaign.study)
+    return sorted(found, key=lambda each: each.started_at)
 
 
 def repetition_table(labelled: Iterable[tuple[str, Repetition]], study: Study) -> pd.DataFrame:

@@ -20,6 +20,8 @@ from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.producer_performance import ProducerPerformance
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.measurement.testbed import Testbed, topic_name
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.lease import ClusterLease
@@ -178,8 +180,9 @@ def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(
         tool = ProducerPerformance(secured.brokers.bootstrap_servers, client_config, secured.brokers.settings)
         sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
         measurer = Measurer(campaign, Testbed(cluster, tool, lease, topic), sizing)
+        phase = MeasurementPhase(planned, RepetitionStore(campaign, campaign.keys.measurements(case)))
         with pytest.raises(SafetyStop, match=r"the cluster refused the load.*needs Write on the topic"):
-            measurer.measure(planned, campaign.keys.measurements(case))
+            measurer.measure(phase)
 
     assert campaign.read_repetitions(campaign.keys.measurements(case)) == []
     assert len(campaign.read_repetitions(campaign.keys.set_aside(case))) == 1

@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from kafka_pareto.campaign.plausibility import SUITE, PlausibilityRules
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.campaign.suites import load_suites
 from kafka_pareto.errors import GateError
 from kafka_pareto.steps import validate
-from kafka_pareto.validation.expectations import Examination, load_suites
-from kafka_pareto.validation.gate import Verdict, examine, suite_parameters, with_nonsense_failed
+from kafka_pareto.validation.expectations import Examination
+from kafka_pareto.validation.gate import Verdict, derived_table, examine, suite_parameters
 from tests.tasks.gate_campaign import (
     REPETITIONS,
     Corruption,
@@ -227,14 +232,53 @@ def test_each_expectation_of_the_whole_table_alone_stops_the_gate(suite: str, na
     assert rejected_of(campaign).empty
 
 
+_SUITE = load_suites()[SUITE]
+_COLUMNS = sorted(
+    {column for each in _SUITE for column in each.columns if isinstance(each.columns, list)}
+    | {value for each in _SUITE for key, value in each.kwargs.items() if key in ("column", "column_A", "column_B")}
+)
+FIELDS = sorted(set(_COLUMNS) & set(Repetition.model_fields) - {"generator_bound"})
+VALUES = st.one_of(st.none(), st.sampled_from([0.0, -1.0, 1.0, 1000.0, 1e9]), st.floats(0.0, 1e4))
+DAMAGES = st.lists(st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=4), min_size=40, max_size=40)
+
+
+@pytest.mark.parametrize("tool", get_args(Tool))
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(damages=DAMAGES)
+def test_the_measurers_rules_find_the_rows_that_great_expectations_finds(
+    tmp_path_factory: pytest.TempPathFactory, tool: Tool, damages: list[dict[str, float | None]]
+) -> None:
+    study, rows = small_study(1.0, tool), recorded(tool, configurations=12)
+    rows = [row.model_copy(update=_typed(damage)) for row, damage in zip(rows, damages, strict=False)]
+    table = derived_table(rows, [], study)
+    examination = Examination(tmp_path_factory.mktemp("docs"), "equal")
+    findings = examination.check(SUITE, _SUITE, table, suite_parameters(study))
+
+    critical = [finding for finding in findings if finding.is_critical]
+    wanted = {row.repetition_id: {e.name for e in critical if row.repetition_id in e.rows} for row in rows}
+    rules = PlausibilityRules(study)
+    judged = {row.repetition_id: rules.with_implausible_failed(row) for row in rows}
+    assert {name: set(each.broken_rules) for name, each in judged.items()} == wanted
+    assert {name for name, each in judged.items() if each.outcome == "failed"} == {n for n, r in wanted.items() if r}
+
+
+def _typed(damage: dict[str, float | None]) -> dict[str, float | int | None]:
+    """The values in their fields' types; a count of records that must be there is never missing."""
+    whole = ("records_requested", "records_sent", "end_offset_growth")
+    typed = {name: int(value) if name in whole and value is not None else value for name, value in damage.items()}
+    always = ("records_requested", "wall_s", "cpu_steal_fraction")
+    return {name: value for name, value in typed.items() if not (name in always and value is None)}
+
+
 @pytest.mark.parametrize(
     ("tool", "name", "column", "severity"),
-    [(tool, *asked) for tool, suite, *asked in every_expectation() if suite == "valid_repetitions"],
+    [(tool, *asked) for tool, suite, *asked in every_expectation() if suite == SUITE],
 )
-def test_the_confirmation_without_great_expectations_finds_the_same_rows(
+def test_each_critical_expectation_of_a_valid_repetition_is_judged_before_it_is_stored(
     tool: Tool, name: str, column: str | None, severity: str
 ) -> None:
-    judged = with_nonsense_failed(CASES[name, column](recorded(tool)), small_study(0.25, tool))
+    rules = PlausibilityRules(small_study(0.25, tool))
+    judged = [rules.with_implausible_failed(row) for row in CASES[name, column](recorded(tool))]
     assert [row.outcome == "failed" for row in judged] == [severity == "critical", *[False] * (len(judged) - 1)]
 
 

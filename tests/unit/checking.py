@@ -15,6 +15,8 @@ from kafka_pareto.drift.checks import Check, CheckedCase
 from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.rollout.versions import SettingsInForce, add_version, now
 from kafka_pareto.steps import check, check_compare, check_measure
 from kafka_pareto.storage.folder_store import FolderStore
@@ -52,7 +54,8 @@ def confirmed(
             case=CASE,
             seed=study.seed,
         )
-        Measurer(campaign, testbed, sizing).measure(planned, campaign.keys.confirmation(CASE, "repetitions/"))
+        stored = RepetitionStore(campaign, campaign.keys.confirmation(CASE, "repetitions/"))
+        Measurer(campaign, testbed, sizing).measure(MeasurementPhase(planned, stored))
     return campaign
 
 

@@ -17,7 +17,10 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Phase, Repetition, Sizing
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.measurement.blocks import PlannedRepetition, plan_blocks
+from kafka_pareto.measurement.limits import MeasuringLimits
 from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study import Study
@@ -27,6 +30,7 @@ from tests.recorded import STUDIES
 
 CASE = "8192"
 IN_A_BLOCK = 6
+LIMITS = MeasuringLimits(recovery_deadline_s=0.5, undisturbed_deadline_s=0.0, look_s=0.01)
 PLANNED = IN_A_BLOCK * 2
 
 
@@ -61,10 +65,12 @@ class Measuring:
     cluster: FakeCluster
     tool: FakeLoadTool
 
-    def measure(self, phase: Phase = "design") -> None:
+    def measure(self, phase: Phase = "design", limits: MeasuringLimits = LIMITS) -> list[Repetition]:
         """Measures the phase with its design's configurations, as far as it is not in the store."""
         sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
-        Measurer(self.campaign, self.testbed, sizing).measure(self.planned(phase), self.prefix(phase))
+        stored = RepetitionStore(self.campaign, self.prefix(phase))
+        measurer = Measurer(self.campaign, self.testbed, sizing, limits)
+        return measurer.measure(MeasurementPhase(self.planned(phase), stored))
 
     def planned(self, phase: Phase = "design") -> list[PlannedRepetition]:
         design = self.campaign.read_table(self.campaign.keys.design(), DESIGN_COLUMNS)

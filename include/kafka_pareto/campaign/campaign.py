@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 import pyarrow as pa
 
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import decode_table, encode_table
 from kafka_pareto.errors import BadInputError, MissingArtifactError
-from kafka_pareto.storage.record import AnyRecord, Record, decode_record
+from kafka_pareto.storage.record import SCHEMA_VERSION, AnyRecord, Record, decode_record, decode_versioned
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.identifiers import CAMPAIGN_ID
 from kafka_pareto.study.study import Study
@@ -94,16 +96,25 @@ class Campaign:
         """Reads a JSON artifact and checks its schema."""
         return decode_record(self.store.get(key), key, model)
 
+    def read_repetition(self, key: str) -> Repetition:
+        """Reads a repetition; one of schema version 3 is judged, since it was stored before it could be."""
+        found, version = decode_versioned(self.store.get(key), key, Repetition)
+        return found if version == SCHEMA_VERSION else self._plausibility.with_implausible_failed(found)
+
     def read_repetitions(self, prefix: str) -> list[Repetition]:
         """All repetitions below a prefix, in the order of their keys."""
         keys = [key for key in self.store.keys(prefix) if key.endswith(".json")]
         with ThreadPoolExecutor(_PARALLEL_READS) as pool:
-            return list(pool.map(lambda key: self.read_record(key, Repetition), keys))
+            return list(pool.map(self.read_repetition, keys))
 
     def read_measurements(self, cases: Sequence[str], rounds: Iterable[int]) -> list[Repetition]:
         """What these rounds have measured at these record sizes, round by round."""
         prefixes = [self.keys.measurements(case, number) for number in rounds for case in cases]
         return [repetition for prefix in prefixes for repetition in self.read_repetitions(prefix)]
+
+    @cached_property
+    def _plausibility(self) -> PlausibilityRules:
+        return PlausibilityRules(self.study)
 
     def last_round(self) -> int:
         """The last round whose trials were searched at every record size; 0 where none was yet."""

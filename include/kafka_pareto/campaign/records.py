@@ -31,7 +31,7 @@ class Repetition(Record):
     `send()` (Kafka's tool, which knows no other); `latency_from_send_p95_ms` is the latter in both. The two `…_in_run`
     are of this run alone: spread of its latencies, and of the throughput of its windows. The client's metrics, from
     `queue_time_avg_ms` on, are the producer's own. `generator_bound` says why the load tool rather than Kafka set the
-    pace; empty when it did not.
+    pace; empty when it did not. `broken_rules` names the rules of plausibility that a repetition failed for.
     """
 
     repetition_id: str
@@ -45,6 +45,7 @@ class Repetition(Record):
     order_in_block: int
     outcome: Outcome
     reason: str = ""
+    broken_rules: list[str] = Field(default_factory=list)
     attempts: int
     window: Literal["whole_run", "steady_state"]
     started_at: str

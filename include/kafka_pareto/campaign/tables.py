@@ -21,6 +21,7 @@ from kafka_pareto.study.factors import CategoricalFactor
 from kafka_pareto.study.study import Study
 
 _VERSION_KEY = b"kafka_pareto.schema_version"
+_OF_THE_RECORD_ALONE = {"schema_version", "configuration", "broken_rules"}
 _ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
@@ -33,7 +34,7 @@ def _arrow_type(annotation: Any) -> pa.DataType:
 REPETITION_COLUMNS: dict[str, pa.DataType] = {
     name: _arrow_type(field.annotation)
     for name, field in Repetition.model_fields.items()
-    if name not in ("schema_version", "configuration")
+    if name not in _OF_THE_RECORD_ALONE
 }
 _CONFIGURATION_COLUMNS: dict[str, pa.DataType] = {
     "case": pa.string(),
@@ -158,7 +159,7 @@ def _from_version_3(table: pa.Table) -> pa.Table:
 
 def repetition_row(repetition: Repetition) -> dict[str, Any]:
     """The repetition as a flat row: its fixed columns, then its factors'."""
-    return {**repetition.model_dump(exclude={"configuration", "schema_version"}), **repetition.configuration}
+    return {**repetition.model_dump(exclude=_OF_THE_RECORD_ALONE), **repetition.configuration}
 
 
 def repetitions_frame(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:

@@ -16,7 +16,6 @@ from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
-from kafka_pareto.validation.gate import with_nonsense_failed
 
 CheckOutcome = Literal[
     "unchanged", "drifted", "reference", "not_comparable", "new_record_size", "baseline_in_force", "not_measured"
@@ -169,9 +168,9 @@ def confirmed_ratios(store: Store, settings: SettingsInForce) -> dict[ObjectiveN
 
 
 def confirming_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
-    """The gain blocks of a campaign or a check, nonsense in them counted as failed."""
+    """The gain blocks of a campaign or a check."""
     found = campaign.read_repetitions(campaign.keys.confirmation(case, "repetitions/"))
-    return with_nonsense_failed([each for each in found if each.phase == "gain"], campaign.study)
+    return [each for each in found if each.phase == "gain"]
 
 
 def ratios_of(repetitions: Sequence[Repetition], configuration_id: str, study: Study) -> dict[ObjectiveName, Ratio]:

@@ -28,7 +28,7 @@ def _intervals(seen: Seen, trials: pd.DataFrame) -> dict[str, Intervals]:
     ids_of: dict[str, list[str]] = {name: list(ids) for name, ids in both if len(ids) >= 2}
     keys = {repetition_key(seen, name) for names in ids_of.values() for name in names}
     written = {key: seen.written[key] for key in keys if key in seen.written}
-    by_id = {repetition.repetition_id: repetition for repetition in read_repetitions(seen.campaign.store, written)}
+    by_id = {repetition.repetition_id: repetition for repetition in read_repetitions(seen.campaign, written)}
     return {
         name: _of_means([by_id[identity] for identity in ids if identity in by_id], seen)
         for name, ids in ids_of.items()

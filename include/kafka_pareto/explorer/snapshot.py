@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from typing import cast
@@ -20,11 +20,8 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.cards import Cards
-from kafka_pareto.storage.record import decode_record
-from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.study import Study
-from kafka_pareto.validation.gate import with_nonsense_failed
 
 _PARALLEL_READS = 8
 _REPETITIONS_KEPT = 8192
@@ -129,7 +126,7 @@ class _Reader:
         passed = self._table(self._last(self._keys.trials), TRIAL_COLUMNS)
         since = [number for number in self._rounds if self._keys.trials(number) not in self._written]
         prefixes = [self._keys.measurements(self._case, number) for number in since]
-        measured = with_nonsense_failed(self._repetitions(prefixes), self._campaign.study)
+        measured = self._repetitions(prefixes)
         known = set(passed.configuration_id)
         new = summarise_trials([r for r in measured if r.configuration_id not in known], self._campaign.study)
         both = [frame for frame in (passed, new) if len(frame)]
@@ -141,11 +138,11 @@ class _Reader:
             return self._table(key, TRIAL_COLUMNS)
         measured = self._repetitions([self._keys.confirmation(self._case, "repetitions/")])
         choice = [repetition for repetition in measured if repetition.phase == "choice"]
-        return summarise_trials(with_nonsense_failed(choice, self._campaign.study), self._campaign.study)
+        return summarise_trials(choice, self._campaign.study)
 
     def _repetitions(self, prefixes: Sequence[str]) -> list[Repetition]:
         keys = [key for key in self._written if key.startswith(tuple(prefixes)) and key.endswith(".json")]
-        return read_repetitions(self._campaign.store, {key: self._written[key] for key in keys})
+        return read_repetitions(self._campaign, {key: self._written[key] for key in keys})
 
     def _decision(self) -> tuple[Decision | None, CardContext | None]:
         report, own = self._keys.report("cards.json"), self._keys.confirmation(self._case, "decision.json")
@@ -162,16 +159,26 @@ class _Reader:
         return self._campaign.read_record(last, ValidationSummary).problems if last in self._written else []
 
 
-def read_repetitions(store: Store, written: Mapping[str, datetime]) -> list[Repetition]:
+@dataclass(frozen=True)
+class _Written:
+    """One writing of an object. A store is told from others by its identity."""
+
+    store: Hashable
+    key: str
+    written_at: datetime
+    campaign: Campaign = field(compare=False)
+
+
+def read_repetitions(campaign: Campaign, written: Mapping[str, datetime]) -> list[Repetition]:
     """Repetitions by key and time of writing; one that has not been written anew is read only once."""
+    store = cast("Hashable", campaign.store)  # its protocol does not say that it is
     with ThreadPoolExecutor(_PARALLEL_READS) as pool:
-        # Every store is told from others by its identity, which its protocol does not say.
-        return list(pool.map(lambda item: _read_once(cast("Hashable", store), *item), written.items()))
+        return list(pool.map(_read_once, [_Written(store, key, at, campaign) for key, at in written.items()]))
 
 
 @lru_cache(_REPETITIONS_KEPT)
-def _read_once(store: Store, key: str, written_at: datetime) -> Repetition:  # noqa: ARG001 (part of what is cached)
-    return decode_record(store.get(key), key, Repetition)
+def _read_once(written: _Written) -> Repetition:
+    return written.campaign.read_repetition(written.key)
 
 
 def repetition_key(seen: Seen, repetition_id: str) -> str:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import os
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
 
-from kafka_pareto.campaign.records import Outcome, Sizing
+from kafka_pareto.campaign.records import Outcome, Repetition, Sizing
 from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
-from kafka_pareto.load.tool import Figures, LoadRequest, LoadResult
+from kafka_pareto.load.client_bottleneck import generator_bound
+from kafka_pareto.load.tool import ClientMetrics, Figures, LoadRequest, LoadResult
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.cluster_guard import ClusterGuard
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
@@ -97,6 +99,44 @@ def request_for(
         throughput_records_s=sizing.throughput_limit_records_s,
         payload_file=payload_file,
         keys=study.workload.keys,
+    )
+
+
+def repetition_of(
+    planned: PlannedRepetition, attempt: Attempt, attempts: int, study: Study, sizing: Sizing
+) -> Repetition:
+    """Returns the record of a repetition whose last attempt, of so many, is given."""
+    result = attempt.result
+    figures = result.figures if result else None
+    measured = asdict(figures) if figures else dict.fromkeys(f.name for f in fields(Figures))
+    client = asdict(result.client if result else ClientMetrics())
+    return Repetition(
+        repetition_id=planned.repetition_id,
+        phase=planned.phase,
+        round=planned.round_number,
+        case=planned.case,
+        configuration_id=planned.candidate.configuration_id,
+        is_baseline=planned.candidate.is_baseline,
+        configuration=planned.candidate.configuration,
+        block=planned.block,
+        order_in_block=planned.order_in_block,
+        outcome=attempt.outcome,
+        reason=attempt.reason,
+        attempts=attempts,
+        window="steady_state" if sizing.warmup_records or sizing.timed else "whole_run",
+        started_at=attempt.started_at,
+        records_requested=result.records_attempted if result else sizing.records,
+        records_sent=result.records_sent if result else None,
+        end_offset_growth=attempt.end_offset_growth,
+        throughput_mib_s=figures and mib_s(figures, study.record_size_bytes(planned.case)),
+        generator_bound=generator_bound(attempt.request, result, len(os.sched_getaffinity(0))) if result else "",
+        wall_s=result.wall_s if result else 0.0,
+        client_cpu_s=result.client_cpu_s if result else 0.0,
+        load_1m=psutil.getloadavg()[0],
+        cpu_steal_fraction=attempt.cpu_steal_fraction,
+        other_cpu_fraction=attempt.other_cpu_fraction,
+        **measured,
+        **client,
     )
 
 

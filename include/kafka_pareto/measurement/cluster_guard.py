@@ -17,12 +17,12 @@ from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_
 from kafka_pareto.errors import ClusterError, PlanError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.load.tool import LoadResult
+from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.study.study import Study
 
 log = logging.getLogger(__name__)
 
-_RECOVERY_DEADLINE_S = 120.0
 # Between two repetitions without a pause, the look after the first serves as the look before the second.
 _FRESH_S = 1.0
 # A cluster that takes longer to answer is in trouble, too, and the load goes on while it is asked.
@@ -35,11 +35,12 @@ _REFUSAL = re.compile(r"(Authorization|Authentication)Exception")
 class ClusterGuard:
     """Watches one testbed's cluster before, during and after each load."""
 
-    def __init__(self, study: Study, testbed: Testbed, sent_bytes: int = 0) -> None:
+    def __init__(self, study: Study, testbed: Testbed, sent_bytes: int = 0, limits: MeasuringLimits = LIMITS) -> None:
         self._foreign = study.cluster
         self._replication_factor = study.workload.replication_factor
         self._testbed = testbed
         self._sent_bytes = sent_bytes
+        self._recovery_deadline_s = limits.recovery_deadline_s
         self._seen_healthy: tuple[float, TopicHealth] | None = None
 
     def allow(self, load_bytes: int) -> None:
@@ -72,12 +73,12 @@ class ClusterGuard:
             nonlocal logged
             reason = str(state.outcome.exception()) if state.outcome else ""
             if reason != logged:
-                log.warning("waiting up to %.0f s: %s", _RECOVERY_DEADLINE_S, reason)
+                log.warning("waiting up to %.0f s: %s", self._recovery_deadline_s, reason)
             logged = reason
 
         @retry(
             retry=retry_if_exception_type(ClusterError),
-            stop=stop_after_delay(_RECOVERY_DEADLINE_S),
+            stop=stop_after_delay(self._recovery_deadline_s),
             wait=wait_fixed(1.0),
             before_sleep=log_a_new_reason,
             reraise=True,

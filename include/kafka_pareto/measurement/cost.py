@@ -9,7 +9,7 @@ from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.errors import ConsentError, PlanError
 from kafka_pareto.kafka.cluster import LogDir
-from kafka_pareto.measurement.measurer import DELETE_RECORDS_AFTER_BYTES
+from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.measurement.sizing import sizing_loads_s, throughput_limit_mib_s
 from kafka_pareto.study.study import Study
 

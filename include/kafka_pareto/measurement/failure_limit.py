@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from kafka_pareto.analysis.plain_table import table_lines
-from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import candidates_of
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.errors import GateError
+from kafka_pareto.measurement.repetition_store import RepetitionStore
 
 _ROWS = 20
 
 
 class FailureLimit:
-    """Counts the failed repetitions of a campaign's rounds up to this one: those stored, then others as they come.
+    """Counts the failed repetitions of a campaign's rounds up to this one, in all record sizes.
 
-    Of all rounds together, as the gate does: in a round of a few repetitions one failure is a large share.
+    Of all rounds together, as the gate does: in a round of a few repetitions one failure is a large share. What other
+    record sizes and earlier rounds have stored is read once; of the one that is measured now, its store is asked.
     """
 
-    def __init__(self, campaign: Campaign, round_number: int = 0) -> None:
-        study, cases = campaign.study, campaign.study.cases
-        self._study = study
+    def __init__(self, measured: RepetitionStore, round_number: int, case: str) -> None:
+        campaign = measured.campaign
+        self._measured, self._case, self._study = measured, case, campaign.study
+        cases = campaign.study.cases
         self._design = campaign.read_table(campaign.keys.design(round_number), DESIGN_COLUMNS)
         self._before = campaign.read_measurements(cases, range(round_number))
-        self._stored = {r.repetition_id: r for r in campaign.read_measurements(cases, [round_number])}
-
-    def count(self, measured: Repetition) -> None:
-        """Takes note of a repetition."""
-        self._stored[measured.repetition_id] = measured
-
-    def forget(self, repetition_ids: Iterable[str]) -> None:
-        """Takes repetitions out of the count that are to be measured again."""
-        for repetition_id in repetition_ids:
-            self._stored.pop(repetition_id, None)
+        self._others = {other: campaign.read_measurements([other], [round_number]) for other in cases if other != case}
 
     def check(self) -> None:
         """Stops the campaign when so much has failed that the gate will not let it pass, whatever else is measured.
@@ -44,7 +35,7 @@ class FailureLimit:
         """
         tolerated_fraction = self._study.validation.tolerated_rejected_fraction
         failed = [
-            repetition for repetition in [*self._before, *self._stored.values()] if repetition.outcome == "failed"
+            repetition for repetition in [*self._before, *self._of_this_round()] if repetition.outcome == "failed"
         ]
         if not failed or len(failed) <= tolerated_fraction * (planned := self._planned()):
             return
@@ -61,12 +52,16 @@ class FailureLimit:
             return len(self._before) + len(self._design) * repetitions
         from kafka_pareto.measurement.racing import most_repetitions  # noqa: PLC0415 (SciPy takes as long as a repetition)
 
-        stored = list(self._stored.values())
+        stored = self._of_this_round()
         of_cases = self._design.groupby("case", sort=False)
         return len(self._before) + sum(
             most_repetitions(candidates_of(rows, self._study), [r for r in stored if r.case == case], self._study)
             for case, rows in of_cases
         )
+
+    def _of_this_round(self) -> list[Repetition]:
+        in_cases = {**self._others, self._case: self._measured.repetitions()}
+        return [repetition for case in self._study.cases for repetition in in_cases[case]]
 
 
 def failure_table(failed: list[Repetition]) -> str:

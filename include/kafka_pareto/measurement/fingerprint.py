@@ -6,6 +6,7 @@ import math
 import platform
 import socket
 from contextlib import suppress
+from dataclasses import dataclass
 from ipaddress import ip_address, ip_interface
 from pathlib import Path
 
@@ -16,9 +17,6 @@ from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.kafka.cluster import ClusterDescription
 from kafka_pareto.study.study import Study
-
-_DOCKER_MARK = Path("/.dockerenv")
-_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
 
 
 def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
@@ -42,7 +40,20 @@ def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
             )
 
 
-def fingerprint_of(description: ClusterDescription, study: Study, topic: str) -> Fingerprint:
+@dataclass(frozen=True)
+class Container:
+    """Where a container shows itself: a file that Docker puts into each, and the limit of its CPU time."""
+
+    docker_mark: Path = Path("/.dockerenv")
+    cpu_limit: Path = Path("/sys/fs/cgroup/cpu.max")
+
+
+CONTAINER = Container()
+
+
+def fingerprint_of(
+    description: ClusterDescription, study: Study, topic: str, container: Container = CONTAINER
+) -> Fingerprint:
     """The cluster as described and the machine that this process runs on."""
     return Fingerprint(
         kafka_version=description.kafka_version or "unknown",
@@ -54,18 +65,20 @@ def fingerprint_of(description: ClusterDescription, study: Study, topic: str) ->
         min_insync_replicas=study.workload.min_insync_replicas,
         client_host=socket.gethostname(),
         client_cpu=_cpu_model(),
-        client_cores=_cores(),
+        client_cores=_cores(container.cpu_limit),
         client_kernel=platform.release(),
-        load_and_brokers_share_a_machine=any(_is_on_this_machine(broker.host) for broker in description.brokers),
+        load_and_brokers_share_a_machine=any(
+            _is_on_this_machine(broker.host, container.docker_mark) for broker in description.brokers
+        ),
     )
 
 
-def _is_on_this_machine(host: str) -> bool:
+def _is_on_this_machine(host: str, docker_mark: Path) -> bool:
     """Whether the host is this machine or, seen from a container, one that is attached to the same bridge."""
     own = [item for items in psutil.net_if_addrs().values() for item in items]
     if host in {*(item.address for item in own), socket.gethostname(), "localhost"}:
         return True
-    if not _DOCKER_MARK.exists():
+    if not docker_mark.exists():
         return False
     bridges = [ip_interface(f"{item.address}/{item.netmask}").network for item in own if item.family == socket.AF_INET]
     try:
@@ -75,11 +88,11 @@ def _is_on_this_machine(host: str) -> bool:
     return any(address in bridge for bridge in bridges)
 
 
-def _cores() -> int:
+def _cores(cpu_limit: Path) -> int:
     """The machine's, or as many as a container's limit comes to, a part of one counted as one."""
     cores = psutil.cpu_count() or 0
     with suppress(OSError, ValueError):  # there is no limit, or it reads `max`
-        quota_us, period_us = map(int, _CPU_LIMIT.read_text(encoding="ascii").split())
+        quota_us, period_us = map(int, cpu_limit.read_text(encoding="ascii").split())
         return min(cores, math.ceil(quota_us / period_us))
     return cores
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import psutil
 from tenacity import retry, retry_if_result, stop_after_delay
 
+from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.study.protocol import OutlierRule
-
-_LOOK_S = 1.0
-_UNDISTURBED_DEADLINE_S = 60.0
 
 
 def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fraction: float) -> str:
@@ -25,19 +24,35 @@ def outlier_reason(rule: OutlierRule, cpu_steal_fraction: float, other_cpu_fract
     return ""
 
 
-def wait_until_undisturbed(rule: OutlierRule) -> None:
-    """Waits for the rest of the machine to keep within the rule while no load runs, a minute at most."""
+def wait_until_undisturbed(
+    rule: OutlierRule,
+    limits: MeasuringLimits = LIMITS,
+    look: Callable[[float], tuple[float, float]] | None = None,
+) -> None:
+    """Waits for the rest of the machine to keep within the rule while no load runs, for a limited time.
+
+    Args:
+        rule: The study's.
+        limits: How long to wait, and how long to look.
+        look: Returns the shares of CPU time stolen and used by others, over so many seconds; this machine's where
+            none is given.
+    """
+    look = look or _look_at_this_machine
 
     def disturbance() -> str:
-        before = psutil.cpu_times()
-        time.sleep(_LOOK_S)  # a share of the CPU is one over a time
-        return outlier_reason(rule, *cpu_fractions(before, psutil.cpu_times(), 0.0))
+        return outlier_reason(rule, *look(limits.look_s))
 
     retry(
         retry=retry_if_result(bool),
-        stop=stop_after_delay(_UNDISTURBED_DEADLINE_S),
+        stop=stop_after_delay(limits.undisturbed_deadline_s),
         retry_error_callback=lambda _: None,
     )(disturbance)()
+
+
+def _look_at_this_machine(seconds: float) -> tuple[float, float]:
+    before = psutil.cpu_times()
+    time.sleep(seconds)  # a share of the CPU is one over a time
+    return cpu_fractions(before, psutil.cpu_times(), 0.0)
 
 
 def cpu_fractions(before: object, after: object, client_cpu_s: float) -> tuple[float, float]:

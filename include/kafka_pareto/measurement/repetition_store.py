@@ -22,19 +22,26 @@ Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
 
-class Shelf:
-    """The repetitions below one prefix, one object each; a store that is away is waited for, some minutes long."""
+class RepetitionStore:
+    """The repetitions below one prefix of a campaign, one object each, downloaded once and then kept up to date.
+
+    A store that is away is waited for, some minutes long.
+    """
 
     def __init__(self, campaign: Campaign, prefix: str) -> None:
-        self._campaign = campaign
+        self.campaign = campaign
         self._prefix = prefix
-        self._stored = set(campaign.store.keys(prefix))
+        self._stored = {found.repetition_id: found for found in campaign.read_repetitions(prefix)}
         # What lay aside at first: what is set aside later is set aside whole, or this process has ended.
         self._aside: set[str] | None = None
 
+    def repetitions(self) -> list[Repetition]:
+        """Returns all that is stored, whatever came of it, in the order of the keys."""
+        return [self._stored[each] for each in sorted(self._stored, key=self._key)]
+
     def holds(self, planned: PlannedRepetition) -> bool:
         """Whether the repetition is in the store, whatever came of it."""
-        return self._key(planned.repetition_id) in self._stored
+        return planned.repetition_id in self._stored
 
     def put(self, measured: Repetition) -> None:
         """Stores the repetition, over an earlier record of the same one.
@@ -42,13 +49,12 @@ class Shelf:
         Raises:
             StoreError: If that cannot be done even after some minutes; the measurement is then in the log.
         """
-        key = self._key(measured.repetition_id)
-        self._write(key, measured)
-        self._stored.add(key)
+        self._write(self._key(measured.repetition_id), measured)
+        self._stored[measured.repetition_id] = measured
 
     def put_aside(self, measured: Repetition) -> None:
         """Keeps a repetition that does not count. Its key names its start: the same write may be repeated."""
-        self._write(_aside_key(self._campaign.keys, measured), measured)
+        self._write(_aside_key(self.campaign.keys, measured), measured)
 
     def set_aside(self, block: Iterable[PlannedRepetition]) -> None:
         """Takes the block's repetitions out of the phase and keeps them aside.
@@ -56,33 +62,29 @@ class Shelf:
         All are copied before the first is deleted, so that whoever is killed meanwhile leaves a block which
         `is_partly_aside`.
         """
-        spoiled = {self._key(planned.repetition_id) for planned in block if self.holds(planned)}
-        for key in sorted(spoiled):
-            self.put_aside(_persistently(self._campaign.read_record)(key, Repetition))
-        for key in sorted(spoiled):
-            _persistently(self._campaign.store.delete)(key)
-            self._stored.remove(key)
+        spoiled = sorted(planned.repetition_id for planned in block if self.holds(planned))
+        for repetition_id in spoiled:
+            self.put_aside(self._stored[repetition_id])
+        for repetition_id in spoiled:
+            _persistently(self.campaign.store.delete)(self._key(repetition_id))
+            del self._stored[repetition_id]
 
     def is_partly_aside(self, block: Sequence[PlannedRepetition]) -> bool:
         """Whether one of the block's repetitions lies aside and in the phase still, the same one in both places."""
-        first = block[0]
+        keys, first = self.campaign.keys, block[0]
         if self._aside is None:
-            prefix = _aside_prefix(self._campaign.keys, first.phase, first.case, first.round_number)
-            self._aside = set(self._campaign.store.keys(prefix))
-        measured_twice = {key.rpartition("/")[2].partition("@")[0] for key in self._aside}
-        return any(
-            _aside_key(self._campaign.keys, self._campaign.read_record(self._key(planned.repetition_id), Repetition))
-            in self._aside
-            for planned in block
-            if planned.repetition_id in measured_twice and self.holds(planned)
-        )
+            self._aside = set(
+                self.campaign.store.keys(_aside_prefix(keys, first.phase, first.case, first.round_number))
+            )
+        stored = [self._stored[planned.repetition_id] for planned in block if self.holds(planned)]
+        return any(_aside_key(keys, repetition) in self._aside for repetition in stored)
 
     def _key(self, repetition_id: str) -> str:
         return f"{self._prefix}{repetition_id}.json"
 
     def _write(self, key: str, measured: Repetition) -> None:
         try:
-            _persistently(self._campaign.write_record)(key, measured)
+            _persistently(self.campaign.write_record)(key, measured)
         except StoreError:
             log.error("measured, but not stored: %s", measured.model_dump_json())
             raise

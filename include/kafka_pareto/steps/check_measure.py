@@ -9,6 +9,8 @@ from kafka_pareto.drift.checks import CheckPlan
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.measurement.sizing import sizing_of
 from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.rollout.versions import SettingsInForce
@@ -31,9 +33,10 @@ def run(check: Campaign, case: str, testbed: Testbed) -> Manifest:
         case=case,
         seed=check.study.seed,
     )
-    Measurer(check, testbed, sizing_of(check, case, testbed)).measure(planned, prefix)
+    measurer = Measurer(check, testbed, sizing_of(check, case, testbed))
+    measured = measurer.measure(MeasurementPhase(planned, RepetitionStore(check, prefix)))
     testbed.cluster.delete_topic(testbed.topic)
-    return check.manifest("check_measure", [prefix], {"repetitions": len(planned)}, [case])
+    return check.manifest("check_measure", [prefix], {"repetitions": len(measured)}, [case])
 
 
 def _settings(check: Campaign, case: str) -> SettingsInForce:

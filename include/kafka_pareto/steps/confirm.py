@@ -24,10 +24,11 @@ from kafka_pareto.decision.decide import decide
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.measurement.sizing import sizing_of
 from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.study.cases import case_seed
-from kafka_pareto.validation.gate import with_nonsense_failed
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +40,7 @@ def run(campaign: Campaign, case: str, testbed: Testbed) -> Manifest:
     in_play = [baseline_candidate(campaign), *candidates_of(candidates, study)]
     measurer = Measurer(campaign, testbed, sizing_of(campaign, case, testbed))
     prefix = keys.confirmation(case, "repetitions/")
+    stored = RepetitionStore(campaign, prefix)
 
     def measured(phase: Literal["choice", "gain"], configurations: list[Candidate], blocks: int) -> list[Repetition]:
         planned = plan_blocks(
@@ -49,10 +51,7 @@ def run(campaign: Campaign, case: str, testbed: Testbed) -> Manifest:
             case=case,
             seed=study.seed,
         )
-        measurer.measure(planned, prefix)
-        wanted = {repetition.repetition_id for repetition in planned}
-        found = [found for found in campaign.read_repetitions(prefix) if found.repetition_id in wanted]
-        return _usable(campaign, found)
+        return measurer.measure(MeasurementPhase(planned, stored))
 
     choice_repetitions = measured("choice", in_play, study.confirmation.choice_blocks)
     choice = choose(study, candidates, choice_repetitions)
@@ -83,14 +82,6 @@ def run(campaign: Campaign, case: str, testbed: Testbed) -> Manifest:
     testbed.cluster.delete_topic(testbed.topic)
     counts = {"candidates": len(candidates), "repetitions": len(choice_repetitions) + len(gain)}
     return campaign.manifest("confirm", [prefix, *written], counts, [case])
-
-
-def _usable(campaign: Campaign, measured: list[Repetition]) -> list[Repetition]:
-    usable = with_nonsense_failed(measured, campaign.study)
-    for before, after in zip(measured, usable, strict=True):
-        if before.outcome != after.outcome:
-            log.warning("%s counts as failed: %s", after.repetition_id, after.reason)
-    return usable
 
 
 def _candidates(campaign: Campaign, case: str) -> pd.DataFrame:

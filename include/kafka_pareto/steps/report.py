@@ -33,7 +33,6 @@ from kafka_pareto.search.stopping import rounds_so_far
 from kafka_pareto.storage.record import AnyRecord
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.tracking import campaign_runs, champions
-from kafka_pareto.validation.gate import with_nonsense_failed
 
 logger = logging.getLogger(__name__)
 
@@ -108,9 +107,7 @@ def _read(campaign: Campaign) -> Evidence:
     repetitions = {decision.case: _repetitions(campaign, decision) for decision in decisions}
     design = {case: _measured(campaign, case, last_round) for case in cases}
     rounds = _rounds(campaign, last_round)
-    noise = {
-        case: with_nonsense_failed(campaign.read_repetitions(keys.noise_repetitions(case)), study) for case in cases
-    }
+    noise = {case: campaign.read_repetitions(keys.noise_repetitions(case)) for case in cases}
     set_aside = {case: _set_aside(campaign, case, last_round) for case in cases}
     contexts = [
         card_context(
@@ -183,10 +180,10 @@ def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
 
 
 def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
-    """Those of the planned blocks, judged as in the confirmation; an earlier try may have picked another finalist."""
+    """Those of the planned blocks; an earlier try may have picked another finalist."""
     confirmation, prefix = campaign.study.confirmation, campaign.keys.confirmation(decision.case)
     finalists = (decision.baseline_configuration_id, decision.tentative_configuration_id)
-    planned = [
+    return [
         repetition
         for repetition in campaign.read_repetitions(f"{prefix}repetitions/")
         if (repetition.phase == "choice" and repetition.block < confirmation.choice_blocks)
@@ -196,7 +193,6 @@ def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
             and repetition.configuration_id in finalists
         )
     ]
-    return with_nonsense_failed(planned, campaign.study)
 
 
 def _set_aside(campaign: Campaign, case: str, last_round: int) -> list[Repetition]:

@@ -114,6 +114,11 @@ def _log_verdict(verdict: Verdict) -> None:
         summary.repetitions_failed,
         summary.repetitions_lost_records,
     )
+    implausible = [each for each in verdict.accepted if each.broken_rules]
+    if implausible:
+        log.info("%d repetitions failed for implausible values, when they were measured:", len(implausible))
+    for reason, count in Counter(each.reason for each in implausible).most_common():
+        log.info("  %5d failed: %s", count, reason)
     for reason, count in Counter(verdict.rejected.values()).most_common():
         log.info("  %5d rejected: %s", count, reason)
     for finding in verdict.findings:

@@ -34,14 +34,23 @@ def decode_record(content: bytes, key: str, model: type[AnyRecord]) -> AnyRecord
     Raises:
         ArtifactError: If it is damaged, of a schema version that is not read, or breaks its schema.
     """
+    return decode_versioned(content, key, model)[0]
+
+
+def decode_versioned(content: bytes, key: str, model: type[AnyRecord]) -> tuple[AnyRecord, int]:
+    """Reads a JSON artifact, and the schema version that it was stored with.
+
+    Raises:
+        ArtifactError: If it is damaged, of a schema version that is not read, or breaks its schema.
+    """
     try:
         try:
-            return model.model_validate_json(content)
+            return model.model_validate_json(content), SCHEMA_VERSION
         except ValidationError:
             found = _json_object(content)
             if found.get("schema_version") != READ_VERSIONS[0]:
                 raise
-            return model.model_validate_json(json.dumps(_from_version_3(found)))
+            return model.model_validate_json(json.dumps(_from_version_3(found))), READ_VERSIONS[0]
     except ValidationError as error:
         wrong = error.errors()
         first = next((each for each in wrong if each["loc"] == ("schema_version",)), wrong[0])

@@ -1,4 +1,4 @@
-"""Expectations as data, and the only door to Great Expectations: it imports in seconds, so only where it is needed."""
+"""Puts tables before Great Expectations, which takes seconds to load: no other module imports it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
-import yaml
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from kafka_pareto.campaign.suites import SUITES_FILE, Expectation, Severity
 from kafka_pareto.errors import BadInputError
 
-EXPECTATIONS_FILE = Path(__file__).parents[2] / "expectations" / "repetitions.yaml"
 ROW_ID = "repetition_id"
 _INDEX = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Data Docs of {name}</title>
@@ -27,46 +25,6 @@ _INDEX = """<!doctype html>
 {rows}
 </table></html>
 """
-
-Severity = Literal["critical", "warning"]
-
-
-class Expectation(BaseModel):
-    """One entry of a suite file; see the file's own header.
-
-    Kwargs, and `columns` as a whole, may name a parameter with `$`; a parameter that is a mapping holds one value for
-    each column.
-    """
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    name: str
-    type: str
-    columns: list[str] | str = []
-    kwargs: dict[str, Any] = {}
-    severity: Severity = "critical"
-    reason: str
-
-    def configurations(self, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """What Great Expectations is told: one configuration, or one for each of the columns, however few they are."""
-        if not self.columns:
-            return [self._configuration(None, parameters)]
-        columns = parameters[self.columns[1:]] if isinstance(self.columns, str) else self.columns
-        return [self._configuration(column, parameters) for column in columns]
-
-    def _configuration(self, column: str | None, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        kwargs: dict[str, Any] = {} if column is None else {"column": column}
-        for key, value in self.kwargs.items():
-            kwargs[key] = value
-            if isinstance(value, str) and value.startswith("$"):
-                given = parameters[value[1:]]
-                kwargs[key] = given[column] if isinstance(given, Mapping) else given
-        if "column_A" in kwargs:
-            # A missing value is for the expectation that asks for its presence, and for no other.
-            kwargs["ignore_row_if"] = "either_value_is_missing"
-        reason = f"{column} {self.reason}" if column else self.reason
-        meta = {"name": self.name, "column": column, "reason": reason}
-        return {"type": self.type, "kwargs": kwargs, "severity": self.severity, "meta": meta, "notes": reason}
 
 
 @dataclass(frozen=True)
@@ -86,27 +44,6 @@ class Finding:
     def is_critical(self) -> bool:
         """Whether it fails, and more than a warning."""
         return not self.success and self.severity == "critical"
-
-
-def load_suites(path: Path = EXPECTATIONS_FILE) -> dict[str, list[Expectation]]:
-    """Reads a file of suites: the name of each, and its expectations.
-
-    Raises:
-        BadInputError: Naming the file, the key and the rule that is broken.
-    """
-    try:
-        suites = TypeAdapter(dict[str, list[Expectation]]).validate_python(yaml.safe_load(path.read_text("utf-8")))
-    except (OSError, yaml.YAMLError) as error:
-        raise BadInputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise BadInputError(f"{path}: {place}: {first['msg']}") from error
-    for suite, expectations in suites.items():
-        names = [expectation.name for expectation in expectations]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise BadInputError(f"{path}: {suite}: {', '.join(twice)}: a name is given twice")
-    return suites
 
 
 class Examination:
@@ -135,7 +72,7 @@ class Examination:
         try:
             expected = context.suites.add(gx.ExpectationSuite(name=suite, expectations=configurations))
         except gx.exceptions.GreatExpectationsError as error:
-            raise BadInputError(f"{EXPECTATIONS_FILE.name}: {suite}: {error}") from error
+            raise BadInputError(f"{SUITES_FILE.name}: {suite}: {error}") from error
         source = context.data_sources.add_pandas(suite)
         batch = source.add_dataframe_asset(suite).add_batch_definition_whole_dataframe(suite)
         definition = context.validation_definitions.add(gx.ValidationDefinition(name=suite, data=batch, suite=expected))
@@ -200,7 +137,7 @@ def _finding(suite: str, outcome: Any) -> Finding:
     meta, result = outcome.expectation_config.meta, outcome.result
     if not result and not outcome.success:
         raise BadInputError(
-            f"{EXPECTATIONS_FILE.name}: {suite}: {meta['name']}: cannot be asked of this table: "
+            f"{SUITES_FILE.name}: {suite}: {meta['name']}: cannot be asked of this table: "
             f"{_first_message(outcome.exception_info)}"
         )
     return Finding(

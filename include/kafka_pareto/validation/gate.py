@@ -7,34 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from kafka_pareto.analysis.repetition_values import latency_resolution_ms
 from kafka_pareto.campaign.candidates import Candidate, candidates_of
+from kafka_pareto.campaign.plausibility import derived_values, plausibility_parameters
 from kafka_pareto.campaign.records import ExpectationResult, Repetition, ValidationSummary
+from kafka_pareto.campaign.suites import shipped_suites
 from kafka_pareto.campaign.tables import REPETITION_COLUMNS, repetition_row, repetitions_frame, table_schema
-from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.racing import planned_candidates
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.study import Study
-from kafka_pareto.validation.expectations import ROW_ID, Examination, Finding, load_suites
+from kafka_pareto.validation.expectations import ROW_ID, Examination, Finding
 
-_PRINTED_TOLERANCE = 1e-3
-_BYTES_PER_MIB = 1 << 20
-_PAIRS = ("expect_column_pair_values_to_be_equal", "expect_column_pair_values_a_to_be_greater_than_b")
 _TYPES = {"integer": ["int"], "float": ["float", "int"], "categorical": ["str"]}
 _WHOLE_TABLE = ("schema", "completeness")
-_KAFKA_TOOL_COLUMNS = ["printed_mib_s"]
-_GENERATOR_COLUMNS = [
-    "latency_p9999_ms",
-    "latency_from_send_p95_ms",
-    "paced_rate_asked_records_s",
-    "paced_rate_records_s",
-]
-_WITHIN_RUN_COLUMNS = ["latency_cv_in_run", "throughput_cv_in_run"]
 _NAMED = 20
 
 
@@ -73,7 +62,7 @@ def examine(
     """
     earlier = earlier or Earlier([], [])
     round_number = len(earlier.summaries)
-    suites, parameters = load_suites(), suite_parameters(study, round_number)
+    suites, parameters = shipped_suites(), suite_parameters(study, round_number)
     planned = planned_repetitions(design, repetitions, study, round_number)
     findings = examination.check("schema", suites["schema"], table_as_read(repetitions, study), parameters)
     if not any(finding.is_critical for finding in findings):
@@ -90,15 +79,13 @@ def suite_parameters(study: Study, round_number: int = 0) -> dict[str, Any]:
     """What the `$…` of the suites stand for in this study and round."""
     protocol = study.protocol
     by_generator = protocol.load_tool == "load_generator"
-    within_run = protocol.variability == "within_run"
     return {
         "columns": table_schema(REPETITION_COLUMNS, study).names,
         "factors": list(study.factors),
         "rounds": [round_number],
         "types": {name: _TYPES[factor.type] for name, factor in study.factors.items()},
         "windows": ["steady_state" if protocol.warmup_seconds or by_generator else "whole_run"],
-        "tool_columns": _GENERATOR_COLUMNS if by_generator else _KAFKA_TOOL_COLUMNS,
-        "within_run_columns": _WITHIN_RUN_COLUMNS if within_run else [],
+        **plausibility_parameters(study),
         "resolution_ms": latency_resolution_ms(protocol),
     }
 
@@ -136,96 +123,15 @@ def completeness_table(planned: Sequence[str], repetitions: Sequence[Repetition]
 def derived_table(
     repetitions: Sequence[Repetition], planned: Sequence[str], study: Study, round_number: int = 0
 ) -> pd.DataFrame:
-    """The repetitions and what follows from their columns, for expectations that compare two columns.
-
-    `elapsed_at_throughput_ms` is how long the records of the window take at the throughput that the tool printed, up
-    to its own 1 ms; a steady-state window holds its share of the records, less one for rounding. `elapsed_ms` is the
-    same for a whole run; for a steady-state window, in which records of the warm-up still arrive, it is the life of
-    the process. Of the load generator's records, the part that its throughput is of is not known, and so neither is
-    `elapsed_at_throughput_ms`. `throughput_over_records` is the throughput over what the records per second come to,
-    where both are above zero, and `throughput_unit_error_mib_s` how far it is from the MB/sec that Kafka's tool
-    printed, beyond a thousandth of it.
-    `latency_avg_least_ms` is what half the latencies alone contribute by being at or above the median; half a
-    millisecond less, since the tool may take the median of a sample.
-    """
+    """The repetitions and what follows from their columns, for expectations that compare two columns."""
     table = repetitions_frame(repetitions, study)
     planned_ids = set(planned)
     table["is_planned"] = [identity in planned_ids for identity in table[ROW_ID]]
     table["repetition_id_by_columns"] = [_id_by_columns(repetition, round_number) for repetition in repetitions]
     table["configuration_id_by_values"] = [configuration_id(repetition.configuration) for repetition in repetitions]
     table["is_baseline_by_id"] = table["configuration_id"] == study.baseline_id()
-    table["wall_ms"] = table["wall_s"] * 1000
-    pace_records_s = table["throughput_records_s"].where(
-        (table["records_sent"] > 0) & (table["throughput_records_s"] > 0)
-    )
-    whole_run_ms = (table["records_sent"] / pace_records_s * 1000).round() + 1
-    steady_ms = (table["records_sent"] * _steady_share(study) - 1) / pace_records_s * 1000
-    is_whole_run = table["window"] == "whole_run"
-    table["elapsed_ms"] = np.where(is_whole_run, whole_run_ms, table["wall_ms"])
-    table["elapsed_at_throughput_ms"] = np.where(is_whole_run, whole_run_ms, steady_ms)
-    table["latency_avg_least_ms"] = table["latency_p50_ms"] / 2 - 0.5
-    record_sizes_bytes = table["case"].map(study.record_size_bytes)
-    ratio = table["throughput_mib_s"] * _BYTES_PER_MIB / (table["throughput_records_s"] * record_sizes_bytes)
-    table["throughput_over_records"] = ratio.where((ratio > 0) & np.isfinite(ratio))
-    printed_mib_s = table["printed_mib_s"]
-    table["paced_rate_held"] = table["paced_rate_records_s"] / table["paced_rate_asked_records_s"]
-    difference_mib_s = (table["throughput_mib_s"] - printed_mib_s).abs()
-    table["throughput_unit_error_mib_s"] = difference_mib_s - _PRINTED_TOLERANCE * printed_mib_s
-    return table
-
-
-def with_nonsense_failed(repetitions: Sequence[Repetition], study: Study) -> list[Repetition]:
-    """The repetitions, those that break a critical rule of the suite `valid_repetitions` as failed, with the reason.
-
-    The confirmation's answer to nonsense: the same rules as the gate's, without Great Expectations and its import.
-    """
-    valid = [repetition for repetition in repetitions if repetition.outcome == "valid"]
-    if not valid:
-        return list(repetitions)
-    table, parameters = derived_table(valid, [], study), suite_parameters(study)
-    reasons: dict[str, list[str]] = {}
-    for expectation in load_suites()["valid_repetitions"]:
-        if expectation.severity == "critical":
-            for asked in expectation.configurations(parameters):
-                broken = broken_rows(asked["type"], asked["kwargs"], table)
-                for identity in table[ROW_ID][broken]:
-                    reasons.setdefault(identity, []).append(asked["notes"])
-    return [
-        r.model_copy(update={"outcome": "failed", "reason": "; ".join(reasons[r.repetition_id])})
-        if r.outcome == "valid" and r.repetition_id in reasons
-        else r
-        for r in repetitions
-    ]
-
-
-def broken_rows(expectation_type: str, kwargs: dict[str, Any], table: pd.DataFrame) -> pd.Series:
-    """Which rows break an expectation, as Great Expectations would say; for the types of `valid_repetitions` alone.
-
-    A missing value breaks only the expectation that asks for its presence.
-
-    Raises:
-        BadInputError: If the type is another.
-    """
-    broken: pd.Series
-    if expectation_type == "expect_column_values_to_not_be_null":
-        broken = table[kwargs["column"]].isna()
-    elif expectation_type == "expect_column_values_to_be_between":
-        values, low, high = table[kwargs["column"]], kwargs.get("min_value", -np.inf), kwargs.get("max_value", np.inf)
-        broken = (values <= low if kwargs.get("strict_min") else values < low) | (values > high)
-    elif expectation_type in _PAIRS:
-        first, second = table[kwargs["column_A"]], table[kwargs["column_B"]]
-        different = first != second if expectation_type.endswith("equal") else first < second
-        broken = different & first.notna() & second.notna()
-    else:
-        raise BadInputError(f"{expectation_type}: cannot be asked of a confirmation; see validation.broken_rows")
-    return broken
-
-
-def _steady_share(study: Study) -> float:
-    protocol = study.protocol
-    if protocol.seconds is None or protocol.load_tool == "load_generator":
-        return float("nan")
-    return protocol.seconds / (protocol.seconds + protocol.warmup_seconds)
+    derived = pd.DataFrame([derived_values(repetition, study) for repetition in repetitions], index=table.index)
+    return pd.concat([table, derived], axis="columns")
 
 
 def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], study: Study) -> pd.DataFrame:

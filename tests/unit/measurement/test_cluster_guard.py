@@ -9,19 +9,13 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
-from kafka_pareto.kafka.cluster import LogDir
+from kafka_pareto.kafka.cluster import LogDir, TopicHealth
 from kafka_pareto.load.tool import ClientMetrics, LoadRequest, LoadResult
-from kafka_pareto.measurement import cluster_guard
 from tests.unit.measuring import CASE, IN_A_BLOCK, PLANNED, Measuring, foreign, measuring, quick
 
 pytestmark = pytest.mark.fast
 
 LOAD_BYTES = 1000 * int(CASE)
-
-
-@pytest.fixture(autouse=True)
-def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_guard, "_RECOVERY_DEADLINE_S", 0.5)
 
 
 def in_trouble_after(m: Measuring, wanted: Callable[[int], bool]) -> Callable[[LoadResult], LoadResult]:
@@ -32,7 +26,7 @@ def in_trouble_after(m: Measuring, wanted: Callable[[int], bool]) -> Callable[[L
         if wanted(len(m.tool.requests)):
             m.cluster.in_sync = 2
 
-            def look(*asked: object) -> cluster_guard.TopicHealth:
+            def look(*asked: object) -> TopicHealth:
                 seen = real(*asked)
                 m.cluster.in_sync = 3
                 return seen

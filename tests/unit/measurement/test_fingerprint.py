@@ -11,18 +11,17 @@ import pytest
 
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.kafka.cluster import Broker
-from kafka_pareto.measurement import fingerprint as fingerprint_module
-from kafka_pareto.measurement.fingerprint import fingerprint_of
+from kafka_pareto.measurement.fingerprint import CONTAINER, Container, fingerprint_of
 from tests.fakes import FakeCluster
 from tests.unit.measuring import quick
 
 pytestmark = pytest.mark.fast
 
 
-def fingerprint(broker_host: str = "localhost") -> Fingerprint:
+def fingerprint(broker_host: str = "localhost", container: Container = CONTAINER) -> Fingerprint:
     description = FakeCluster().describe()
     brokers = [Broker(id=1, host=broker_host, port=9092, rack=None)]
-    return fingerprint_of(description.model_copy(update={"brokers": brokers}), quick(), "a-topic")
+    return fingerprint_of(description.model_copy(update={"brokers": brokers}), quick(), "a-topic", container)
 
 
 @pytest.mark.parametrize(
@@ -33,14 +32,12 @@ def test_a_containers_limit_is_what_the_client_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, cores: int
 ) -> None:
     (tmp_path / "cpu.max").write_text(f"{limit}\n")
-    monkeypatch.setattr(fingerprint_module, "_CPU_LIMIT", tmp_path / "cpu.max")
     monkeypatch.setattr(psutil, "cpu_count", lambda: 8)
-    assert fingerprint().client_cores == cores
+    assert fingerprint(container=Container(cpu_limit=tmp_path / "cpu.max")).client_cores == cores
 
 
-def test_without_a_limit_the_client_has_the_whole_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fingerprint_module, "_CPU_LIMIT", tmp_path / "none")
-    assert fingerprint().client_cores == psutil.cpu_count()
+def test_without_a_limit_the_client_has_the_whole_machine(tmp_path: Path) -> None:
+    assert fingerprint(container=Container(cpu_limit=tmp_path / "none")).client_cores == psutil.cpu_count()
 
 
 @pytest.mark.parametrize(
@@ -57,5 +54,5 @@ def test_brokers_in_containers_beside_the_client_share_its_machine(
 ) -> None:
     address = SimpleNamespace(family=socket.AF_INET, address="172.20.0.5", netmask="255.255.0.0")
     monkeypatch.setattr(psutil, "net_if_addrs", lambda: {"eth0": [address]})
-    monkeypatch.setattr(fingerprint_module, "_DOCKER_MARK", tmp_path if in_a_container else tmp_path / "none")
-    assert fingerprint(host).load_and_brokers_share_a_machine is shared
+    container = Container(docker_mark=tmp_path if in_a_container else tmp_path / "none")
+    assert fingerprint(host, container).load_and_brokers_share_a_machine is shared

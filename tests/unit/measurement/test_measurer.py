@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from kafka_pareto.campaign.records import Fingerprint
-from kafka_pareto.errors import BadInputError, DisturbedError, LeaseHeldError, LoadToolError, PlanError
+from kafka_pareto.campaign.records import Fingerprint, Sizing
+from kafka_pareto.errors import BadInputError, DisturbedError, GateError, LeaseHeldError, LoadToolError, PlanError
 from kafka_pareto.load.tool import LoadRequest, LoadResult
-from kafka_pareto.measurement import attempt, host_load, measurer
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
-from kafka_pareto.measurement.host_load import outlier_reason
+from kafka_pareto.measurement.host_load import outlier_reason, wait_until_undisturbed
+from kafka_pareto.measurement.limits import MeasuringLimits
+from kafka_pareto.measurement.measurer import Measurer
+from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.study.protocol import OutlierRule
-from tests.unit.measuring import CASE, IN_A_BLOCK, PLANNED, foreign, measuring, quick
+from tests.unit.measuring import CASE, IN_A_BLOCK, PLANNED, Measuring, foreign, measuring, quick
 
 pytestmark = pytest.mark.fast
 
@@ -35,12 +39,7 @@ def test_measures_every_planned_repetition_once_and_the_baseline_in_every_block(
 
 def test_a_killed_task_goes_on_where_it_stopped_and_ends_with_the_same_repetitions(tmp_path: Path):
     with measuring(tmp_path) as m:
-
-        def die_at_the_seventh(_: LoadRequest) -> None:
-            if len(m.tool.requests) == 7:
-                raise KeyboardInterrupt
-
-        m.tool.before_run = die_at_the_seventh
+        m.tool.before_run = dies_at(m, 7)
         with pytest.raises(KeyboardInterrupt):
             m.measure()
     first = {repetition.repetition_id: repetition for repetition in m.stored()}
@@ -52,6 +51,88 @@ def test_a_killed_task_goes_on_where_it_stopped_and_ends_with_the_same_repetitio
     assert len(first) == 6
     assert len(after) == PLANNED
     assert all(after[name] == repetition for name, repetition in first.items())
+
+
+def test_what_was_measured_is_returned_whoever_measured_it(tmp_path: Path):
+    with measuring(tmp_path) as m:
+        m.tool.before_run = dies_at(m, 7)
+        with pytest.raises(KeyboardInterrupt):
+            m.measure()
+    with measuring(tmp_path) as m:
+        returned = m.measure()
+
+    assert len(returned) == PLANNED
+    assert returned == m.stored()
+
+
+def test_what_other_phases_have_stored_below_the_prefix_is_not_returned(tmp_path: Path):
+    with measuring(tmp_path) as m:
+        m.measure("choice")
+        store = RepetitionStore(m.campaign, m.prefix("choice"))
+        gain = MeasurementPhase(m.planned("gain")[:2], store)
+        sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
+        returned = Measurer(m.campaign, m.testbed, sizing).measure(gain)
+
+    assert [r.phase for r in returned] == ["gain", "gain"]
+    assert len(m.stored("choice")) == PLANNED + 2
+
+
+def test_a_phase_reads_what_is_stored_once(tmp_path: Path):
+    with measuring(tmp_path) as m:
+        m.tool.before_run = dies_at(m, 9)
+        with pytest.raises(KeyboardInterrupt):
+            m.measure()
+    with measuring(tmp_path) as m:
+        read: list[str] = []
+        get = m.campaign.store.get
+        m.campaign.store.get = lambda key: read.append(key) or get(key)  # type: ignore[method-assign]
+        m.measure()
+
+    repetitions = [key for key in read if key.startswith(m.prefix())]
+    assert len(repetitions) == len(set(repetitions)) == 8
+
+
+def test_values_that_contradict_each_other_are_stored_as_failed_and_not_measured_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    with measuring(tmp_path, quick(validation=TOLERANT)) as m:
+
+        def print_nonsense_once(result: LoadResult) -> LoadResult:
+            if len(m.tool.requests) != 3 or result.figures is None:
+                return result
+            return replace(result, figures=replace(result.figures, latency_p95_ms=1e6))
+
+        m.tool.after_run = print_nonsense_once
+        m.measure()
+        assert len(m.tool.requests) == PLANNED
+
+    (failed,) = [r for r in m.stored() if r.outcome != "valid"]
+    assert failed.repetition_id == m.planned()[2].repetition_id
+    assert (failed.outcome, failed.attempts, failed.latency_p95_ms) == ("failed", 1, 1e6)
+    assert failed.reason == "the p95 latency is above p99"
+    assert failed.broken_rules == ["p95_within_p99"]
+    assert f"{failed.repetition_id} counts as failed for implausible values: {failed.reason}" in caplog.text
+
+
+def test_implausible_values_count_for_the_early_stop(tmp_path: Path):
+    study = quick(record_sizes_bytes=[int(CASE)], validation={"tolerated_rejected_fraction": 0.0})
+    with measuring(tmp_path, study) as m:
+
+        def print_nonsense(result: LoadResult) -> LoadResult:
+            assert result.figures is not None
+            return replace(result, figures=replace(result.figures, latency_p95_ms=1e6))
+
+        m.tool.after_run = print_nonsense
+        with pytest.raises(GateError, match=r"1 of 12 planned repetitions failed(.|\n)*the p95 latency is above p99"):
+            m.measure()
+
+
+def dies_at(m: Measuring, load: int) -> Callable[[LoadRequest], None]:
+    def die(_: LoadRequest) -> None:
+        if len(m.tool.requests) == load:
+            raise KeyboardInterrupt
+
+    return die
 
 
 def test_records_that_are_not_in_the_topic_are_an_outcome_that_is_kept(tmp_path: Path):
@@ -138,20 +219,23 @@ def test_a_leader_that_moved_spoils_the_repetition_which_is_measured_again(tmp_p
     assert {r.outcome for r in m.stored()} == {"valid"}
 
 
-def test_a_repetition_beside_foreign_processes_is_measured_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def disturbed_during(m: Measuring, loads: range) -> Callable[[LoadResult], LoadResult]:
+    """Another process works during the loads of these numbers; the fake's own CPU time hides all others."""
+
+    def another_process_works(result: LoadResult) -> LoadResult:
+        if len(m.tool.requests) not in loads:
+            return result
+        until = time.process_time() + 0.05
+        while time.process_time() < until:
+            pass
+        return replace(result, client_cpu_s=0.0)
+
+    return another_process_works
+
+
+def test_a_repetition_beside_foreign_processes_is_measured_again(tmp_path: Path):
     with measuring(tmp_path, quick(protocol={"outliers": {"other_cpu_fraction": 0.0}})) as m:
-
-        def another_process_works_once(result: LoadResult) -> LoadResult:
-            if len(m.tool.requests) > 1:
-                return result
-            until = time.process_time() + 0.05
-            while time.process_time() < until:
-                pass
-            return replace(result, client_cpu_s=0.0)
-
-        monkeypatch.setattr(host_load, "_UNDISTURBED_DEADLINE_S", 0.0)
-        monkeypatch.setattr(host_load, "_LOOK_S", 0.01)
-        m.tool.after_run = another_process_works_once
+        m.tool.after_run = disturbed_during(m, range(1, 2))
         m.measure()
 
     assert [r.attempts for r in m.stored() if r.repetition_id == m.planned()[0].repetition_id] == [2]
@@ -159,16 +243,9 @@ def test_a_repetition_beside_foreign_processes_is_measured_again(tmp_path: Path,
 
 
 @pytest.mark.parametrize("disturbed", [5, 100], ids=["for a while", "for good"])
-def test_a_machine_that_stays_disturbed_is_no_configurations_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disturbed: int
-):
-    with measuring(tmp_path) as m:
-        reason = "the hypervisor took 23.4% of the machine's CPU"
-        is_disturbed = range(2, disturbed + 1)
-        monkeypatch.setattr(
-            attempt, "outlier_reason", lambda *_: reason if len(m.tool.requests) in is_disturbed else ""
-        )
-        monkeypatch.setattr(measurer, "wait_until_undisturbed", lambda _: None)
+def test_a_machine_that_stays_disturbed_is_no_configurations_failure(tmp_path: Path, disturbed: int):
+    with measuring(tmp_path, quick(protocol={"outliers": {"other_cpu_fraction": 0.0}})) as m:
+        m.tool.after_run = disturbed_during(m, range(2, disturbed + 1))
         if disturbed == 100:
             with pytest.raises(DisturbedError, match=r"block 0 was begun 3 times .* disturbed again and again"):
                 m.measure()
@@ -180,13 +257,24 @@ def test_a_machine_that_stays_disturbed_is_no_configurations_failure(
     assert len(m.stored()) == (0 if disturbed == 100 else PLANNED)
 
 
-def test_the_wait_for_a_quiet_machine_ends_with_the_disturbance(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(host_load, "_LOOK_S", 0.01)
-    looks = iter(["disturbed", "disturbed", ""])
-    monkeypatch.setattr(host_load, "outlier_reason", lambda *_: next(looks))
+def test_the_wait_for_a_quiet_machine_ends_with_the_disturbance():
+    looks = iter([(0.5, 0.0), (0.0, 0.5), (0.0, 0.0), (0.5, 0.5)])
+    rule = OutlierRule(cpu_steal_fraction=0.1, other_cpu_fraction=0.1)
 
-    host_load.wait_until_undisturbed(OutlierRule())
-    assert list(looks) == []
+    wait_until_undisturbed(rule, MeasuringLimits(look_s=0.01), look=lambda _: next(looks))
+    assert list(looks) == [(0.5, 0.5)]
+
+
+def test_the_wait_for_a_quiet_machine_ends_at_its_deadline():
+    looks: list[float] = []
+
+    def always_disturbed(seconds: float) -> tuple[float, float]:
+        looks.append(seconds)
+        return 0.5, 0.5
+
+    limits = MeasuringLimits(look_s=0.01, undisturbed_deadline_s=0.0)
+    wait_until_undisturbed(OutlierRule(cpu_steal_fraction=0.1), limits, look=always_disturbed)
+    assert looks == [0.01]
 
 
 def test_the_reason_of_an_outlier_says_what_was_found_and_what_the_study_allows():
@@ -234,13 +322,10 @@ def test_a_campaign_does_not_go_on_on_another_cluster(tmp_path: Path):
         keep_fingerprint(m.campaign, CASE, known.model_copy(update={"cluster_id": "another"}))
 
 
-def test_records_are_deleted_at_the_end_and_as_blocks_end_that_filled_a_segment(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_records_are_deleted_at_the_end_and_as_blocks_end_that_filled_a_segment(tmp_path: Path):
     with measuring(tmp_path / "small") as m:
         m.measure()
         assert len(m.cluster.deletions) == 1
-    monkeypatch.setattr("kafka_pareto.measurement.measurer.SEGMENT_BYTES", IN_A_BLOCK * 1000 * int(CASE))
     with measuring(tmp_path / "large") as m:
-        m.measure()
+        m.measure(limits=MeasuringLimits(delete_after_block_bytes=IN_A_BLOCK * 1000 * int(CASE)))
         assert len(m.cluster.deletions) == PLANNED / IN_A_BLOCK

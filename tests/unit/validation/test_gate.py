@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.design import design_table
+from kafka_pareto.campaign.plausibility import PlausibilityRules
+from kafka_pareto.campaign.suites import load_suites
 from kafka_pareto.campaign.tables import REPETITION_COLUMNS, table_schema
-from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.study.protocol import Adaptive
 from kafka_pareto.study.study_file import load_study, with_overrides
-from kafka_pareto.validation.expectations import Expectation, load_suites
 from kafka_pareto.validation.gate import (
     completeness_table,
     derived_table,
@@ -22,7 +20,6 @@ from kafka_pareto.validation.gate import (
     rejected_table,
     suite_parameters,
     table_as_read,
-    with_nonsense_failed,
 )
 from tests.recorded import STUDIES, paper_study, recorded_repetitions
 
@@ -108,7 +105,8 @@ def test_the_recording_keeps_every_derived_relation() -> None:
     assert (table.elapsed_at_throughput_ms <= table.wall_ms).all()
     assert table.throughput_unit_error_mib_s.max() <= 0.0051
     assert (table.throughput_over_records - 1).abs().max() < 1e-9
-    assert with_nonsense_failed(rows, study) == rows
+    rules = PlausibilityRules(study)
+    assert [rules.with_implausible_failed(row) for row in rows] == rows
 
 
 def test_a_steady_state_window_is_as_long_as_its_process_at_most() -> None:
@@ -128,33 +126,6 @@ def test_a_steady_throughput_too_low_for_the_life_of_the_process_fails_the_check
     table = derived_table(rows, [], study)
 
     assert (table.elapsed_at_throughput_ms <= table.wall_ms).tolist() == [True, False]
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        ({"latency_p95_ms": 1e6}, "the p95 latency is above p99"),
-        ({"latency_p95_ms": None}, "latency_p95_ms is missing, though the repetition counts as valid"),
-        ({"throughput_mib_s": float("nan")}, "throughput_mib_s is missing, though the repetition counts as valid"),
-        ({"throughput_mib_s": 1e4}, "is not what the tool printed as MB/sec"),
-        ({"throughput_mib_s": 9.0, "printed_mib_s": None}, "is not what its records per second come to"),
-        ({"end_offset_growth": 999}, "the topic's end offsets did not grow by the records asked for"),
-    ],
-)
-def test_nonsense_in_a_confirmation_counts_as_failed_with_its_reason(change: dict[str, float], reason: str) -> None:
-    first, second = recorded_repetitions(("8192",), configurations=0, blocks=2, phase="choice")
-
-    judged = with_nonsense_failed([first.model_copy(update=change), second], paper_study())
-
-    assert judged[0].outcome == "failed"
-    assert reason in judged[0].reason
-    assert judged[1] == second
-
-
-def test_what_failed_or_lost_records_keeps_its_own_outcome_and_reason() -> None:
-    row = recorded_repetitions(("8192",), configurations=0, blocks=1, phase="choice")[0]
-    lost = row.model_copy(update={"outcome": "records_lost", "end_offset_growth": 999, "reason": "1 of 1000"})
-    assert with_nonsense_failed([lost], paper_study()) == [lost]
 
 
 def test_a_throughput_of_zero_has_no_elapsed_time() -> None:
@@ -202,34 +173,3 @@ def test_the_shipped_suites_find_all_their_parameters_in_every_shipped_study() -
             asked = {each.name: each.configurations(parameters) for each in expectations}
             not_asked = {name for name, configurations in asked.items() if not configurations}
             assert not_asked <= (set() if parameters["within_run_columns"] else {"measured_within_the_run"})
-
-
-def test_an_expectation_is_asked_of_each_of_its_columns_with_that_columns_value() -> None:
-    expectation = Expectation(
-        name="types", type="expect_x", columns="$factors", kwargs={"type_list": "$types"}, reason="is of another type"
-    )
-    asked = expectation.configurations({"factors": ["a", "b"], "types": {"a": ["int"], "b": ["str"]}})
-    assert [each["kwargs"] for each in asked] == [
-        {"column": "a", "type_list": ["int"]},
-        {"column": "b", "type_list": ["str"]},
-    ]
-    assert [each["meta"]["reason"] for each in asked] == ["a is of another type", "b is of another type"]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("rows:\n- {name: a, type: b, reason: c, kwarg: {}}", "rows.0.kwarg: Extra inputs are not permitted"),
-        ("rows:\n- {name: a, type: b}", "rows.0.reason: Field required"),
-        ("rows:\n- {name: a, type: b, reason: c, severity: bad}", "rows.0.severity"),
-        ("rows:\n- {name: a, type: b, reason: c}\n- {name: a, type: b, reason: c}", "rows: a: a name is given twice"),
-        ("rows: [", "cannot be read"),
-    ],
-)
-def test_a_suite_file_with_a_defect_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:
-    path = tmp_path / "suites.yaml"
-    path.write_text(text)
-    with pytest.raises(BadInputError) as refusal:
-        load_suites(path)
-    assert str(refusal.value).startswith(str(path))
-    assert said in str(refusal.value)

@@ -1,0 +1,82 @@
+"""The suites of expectations as data: what a campaign's repetitions must keep. Needs no Great Expectations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from kafka_pareto.errors import BadInputError
+
+SUITES_FILE = Path(__file__).parents[2] / "expectations" / "repetitions.yaml"
+
+Severity = Literal["critical", "warning"]
+
+
+class Expectation(BaseModel):
+    """One entry of a suite file; see the file's own header.
+
+    Kwargs, and `columns` as a whole, may name a parameter with `$`; a parameter that is a mapping holds one value for
+    each column.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: str
+    type: str
+    columns: list[str] | str = []
+    kwargs: dict[str, Any] = {}
+    severity: Severity = "critical"
+    reason: str
+
+    def configurations(self, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """What Great Expectations is told: one configuration, or one for each of the columns, however few they are."""
+        if not self.columns:
+            return [self._configuration(None, parameters)]
+        columns = parameters[self.columns[1:]] if isinstance(self.columns, str) else self.columns
+        return [self._configuration(column, parameters) for column in columns]
+
+    def _configuration(self, column: str | None, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        kwargs: dict[str, Any] = {} if column is None else {"column": column}
+        for key, value in self.kwargs.items():
+            kwargs[key] = value
+            if isinstance(value, str) and value.startswith("$"):
+                given = parameters[value[1:]]
+                kwargs[key] = given[column] if isinstance(given, Mapping) else given
+        if "column_A" in kwargs:
+            # A missing value is for the expectation that asks for its presence, and for no other.
+            kwargs["ignore_row_if"] = "either_value_is_missing"
+        reason = f"{column} {self.reason}" if column else self.reason
+        meta = {"name": self.name, "column": column, "reason": reason}
+        return {"type": self.type, "kwargs": kwargs, "severity": self.severity, "meta": meta, "notes": reason}
+
+
+@cache
+def shipped_suites() -> Mapping[str, list[Expectation]]:
+    """Reads the suites that this release ships, once."""
+    return load_suites()
+
+
+def load_suites(path: Path = SUITES_FILE) -> dict[str, list[Expectation]]:
+    """Reads a file of suites: the name of each, and its expectations.
+
+    Raises:
+        BadInputError: Naming the file, the key and the rule that is broken.
+    """
+    try:
+        suites = TypeAdapter(dict[str, list[Expectation]]).validate_python(yaml.safe_load(path.read_text("utf-8")))
+    except (OSError, yaml.YAMLError) as error:
+        raise BadInputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise BadInputError(f"{path}: {place}: {first['msg']}") from error
+    for suite, expectations in suites.items():
+        names = [expectation.name for expectation in expectations]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise BadInputError(f"{path}: {suite}: {', '.join(twice)}: a name is given twice")
+    return suites

@@ -1,0 +1,118 @@
+"""One phase of measuring: what is planned, what of it is stored, how much has failed, and how long the rest takes."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import TypeAlias
+
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.failure_limit import FailureLimit
+from kafka_pareto.measurement.repetition_store import RepetitionStore
+
+log = logging.getLogger(__name__)
+
+Block: TypeAlias = list[PlannedRepetition]
+Race: TypeAlias = Callable[[Block, list[Repetition]], Block]
+"""Returns what a block still measures, given the repetitions of the blocks before it; nothing ends the phase."""
+
+
+class MeasurementPhase:
+    """The planned repetitions of one phase, and the store that they go to.
+
+    Everything that is counted comes from that store: what is missing, what has failed, how far the phase is.
+
+    Args:
+        planned: All that the phase may come to, in the order of measuring.
+        store: Where its repetitions lie; phases may share one.
+        race: Decides before each block which of its repetitions are measured. Without it, all are.
+    """
+
+    def __init__(self, planned: Sequence[PlannedRepetition], store: RepetitionStore, race: Race | None = None) -> None:
+        self._planned = planned
+        self._store = store
+        self._race = race
+        # Other phases have no gate that would stop their campaign.
+        is_design = bool(planned) and planned[0].phase == "design"
+        self._failures = FailureLimit(store, planned[0].round_number, planned[0].case) if is_design else None
+        self._started = time.monotonic()
+        self._measured = 0
+
+    @property
+    def may_end_early(self) -> bool:
+        """Whether the phase may come to less than is planned."""
+        return self._race is not None
+
+    def blocks(self) -> Iterator[Block]:
+        """Yields block after block; a race is asked once the blocks before are measured.
+
+        In order `sequential` neighbours differ in their block, so each repetition is a block of its own.
+        """
+        self._started = time.monotonic()
+        for number, planned in groupby(self._planned, key=lambda repetition: repetition.block):
+            block = list(planned)
+            if self._race is not None:
+                # Of the blocks before this one alone, so that a task that was killed within it decides the same again.
+                block = self._race(block, [each for each in self._store.repetitions() if each.block < number])
+                if not block:
+                    return
+            yield block
+
+    def missing(self, block: Block) -> Block:
+        """Returns the repetitions of the block that are not stored."""
+        return [planned for planned in block if not self._store.holds(planned)]
+
+    def repetitions(self) -> list[Repetition]:
+        """Returns what is planned and stored, whoever measured it, in the order of the ids."""
+        wanted = {planned.repetition_id for planned in self._planned}
+        return [repetition for repetition in self._store.repetitions() if repetition.repetition_id in wanted]
+
+    def require_few_failures(self) -> None:
+        """Stops a campaign of which more has failed than the study tolerates.
+
+        Raises:
+            GateError: With a table of what failed and why.
+        """
+        if self._failures is not None:
+            self._failures.check()
+
+    def keep(self, measured: Repetition) -> None:
+        """Stores a repetition that was just measured, and logs how far the phase is.
+
+        Raises:
+            StoreError: If it cannot be stored, even after some minutes.
+            GateError: If more has failed now than the study tolerates.
+        """
+        self._store.put(measured)
+        self.require_few_failures()
+        self._log(measured)
+
+    def amend(self, measured: Repetition) -> None:
+        """Stores a repetition in place of an earlier record of it."""
+        self._store.put(measured)
+
+    def put_aside(self, measured: Repetition) -> None:
+        """Keeps a repetition that does not count, apart."""
+        self._store.put_aside(measured)
+
+    def set_aside(self, block: Block) -> None:
+        """Takes the block's repetitions out of the phase, so that all of them are measured again."""
+        self._store.set_aside(block)
+
+    def is_partly_aside(self, block: Block) -> bool:
+        """Whether a killed task has set aside a part of the block only."""
+        return self._store.is_partly_aside(block)
+
+    def _log(self, measured: Repetition) -> None:
+        self._measured += 1
+        most = "at most " if self.may_end_early else ""
+        left = len(self.missing(list(self._planned)))
+        left_s = (time.monotonic() - self._started) / self._measured * left
+        figures: str = measured.outcome
+        if measured.throughput_mib_s is not None and measured.latency_p95_ms is not None:
+            figures += f", {measured.throughput_mib_s:.1f} MiB/s, p95 {measured.latency_p95_ms:.0f} ms"
+        progress = f"{len(self._planned) - left} of {most}{len(self._planned)}, {most}{left_s:.0f} s left"
+        log.info("[%s] %s: %s", progress, measured.repetition_id, figures)

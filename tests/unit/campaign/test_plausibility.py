@@ -1,0 +1,112 @@
+"""Repetitions whose values contradict each other; those of earlier releases, which were stored unjudged."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.plausibility import PlausibilityRules, derived_values
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.study_file import load_study
+from tests.recorded import STUDIES, paper_study, recorded_repetitions
+
+pytestmark = pytest.mark.fast
+
+CASE = "8192"
+
+
+def recorded() -> Repetition:
+    return recorded_repetitions((CASE,), configurations=0, blocks=1, phase="choice")[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "rules"),
+    [
+        ({"latency_p95_ms": 1e6}, "the p95 latency is above p99", ["p95_within_p99"]),
+        (
+            {"latency_p95_ms": None},
+            "latency_p95_ms is missing, though the repetition counts as valid",
+            ["measured"],
+        ),
+        (
+            {"throughput_mib_s": float("nan")},
+            "throughput_mib_s is missing, though the repetition counts as valid",
+            ["measured"],
+        ),
+        (
+            {"throughput_mib_s": 1e4},
+            "throughput_mib_s (from records per second) is not what the tool printed as MB/sec",
+            ["throughput_of_records", "throughput_units"],
+        ),
+        (
+            {"throughput_mib_s": 9.0, "printed_mib_s": None},
+            "throughput_mib_s is not what its records per second come to",
+            ["measured_by_the_load_tool", "throughput_of_records"],
+        ),
+        (
+            {"end_offset_growth": 999},
+            "the topic's end offsets did not grow by the records asked for",
+            ["all_records_arrived"],
+        ),
+    ],
+)
+def test_implausible_values_count_as_failed_with_the_rules_that_they_break(
+    change: dict[str, Any], reason: str, rules: list[str]
+) -> None:
+    judged = PlausibilityRules(paper_study()).with_implausible_failed(recorded().model_copy(update=change))
+
+    assert judged.outcome == "failed"
+    assert reason in judged.reason
+    assert judged.broken_rules == rules
+    assert judged.latency_p50_ms == recorded().latency_p50_ms
+
+
+def test_a_warning_is_no_reason_to_fail() -> None:
+    throttled = recorded().model_copy(update={"produce_throttle_max_ms": 12.0, "cpu_steal_fraction": 0.5})
+    assert PlausibilityRules(paper_study()).with_implausible_failed(throttled) == throttled
+
+
+@pytest.mark.parametrize("outcome", ["records_lost", "records_duplicated", "failed"])
+def test_what_is_not_valid_keeps_its_own_outcome_and_reason(outcome: str) -> None:
+    lost = recorded().model_copy(update={"outcome": outcome, "end_offset_growth": 999, "reason": "1 of 1000"})
+    assert PlausibilityRules(paper_study()).with_implausible_failed(lost) == lost
+
+
+def test_the_load_generators_figures_are_asked_of_the_load_generator_alone() -> None:
+    study = load_study(STUDIES / "steady.yaml")
+    judged = PlausibilityRules(study).with_implausible_failed(recorded())
+    assert set(judged.broken_rules) == {"measured_by_the_load_tool", "measured_within_the_run"}
+
+
+def test_missing_values_leave_what_follows_from_them_unknown() -> None:
+    nothing = {name: None for name, value in recorded().model_dump().items() if isinstance(value, float | int)}
+    kept = {"block": 0, "round": 0, "wall_s": 0.9, "records_requested": 1000, "is_baseline": True}
+    values = derived_values(recorded().model_copy(update={**nothing, **kept}), paper_study())
+    assert {name for name, value in values.items() if not math.isnan(value)} == {"wall_ms"}
+
+
+@pytest.mark.parametrize(("version", "outcome"), [(3, "failed"), (4, "valid")])
+def test_repetitions_of_version_3_are_judged_when_they_are_read_and_no_others(
+    tmp_path: Path, version: int, outcome: str
+) -> None:
+    study = paper_study()
+    campaign = Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(tmp_path))
+    content = recorded().model_copy(update={"latency_p95_ms": 1e6}).model_dump(mode="json")
+    content["schema_version"] = version
+    if version == 3:
+        del content["broken_rules"]
+        content["record_size_bytes"] = int(content.pop("case"))
+    prefix = campaign.keys.confirmation(CASE, "repetitions/")
+    campaign.store.put(f"{prefix}one.json", json.dumps(content).encode())
+
+    (found,) = campaign.read_repetitions(prefix)
+
+    assert found.outcome == outcome
+    assert found.broken_rules == (["p95_within_p99"] if version == 3 else [])

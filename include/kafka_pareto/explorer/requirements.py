@@ -17,6 +17,7 @@ from kafka_pareto.decision.choice import best_by, log_gain, missed_limits, worst
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.explorer.snapshot import Seen
 from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.report.reasons import missed_limits_text, reason_of
 from kafka_pareto.study.objectives import MEANS, OBJECTIVES, Limit
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic
 
@@ -108,7 +109,7 @@ def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd
         return fresh
     for gain in decision.gains:
         for configuration_id, value in (
-            (decision.tentative_configuration_id, gain.candidate_value),
+            (decision.pick_configuration_id, gain.candidate_value),
             (decision.baseline_configuration_id, gain.baseline_value),
         ):
             if configuration_id in fresh.index and value is not None:
@@ -118,11 +119,13 @@ def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd
 
 def _pick_left_out(decision: Decision | None, judged: pd.DataFrame, wishes: Wishes) -> list[str]:
     """Why the campaign's own pick is not among what keeps the limits."""
-    pick = decision.tentative_configuration_id if decision else None
+    pick = decision.pick_configuration_id if decision else None
     if pick is None or pick not in judged.index:
         return []
     missed = missed_limits(wishes.limits, judged.loc[pick])
-    return [f"The campaign's own pick, {pick}, misses {joined(missed)} in its fresh blocks."] if missed else []
+    if not missed:
+        return []
+    return [f"The campaign's own pick, {pick}, misses {missed_limits_text(missed)} in its fresh blocks."]
 
 
 def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
@@ -161,7 +164,7 @@ def _of_recommendation(seen: Seen, decision: Decision, wishes: Wishes, remaining
         kept = [f"It keeps {_limits_text(wishes.limits)}{where}; {remaining} measured configurations do."]
     subject = "The campaign recommends it." if decision.recommended else "The campaign keeps the settings in use."
     provisional = "" if seen.context else "The report, which judges all record sizes together, is still to come."
-    return [sentence for sentence in (subject, *decision.reasons, *kept, provisional) if sentence]
+    return [sentence for sentence in (subject, reason_of(decision), *kept, provisional) if sentence]
 
 
 def _reasons(
@@ -190,14 +193,14 @@ def _reasons(
 
 def _standing(decision: Decision | None, best_id: str) -> str:
     """What the campaign itself came to about a confirmed configuration."""
-    if decision is None or best_id != decision.tentative_configuration_id:
+    if decision is None or best_id != decision.pick_configuration_id:
         return (
             "Its values are of the blocks in which candidates were compared; fresh ones, from which gains are stated, "
             "went to the campaign's own pick alone."
         )
     if decision.recommended:
         return "It is what the campaign recommends."
-    return f"It was the campaign's own pick, and is not recommended: {' '.join(decision.reasons)}"
+    return f"It was the campaign's own pick, and is not recommended: {reason_of(decision)}"
 
 
 def _nothing(wishes: Wishes, eligible: pd.DataFrame) -> Remaining:
@@ -210,7 +213,7 @@ def _nothing(wishes: Wishes, eligible: pd.DataFrame) -> Remaining:
         )
     excess = pd.Series({name: worst_excess_fraction(wishes.limits, row) for name, row in eligible.iterrows()})
     nearest = str(excess.idxmin())
-    missed = joined(missed_limits(wishes.limits, eligible.loc[nearest])) if wishes.limits else ""
+    missed = missed_limits_text(missed_limits(wishes.limits, eligible.loc[nearest])) if wishes.limits else ""
     said = f"Nothing measured keeps {_limits_text(wishes.limits)}; the nearest, {nearest}, misses {missed}."
     unmeasured = "The settings in use are not measured yet: nothing can be compared with them."
     return Remaining(

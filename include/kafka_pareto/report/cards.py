@@ -6,21 +6,14 @@ from kafka_pareto.analysis.gains import LABELS, Gain
 from kafka_pareto.analysis.noise_study import MOST_BLOCKS
 from kafka_pareto.analysis.wording import counted, criterion_text, interval_text, joined, p_text, percent, value_text
 from kafka_pareto.decision.choice import objectives_named
-from kafka_pareto.decision.decision import Decision, Verdict
+from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.producer_config import DEFAULTS, Durability, PropertyValue
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.latency_breakdown import Row
+from kafka_pareto.report.reasons import given_up, missed_limits_text, reason_of
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.cases import case_label
 
-HEADLINES: dict[Verdict, str] = {
-    "recommended": "CHANGE RECOMMENDED",
-    "keep_baseline_no_gain": "KEEP YOUR SETTINGS: no gain shown",
-    "keep_baseline_not_enough_evidence": "KEEP YOUR SETTINGS: not enough evidence",
-    "keep_baseline_lost_records": "KEEP YOUR SETTINGS: the pick lost records",
-    "keep_baseline_failed_more": "KEEP YOUR SETTINGS: the pick failed more often",
-    "keep_baseline_limits_missed": "KEEP YOUR SETTINGS: a limit is not kept",
-}
 PROMISES: dict[str, str] = {
     Durability.acks_0.name: "none: acks=0, nobody confirms a record",
     Durability.acks_1.name: "leader only: acks=1, a record dies with its leader",
@@ -40,7 +33,7 @@ class Cards(Record):
 
 def settings_rows(decision: Decision) -> list[Row]:
     """Header and rows of the settings: the pick beside the baseline, `*` where they differ."""
-    baseline, pick = decision.baseline_properties, decision.tentative_properties
+    baseline, pick = decision.baseline_properties, decision.pick_properties
     names = sorted({*baseline, *(pick or {})})
     if pick is None:
         kept = [(name, shown(name, baseline)) for name in names]
@@ -50,7 +43,7 @@ def settings_rows(decision: Decision) -> list[Row]:
         new, old = shown(name, pick), shown(name, baseline)
         rows.append((name, new, old, "*" if new != old else ""))
     weaker = "WEAKER" if decision.weaker_than_baseline else ""
-    return [*rows, ("durability", decision.tentative_durability or "", decision.baseline_durability, weaker)]
+    return [*rows, ("durability", decision.pick_durability or "", decision.baseline_durability, weaker)]
 
 
 def gain_rows(decision: Decision) -> list[Row]:
@@ -62,10 +55,10 @@ def gain_rows(decision: Decision) -> list[Row]:
 def warnings_of(decision: Decision) -> list[str]:
     """What a reader must not miss."""
     warnings = []
-    if decision.weaker_than_baseline and decision.tentative_durability is not None:
+    if decision.weaker_than_baseline and decision.pick_durability is not None:
         warnings.append(
             f"the {standing(decision)} settings promise LESS durability than those in use. "
-            f"New: {PROMISES[decision.tentative_durability]}. In use: {PROMISES[decision.baseline_durability]}. "
+            f"New: {PROMISES[decision.pick_durability]}. In use: {PROMISES[decision.baseline_durability]}. "
             "Records can be lost that are safe today."
         )
     for whose, lost, failed in (
@@ -95,17 +88,17 @@ def warnings_of(decision: Decision) -> list[str]:
 
 
 def price_label(decision: Decision) -> str:
-    """What to call `given_up`: a tentative pick costs nothing until somebody takes it."""
+    """What to call what is given up: a tentative pick costs nothing until somebody takes it."""
     return "Given up" if decision.recommended else "Would cost"
 
 
 def price_of(decision: Decision) -> list[str]:
     """What the pick costs, as far as it was shown; nothing where there is no pick."""
-    if decision.tentative_configuration_id is None:
+    if decision.pick_configuration_id is None:
         return []
     if decision.verdict == "keep_baseline_not_enough_evidence":
-        return [*decision.given_up, "unknown: not enough evidence"]
-    return decision.given_up or ["nothing was shown to be worse"]
+        return [*given_up(decision), "unknown: not enough evidence"]
+    return given_up(decision) or ["nothing was shown to be worse"]
 
 
 def notes_of(decision: Decision) -> list[str]:
@@ -116,14 +109,14 @@ def notes_of(decision: Decision) -> list[str]:
         notes.append(
             f"the choice went by {criterion}, not by {asked} as the study asks: the CVs that takes are missing."
         )
-    elif decision.tentative_configuration_id is not None:
+    elif decision.pick_configuration_id is not None:
         notes.append(f"the choice went by {criterion}.")
     if unsteady := _cvs_not_borne_out(decision):
         notes.append(f"fresh blocks do not bear out a better {joined(unsteady)}, which the choice went by as well.")
     exempt = [
-        *(f"break the study's constraint {text} at this record size" for text in decision.baseline_constraints_broken),
-        *(f"lie in the study's forbidden region {text}" for text in decision.baseline_in_forbidden),
-        *(f"do not keep the study's limit {text}" for text in decision.baseline_limits_missed),
+        *(f"break the study's constraint {rule} at this record size" for rule in decision.baseline_constraints_broken),
+        *(f"lie in the study's forbidden region {rule}" for rule in decision.baseline_in_forbidden),
+        *(f"do not keep the study's limit {missed_limits_text([each])}" for each in decision.baseline_limits_missed),
     ]
     return notes + [
         f"the settings in use {text}; that binds candidates only, so they are measured and compared all the same."
@@ -158,12 +151,12 @@ def properties_text(decision: Decision, study: str, campaign: str, date: str) ->
     header = [
         f"Kafka producer settings for {case_label(decision.case)} ({kept}).",
         f"Study {study}, campaign {campaign}, {date}.",
-        *decision.reasons,
+        reason_of(decision),
         evidence_of(decision, campaign),
     ]
     if decision.recommended:
         header += [f"WARNING: {warning}" for warning in warnings_of(decision)]
-        header += [f"Given up: {sentence}." for sentence in decision.given_up]
+        header += [f"Given up: {sentence}." for sentence in given_up(decision)]
     settings = decision.recommended_properties
     lines = [f"# {' '.join(line.split())}" for line in header]
     return "\n".join([*lines, *(f"{name}={property_text(settings[name])}" for name in sorted(settings))]) + "\n"

@@ -164,7 +164,7 @@ def _throughput_and_latency(evidence: Evidence) -> Figure:
         _draw_measured_front(axes, others)
         own = confirmed[confirmed.is_baseline]
         axes.scatter(own.throughput_mib_s, own.p95_latency_ms, **_BASELINE)
-        chosen = confirmed[confirmed.configuration_id == evidence.decision(case).tentative_configuration_id]
+        chosen = confirmed[confirmed.configuration_id == evidence.decision(case).pick_configuration_id]
         axes.scatter(chosen.throughput_mib_s, chosen.p95_latency_ms, **_PICK, label="pick")
         _log(axes, "y")
         axes.set(title=case_label(case), xlabel="throughput [MiB/s]", ylabel="p95 latency [ms]")
@@ -199,7 +199,7 @@ def _by_repetition(evidence: Evidence) -> Figure:
 
 def _compared(evidence: Evidence, case: str) -> tuple[str | None, Any]:
     """The pick in its fresh blocks; where nothing was picked, R1 in the choice blocks."""
-    pick = evidence.decision(case).tentative_configuration_id
+    pick = evidence.decision(case).pick_configuration_id
     return (pick, "gain") if pick else (evidence.r1_id(case), "choice")
 
 

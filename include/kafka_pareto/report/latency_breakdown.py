@@ -90,13 +90,13 @@ def latency_breakdown(decision: Decision, repetitions: Sequence[Repetition]) -> 
     Returns:
         None where the clients of the settings in use told nothing.
     """
-    pick_id, baseline_id = decision.tentative_configuration_id, decision.baseline_configuration_id
+    pick_id, baseline_id = decision.pick_configuration_id, decision.baseline_configuration_id
     phase: Literal["choice", "gain"] = "gain" if any(r.phase == "gain" for r in repetitions) else "choice"
     told = [r for r in repetitions if r.phase == phase and r.outcome == "valid" and r.queue_time_avg_ms is not None]
     baseline = _figures(baseline_id, decision.baseline_properties, told)
     if baseline is None:
         return None
-    pick = None if pick_id is None else _figures(pick_id, decision.tentative_properties or {}, told)
+    pick = None if pick_id is None else _figures(pick_id, decision.pick_properties or {}, told)
     return Breakdown(phase=phase, baseline=baseline, pick=pick)
 
 

@@ -19,6 +19,7 @@ from kafka_pareto.report import measurement_tables
 from kafka_pareto.report.card_parts import card_parts
 from kafka_pareto.report.cards import properties_text
 from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
+from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.objectives import OBJECTIVES, Objective
@@ -86,6 +87,7 @@ def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
     return {
         **dict(parts),
         "decision": decision,
+        "reason": reason_of(decision),
         "tests": [_tests(gain) for gain in decision.gains],
         "properties": properties_text(
             decision, evidence.keys.study, evidence.keys.campaign, evidence.measured_on(case)

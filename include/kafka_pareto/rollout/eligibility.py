@@ -58,7 +58,7 @@ def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, config
 def _lost_in_any_block(decision: Decision, configuration_id: str) -> bool:
     """The trials do not hold the gain blocks, which the decision counts too."""
     lost = {
-        decision.tentative_configuration_id: decision.repetitions_lost_records,
+        decision.pick_configuration_id: decision.repetitions_lost_records,
         decision.baseline_configuration_id: decision.baseline_repetitions_lost_records,
     }
     return bool(lost.get(configuration_id))

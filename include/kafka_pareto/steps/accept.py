@@ -16,7 +16,8 @@ from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import BadInputError, MissingArtifactError, PickError
 from kafka_pareto.kafka.producer_config import durability_of
-from kafka_pareto.report.cards import HEADLINES, Cards
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.report.reasons import HEADLINES, reason_of
 from kafka_pareto.rollout.approvals import Answer, keep_answer, last_answer
 from kafka_pareto.rollout.eligibility import confirmed_trial, refuse_what_may_not_be_picked
 from kafka_pareto.rollout.messages import by_whom, event_of, moved_text, standing_text, weakening
@@ -120,7 +121,7 @@ def _refuse_a_bad_pick(campaign: Campaign, decision: Decision, configuration_id:
 
 def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted) -> Kept | _Stays:
     if not decision.recommended:
-        text = f"{case_label(decision.case)}: {HEADLINES[decision.verdict]}. {' '.join(decision.reasons)}"
+        text = f"{case_label(decision.case)}: {HEADLINES[decision.verdict]}. {reason_of(decision)}"
         return _Stays("no_gain", text)
     return _moved(campaign, decision, decision.recommended_configuration_id, wanted)
 

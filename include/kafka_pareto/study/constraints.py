@@ -6,14 +6,14 @@ import difflib
 import operator
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.study.factors import CategoricalFactor, Column, Configuration, Factor, FactorValue, is_number
+from kafka_pareto.study.section import Texts
 
 RECORD_SIZE = "record.size"
 Variables: TypeAlias = Mapping[str, FactorValue]
@@ -30,7 +30,6 @@ class Constraint(BaseModel):
     right: str
 
     @classmethod
-    @cache
     def parse(cls, text: str) -> Constraint:
         """Reads one constraint.
 
@@ -41,6 +40,9 @@ class Constraint(BaseModel):
         if match is None:
             raise ValueError(f"{text!r} is no constraint: write it like 'batch.size >= record.size'")
         return cls(left=match[1], operator=match[2], right=match[3])
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.operator} {self.right}"
 
     def factors_in(self, factors: Mapping[str, Factor]) -> list[str]:
         """The factors that it speaks of."""
@@ -63,7 +65,7 @@ class Constraint(BaseModel):
                 hint = f"; did you mean {near[0]}?" if near else ""
                 raise ValueError(f"{side} is neither a factor of this study nor {RECORD_SIZE}{hint}")
         if not self.factors_in(factors):
-            raise ValueError(f"{self.left} {self.operator} {self.right} speaks of no factor of this study")
+            raise ValueError(f"{self} speaks of no factor of this study")
 
     def holds(self, configuration: Configuration, variables: Variables) -> bool:
         """Whether the configuration satisfies it in this case."""
@@ -97,7 +99,6 @@ class ForbiddenRegion(BaseModel):
     constraints: tuple[Constraint, ...]
 
     @classmethod
-    @cache
     def parse(cls, text: str) -> ForbiddenRegion:
         """Reads one region.
 
@@ -105,6 +106,9 @@ class ForbiddenRegion(BaseModel):
             ValueError: If a part is no constraint.
         """
         return cls(constraints=tuple(Constraint.parse(part) for part in re.split(r"\s+and\s+", text)))
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.constraints))
 
     def check(self, factors: Mapping[str, Factor]) -> None:
         """Refuses a region that means nothing for these factors.
@@ -127,6 +131,8 @@ class ForbiddenRegion(BaseModel):
 
 
 Rule: TypeAlias = Constraint | ForbiddenRegion
+Constraints: TypeAlias = Annotated[list[Constraint], Texts(Constraint.parse)]
+ForbiddenRegions: TypeAlias = Annotated[list[ForbiddenRegion], Texts(ForbiddenRegion.parse)]
 _OPERATORS = {
     "<=": operator.le,
     ">=": operator.ge,

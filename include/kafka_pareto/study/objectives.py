@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import Literal, TypeVar
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.study.factors import is_number
+from kafka_pareto.study.section import Texts
 
 Objective = Literal["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"]
 OBJECTIVES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv")
@@ -54,4 +55,9 @@ class Limit(BaseModel):
         return -excess if self.objective in MAXIMISED else excess
 
     def __str__(self) -> str:
-        return f"{self.objective} {'>=' if self.objective in MAXIMISED else '<='} {self.bound:g}"
+        bound = f"{self.bound:g}"
+        exact = bound if float(bound) == self.bound else repr(self.bound)
+        return f"{self.objective} {'>=' if self.objective in MAXIMISED else '<='} {exact}"
+
+
+Limits: TypeAlias = Annotated[list[Limit], Texts(Limit.parse)]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.campaign.records import RampStep, Repetition, Sizing
-from kafka_pareto.decision.choice import Choice
+from kafka_pareto.decision.choice import Choice, MissedLimit
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.producer_config import parse_properties
@@ -16,7 +16,9 @@ from kafka_pareto.report.card_context import CardContext, card_context
 from kafka_pareto.report.card_text import WIDTH, cards_text
 from kafka_pareto.report.cards import Cards, properties_text
 from kafka_pareto.report.summary import summary_sentences
+from kafka_pareto.study.constraints import ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
@@ -107,7 +109,7 @@ def test_the_widest_values_of_every_column_keep_the_card_within_its_columns():
         "change_low_fraction": -0.999,
         "change_high_fraction": 9_999.0,
         "p_value_holm": 1e-9,
-        "resolution": "no difference shown",
+        "resolution": "better",
     }
     gains = [gain.model_copy(update=widest) for gain in decision.gains]
     text = text_of(decision.model_copy(update={"gains": gains, "verdict": "recommended"}))
@@ -172,11 +174,11 @@ def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings():
 
 
 def test_the_properties_file_reads_back_as_the_recommended_settings():
-    decision = recorded_decision("all").model_copy(update={"verdict": "recommended"})
+    decision = resolved_as(recorded_decision("all"))
     text = properties_text(decision, "paper", "20261121-recorded", "2026-11-21")
     expected = {
         name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in (decision.tentative_properties or {}).items()
+        for name, value in (decision.pick_properties or {}).items()
     }
     assert parse_properties(text) == expected
     assert "campaign 20261121-recorded" in text
@@ -184,7 +186,9 @@ def test_the_properties_file_reads_back_as_the_recommended_settings():
 
 
 def test_no_text_can_smuggle_a_setting_into_the_properties_file():
-    decision = recorded_decision("all").model_copy(update={"reasons": ["fine\nacks=0"]})
+    missed = [MissedLimit(limit=Limit.parse("p95_latency_ms <= 50"), value=139.6)]
+    nothing_keeps = {"pick_configuration_id": None, "limits_missed": missed, "nearest_configuration_id": "c\nacks=0"}
+    decision = recorded_decision("all").model_copy(update={**nothing_keeps, "verdict": "keep_baseline_limits_missed"})
     text = properties_text(decision, "paper\nacks=0", "c\racks=0", "2026-11-21")
     assert parse_properties(text)["acks"] == "all"
     assert not any(line.startswith("acks=0") for line in text.splitlines())
@@ -336,8 +340,8 @@ def test_a_steadiness_that_was_chosen_by_and_that_fresh_blocks_do_not_show_is_sa
 
 def test_the_exemption_from_limits_and_forbidden_regions_is_said():
     broken = {
-        "baseline_limits_missed": ["p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)"],
-        "baseline_in_forbidden": ["linger.ms < 50 and acks == all"],
+        "baseline_limits_missed": [MissedLimit(limit=Limit.parse("p95_latency_ms <= 50"), value=139.6)],
+        "baseline_in_forbidden": [ForbiddenRegion.parse("linger.ms < 50 and acks == all")],
     }
     text = flat(text_of(recorded_decision("all").model_copy(update=broken)))
     assert "in use do not keep the study's limit p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)" in text

@@ -73,7 +73,7 @@ def decision_and_blocks() -> tuple[Decision, list[Repetition]]:
 def told_by(**pick: float | None) -> Breakdown:
     """The defaults against a pick that differs from them in nothing but these figures."""
     decision, blocks = decision_and_blocks()
-    own = decision.tentative_configuration_id
+    own = decision.pick_configuration_id
     changed = [r.model_copy(update={**DEFAULTS_TOLD, **pick} if r.configuration_id == own else {}) for r in blocks]
     breakdown = latency_breakdown(decision, changed)
     assert breakdown is not None

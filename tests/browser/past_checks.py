@@ -40,13 +40,13 @@ def change(objective: Objective, found: float, reference: float, *, drifted: boo
     )
 
 
-def write_check(store: Store, day: int, size: int, p95: float, throughput: float, *, version: int = 1) -> None:
+def write_check(store: Store, day: int, case: str, p95: float, throughput: float, *, version: int = 1) -> None:
     """One check of that day: drifted where p95 latency has left a half of the baseline's by more than a quarter."""
     drifted = abs(p95 / 0.5 - 1) > 0.25
     outcome: CheckOutcome = "drifted" if drifted else "unchanged"
     name = f"202612{day:02d}T030000"
     checked = CheckedCase(
-        case=size,
+        case=case,
         version=version,
         configuration_id="c0123456789",
         outcome=outcome,

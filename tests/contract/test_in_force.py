@@ -17,7 +17,7 @@ from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.store import Store
-from tests.tasks.accepting import CASE, OTHER_SIZE, STUDY, accepting_campaign, durable_id, in_store, other_id
+from tests.tasks.accepting import CASE, OTHER_CASE, STUDY, accepting_campaign, durable_id, in_store, other_id
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -44,7 +44,7 @@ def test_versions_files_and_the_way_back_are_the_same_in_every_store(
         add_version(store, kept[-1].model_copy(update={"reason": "of somebody else"}))
     add_version(store, kept[-1])  # as after an answer that was lost
     before = store.keys("_in_force/")
-    write_files(store, STUDY, OTHER_SIZE)
+    write_files(store, STUDY, OTHER_CASE)
     assert store.keys("_in_force/") == before
 
 
@@ -69,7 +69,7 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
     assert settings
     assert settings.reason == '--record-size=1 {{ 1+1 }} "quoted"; rm -rf / [31mred'
     assert settings.request == "manual__2026-11-22T01:02:03+00:00"
-    gone = run_step(tmp_path, "roll_back", f"--case={OTHER_SIZE}", "--by=", "--reason=", "--request=")
+    gone = run_step(tmp_path, "roll_back", f"--case={OTHER_CASE}", "--by=", "--reason=", "--request=")
     assert gone.returncode == EXIT_BAD_INPUT
     assert gone.stderr.startswith("error: --case: 1024: nothing is in force")
 

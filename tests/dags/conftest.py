@@ -28,9 +28,9 @@ class FakeProject:
     def write_step(self, step: str, code: str) -> None:
         (self.root / "tasks" / f"{step}.py").write_text(code, encoding="utf-8")
 
-    def write_noting_step(self, step: str, sizes: str = "[1024, 65636]") -> None:
-        """A step that notes its arguments and names these record sizes, which may be a Python expression."""
-        self.write_step(step, _NOTING_STEP.format(step=step, sizes=sizes))
+    def write_noting_step(self, step: str, cases: str = '["1024", "65636"]') -> None:
+        """A step that notes its arguments and names these cases, which may be a Python expression."""
+        self.write_step(step, _NOTING_STEP.format(step=step, cases=cases))
 
     def calls(self) -> list[list[str]]:
         """The steps that ran, in order, each with its arguments."""
@@ -58,7 +58,7 @@ import json, sys
 with open("calls.jsonl", "a") as calls:
     calls.write(json.dumps(["{step}", *sys.argv[1:]]) + "\\n")
 print("a line of the log")
-print(json.dumps({{"step": "{step}", "cases": {sizes}}}))
+print(json.dumps({{"step": "{step}", "cases": {cases}}}))
 """
 
 
@@ -69,7 +69,7 @@ def new_project(folder: Path) -> FakeProject:
     project = FakeProject(folder)
     for step in ("design", "measure", "validate", "train", "optimize", "confirm", "report", "accept"):
         project.write_noting_step(step)
-    project.write_noting_step("propose", sizes="[]")
+    project.write_noting_step("propose", cases="[]")
     return project
 
 

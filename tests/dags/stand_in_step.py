@@ -20,7 +20,7 @@ CASE = OPTIONS.get("case", "")
 ROOT = pathlib.Path(os.environ["KAFKA_PARETO_STORE_FOLDER"])
 STUDY = ROOT / OPTIONS["study"]
 
-sizes = [1024] if CAMPAIGN.startswith("asked") else [1024, 65636]
+cases = ["1024"] if CAMPAIGN.startswith("asked") else ["1024", "65636"]
 event, notice = {}, None
 
 
@@ -44,7 +44,7 @@ if STEP == "design":
     (STUDY / CAMPAIGN / "round=00").mkdir(exist_ok=True)
     (STUDY / CAMPAIGN / "round=00/01_design.parquet").write_bytes((STUDY / "design.parquet").read_bytes())
 if STEP == "propose":
-    sizes = []  # the paper has no rounds
+    cases = []  # the paper has no rounds
 if STEP == "measure":
     for number in range(3):
         write(f"round=00/02_measurements/{CASE}/{number}.json")
@@ -76,7 +76,7 @@ if STEP in ("accept", "roll_back"):
     if OPTIONS.get("configuration") == "c0000000bad":
         refuse("--configuration: c0000000bad was not confirmed")
     if OPTIONS.get("answer") == "reject":
-        sizes = []
+        cases = []
     else:
         event = {"study": STUDY.name, "cases": {"1024": {"version": 1, "campaign": CAMPAIGN}}}
     if STEP == "roll_back":
@@ -85,9 +85,9 @@ if STEP.startswith("check"):
     with (ROOT / "checks.jsonl").open("a") as checks:
         checks.write(json.dumps([STEP, OPTIONS]) + "\n")
 if STEP == "check_compare":
-    sizes = [1024] if OPTIONS["study"] == "paper" else []  # it alone has drifted
-    tune = {"study": "paper", "campaign": CAMPAIGN, "cases": sizes, "approval": False}
-    event = {"study": "paper", "check": CAMPAIGN, "tune": tune} if sizes else {}
-    notice = {"kind": "drift" if sizes else "unchanged", "subject": f"{STUDY.name}: checked", "text": "1,024 B"}
-manifest = {"step": STEP, "study": STUDY.name, "campaign": CAMPAIGN, "cases": sizes}
+    cases = ["1024"] if OPTIONS["study"] == "paper" else []  # it alone has drifted
+    tune = {"study": "paper", "campaign": CAMPAIGN, "record_sizes": [int(case) for case in cases], "approval": False}
+    event = {"study": "paper", "check": CAMPAIGN, "tune": tune} if cases else {}
+    notice = {"kind": "drift" if cases else "unchanged", "subject": f"{STUDY.name}: checked", "text": "1,024 B"}
+manifest = {"step": STEP, "study": STUDY.name, "campaign": CAMPAIGN, "cases": cases}
 print(json.dumps({**manifest, "event": event, "notice": notice}))

@@ -41,9 +41,9 @@ def run_dag(project: FakeProject, conf: dict[str, Any]) -> dict[str, Any]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[FakeProject, dict[str, Any]]:
     """A run with every parameter given, in which one of the two record sizes goes on for one round."""
     project = new_project(tmp_path_factory.mktemp("project"))
-    project.write_noting_step("propose", sizes="{'--round=1': [65636]}.get(sys.argv[-1], [])")
+    project.write_noting_step("propose", cases="{'--round=1': ['65636']}.get(sys.argv[-1], [])")
     conf = {
-        "record_sizes_bytes": [1024, 65636],
+        "record_sizes": [1024, 65636],
         "seed": 7,
         "repetitions": 2,
         "warm_start": "c1,c2",
@@ -77,7 +77,7 @@ def test_runs_every_step_in_order_mapped_over_record_sizes_with_each_parameter_a
         "--consent",
     ]
     which = [study, campaign]
-    mapped = [[*which, f"--case={size}"] for size in (1024, 65636)]
+    mapped = [[*which, f"--case={case}"] for case in ("1024", "65636")]
     learned, handed_over = calls[1:7], calls[-4:]
     assert [step for step, *_ in learned] == ["measure", "measure", "validate", "train", "optimize", "optimize"]
     assert [step for step, *_ in handed_over] == ["confirm", "confirm", "report", "accept"]

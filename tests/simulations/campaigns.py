@@ -26,10 +26,10 @@ _CANDIDATES = pd.DataFrame([{"configuration_id": PICK_ID, "durability_accepted":
 
 
 @cache
-def recorded_configurations(record_size_bytes: int) -> list[list[Repetition]]:
+def recorded_configurations(case: str) -> list[list[Repetition]]:
     """The ten recorded repetitions of each of the 61 configurations."""
     by_id: dict[str, list[Repetition]] = {}
-    for repetition in recorded_repetitions((record_size_bytes,)):
+    for repetition in recorded_repetitions((case,)):
         by_id.setdefault(repetition.configuration_id, []).append(repetition)
     return list(by_id.values())
 
@@ -38,15 +38,15 @@ class EqualArms:
     """A record size of an A/A campaign: the baseline and a pick that are one and the same recorded configuration.
 
     Args:
-        record_size_bytes: The record size.
+        case: The record size.
         rng: Source of all that is drawn.
         shared_sd: Standard deviation of the log of a factor by which a block slows both its sides alike.
     """
 
-    def __init__(self, record_size_bytes: int, rng: np.random.Generator, shared_sd: float) -> None:
-        self._case = str(record_size_bytes)
+    def __init__(self, case: str, rng: np.random.Generator, shared_sd: float) -> None:
+        self._case = case
         self._rng = rng
-        recorded = recorded_configurations(record_size_bytes)
+        recorded = recorded_configurations(case)
         self._configuration = recorded[rng.integers(len(recorded))]
         blocks = STUDY.confirmation.gain_blocks
         slowed = np.exp(rng.normal(0, shared_sd, blocks))
@@ -111,7 +111,7 @@ def improved(repetitions: Sequence[Repetition], objective: Objective, factor: fl
 
 def simulated_campaign(rng: np.random.Generator, shared_sd: float) -> tuple[list[EqualArms], list[Decision]]:
     """An A/A campaign over the study's record sizes, and its decisions."""
-    arms = [EqualArms(size, rng, shared_sd) for size in STUDY.record_sizes_bytes]
+    arms = [EqualArms(case, rng, shared_sd) for case in STUDY.cases]
     return arms, adjust_across_cases([arm.decision() for arm in arms])
 
 

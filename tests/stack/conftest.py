@@ -60,7 +60,7 @@ def finished(stack: EmbeddedStack) -> Finished:
     seed = secrets.randbits(32)
     print(f"seed of the kills: {seed}")
     keys = CampaignKeys("paper_small", found[1])
-    killer = Killer(stack, keys, [1024, 8192], seed)
+    killer = Killer(stack, keys, ["1024", "8192"], seed)
     kills = killer.kill_everything_once()
     rest, _ = running.communicate(timeout=700)
     assert running.returncode == 0, said + rest

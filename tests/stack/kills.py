@@ -62,7 +62,7 @@ class Killer:
     def __init__(self, stack: EmbeddedStack, keys: CampaignKeys, cases: list[str], seed: int) -> None:
         self._stack = stack
         self._keys = keys
-        self._sizes = cases
+        self._cases = cases
         self._store = open_store(stack.stack.settings())
         self._rng = np.random.default_rng(seed)
 
@@ -94,7 +94,7 @@ class Killer:
 
     def load(self) -> list[psutil.Process]:
         """The load tools that send to a topic of the campaign."""
-        topics = {topic_name(self._keys, size) for size in self._sizes}
+        topics = {topic_name(self._keys, size) for size in self._cases}
         return _processes(lambda argv: not topics.isdisjoint(argv))
 
     def steps(self) -> list[psutil.Process]:
@@ -130,7 +130,7 @@ class Killer:
         return arrived[-1]
 
     def _loaded_topics(self) -> set[str]:
-        topics = {topic_name(self._keys, size) for size in self._sizes}
+        topics = {topic_name(self._keys, size) for size in self._cases}
         return {word for process in self.load() for word in process.info["cmdline"] if word in topics}
 
     def _wait_for_repetitions(self, count: int) -> None:
@@ -157,8 +157,8 @@ class Killer:
 
     def _repetition_keys(self) -> list[str]:
         """Of all repetitions in the store; none while it is away."""
-        prefixes = [self._keys.measurements(size) for size in self._sizes]
-        prefixes += [self._keys.confirmation(size, "repetitions/") for size in self._sizes]
+        prefixes = [self._keys.measurements(case) for case in self._cases]
+        prefixes += [self._keys.confirmation(case, "repetitions/") for case in self._cases]
         try:
             return [key for prefix in prefixes for key in self._store.keys(prefix)]
         except StoreError:

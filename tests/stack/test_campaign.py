@@ -18,6 +18,7 @@ from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.producer_config import parse_properties
 from kafka_pareto.report.cards import Cards
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.objectives import OBJECTIVES
 from tests.stack.embedded_stack import EmbeddedStack
 from tests.stack.kills import Finished
@@ -32,7 +33,7 @@ def test_ends_with_one_card_per_record_size_and_the_addresses_of_everything(
 ) -> None:
     assert finished.code == 0
     for case in CASES:
-        assert re.search(rf"\b{case:,} B\b", finished.said), finished.said
+        assert re.search(rf"\b{case_label(case)}\b", finished.said), finished.said
     for address in (stack.stack.airflow_url, stack.stack.mlflow_url, "report.html", "index.html"):
         assert address in finished.said
 

@@ -35,16 +35,16 @@ def test_a_campaign_goes_on_within_a_minute_and_within_two_where_its_step_was_en
 
 def test_every_planned_repetition_is_there_exactly_once(finished: Finished) -> None:
     campaign = finished.campaign
-    for size in campaign.study.cases:
-        assert stored_ids(campaign, campaign.keys.measurements(size)) == planned_design(campaign, size)
-        found = stored_ids(campaign, campaign.keys.confirmation(size, "repetitions/"))
-        assert found == planned_confirmation(campaign, size)
+    for case in campaign.study.cases:
+        assert stored_ids(campaign, campaign.keys.measurements(case)) == planned_design(campaign, case)
+        found = stored_ids(campaign, campaign.keys.confirmation(case, "repetitions/"))
+        assert found == planned_confirmation(campaign, case)
 
 
 def test_no_record_of_a_repetition_is_missing_or_counted_twice(finished: Finished) -> None:
     campaign = finished.campaign
-    for size in campaign.study.cases:
-        for prefix in (campaign.keys.measurements(size), campaign.keys.confirmation(size, "repetitions/")):
+    for case in campaign.study.cases:
+        for prefix in (campaign.keys.measurements(case), campaign.keys.confirmation(case, "repetitions/")):
             for repetition in campaign.read_repetitions(prefix):
                 assert repetition.outcome == "valid", repetition
                 assert repetition.records_sent == repetition.end_offset_growth == 1000

@@ -22,7 +22,7 @@ from tests.stack.embedded_stack import EmbeddedStack
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1500)]
 
-STUDY, CASE = "drifting", 8192
+STUDY, CASE = "drifting", "8192"
 BROKERS = ("kafka-1", "kafka-2", "kafka-3")
 CHANGE = "num.network.threads=1\nnum.io.threads=1\nlog.flush.interval.messages=1\n"
 

@@ -167,22 +167,22 @@ def may_look(secured: SecuredBroker, user: str) -> None:
 def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(
     secured: SecuredBroker, tmp_path: Path
 ) -> None:
-    study, size = quick(record_sizes_bytes=[1024], workload={"replication_factor": 1, "min_insync_replicas": 1}), 1024
+    study, case = quick(record_sizes_bytes=[1024], workload={"replication_factor": 1, "min_insync_replicas": 1}), "1024"
     campaign = started(tmp_path, study)
-    topic = topic_name(campaign.keys, size)
+    topic = topic_name(campaign.keys, case)
     with secured.as_user("admin") as admin:
         admin.create_topic(topic, study.workload.topic_partitions, 1)
     client_config = write_client_config(secured.folder, "reader", secured.passwords["reader"])
     may_look(secured, "reader")
     candidates = candidates_of(campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS), campaign.study)
-    planned = plan_blocks(candidates, 1, order="blocks", phase="design", case=size, seed=1)
+    planned = plan_blocks(candidates, 1, order="blocks", phase="design", case=case, seed=1)
 
     with secured.as_user("reader") as cluster, ClusterLease(campaign.store, "secured", wait_s=1.0) as lease:
         tool = ProducerPerformance(secured.brokers.bootstrap_servers, client_config, secured.brokers.settings)
         sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
         measurer = Measurer(campaign, Testbed(cluster, tool, lease, topic), sizing)
         with pytest.raises(SafetyStop, match=r"the cluster refused the load.*needs Write on the topic"):
-            measurer.measure(planned, campaign.keys.measurements(size))
+            measurer.measure(planned, campaign.keys.measurements(case))
 
-    assert campaign.read_repetitions(campaign.keys.measurements(size)) == []
-    assert len(campaign.read_repetitions(campaign.keys.set_aside(size))) == 1
+    assert campaign.read_repetitions(campaign.keys.measurements(case)) == []
+    assert len(campaign.read_repetitions(campaign.keys.set_aside(case))) == 1

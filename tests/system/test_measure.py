@@ -45,7 +45,7 @@ def test_design_and_measure_leave_one_valid_object_per_planned_repetition(steps:
     measured = steps.manifest("measure", "tiny", "--case", "1024")
 
     campaign = steps.campaign("tiny")
-    repetitions = campaign.read_repetitions(campaign.keys.measurements(1024))
+    repetitions = campaign.read_repetitions(campaign.keys.measurements("1024"))
     assert designed["counts"]["configurations"] == 3
     assert measured["counts"]["repetitions_valid"] == len(repetitions) == 4 * 2
     assert all(r.records_sent == r.end_offset_growth == 1000 for r in repetitions)
@@ -61,7 +61,7 @@ def test_a_step_killed_while_records_are_sent_takes_its_load_along_and_its_retry
     )
     steps.manifest("design", "tiny")
     campaign = steps.campaign("tiny")
-    prefix, topic = campaign.keys.measurements(1024), topic_name(campaign.keys, 1024)
+    prefix, topic = campaign.keys.measurements("1024"), topic_name(campaign.keys, "1024")
 
     first_try = steps.start("measure", "tiny", "--case", "1024")
     until(lambda: len(campaign.store.keys(prefix)) >= 2)
@@ -102,7 +102,9 @@ def test_two_campaigns_at_once_load_the_cluster_in_turn_and_do_not_mix(tmp_path:
         output, errors = process.communicate(timeout=200)
         assert process.returncode == 0, output + errors
 
-    measured = [each.campaign("tiny").read_repetitions(each.campaign("tiny").keys.measurements(1024)) for each in both]
+    measured = [
+        each.campaign("tiny").read_repetitions(each.campaign("tiny").keys.measurements("1024")) for each in both
+    ]
     assert [[r.outcome for r in repetitions] for repetitions in measured] == [["valid"] * 4] * 2
     first, second = sorted([sorted(r.started_at for r in repetitions) for repetitions in measured])
     assert first[-1] < second[0], "the loads took turns by repetition, or ran at once"
@@ -113,7 +115,7 @@ def test_term_ends_a_step_with_its_load_and_returns_the_lease(steps: StepRunner)
     steps.write_study("tiny", record_sizes_bytes=[1024], workload=ONE_BROKER, protocol=slow)
     steps.manifest("design", "tiny")
     campaign = steps.campaign("tiny")
-    topic = topic_name(campaign.keys, 1024)
+    topic = topic_name(campaign.keys, "1024")
 
     process = steps.start("measure", "tiny", "--case", "1024")
     until(lambda: bool(load_processes(topic)))
@@ -135,8 +137,8 @@ def test_a_broker_that_dies_is_waited_for_and_the_block_is_measured_again(
     steps.write_study("tiny", record_sizes_bytes=[1024], design={"configurations": 1}, protocol=slow)
     steps.manifest("design", "tiny")
     campaign = steps.campaign("tiny")
-    prefix, aside = campaign.keys.measurements(1024), campaign.keys.set_aside(1024)
-    topic = topic_name(campaign.keys, 1024)
+    prefix, aside = campaign.keys.measurements("1024"), campaign.keys.set_aside("1024")
+    topic = topic_name(campaign.keys, "1024")
 
     process = steps.start("measure", "tiny", "--case", "1024")
     until(lambda: len(campaign.store.keys(prefix)) >= 1)

@@ -23,21 +23,21 @@ from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
 from tests.tasks.report_campaign import CAMPAIGN
 
-STUDY, CASE, OTHER_SIZE = "paper", 65636, 1024
+STUDY, CASE, OTHER_CASE = "paper", "65636", "1024"
 FORMS = ("application.yaml", "librdkafka.properties", "producer.properties")
 
 
 def accepting_campaign(reported_store: Path, folder: Path, campaign_id: str = CAMPAIGN) -> Campaign:
     """What accepting reads of the reported campaign, as if measured just now, under this id in a store of its own."""
     names = ["study.yaml", "07_report/cards.json"]
-    for case in (CASE, OTHER_SIZE):
+    for case in (CASE, OTHER_CASE):
         names += [f"fingerprints/{case}.json", f"06_confirmation/{case}/trials.parquet"]
     for name in names:
         target = folder / STUDY / campaign_id / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(reported_store / STUDY / CAMPAIGN / name, target)
     campaign, recorded = Campaign.open(FolderStore(folder), STUDY, campaign_id), FolderStore(reported_store)
-    for case in (CASE, OTHER_SIZE):
+    for case in (CASE, OTHER_CASE):
         key = recorded.keys(CampaignKeys(STUDY, CAMPAIGN).confirmation(case, "repetitions/"))[0]
         last = decode_record(recorded.get(key), key, Repetition)
         campaign.write_record(campaign.keys.confirmation(case, "repetitions/last.json"), last)
@@ -47,7 +47,7 @@ def accepting_campaign(reported_store: Path, folder: Path, campaign_id: str = CA
 
 def measured(campaign: Campaign, at: datetime) -> None:
     """The last repetition of each confirmation began then."""
-    for case in (CASE, OTHER_SIZE):
+    for case in (CASE, OTHER_CASE):
         key = campaign.keys.confirmation(case, "repetitions/last.json")
         last = campaign.read_record(key, Repetition)
         campaign.write_record(key, last.model_copy(update={"started_at": at.isoformat()}))

@@ -20,7 +20,7 @@ from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.tasks.accepting import (
     CASE,
-    OTHER_SIZE,
+    OTHER_CASE,
     STUDY,
     accepting_campaign,
     decision_of,
@@ -77,17 +77,17 @@ def test_after_a_kill_between_version_and_files_the_retry_adds_the_files_alone(c
 def test_a_refused_run_of_the_other_step_mends_the_files_as_well(campaign: Campaign) -> None:
     killed_between_version_and_files(campaign, Wanted())
     with pytest.raises(BadInputError):
-        roll_back.run(campaign.store, STUDY, OTHER_SIZE)
+        roll_back.run(campaign.store, STUDY, OTHER_CASE)
     assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
 
 
 def test_a_record_size_that_cannot_be_read_blocks_itself_alone(campaign: Campaign) -> None:
-    campaign.store.put(InForceKeys(STUDY, OTHER_SIZE).version(1), b"{damaged")
+    campaign.store.put(InForceKeys(STUDY, OTHER_CASE).version(1), b"{damaged")
     accept.run(campaign, pick(durable_id(campaign)))
     roll_back.run(campaign.store, STUDY, CASE)
     assert newest(campaign).version == 2
     with pytest.raises(ArtifactError, match=r"1024/versions/00001\.json"):
-        roll_back.run(campaign.store, STUDY, OTHER_SIZE)
+        roll_back.run(campaign.store, STUDY, OTHER_CASE)
     with pytest.raises(ArtifactError, match=r"1024/versions/00001\.json"):
         accept.run(campaign, Wanted())
 
@@ -132,7 +132,7 @@ def test_of_two_at_once_one_wins_and_the_other_is_told_to_look_again(campaign: C
         outcomes = list(pool.map(contend, picks))
     [winner] = [name for name in picks if name in outcomes]
     [error] = [text for text in outcomes if text != winner]
-    assert "versions/00001.json: was written meanwhile; look at what is in force for 65636 B now" in error
+    assert "versions/00001.json: was written meanwhile; look at what is in force for 65,636 B now" in error
     assert [settings.configuration_id for settings in versions(campaign.store, STUDY, CASE)] == [winner]
     assert told(campaign)["batch.size"] == str(newest(campaign).properties["batch.size"])
 

@@ -16,10 +16,11 @@ from kafka_pareto.rollout.messages import approval_text
 from kafka_pareto.rollout.versions import cases_in_force, versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
+from kafka_pareto.study.cases import case_label
 from tests.tasks.accepting import (
     CASE,
     FORMS,
-    OTHER_SIZE,
+    OTHER_CASE,
     STUDY,
     accepting_campaign,
     change_decision,
@@ -114,7 +115,7 @@ def test_each_file_holds_the_newest_version_and_says_whence_it_is(campaign: Camp
     accept.run(campaign, Wanted())
     accept.run(campaign, pick(other_id(campaign)))
     text = campaign.store.get(f"_in_force/{STUDY}/{CASE}/{form}").decode()
-    assert f"records of {CASE} B of study {STUDY}" in text
+    assert f"{case_label(CASE)} of study {STUDY}" in text
     assert f"Version 2 since {newest(campaign).at}: picked" in text
     assert (
         f"Campaign {campaign.keys.campaign}, configuration {other_id(campaign)}, {newest(campaign).durability}." in text
@@ -186,7 +187,7 @@ def test_older_evidence_does_not_replace_what_came_into_force_since_without_a_pe
     kind, text = notice_of(accept.run(older, Wanted()))
     assert kind == "unchanged"
     assert "version 1 stays; it came into force after this recommendation was measured" in text
-    assert "trigger settings_in_force with action accept, campaign older, record size 65636" in text
+    assert "trigger settings_in_force with action accept, campaign older, 65,636 B" in text
     accept.run(older, Wanted(answer="approve", by="alice"))
     assert newest(older).campaign == "older"
 
@@ -266,17 +267,17 @@ def test_an_approval_is_kept_and_nothing_is_where_nobody_was_asked(campaign: Cam
     accept.run(campaign, Wanted(answer="approve", by="alice"))
     answer = last_answer(campaign, CASE)
     assert answer
-    assert (answer.answer, answer.by, answer.cases) == ("approve", "alice", [OTHER_SIZE, CASE])
+    assert (answer.answer, answer.by, answer.cases) == ("approve", "alice", [OTHER_CASE, CASE])
 
 
 def test_every_answer_is_kept_with_its_own_time_and_a_retry_keeps_none_twice(campaign: Campaign) -> None:
     first, second = datetime(2026, 11, 22, 1, 2, 3, 4, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC)
     for _ in range(2):
         accept.run(campaign, Wanted(answer="reject", by="bob", answered_at=first))
-    accept.run(campaign, Wanted(OTHER_SIZE, answer="approve", by="alice", answered_at=second))
+    accept.run(campaign, Wanted(OTHER_CASE, answer="approve", by="alice", answered_at=second))
     kept = [campaign.read_record(key, Answer) for key in campaign.store.keys(campaign.keys.answers())]
     assert [(answer.answer, answer.at) for answer in kept] == [("reject", first), ("approve", second)]
-    assert [last_answer(campaign, size) for size in (CASE, OTHER_SIZE)] == kept
+    assert [last_answer(campaign, size) for size in (CASE, OTHER_CASE)] == kept
 
 
 def test_what_was_rejected_does_not_come_into_force_when_the_campaign_goes_on_and_nobody_is_asked(
@@ -307,9 +308,9 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
 
 
 def test_one_record_size_may_be_accepted_alone(campaign: Campaign) -> None:
-    recommend(campaign, durable_id(campaign, size=OTHER_SIZE), OTHER_SIZE)
-    manifest = accept.run(campaign, Wanted(OTHER_SIZE, answer="approve"))
-    assert manifest.cases == [OTHER_SIZE] == cases_in_force(campaign.store, STUDY)
+    recommend(campaign, durable_id(campaign, case=OTHER_CASE), OTHER_CASE)
+    manifest = accept.run(campaign, Wanted(OTHER_CASE, answer="approve"))
+    assert manifest.cases == [OTHER_CASE] == cases_in_force(campaign.store, STUDY)
 
 
 def test_a_picked_configuration_comes_into_force_without_gains_that_nobody_stated(campaign: Campaign) -> None:
@@ -335,7 +336,7 @@ def test_the_baseline_may_be_picked(campaign: Campaign) -> None:
 
 
 def test_what_was_not_confirmed_is_refused_with_what_was(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match=r"'c0000000000' was not confirmed at 65636 B .*confirmed were c"):
+    with pytest.raises(BadInputError, match=r"'c0000000000' was not confirmed at 65,636 B .*confirmed were c"):
         accept.run(campaign, pick("c0000000000"))
     assert cases_in_force(campaign.store, STUDY) == []
 
@@ -353,7 +354,7 @@ def test_what_may_not_be_picked_is_refused_with_the_rule(
 ) -> None:
     name = other_id(campaign)
     change_trial(campaign, name, **changes)
-    with pytest.raises(BadInputError, match=f"--configuration: '{name}' at 65636 B: .*{rule}"):
+    with pytest.raises(BadInputError, match=f"--configuration: '{name}' at 65,636 B: .*{rule}"):
         accept.run(campaign, pick(name))
     assert cases_in_force(campaign.store, STUDY) == []
 
@@ -376,7 +377,7 @@ def test_less_durability_than_the_study_accepts_cannot_be_picked(campaign: Campa
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        (Wanted(4096), "--case: 4096: campaign paper/20261121-recorded has 1024 and 65636"),
+        (Wanted("4096"), "--case: 4096: campaign paper/20261121-recorded has 1024 and 65636"),
         (Wanted(None, "c1"), "--configuration needs --case"),
         (Wanted(CASE, "c1", answer="reject"), "--answer: reject: is of what is recommended"),
     ],

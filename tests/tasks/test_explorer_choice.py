@@ -181,7 +181,7 @@ def test_what_librdkafka_names_otherwise_or_lacks_is_said(seen: Seen) -> None:
 
 
 def test_what_was_not_measured_has_no_file(seen: Seen) -> None:
-    with pytest.raises(BadInputError, match="c0000000000 was not measured at 65636 B"):
+    with pytest.raises(BadInputError, match="c0000000000 was not measured at 65,636 B"):
         settings_text(seen, "c0000000000", "application.yaml")
 
 

@@ -108,5 +108,5 @@ def test_before_the_report_nothing_has_a_button(campaign: Campaign) -> None:
 
 
 def test_what_was_not_measured_here_has_no_move(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match="c0000000000 was not measured at 65636 B"):
+    with pytest.raises(BadInputError, match="c0000000000 was not measured at 65,636 B"):
         moving(campaign, "c0000000000")

@@ -91,7 +91,7 @@ def test_figures_are_pictures_and_the_same_evidence_draws_the_same_ones(
 
 
 def test_a_campaign_that_was_not_confirmed_is_named_in_one_clear_line(unreported: Campaign, tmp_path: Path):
-    unreported.store.delete(unreported.keys.confirmation(1024, "decision.json"))
+    unreported.store.delete(unreported.keys.confirmation("1024", "decision.json"))
     ran = report_by_command_line(tmp_path)
     assert ran.returncode == 65
     assert "06_confirmation/1024/decision.json: is not in the store" in ran.stderr

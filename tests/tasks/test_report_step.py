@@ -20,6 +20,7 @@ from kafka_pareto.report.page import render_page
 from kafka_pareto.steps import report
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import decode_record
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.validation.gate import rejected_table
 from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign, write_troubles
 
@@ -53,7 +54,7 @@ def unreported(confirmed: Path, tmp_path: Path) -> Campaign:
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     """A reported campaign in which not all went well, with hostile words in it; only read by tests."""
     found = write_confirmed_campaign(tmp_path_factory.mktemp("store"), small_study(description=HOSTILE))
-    write_troubles(found, 1024, f"broker 2 was away {HOSTILE}")
+    write_troubles(found, "1024", f"broker 2 was away {HOSTILE}")
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", raising=False)
         report.run(found)
@@ -120,10 +121,10 @@ def test_the_page_answers_to_dark_mode_and_print(campaign: Campaign):
 def test_every_number_on_a_card_traces_to_repetitions_in_the_store(campaign: Campaign):
     page = read(campaign, "report.html")
     stored = {
-        key.rsplit("/", 1)[1].removesuffix(".json") for key in campaign.store.keys(campaign.keys.confirmation(1024))
+        key.rsplit("/", 1)[1].removesuffix(".json") for key in campaign.store.keys(campaign.keys.confirmation("1024"))
     }
     stored |= {
-        key.rsplit("/", 1)[1].removesuffix(".json") for key in campaign.store.keys(campaign.keys.confirmation(65636))
+        key.rsplit("/", 1)[1].removesuffix(".json") for key in campaign.store.keys(campaign.keys.confirmation("65636"))
     }
     named = set(re.findall(r"(?:choice|gain)-r00-\d+-b\d{3}-c[0-9a-f]{10}", page))
     assert named
@@ -198,23 +199,23 @@ def test_failed_and_set_aside_repetitions_are_listed_with_their_reasons(campaign
 
 def test_what_the_gate_rejected_counts_nowhere_and_is_listed_with_the_gates_reason(unreported: Campaign):
     keys = unreported.keys
-    stored = next(r for r in unreported.read_repetitions(keys.measurements(1024)) if r.is_baseline)
+    stored = next(r for r in unreported.read_repetitions(keys.measurements("1024")) if r.is_baseline)
     rejected = rejected_table([stored], {stored.repetition_id: "its clock ran backwards"}, unreported.study)
     unreported.write_table(keys.validation("rejected.parquet"), rejected, REJECTED_COLUMNS)
     evidence = report._read(unreported)
-    assert stored.repetition_id not in evidence.context(1024).sentinel.repetition_ids
+    assert stored.repetition_id not in evidence.context("1024").sentinel.repetition_ids
     text = section(render_page(evidence, {}).decode(), "uncounted")
     assert "1 failed." in text
     assert "rejected by the gate: its clock ran backwards" in text
 
 
 def test_nonsense_among_the_noise_repetitions_does_not_count(unreported: Campaign):
-    prefix = unreported.keys.noise_repetitions(1024)
+    prefix = unreported.keys.noise_repetitions("1024")
     odd = unreported.read_repetitions(prefix)[0].model_copy(update={"latency_p95_ms": 1e6})
     unreported.write_record(f"{prefix}{odd.repetition_id}.json", odd)
     evidence = report._read(unreported)
-    assert odd.repetition_id not in evidence.context(1024).sentinel.repetition_ids
-    assert [r.outcome for r in evidence.noise[1024]].count("failed") == 1
+    assert odd.repetition_id not in evidence.context("1024").sentinel.repetition_ids
+    assert [r.outcome for r in evidence.noise["1024"]].count("failed") == 1
 
 
 def test_a_campaign_in_which_everything_counted_says_so(evidence: Evidence):
@@ -233,9 +234,7 @@ def test_the_noise_report_of_each_record_size_is_shown(campaign: Campaign):
     text = section(read(campaign, "report.html"), "noise")
     for context in json.loads(read(campaign, "cards.json"))["contexts"]:
         needed = context["noise"]["objectives"][1]["blocks_for_wanted_effect"]
-        assert re.search(
-            rf"{context['record_size_bytes']:,} B: 10 repetitions.* throughput .* {needed:,} latency CV", text
-        )
+        assert re.search(rf"{case_label(context['case'])}: 10 repetitions.* throughput .* {needed:,} latency CV", text)
 
 
 def test_the_ramp_and_the_rate_that_follows_from_it_are_shown(campaign: Campaign):
@@ -262,12 +261,12 @@ def test_effect_sizes_and_rank_tests_stand_beside_each_gain(campaign: Campaign):
 
 
 def test_only_repetitions_of_the_planned_blocks_are_shown(unreported: Campaign, evidence: Evidence):
-    prefix = unreported.keys.confirmation(1024, "repetitions/")
+    prefix = unreported.keys.confirmation("1024", "repetitions/")
     extra = next(r for r in unreported.read_repetitions(prefix) if r.phase == "choice")
     identity = extra.repetition_id.replace(f"-b{extra.block:03d}-", "-b099-")
     stray = extra.model_copy(update={"repetition_id": identity, "block": 99, "throughput_mib_s": 1e6})
     unreported.write_record(f"{prefix}{identity}.json", stray)
-    assert report._read(unreported).repetitions[1024] == evidence.repetitions[1024]
+    assert report._read(unreported).repetitions["1024"] == evidence.repetitions["1024"]
 
 
 def test_champions_are_judged_only_by_points_that_the_design_did_not_measure(evidence: Evidence):
@@ -282,7 +281,7 @@ def test_champions_are_judged_only_by_points_that_the_design_did_not_measure(evi
 def test_an_objective_with_too_few_rows_held_out_is_not_called_not_learnable(unreported: Campaign):
     key = unreported.keys.surrogates("scores.parquet")
     scores = unreported.read_table(key, SCORE_COLUMNS, factors=False)
-    scores = scores.assign(r2_cross_validated=float("nan"), learnable=False).astype({"case": "Int64"})
+    scores = scores.assign(r2_cross_validated=float("nan"), learnable=False).astype({"case": "string"})
     unreported.write_table(key, scores, SCORE_COLUMNS, factors=False)
     page = render_page(report._read(unreported), {}).decode()
     assert page.count("too few to judge</td>") == len(scores)

@@ -12,7 +12,7 @@ from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.rollout.versions import SettingsInForce, versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
-from tests.tasks.accepting import CASE, OTHER_SIZE, STUDY, accepting_campaign, durable_id, other_id, told
+from tests.tasks.accepting import CASE, OTHER_CASE, STUDY, accepting_campaign, durable_id, other_id, told
 
 pytestmark = pytest.mark.fast
 
@@ -131,8 +131,8 @@ def test_notice_and_event_say_what_is_in_force_again(campaign: Campaign) -> None
 
 
 def test_where_nothing_is_in_force_it_says_where_something_is(campaign: Campaign) -> None:
-    with pytest.raises(BadInputError, match=r"1024: nothing is in force .* study paper has .* for 65636 B"):
-        roll_back.run(campaign.store, STUDY, OTHER_SIZE)
+    with pytest.raises(BadInputError, match=r"1024: nothing is in force .* study paper has .* for 65,636 B"):
+        roll_back.run(campaign.store, STUDY, OTHER_CASE)
     with pytest.raises(BadInputError, match="study quick has settings in force for none of its record sizes yet"):
         roll_back.run(campaign.store, "quick", CASE)
 

@@ -49,8 +49,8 @@ def run_step(step: str, folder: Path, *arguments: str, mlflow: str = "") -> subp
 def trained_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign of two record sizes that the train step has gone through."""
     folder = tmp_path_factory.mktemp("trained") / "store"
-    sizes = (1024, CASE)
-    recorded_campaign(folder, small_study(sizes), recorded_repetitions(sizes, configurations=20))
+    cases = ("1024", CASE)
+    recorded_campaign(folder, small_study(cases), recorded_repetitions(cases, configurations=20))
     done = run_step("train", folder)
     assert done.returncode == 0, done.stderr
     (folder.parent / "stdout").write_text(done.stdout, encoding="utf-8")
@@ -204,8 +204,8 @@ def test_damaged_surrogates_are_refused(folder: Path, name: str, content: bytes 
 
 
 def test_a_record_size_that_the_study_does_not_have_is_refused(folder: Path) -> None:
-    with pytest.raises(BadInputError, match="record size: 77: must be one of the study's: 1024, 8192"):
-        optimize.run(campaign_in(folder), 77)
+    with pytest.raises(BadInputError, match="--case: 77: must be one of the study's: 1024, 8192"):
+        optimize.run(campaign_in(folder), "77")
 
 
 def test_mlflow_down_fails_the_step_for_a_retry_and_loses_nothing(folder: Path) -> None:

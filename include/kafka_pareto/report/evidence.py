@@ -13,6 +13,7 @@ from kafka_pareto.campaign.records import Fingerprint, Phase, Plan, Repetition
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.cards import Cards
+from kafka_pareto.study.cases import in_order
 from kafka_pareto.study.objectives import OBJECTIVES
 from kafka_pareto.study.study import Study
 
@@ -89,9 +90,10 @@ class Evidence:
 def r2_table(evidence: Evidence) -> pd.DataFrame:
     """The paper's Table 1: R2 per objective, pooled (`case` empty) and within each record size."""
     order = {objective: at for at, objective in enumerate(OBJECTIVES)}
-    scores = evidence.scores.astype({"case": "Int64"})
-    scores["order"] = scores.objective.map(order)
-    return scores.sort_values(["order", "case"], na_position="first").drop(columns="order").reset_index(drop=True)
+    place = {case: at for at, case in enumerate(in_order(evidence.scores.case.dropna().unique()))}
+    scores = evidence.scores.assign(order=evidence.scores.objective.map(order), place=evidence.scores.case.map(place))
+    ordered = scores.sort_values(["order", "place"], na_position="first")
+    return ordered.drop(columns=["order", "place"]).reset_index(drop=True)
 
 
 def estimates_table(evidence: Evidence) -> pd.DataFrame:

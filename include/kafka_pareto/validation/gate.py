@@ -17,6 +17,7 @@ from kafka_pareto.campaign.tables import REPETITION_COLUMNS, repetition_row, rep
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.racing import planned_candidates
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.study import Study
 from kafka_pareto.validation.expectations import ROW_ID, Examination, Finding, load_suites
@@ -307,8 +308,8 @@ def _table_problems(findings: Sequence[Finding]) -> list[str]:
 def _baseline_problems(accepted: Sequence[Repetition], study: Study) -> list[str]:
     measured = {r.case for r in accepted if r.outcome == "valid" and r.is_baseline}
     if without := [case for case in study.cases if case not in measured]:
-        cases = ", ".join(str(case) for case in without)
-        return [f"no valid repetition of the baseline is left at {cases} B, so nothing can be compared with it"]
+        cases = ", ".join(map(case_label, without))
+        return [f"no valid repetition of the baseline is left at {cases}, so nothing can be compared with it"]
     return []
 
 

@@ -109,8 +109,8 @@ def test_what_was_measured_again_on_the_same_cluster_hours_later_is_no_drift() -
     then = pd.read_csv(RECORDED / "campaigns" / "steady" / "repetitions.csv").query("phase == 'gain'")
     now = pd.read_csv(RECORDED / "cold_picks_under_steady_c1.csv").query("asked_by != 'cold'")
     changes = [
-        change_between(objective, _recorded(then, case, objective), _recorded(now, case, objective), 0.1)
-        for case in sorted(set(then.case))
+        change_between(objective, _recorded(then, size, objective), _recorded(now, size, objective), 0.1)
+        for size in sorted(set(then.record_size_bytes))
         for objective in MEANS
     ]
     assert len(changes) == 10
@@ -118,8 +118,9 @@ def test_what_was_measured_again_on_the_same_cluster_hours_later_is_no_drift() -
     assert not any(change.drifted for change in adjusted(changes))
 
 
-def _recorded(rows: pd.DataFrame, case: str, objective: Objective) -> Ratio | None:
+def _recorded(rows: pd.DataFrame, record_size_bytes: int, objective: Objective) -> Ratio | None:
     column = "latency_p95_ms" if objective == "p95_latency_ms" else objective
-    of_case = rows[rows.case == case].assign(side=lambda each: each.is_baseline.map({True: 0, False: 1}))
-    sides = of_case.pivot_table(index="block", columns="side", values=column).to_numpy(dtype=float)
+    of_size = rows[rows.record_size_bytes == record_size_bytes]
+    of_size = of_size.assign(side=lambda each: each.is_baseline.map({True: 0, False: 1}))
+    sides = of_size.pivot_table(index="block", columns="side", values=column).to_numpy(dtype=float)
     return ratio_between(sides[:, 0], sides[:, 1])

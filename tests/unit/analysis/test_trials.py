@@ -113,7 +113,7 @@ def test_a_trial_without_a_valid_repetition_is_kept_without_numbers(
 def test_the_same_configuration_at_two_record_sizes_is_two_trials(study: Study) -> None:
     trials = summarise_trials(recorded_repetitions(("1024", "8192"), configurations=0), study)
     assert trials.configuration_id.nunique() == 1
-    assert sorted(trials.case) == [1024, 8192]
+    assert sorted(trials.case) == ["1024", "8192"]
     assert trials.is_baseline.all()
 
 

@@ -110,10 +110,10 @@ def test_rows_that_no_swap_can_mend_are_drawn_anew_and_counted(caplog: pytest.Lo
     constraints = ["batch.size <= max.request.size"]
     study = altered("steady", factors=factors, constraints=constraints, design={"configurations": 40, "feasible": True})
     with caplog.at_level(logging.INFO):
-        drawn = latin_hypercube(study, 40, 1024, np.random.default_rng(7))
+        drawn = latin_hypercube(study, 40, "1024", np.random.default_rng(7))
 
     assert all(row["batch.size"] <= row["max.request.size"] for row in drawn)
-    redrawn = re.search(r"(\d+) of 40 configurations at 1024 B were drawn anew", caplog.text)
+    redrawn = re.search(r"(\d+) of 40 configurations at 1,024 B were drawn anew", caplog.text)
     assert redrawn is not None
     assert int(redrawn[1]) < 12
 
@@ -178,8 +178,8 @@ def test_one_at_a_time_leaves_out_what_is_infeasible_and_may_keep_it():
 
 def test_what_is_known_comes_first_and_the_hypercube_draws_as_many_fewer_and_none_of_them():
     study = altered("cold_burst", record_sizes_bytes=[8192])
-    known = latin_hypercube(study, 5, 8192, np.random.default_rng(9))
-    ids = design_table(study, {8192: known}).configuration_id.tolist()
+    known = latin_hypercube(study, 5, "8192", np.random.default_rng(9))
+    ids = design_table(study, {"8192": known}).configuration_id.tolist()
 
     assert ids[1:6] == [configuration_id(each) for each in known]
     assert len(set(ids)) == len(ids) == 13
@@ -188,7 +188,7 @@ def test_what_is_known_comes_first_and_the_hypercube_draws_as_many_fewer_and_non
 def test_a_space_that_the_known_ones_have_nearly_used_up_gives_the_others():
     small = {"linger.ms": {"type": "integer", "levels": [0, 5, 10, 100]}}
     changes = {"factors": small, "constraints": [], "design": {"configurations": 3}, "record_sizes_bytes": [8192]}
-    table = design_table(altered("cold_burst", **changes), {8192: [{"linger.ms": 10}]})
+    table = design_table(altered("cold_burst", **changes), {"8192": [{"linger.ms": 10}]})
 
     assert table["linger.ms"].tolist()[:2] == [5, 10]
     assert set(table["linger.ms"]) == {0, 5, 10, 100}
@@ -199,4 +199,4 @@ def test_too_few_configurations_beside_the_known_ones_are_refused_with_the_numbe
     changes = {"factors": small, "constraints": [], "design": {"configurations": 3}, "record_sizes_bytes": [8192]}
 
     with pytest.raises(StudyError, match=r"design\.configurations: 3: there are not as many different"):
-        design_table(altered("cold_burst", **changes), {8192: [{"linger.ms": 10}]})
+        design_table(altered("cold_burst", **changes), {"8192": [{"linger.ms": 10}]})

@@ -52,7 +52,7 @@ def test_the_keys_are_those_of_the_design() -> None:
     assert KEYS.validation("rejected.parquet") == "paper/c1/round=00/03_validation/rejected.parquet"
     assert KEYS.surrogates("scores.parquet") == "paper/c1/round=00/04_surrogates/scores.parquet"
     assert KEYS.front("8192") == "paper/c1/round=00/05_front/8192.parquet"
-    assert KEYS.confirmation(8192, "decision.json") == "paper/c1/06_confirmation/8192/decision.json"
+    assert KEYS.confirmation("8192", "decision.json") == "paper/c1/06_confirmation/8192/decision.json"
     assert KEYS.report("report.html") == "paper/c1/07_report/report.html"
 
 

@@ -156,7 +156,7 @@ def test_the_exempt_baseline_is_named_where_it_breaks_a_constraint():
     study = study_of()
     decision = decide(
         study,
-        65636,
+        "65636",
         Choice(configuration_id=study.baseline_id(), chosen_by="balanced_gain"),
         candidates(FAST),
         choice_repetitions=[],

@@ -70,43 +70,43 @@ def measured(store: FolderStore, case: str, repetitions: range) -> None:
 
 
 def test_counts_the_repetitions_in_the_store_by_step_and_record_size(store: FolderStore) -> None:
-    measured(store, 1024, range(5))
-    measured(store, 8192, range(2))
-    store.put(KEYS.confirmation(8192, "repetitions/b000.json"), b"{}")
-    store.put(KEYS.confirmation(8192, "decision.json"), b"{}")
+    measured(store, "1024", range(5))
+    measured(store, "8192", range(2))
+    store.put(KEYS.confirmation("8192", "repetitions/b000.json"), b"{}")
+    store.put(KEYS.confirmation("8192", "decision.json"), b"{}")
     tasks = [task("confirm", map_index=1), task("measure", map_index=1), task("measure", map_index=0), task("design")]
     progress = CampaignProgress(store, KEYS).at("running", tasks, 10.0)
     assert [(row.name, row.repetitions) for row in progress.rows] == [
         ("design", None),
-        ("measure (1024 B)", 5),
-        ("measure (8192 B)", 2),
-        ("confirm (8192 B)", 1),
+        ("measure (1,024 B)", 5),
+        ("measure (8,192 B)", 2),
+        ("confirm (8,192 B)", 1),
     ]
     assert (progress.repetitions, progress.repetitions_planned) == (8, PLANNED)
 
 
 def test_the_time_left_follows_from_this_runs_pace_alone(store: FolderStore) -> None:
-    measured(store, 1024, range(8))
+    measured(store, "1024", range(8))
     campaign = CampaignProgress(store, KEYS)
     tasks = [task("measure", map_index=0)]
     assert campaign.at("running", tasks, 100.0).time_left_s is None
-    measured(store, 1024, range(8, 12))
+    measured(store, "1024", range(8, 12))
     assert campaign.at("running", tasks, 108.0).time_left_s == pytest.approx((PLANNED - 12) * 8.0 / 4)
 
 
 def test_what_ended_tasks_left_out_is_planned_no_more(store: FolderStore) -> None:
     """Adaptive trials that stopped early, and a confirmation that needed no gain blocks."""
     campaign = CampaignProgress(store, KEYS)
-    measured(store, 1024, range(IN_DESIGN - 5))
+    measured(store, "1024", range(IN_DESIGN - 5))
     running = [task("measure", map_index=0), task("measure", "scheduled", map_index=1)]
     assert campaign.at("running", running, 1.0).repetitions_planned == PLANNED
 
     running = [task("measure", "success", map_index=0), task("measure", map_index=1)]
     assert campaign.at("running", running, 2.0).repetitions_planned == PLANNED - 5
 
-    measured(store, 8192, range(IN_DESIGN))
-    for size in (1024, 8192):
-        store.put(KEYS.confirmation(size, "repetitions/b000.json"), b"{}")
+    measured(store, "8192", range(IN_DESIGN))
+    for case in ("1024", "8192"):
+        store.put(KEYS.confirmation(case, "repetitions/b000.json"), b"{}")
     done = [task(step, "success", map_index=at) for step in ("measure", "confirm") for at in (0, 1)]
     progress = campaign.at("success", done, 3.0)
     assert progress.repetitions == progress.repetitions_planned == 2 * IN_DESIGN - 5 + 2
@@ -131,16 +131,16 @@ def test_the_rows_of_a_round_are_of_the_record_sizes_that_go_on_and_spared_ones_
     stopped = RoundsSoFar(case="1024", measured_hypervolume=[0.1], stopped_because="it rose too little")
     goes_on = RoundsSoFar(case="8192", measured_hypervolume=[0.1])
     store.put(KEYS.proposal(1), Proposal(round=1, cases=[stopped, goes_on]).model_dump_json().encode())
-    store.put(f"{KEYS.measurements(8192, 1)}b000.json", b"{}")
+    store.put(f"{KEYS.measurements('8192', 1)}b000.json", b"{}")
     first = [task("round_1.propose", "success"), task("round_1.measure", map_index=0)]
     measuring = campaign.at("running", [task("confirm", "waiting"), *first, *unbegun[2:]], 2.0)
-    assert [row.name for row in measuring.rows] == ["round 1 propose", "round 1 measure (8192 B)", "confirm"]
+    assert [row.name for row in measuring.rows] == ["round 1 propose", "round 1 measure (8,192 B)", "confirm"]
     assert measuring.rows[1].repetitions == 1
     assert measuring.repetitions_planned == PLANNED + 3 * most_of_a_round
 
     last = [task("round_1.measure", "success", map_index=0), task("round_2.propose", "skipped")]
     done = campaign.at("running", [first[0], *last, task("round_2.measure", "skipped")], 3.0)
-    assert [row.name for row in done.rows] == ["round 1 propose", "round 1 measure (8192 B)"]
+    assert [row.name for row in done.rows] == ["round 1 propose", "round 1 measure (8,192 B)"]
     assert done.repetitions_planned == PLANNED + 1
 
 
@@ -163,7 +163,7 @@ def test_the_store_is_listed_every_five_seconds_for_running_tasks_and_when_a_tas
     for second in range(10):
         campaign.at("running", tasks, float(second))
     assert counted.listings == 3  # each once, and the running one again after five seconds
-    measured(store, 1024, range(4))
+    measured(store, "1024", range(4))
     ended = campaign.at("running", [task("measure", "success", map_index=0), tasks[1]], 9.5)
     assert (counted.listings, ended.repetitions) == (4, 4)
 
@@ -183,14 +183,14 @@ def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_a
     campaign = CampaignProgress(store, KEYS)
     with display:
         for second in range(25):
-            measured(store, 1024, range(second // 2))
+            measured(store, "1024", range(second // 2))
             state = "running" if second < 24 else "success"
             display.show(campaign.at("running", [task("measure", state, map_index=0, try_number=2)], float(second)))
     lines = output.getvalue().splitlines()
-    assert lines[0] == "[     0 s] measure (1024 B): running, try 2"
+    assert lines[0] == "[     0 s] measure (1,024 B): running, try 2"
     assert lines[1].startswith("[    10 s] 5 of at most 36 repetitions, up to ")
     assert lines[2].startswith("[    20 s] 10 of at most 36 repetitions, up to ")
-    assert lines[3] == "[    24 s] measure (1024 B): done"
+    assert lines[3] == "[    24 s] measure (1,024 B): done"
     assert len(lines) == 4
     assert "\x1b" not in output.getvalue()
 
@@ -206,7 +206,7 @@ def test_without_a_terminal_a_run_that_is_held_back_says_so_once(store: FolderSt
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_terminal_shows_steps_record_sizes_repetitions_and_times(store: FolderStore, width: int) -> None:
-    measured(store, 8192, range(7))
+    measured(store, "8192", range(7))
     tasks = [task("design", "success"), task("measure", map_index=1), task("validate", "waiting")]
     shown = drawn(CampaignProgress(store, KEYS).at("running", tasks, 80.0), width).splitlines()
     assert [line.split() for line in shown[:4]] == [
@@ -260,7 +260,7 @@ def test_a_run_that_is_no_campaign_is_followed_by_its_tasks_and_their_labels() -
         first,
     ]
     progress = TaskProgress().at("running", tasks, 5.0)
-    assert [row.name for row in progress.rows] == ["check", "check_measure (8192 B)", "tune"]
+    assert [row.name for row in progress.rows] == ["check", "check_measure (8,192 B)", "tune"]
     assert "5 s so far" in drawn(progress)
     assert "repetitions," not in drawn(progress)
 

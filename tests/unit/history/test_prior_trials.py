@@ -19,6 +19,7 @@ from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.history.prior_trials import best_known, earlier_trials
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.warm_start import Campaigns, WarmStart
@@ -72,17 +73,17 @@ def test_more_repetitions_another_order_seed_or_design_leave_a_campaign_comparab
         ({"protocol": {"records": 500}}, {}, "protocol.records: 500 then, 1000 now"),
         ({"protocol": {"cool_down_s": 1.0}}, {}, "protocol.cool_down_s: 1.0 then, 5.0 now"),
         ({"baseline": {"linger.ms": 20}}, {}, "baseline.linger.ms: 20 then, 5 now"),
-        ({}, {"kafka_version": "4.4"}, "8192 B: fingerprint.kafka_version: 4.3 then, 4.4 now"),
-        ({}, {"cluster_id": "another"}, "8192 B: fingerprint.cluster_id: fake then, another now"),
-        ({}, {"brokers": ["fake:9092"]}, "8192 B: fingerprint.brokers: 3 then, 1 now"),
+        ({}, {"kafka_version": "4.4"}, "8,192 B: fingerprint.kafka_version: 4.3 then, 4.4 now"),
+        ({}, {"cluster_id": "another"}, "8,192 B: fingerprint.cluster_id: fake then, another now"),
+        ({}, {"brokers": ["fake:9092"]}, "8,192 B: fingerprint.brokers: 3 then, 1 now"),
         (
             {},
             {"load_and_brokers_share_a_machine": True},
-            "8192 B: fingerprint.load_and_brokers_share_a_machine: False then, True now",
+            "8,192 B: fingerprint.load_and_brokers_share_a_machine: False then, True now",
         ),
         ({"protocol": {"throughput_limit_mib_s": 20.0}}, {}, "protocol.throughput_limit_mib_s: 20.0 then, none now"),
         ({}, {"client_cores": 999}, "then, 999 now"),
-        ({"record_sizes_bytes": [1024]}, {}, "8192 B: was not measured then"),
+        ({"record_sizes_bytes": [1024]}, {}, "8,192 B: was not measured then"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
@@ -135,7 +136,7 @@ def test_trials_of_a_category_that_is_no_level_today_are_left_out_and_counted_bu
     (used,) = prior.campaigns
     gone = before[~before["compression.type"].isin(["zstd", "lz4"]) & ~before.is_baseline]
     assert used.left_out == [
-        f"{size} B: trials with compression.type gzip, none, snappy ({(gone.case == size).sum()}): "
+        f"{case_label(size)}: trials with compression.type gzip, none, snappy ({(gone.case == size).sum()}): "
         "not among today's levels"
         for size in CASES
     ]
@@ -146,13 +147,13 @@ def test_trials_of_a_category_that_is_no_level_today_are_left_out_and_counted_bu
 
 def test_numbers_outside_of_todays_levels_stay_to_learn_from_and_are_not_among_the_best_known(tmp_path: Path) -> None:
     past_campaign(tmp_path)
-    best, *_ = best_known(study_in_rounds(), read(tmp_path)[1], 8192, 8)
+    best, *_ = best_known(study_in_rounds(), read(tmp_path)[1], "8192", 8)
     today = narrower("linger.ms", sorted({0, 5, 10, 100} - {best["linger.ms"]}))
     prior, trials = read(tmp_path, study=today)
 
     assert prior.campaigns[0].left_out == []
     assert best["linger.ms"] in set(trials["linger.ms"])
-    inside = best_known(today, trials, 8192, 8)
+    inside = best_known(today, trials, "8192", 8)
     assert inside
     assert best["linger.ms"] not in {each["linger.ms"] for each in inside}
 
@@ -165,7 +166,7 @@ def test_a_record_size_of_which_no_category_is_left_gives_nothing(tmp_path: Path
 
     (campaign,) = read(tmp_path, study=narrower("compression.type", ["zstd"]))[0].campaigns
     reason = "no other configuration has a valid repetition at today's levels"
-    assert campaign.left_out == [f"{size} B: {reason}" for size in CASES]
+    assert campaign.left_out == [f"{case_label(case)}: {reason}" for case in CASES]
 
 
 def test_a_text_of_other_words_is_another_workload(tmp_path: Path) -> None:
@@ -185,7 +186,7 @@ def test_a_record_size_without_a_baseline_is_left_out_and_the_other_one_is_used(
     past.write_table(past.keys.trials(), kept, TRIAL_COLUMNS)
 
     prior, found = read(tmp_path)
-    assert prior.campaigns[0].left_out == ["1024 B: its baseline has no valid repetition"]
+    assert prior.campaigns[0].left_out == ["1,024 B: its baseline has no valid repetition"]
     assert set(found.case) == {"8192"}
 
 
@@ -208,12 +209,12 @@ def test_a_named_campaign_that_cannot_be_read_is_left_out_with_the_reason_and_wa
 
 def test_the_age_is_that_of_the_last_repetition_whatever_its_key(tmp_path: Path) -> None:
     past = past_campaign(tmp_path)
-    first, *_ = past.read_repetitions(past.keys.measurements(8192))
+    first, *_ = past.read_repetitions(past.keys.measurements("8192"))
     again = first.model_copy(update={"started_at": (MEASURED_AT + timedelta(days=6)).isoformat()})
-    past.write_record(f"{past.keys.measurements(8192)}{first.repetition_id}.json", again)
+    past.write_record(f"{past.keys.measurements('8192')}{first.repetition_id}.json", again)
 
     ages = read(tmp_path)[0].campaigns[0].age_days
-    assert ages == {1024: pytest.approx(30.0), 8192: pytest.approx(24.0)}
+    assert ages == {"1024": pytest.approx(30.0), "8192": pytest.approx(24.0)}
 
 
 def test_the_latest_is_what_was_measured_last_whatever_its_id_and_never_itself(tmp_path: Path) -> None:
@@ -251,7 +252,7 @@ def test_without_an_earlier_campaign_there_is_nothing_to_learn_from(tmp_path: Pa
     prior, trials = read(tmp_path)
 
     assert (prior.campaigns, len(trials)) == ([], 0)
-    assert best_known(study_in_rounds(), trials, 8192, 4) == []
+    assert best_known(study_in_rounds(), trials, "8192", 4) == []
 
 
 def test_a_named_campaign_that_is_not_there_is_refused_naming_those_that_are(tmp_path: Path) -> None:
@@ -275,10 +276,10 @@ def test_the_best_known_are_non_dominated_may_be_recommended_and_are_not_the_bas
     past_campaign(tmp_path)
     study, (_, trials) = study_in_rounds(), read(tmp_path)
     of_case = trials[trials.case == "8192"]
-    best = best_known(study, trials, 8192, 8)
+    best = best_known(study, trials, "8192", 8)
 
     assert best
-    assert all(study.may_be_recommended(each, 8192) for each in best)
+    assert all(study.may_be_recommended(each, "8192") for each in best)
     assert study.baseline_id() not in ids_of(best)
     losses = losses_of(of_case[of_case.feasible & (of_case.durability == study.weakest_durability().name)])
     for name in ids_of(best):
@@ -293,23 +294,23 @@ def test_of_too_many_those_are_kept_that_add_most_to_the_hypervolume(tmp_path: P
     def volume(names: list[str]) -> float:
         return measured_hypervolume(of_case[of_case.configuration_id.isin([*names, study.baseline_id()])], study)
 
-    every = ids_of(best_known(study, trials, 8192, 8))
+    every = ids_of(best_known(study, trials, "8192", 8))
     assert len(every) > 1
-    (first,) = best_known(study, trials, 8192, 1)
+    (first,) = best_known(study, trials, "8192", 1)
     assert volume([configuration_id(first)]) == max(volume([name]) for name in every)
 
 
 def test_what_lies_outside_of_todays_space_or_misses_a_limit_is_not_among_the_best_known(tmp_path: Path) -> None:
     past_campaign(tmp_path)
     (_, trials) = read(tmp_path)
-    every = best_known(study_in_rounds(), trials, 8192, 8)
+    every = best_known(study_in_rounds(), trials, "8192", 8)
     codec = str(every[0]["compression.type"])
     levels = [each for each in ("none", "zstd", "gzip", "snappy", "lz4") if each != codec]
-    inside = best_known(narrower("compression.type", levels), trials, 8192, 8)
+    inside = best_known(narrower("compression.type", levels), trials, "8192", 8)
 
     assert {each["compression.type"] for each in inside} <= set(levels)
     assert inside
-    assert best_known(study_in_rounds(limits=["p95_latency_ms <= 0.001"]), trials, 8192, 8) == []
+    assert best_known(study_in_rounds(limits=["p95_latency_ms <= 0.001"]), trials, "8192", 8) == []
 
 
 def test_of_a_configuration_that_two_campaigns_measured_the_newests_values_count(tmp_path: Path) -> None:
@@ -322,4 +323,4 @@ def test_of_a_configuration_that_two_campaigns_measured_the_newests_values_count
 
     prior, both = read(tmp_path, ["c0", "c1"])
     assert [each.campaign for each in prior.campaigns] == ["c1", "c0"]
-    assert best_known(study_in_rounds(), both, 8192, 8) == best_known(study_in_rounds(), newest, 8192, 8)
+    assert best_known(study_in_rounds(), both, "8192", 8) == best_known(study_in_rounds(), newest, "8192", 8)

@@ -160,7 +160,7 @@ def test_failed_repetitions_and_another_criterion_than_the_studys_are_said():
 
 def test_the_exemption_of_the_baseline_is_said():
     assert "constraint batch.size >= record.size" in flat(text_of(recorded_decision("all")))
-    assert "constraint" not in text_of(recorded_decision("all", 1024))
+    assert "constraint" not in text_of(recorded_decision("all", "1024"))
 
 
 def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings():
@@ -206,7 +206,7 @@ def test_the_first_and_last_repetition_behind_the_numbers_are_named():
 def test_without_a_pick_the_card_shows_only_the_settings_in_use(study: Study):
     decision = decide(
         study,
-        1024,
+        "1024",
         Choice(configuration_id=study.baseline_id(), chosen_by="r1"),
         pd.DataFrame(columns=["configuration_id", "durability_accepted", "feasible"]),
         choice_repetitions=[],
@@ -221,7 +221,7 @@ def test_without_a_pick_the_card_shows_only_the_settings_in_use(study: Study):
 
 
 def test_a_card_shows_where_the_latency_goes_and_says_what_the_pick_does_differently():
-    decision = recorded_decision("all", 1024)
+    decision = recorded_decision("all", "1024")
     context = context_of(decision)
     text = text_of(decision, contexts=[context])
     assert context.breakdown is not None
@@ -376,10 +376,10 @@ def resolved_as(decision: Decision, **resolutions: str) -> Decision:
 
 def test_the_summary_says_what_to_change_and_what_to_keep_by_record_size():
     changed = resolved_as(recorded_decision("all"))
-    kept = recorded_decision("all", 1024).model_copy(update={"verdict": "keep_baseline_no_gain"})
+    kept = recorded_decision("all", "1024").model_copy(update={"verdict": "keep_baseline_no_gain"})
     both = summary_of(kept, changed)
     assert both.startswith("Change the producer settings for 1 of 2 record sizes (65,636 B), and keep those in use at")
-    p95_worse = resolved_as(recorded_decision("all", 1024), p95_latency_ms="no difference shown")
+    p95_worse = resolved_as(recorded_decision("all", "1024"), p95_latency_ms="no difference shown")
     assert re.search(r"p95 latency \w+ by \d+% \(at 1 record size\)", summary_of(changed, p95_worse))
     assert "(at" not in summary_of(changed)
     assert summary_of(changed).startswith("Change the producer settings for every record size: 65,636 B. Measured")

@@ -163,7 +163,7 @@ def test_a_random_first_population_takes_nothing_from_the_design() -> None:
 
 def test_no_feasible_configuration_names_the_constraint_and_the_record_size() -> None:
     study = changed(short_study(), constraints=["batch.size >= record.size", "linger.ms > 100"])
-    with pytest.raises(BadInputError, match=r"record size 8192 B: .* satisfies linger\.ms > 100; widen"):
+    with pytest.raises(BadInputError, match=r"8,192 B: .* satisfies linger\.ms > 100; widen"):
         search(study, CASE, surrogates(), recorded_trials())
 
 

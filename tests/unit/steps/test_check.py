@@ -163,7 +163,7 @@ def test_a_record_size_that_the_study_has_gained_since_the_last_check_is_tuned(t
     measure(tmp_path, "k2")
     manifest = check_compare.run(opened(tmp_path, "k2"))
     assert manifest.cases == ["65636"]
-    assert [each.outcome for each in read_checks(FolderStore(tmp_path), "quick", 65636)] == ["new_record_size"]
+    assert [each.outcome for each in read_checks(FolderStore(tmp_path), "quick", "65636")] == ["new_record_size"]
     begin(tmp_path, "k3", study_of(record_sizes_bytes=[int(CASE), 65636]))
     measure(tmp_path, "k3")
     assert check_compare.run(opened(tmp_path, "k3")).cases == ["65636"], "no tuning has ended yet"

@@ -139,21 +139,21 @@ def test_a_record_size_stops_after_two_rounds_that_brought_too_little_and_stays_
     new = added[~added.configuration_id.isin(designed.configuration_id)]
     useless, useful = new.assign(p95_latency_ms=1e4), new.assign(p95_latency_ms=new.p95_latency_ms / 4)
     first = pd.concat([designed, *(_of(useless, case, slice(4, 8)) for case in CASES)])
-    second = pd.concat([first, _of(useless, 1024, slice(0, 4)), _of(useful, 8192, slice(0, 4))])
+    second = pd.concat([first, _of(useless, "1024", slice(0, 4)), _of(useful, "8192", slice(0, 4))])
     campaign = campaign_of(tmp_path, study, designed, first, second, second)
 
     assert propose.run(campaign, 1).cases == list(CASES)
     assert propose.run(campaign, 2).cases == list(CASES), "one poor round may have been unlucky"
     assert propose.run(campaign, 3).cases == ["8192"]
     third = decided(campaign, 3)
-    assert third[8192].stopped_because == ""
-    assert third[8192].measured_hypervolume[2] > third[8192].measured_hypervolume[1]
-    assert "rounds 1 and 2 raised the measured hypervolume by 0.0% together" in third[1024].stopped_because
+    assert third["8192"].stopped_because == ""
+    assert third["8192"].measured_hypervolume[2] > third["8192"].measured_hypervolume[1]
+    assert "rounds 1 and 2 raised the measured hypervolume by 0.0% together" in third["1024"].stopped_because
     design = campaign.read_table(campaign.keys.design(3), DESIGN_COLUMNS)
     assert set(design.case) == {"8192"}
 
     assert propose.run(campaign, 4).cases == ["8192"]
-    assert decided(campaign, 4)[1024] == third[1024]
+    assert decided(campaign, 4)["1024"] == third["1024"]
 
 
 def test_a_record_size_with_nothing_left_to_propose_says_so(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_record_size_with_nothing_left_to_propose_says_so(tmp_path: Path) -> N
     campaign = campaign_of(tmp_path, study, summarise_trials(rows, study))
 
     assert propose.run(campaign, 1).cases == []
-    assert decided(campaign, 1)[8192].stopped_because == propose.NOTHING_LEFT
+    assert decided(campaign, 1)["8192"].stopped_because == propose.NOTHING_LEFT
     assert campaign.store.tag(campaign.keys.design(1)) is None
 
 
@@ -217,5 +217,5 @@ def test_the_last_round_is_the_one_that_was_searched_at_every_record_size(tmp_pa
     campaign = campaign_of(tmp_path, study, trials, trials)
     assert campaign.last_round() == 1
 
-    campaign.store.delete(campaign.keys.front(8192, 1))
+    campaign.store.delete(campaign.keys.front("8192", 1))
     assert campaign.last_round() == 0

@@ -189,8 +189,8 @@ def test_every_artifact_lies_under_its_name_in_the_design(strong: Campaign) -> N
 
 @pytest.mark.servers
 def test_a_large_planted_gain_is_recommended_and_traces_to_fresh_repetitions(strong: Campaign) -> None:
-    decision = strong.read_record(strong.keys.confirmation(1024, "decision.json"), Decision)
-    stored = {r.repetition_id for r in strong.read_repetitions(strong.keys.confirmation(1024, "repetitions/"))}
+    decision = strong.read_record(strong.keys.confirmation("1024", "decision.json"), Decision)
+    stored = {r.repetition_id for r in strong.read_repetitions(strong.keys.confirmation("1024", "repetitions/"))}
 
     assert decision.verdict == "recommended"
     used = {name for gain in decision.gains for name in [*gain.baseline_repetition_ids, *gain.candidate_repetition_ids]}
@@ -203,7 +203,7 @@ def test_a_large_planted_gain_is_recommended_and_traces_to_fresh_repetitions(str
 def test_quick_has_too_little_evidence_and_keeps_the_baseline(tmp_path: Path) -> None:
     campaign = run_all(FolderStore(tmp_path), study_of(record_sizes_bytes=[8192], search={"generations": 10}))
     cards = campaign.store.get(campaign.keys.report("cards.txt")).decode()
-    decision = campaign.read_record(campaign.keys.confirmation(8192, "decision.json"), Decision)
+    decision = campaign.read_record(campaign.keys.confirmation("8192", "decision.json"), Decision)
 
     assert decision.verdict == "keep_baseline_not_enough_evidence"
     assert decision.recommended_configuration_id == campaign.study.baseline_id()
@@ -263,8 +263,8 @@ def test_every_round_adds_its_trials_to_those_before_and_pools_the_baselines(in_
 @pytest.mark.servers
 def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_all_rounds(in_rounds: Campaign) -> None:
     keys = in_rounds.keys
-    candidates = in_rounds.read_table(keys.confirmation(8192, "candidates.parquet"), CANDIDATE_COLUMNS)
-    front = in_rounds.read_table(keys.front(8192, 1), FRONT_COLUMNS)
+    candidates = in_rounds.read_table(keys.confirmation("8192", "candidates.parquet"), CANDIDATE_COLUMNS)
+    front = in_rounds.read_table(keys.front("8192", 1), FRONT_COLUMNS)
     (context,) = in_rounds.read_record(keys.report("cards.json"), Cards).contexts
 
     of_front = candidates[candidates.estimated_throughput_mib_s.notna()]

@@ -99,7 +99,7 @@ def test_a_study_accepts_no_weaker_durability_than_its_baseline_unless_it_says_s
 
 def test_overrides_are_checked_like_a_file():
     study = with_overrides(paper_study(), ["8192"], seed=7, repetitions=3)
-    assert (study.cases, study.seed, study.protocol.repetitions) == ([8192], 7, 3)
+    assert (study.cases, study.seed, study.protocol.repetitions) == (["8192"], 7, 3)
     assert study.protocol.minimum_valid_repetitions == 3
 
     with pytest.raises(StudyError, match=r"protocol\.repetitions: 0: Input should be greater"):

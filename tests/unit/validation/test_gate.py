@@ -33,14 +33,14 @@ def test_the_plan_is_what_the_measure_step_measures() -> None:
     study = load_study(STUDIES / "quick.yaml")
     design = design_table(study)
     measured = []
-    for size, rows in design.groupby("case"):
+    for case, rows in design.groupby("case"):
         candidates = [Candidate(row.configuration_id, row.is_baseline, {}) for row in rows.itertuples()]
         planned = plan_blocks(
             candidates,
             study.protocol.repetitions,
             order="blocks",
             phase="design",
-            case=int(size),
+            case=str(case),
             seed=study.seed,
         )
         measured += [repetition.repetition_id for repetition in planned]

@@ -166,6 +166,7 @@ def report(table: pd.DataFrame) -> list[str]:
         "| cold pick to steady pick |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
+    table = table.astype({"case": str})
     for case in in_order(table.case.unique()):
         rows = table[table.case == case]
         valid = _valid_in_every_arm(rows)

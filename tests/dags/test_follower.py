@@ -117,7 +117,7 @@ def test_the_way_back_is_followed_to_what_its_step_tells_people_and_to_what_is_i
     assert "roll_back: done" in said
     assert "accept:" not in said  # the other branch
     assert "paper: gone back\n1,024 B: version 2 is in force\n" in said
-    assert "1,024 B records: version 1 since" in said  # a stand-in moves nothing
+    assert "1,024 B: version 1 since" in said  # a stand-in moves nothing
 
 
 def test_a_parameter_that_the_schema_refuses_is_one_clear_message(runs: AirflowRuns) -> None:

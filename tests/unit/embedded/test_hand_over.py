@@ -24,7 +24,7 @@ KEYS = CampaignKeys("paper", "c")
 
 @pytest.fixture
 def store(tmp_path: Path) -> FolderStore:
-    decisions = [recorded_decision("0"), recorded_decision("all", 1024)]
+    decisions = [recorded_decision("0"), recorded_decision("all", "1024")]
     cards = Cards(study="paper", campaign="c", cards=decisions, contexts=[context_of(one) for one in decisions])
     store = FolderStore(tmp_path / "store")
     store.put(KEYS.frozen_study(), dump_study(paper_study()).encode())
@@ -60,7 +60,7 @@ def test_a_narrow_terminal_gets_the_essence_of_each_card_within_its_width(store:
     said = hand_over(stack, store, KEYS, "http://run", 80)
     text = said[: said.index("\nExplorer")]
     assert max(map(len, text.splitlines())) <= 80
-    for expected in ("65,636 B records", "1,024 B records", "compression.type", "p95 latency", "Warning: at 65,636 B"):
+    for expected in ("65,636 B", "1,024 B", "compression.type", "p95 latency", "Warning: at 65,636 B"):
         assert expected in text
     assert "cards.txt" in said
 

@@ -88,7 +88,7 @@ def test_what_is_in_force_is_said_with_how_it_came_and_its_files_are_copied(
     show_in_force(InForceRequest(study="steady", folder=tmp_path / "files"), stack)
     copies = tmp_path / "files" / "steady" / "8192"
     assert capsys.readouterr().out.splitlines() == [
-        "8,192 B records: version 1 since 2026-11-22T01:02:03+00:00",
+        "8,192 B: version 1 since 2026-11-22T01:02:03+00:00",
         "  picked from campaign 20261122T010203, accepted by ann: an SLA of 50 ms",
         "  enable.idempotence=true",
         "  linger.ms=20",

@@ -7,9 +7,9 @@ export const pointOf = (view, id) => view.points.find((point) => point.configura
 
 /** What a configuration is, in a word or two. */
 export function roleOf(view, point) {
-  if (point.is_baseline) return point.configuration_id === view.recommended_id ? "in use, stays" : "in use";
+  if (point.is_baseline) return point.configuration_id === view.recommended_id ? "baseline, stays" : "baseline";
   if (point.configuration_id === view.recommended_id) return "recommended";
-  if (point.configuration_id === view.tentative_id) return "tentative";
+  if (point.configuration_id === view.pick_id) return "pick";
   if (point.confirmed) return point.on_measured_front ? "confirmed, on the measured front" : "confirmed";
   return point.design ? `round ${point.round ?? 0}` : "estimated only";
 }
@@ -168,5 +168,5 @@ export function evidence(view) {
   if (card?.breakdown.length) fill("latency", table(card.breakdown, { wrap: true }), list(card.explanation));
   else fill("latency", pending("The report tells it, where the clients' own metrics were recorded."));
   if (view.noise_table.length) fill("noise", table(view.noise_table), list(view.noise_sentences));
-  else fill("noise", pending("This campaign spent no repetitions on the settings in use against themselves."));
+  else fill("noise", pending("This campaign spent no repetitions on the baseline against itself."));
 }

@@ -63,9 +63,9 @@ class Remaining(BaseModel):
 def best_remaining(seen: Seen, wishes: Wishes) -> Remaining:
     """Names the best measured configuration that keeps the wishes; what was confirmed goes before what was not.
 
-    Never one that lost a record, breaks the study's rules, or has no valid repetition. The settings in use take part
+    Never one that lost a record, breaks the study's rules, or has no valid repetition. The baseline takes part
     like any other, exempt from the rules as in the study. Whether a limit is kept, fresh blocks say of the campaign's
-    own pick and of the settings in use; of all others the blocks in which candidates were compared.
+    own pick and of the baseline; of all others the blocks in which candidates were compared.
     """
     confirmed, design = (_eligible(table, wishes) for table in (seen.confirmed, seen.trials))
     design = design[~design.index.isin(seen.confirmed.configuration_id)]
@@ -103,7 +103,7 @@ def _eligible(trials: pd.DataFrame, wishes: Wishes) -> pd.DataFrame:
 
 
 def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd.DataFrame:
-    """The trials with what fresh blocks say, where there were any: of the campaign's pick and the settings in use."""
+    """The trials with what fresh blocks say, where there were any: of the campaign's pick and the baseline."""
     fresh = confirmed.copy()
     if decision is None:
         return fresh
@@ -136,7 +136,7 @@ def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
 def _best(
     seen: Seen, remaining: pd.DataFrame, measured: pd.DataFrame, prefer: Preference
 ) -> tuple[str, ChooseBy] | None:
-    """The best of them by gains over the settings in use, and by what it is; None where nothing can be compared."""
+    """The best of them by gains over the baseline, and by what it is; None where nothing can be compared."""
     baselines = measured[measured.configuration_id == seen.study.baseline_id()]
     if remaining.empty or baselines.empty:
         return None
@@ -153,7 +153,7 @@ def _best(
     candidates = gains.drop(index=baseline_id, errors="ignore")
     if candidates.empty:
         return None if gains.empty else (baseline_id, asked)
-    # The settings in use stand first: of equals the first is taken.
+    # The baseline stands first: of equals the first is taken.
     return best_by(asked, pd.concat([gains.drop(index=candidates.index), candidates]), remaining, baseline_id)
 
 
@@ -162,7 +162,7 @@ def _of_recommendation(seen: Seen, decision: Decision, wishes: Wishes, remaining
     if wishes.limits:
         where = " in its fresh blocks" if decision.gains else ""
         kept = [f"It keeps {_limits_text(wishes.limits)}{where}; {remaining} measured configurations do."]
-    subject = "The campaign recommends it." if decision.recommended else "The campaign keeps the settings in use."
+    subject = "The campaign recommends it." if decision.recommended else "The campaign keeps the baseline."
     provisional = "" if seen.context else "The report, which judges all record sizes together, is still to come."
     return [sentence for sentence in (subject, reason_of(decision), *kept, provisional) if sentence]
 
@@ -178,7 +178,7 @@ def _reasons(
         f"{len(remaining)} {what}{keep}; this one is the best of them by {criterion_text(chosen_by)}: {reached}."
     ]
     if best_id == seen.study.baseline_id():
-        sentences.append("These are the settings in use.")
+        sentences.append("This is the baseline.")
     if basis == "design":
         sentences.append(
             f"It was measured by {counted(int(best.repetitions_valid), 'repetition')} and not confirmed: luck is part "
@@ -187,7 +187,7 @@ def _reasons(
     elif best_id != seen.study.baseline_id():
         sentences.append(_standing(seen.decision, best_id))
     if Durability[best.durability] < seen.study.durability_of(seen.study.baseline_configuration()):
-        sentences.append("It promises less durability than the settings in use.")
+        sentences.append("It promises less durability than the baseline.")
     return sentences
 
 
@@ -215,7 +215,7 @@ def _nothing(wishes: Wishes, eligible: pd.DataFrame) -> Remaining:
     nearest = str(excess.idxmin())
     missed = missed_limits_text(missed_limits(wishes.limits, eligible.loc[nearest])) if wishes.limits else ""
     said = f"Nothing measured keeps {_limits_text(wishes.limits)}; the nearest, {nearest}, misses {missed}."
-    unmeasured = "The settings in use are not measured yet: nothing can be compared with them."
+    unmeasured = "The baseline is not measured yet: nothing can be compared with it."
     return Remaining(
         best_id=None, basis="none", remaining_ids=[], reasons=[said if missed else unmeasured], nearest_id=nearest
     )

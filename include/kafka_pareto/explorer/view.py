@@ -100,7 +100,7 @@ class CaseView(BaseModel):
     durabilities: list[str]
     limits: list[str]
     baseline_id: str
-    tentative_id: str | None
+    pick_id: str | None
     recommended_id: str | None
     provisional: bool
     reasons: list[str]
@@ -127,7 +127,7 @@ def case_view(seen: Seen) -> CaseView:
         durabilities=[durability.name for durability in Durability],
         limits=[str(limit) for limit in study.limits],
         baseline_id=study.baseline_id(),
-        tentative_id=decision.pick_configuration_id if decision else None,
+        pick_id=decision.pick_configuration_id if decision else None,
         recommended_id=decision.recommended_configuration_id if decision else None,
         provisional=decision is not None and seen.context is None,
         reasons=[reason_of(decision)] if decision else [],

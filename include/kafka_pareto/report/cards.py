@@ -37,8 +37,9 @@ def settings_rows(decision: Decision) -> list[Row]:
     names = sorted({*baseline, *(pick or {})})
     if pick is None:
         kept = [(name, shown(name, baseline)) for name in names]
-        return [("Settings", "in use (keep)"), *kept, ("durability", decision.baseline_durability)]
-    rows: list[Row] = [("Settings", "recommended" if decision.recommended else "tentative only", "in use", "")]
+        return [("Settings", "baseline (keep)"), *kept, ("durability", decision.baseline_durability)]
+    kept = "baseline" if decision.recommended else "baseline (keep)"
+    rows: list[Row] = [("Settings", standing(decision), kept, "")]
     for name in names:
         new, old = shown(name, pick), shown(name, baseline)
         rows.append((name, new, old, "*" if new != old else ""))
@@ -48,7 +49,7 @@ def settings_rows(decision: Decision) -> list[Row]:
 
 def gain_rows(decision: Decision) -> list[Row]:
     """Header and one row per objective: both values, the change with its 95 % interval, and what that shows."""
-    header: Row = ("Measured", "in use", standing(decision), "change", "95 % interval", "shown", "Holm p")
+    header: Row = ("Measured", "baseline", standing(decision), "change", "95 % interval", "shown", "Holm p")
     return [header, *(_gain_row(gain) for gain in decision.gains)]
 
 
@@ -57,13 +58,13 @@ def warnings_of(decision: Decision) -> list[str]:
     warnings = []
     if decision.weaker_than_baseline and decision.pick_durability is not None:
         warnings.append(
-            f"the {standing(decision)} settings promise LESS durability than those in use. "
-            f"New: {PROMISES[decision.pick_durability]}. In use: {PROMISES[decision.baseline_durability]}. "
+            "the pick promises LESS durability than the baseline. "
+            f"Pick: {PROMISES[decision.pick_durability]}. Baseline: {PROMISES[decision.baseline_durability]}. "
             "Records can be lost that are safe today."
         )
     for whose, lost, failed in (
         ("the pick", decision.repetitions_lost_records, decision.repetitions_failed),
-        ("the settings in use", decision.baseline_repetitions_lost_records, decision.baseline_repetitions_failed),
+        ("the baseline", decision.baseline_repetitions_lost_records, decision.baseline_repetitions_failed),
     ):
         if lost:
             warnings.append(f"{whose} lost or duplicated records in {counted(lost, 'repetition')}.")
@@ -77,7 +78,7 @@ def warnings_of(decision: Decision) -> list[str]:
         ]
     for bound, side in (
         (decision.generator_bound, "the pick"),
-        (decision.baseline_generator_bound, "the settings in use"),
+        (decision.baseline_generator_bound, "the baseline"),
     ):
         if bound:
             warnings.append(
@@ -88,7 +89,7 @@ def warnings_of(decision: Decision) -> list[str]:
 
 
 def price_label(decision: Decision) -> str:
-    """What to call what is given up: a tentative pick costs nothing until somebody takes it."""
+    """What to call what is given up: a pick costs nothing until somebody takes it."""
     return "Given up" if decision.recommended else "Would cost"
 
 
@@ -114,12 +115,12 @@ def notes_of(decision: Decision) -> list[str]:
     if unsteady := _cvs_not_borne_out(decision):
         notes.append(f"fresh blocks do not bear out a better {joined(unsteady)}, which the choice went by as well.")
     exempt = [
-        *(f"break the study's constraint {rule} at this record size" for rule in decision.baseline_constraints_broken),
-        *(f"lie in the study's forbidden region {rule}" for rule in decision.baseline_in_forbidden),
-        *(f"do not keep the study's limit {missed_limits_text([each])}" for each in decision.baseline_limits_missed),
+        *(f"breaks the study's constraint {rule} at this record size" for rule in decision.baseline_constraints_broken),
+        *(f"lies in the study's forbidden region {rule}" for rule in decision.baseline_in_forbidden),
+        *(f"does not keep the study's limit {missed_limits_text([each])}" for each in decision.baseline_limits_missed),
     ]
     return notes + [
-        f"the settings in use {text}; that binds candidates only, so they are measured and compared all the same."
+        f"the baseline {text}; that binds candidates only, so it is measured and compared all the same."
         for text in exempt
     ]
 
@@ -146,8 +147,8 @@ def evidence_of(decision: Decision, campaign: str) -> str:
 
 
 def properties_text(decision: Decision, study: str, campaign: str, date: str) -> str:
-    """A `producer.properties` ready to use: the recommended settings, or the ones in use where they stay."""
-    kept = "recommended" if decision.recommended else "unchanged: these are the settings in use"
+    """A `producer.properties` ready to use: the recommended settings, or the baseline where it stays."""
+    kept = "recommended" if decision.recommended else "unchanged: this is the baseline"
     header = [
         f"Kafka producer settings for {case_label(decision.case)} ({kept}).",
         f"Study {study}, campaign {campaign}, {date}.",
@@ -169,8 +170,8 @@ def shown(name: str, properties: dict[str, PropertyValue]) -> str:
 
 
 def standing(decision: Decision) -> str:
-    """What to call the pick: until the evidence carries it, it is tentative."""
-    return "recommended" if decision.recommended else "tentative"
+    """What to call the pick: recommended once the evidence carries it."""
+    return "recommended" if decision.recommended else "pick"
 
 
 def _cvs_not_borne_out(decision: Decision) -> list[str]:

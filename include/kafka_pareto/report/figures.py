@@ -31,7 +31,7 @@ _SIZE_STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7"
 _DESIGN: dict[str, Any] = {"marker": "o", "s": 16, "color": "#9a9a9a", "alpha": 0.7, "label": "measured design"}
 _ESTIMATED: dict[str, Any] = {"marker": "D", "s": 30, "edgecolors": "#0072B2", "label": "estimated front"}
 _CONFIRMED: dict[str, Any] = {"marker": "^", "s": 38, "color": "#D55E00", "label": "confirmed points"}
-_BASELINE: dict[str, Any] = {"marker": "s", "s": 60, "color": "black", "label": "in use (baseline)", "zorder": 5}
+_BASELINE: dict[str, Any] = {"marker": "s", "s": 60, "color": "black", "label": "baseline", "zorder": 5}
 _PICK: dict[str, Any] = {"marker": "*", "s": 190, "color": "#F0E442", "edgecolors": "black", "zorder": 6}
 STYLE: Any = {
     "font.size": 9,
@@ -180,7 +180,7 @@ def _by_repetition(evidence: Evidence) -> Figure:
         pick, phase = _compared(evidence, case)
         above.set_title(f"{case_label(case)}\n{_compared_as(evidence, case)}")
         for configuration, style, label in (
-            (evidence.study.baseline_id(), {"color": "black", "marker": "s", "linestyle": "--"}, "in use (baseline)"),
+            (evidence.study.baseline_id(), {"color": "black", "marker": "s", "linestyle": "--"}, "baseline"),
             (pick, {"color": "#D55E00", "marker": "^"}, "pick, or R1"),
         ):
             found = evidence.valid(case, phase, configuration) if configuration else []

@@ -27,7 +27,7 @@ def reason_of(decision: Decision) -> str:
             return f"The pick lost or duplicated records in {counted(decision.repetitions_lost_records, 'repetition')}."
         case "keep_baseline_failed_more":
             return (
-                f"The pick failed in {counted(decision.repetitions_failed, 'repetition')}, the settings in use in "
+                f"The pick failed in {counted(decision.repetitions_failed, 'repetition')}, the baseline in "
                 f"{decision.baseline_repetitions_failed}."
             )
         case "keep_baseline_limits_missed":
@@ -76,7 +76,7 @@ def _what_is_missing(decision: Decision) -> str:
 
 def _no_gain(decision: Decision) -> str:
     if decision.pick_configuration_id is None:
-        return "No measured configuration that may be chosen beat the settings in use."
+        return "No measured configuration that may be chosen beat the baseline."
     if decision.worse:
         gained = f", although {_labels(decision.better)} improved" if decision.better else ""
         return f"The pick made {_labels(decision.worse)} worse{gained}."

@@ -33,7 +33,7 @@ def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: st
 def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, configuration_id: str) -> None:
     """Lets pass what was confirmed without losing a record, keeps the study's rules and its least durability.
 
-    The baseline, which is in use, is exempt from the last two, as it is everywhere.
+    The baseline is exempt from the last two, as it is everywhere.
 
     Raises:
         PickError: With the rule that it breaks.

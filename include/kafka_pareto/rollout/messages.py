@@ -72,12 +72,12 @@ def approval_text(
 
     Args:
         case: The record size.
-        now: What is in force; None where nothing ever was, and the baseline is in use.
+        now: What is in force; None where nothing ever was, and the baseline holds.
         baseline: What the baseline tells the producer.
         recommended: What it is to be told instead.
     """
-    in_use = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
-    lines = [f"{case_label(case)}: approving replaces {in_use}."]
+    replaced = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
+    lines = [f"{case_label(case)}: approving replaces {replaced}."]
     return "\n".join([*lines, *_change_lines(now.properties if now else baseline, recommended)])
 
 

@@ -167,12 +167,12 @@ def _needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> _Stays 
         since = "it came into force after this recommendation was measured"
         return _Stays("unchanged", f"{case_label(case)}: version {kept[-1].version} stays; {since}. {how}")
     # Neither a baseline nor settings in force that somebody has made safer are weakened without being asked.
-    in_use = [decision.baseline_properties, *(settings.properties for settings in kept[-1:])]
-    if weakens := weakening(max(in_use, key=durability_of), decision.recommended_properties):
+    before = [decision.baseline_properties, *(settings.properties for settings in kept[-1:])]
+    if weakens := weakening(max(before, key=durability_of), decision.recommended_properties):
         return _Stays(
             "needs_approval",
-            f"{case_label(case)}: a person must approve of it, since it promises less durability than what is in use: "
-            f"{weakens}. {how}",
+            f"{case_label(case)}: a person must approve of it, since it promises less durability than what it "
+            f"replaces: {weakens}. {how}",
         )
     return None
 
@@ -253,7 +253,7 @@ def _manifest(campaign: Campaign, outcomes: Sequence[Kept | _Stays], written: Se
 def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[_Stays]) -> Notice:
     """Of what a person must do first, then of what moved; the text tells all of it."""
     kind: NoticeKind = "no_gain"
-    what = f"campaign {campaign.keys.campaign} found no gain; what is in use stays"
+    what = f"campaign {campaign.keys.campaign} found no gain; nothing changes"
     kinds = {each.kind for each in stays}
     if "needs_approval" in kinds:
         kind, what = "needs_approval", f"what campaign {campaign.keys.campaign} recommends needs your approval"

@@ -154,7 +154,7 @@ def test_failed_repetitions_and_another_criterion_than_the_studys_are_said():
     failing = {"repetitions_failed": 3, "baseline_repetitions_failed": 1, "chosen_by": "balanced_gain"}
     text = flat(text_of(decision.model_copy(update=failing)))
     assert "the pick failed in 3 repetitions." in text
-    assert "the settings in use failed in 1 repetition." in text
+    assert "the baseline failed in 1 repetition." in text
     assert "the choice went by the balanced gain (throughput and p95 latency), not by R1" in text
 
 
@@ -167,7 +167,7 @@ def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings():
     decision = recorded_decision("all", blocks=2)
     text = text_of(decision)
     assert "KEEP YOUR SETTINGS: not enough evidence" in text
-    assert "tentative only" in text
+    assert "baseline (keep)" in text
     assert "unknown: not enough evidence" in text
     assert "nothing was shown to be worse" not in text
     assert parse_properties(properties_text(decision, "quick", "c", "2026-11-21"))["batch.size"] == "16384"
@@ -203,7 +203,7 @@ def test_the_first_and_last_repetition_behind_the_numbers_are_named():
         assert ids[-1] in text
 
 
-def test_without_a_pick_the_card_shows_only_the_settings_in_use(study: Study):
+def test_without_a_pick_the_card_shows_only_the_baseline(study: Study):
     decision = decide(
         study,
         "1024",
@@ -214,7 +214,7 @@ def test_without_a_pick_the_card_shows_only_the_settings_in_use(study: Study):
         rng=np.random.default_rng(1),
     )
     text = text_of(decision)
-    assert "in use (keep)" in text
+    assert "baseline (keep)" in text
     assert "Measured" not in text
     assert "Would cost" not in text
     assert decision.recommended_configuration_id == configuration_id(study.baseline_configuration())
@@ -263,7 +263,7 @@ def test_settings_in_use_that_changed_during_the_campaign_are_warned_of():
     ]
     moved = context_of(decision, design=[*before, *after])
     assert moved.sentinel.moved
-    assert "WARNING the settings in use did not stay the same" in flat(text_of(decision, contexts=[moved]))
+    assert "WARNING the baseline did not stay the same" in flat(text_of(decision, contexts=[moved]))
     assert "did not stay the same" not in text_of(decision)
 
 
@@ -285,7 +285,7 @@ def test_a_card_says_which_rate_was_asked_and_of_which_capacity():
         ramp=[step],
     )
     text = flat(text_of(decision, contexts=[context_of(decision, sizing=sizing, repetitions_set_aside=2)]))
-    assert "Latency at a fixed 570 records/s, 50% of the 1,140 that the settings in use hold" in text
+    assert "Latency at a fixed 570 records/s, 50% of the 1,140 that the baseline holds" in text
     assert "on the machine: 2 repetitions." in text
 
 
@@ -344,8 +344,8 @@ def test_the_exemption_from_limits_and_forbidden_regions_is_said():
         "baseline_in_forbidden": [ForbiddenRegion.parse("linger.ms < 50 and acks == all")],
     }
     text = flat(text_of(recorded_decision("all").model_copy(update=broken)))
-    assert "in use do not keep the study's limit p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)" in text
-    assert "in use lie in the study's forbidden region linger.ms < 50 and acks == all" in text
+    assert "baseline does not keep the study's limit p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)" in text
+    assert "baseline lies in the study's forbidden region linger.ms < 50 and acks == all" in text
 
 
 def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_steadiness_that_was_gained():
@@ -378,18 +378,18 @@ def test_the_summary_says_what_to_change_and_what_to_keep_by_record_size():
     changed = resolved_as(recorded_decision("all"))
     kept = recorded_decision("all", "1024").model_copy(update={"verdict": "keep_baseline_no_gain"})
     both = summary_of(kept, changed)
-    assert both.startswith("Change the producer settings for 1 of 2 record sizes (65,636 B), and keep those in use at")
+    assert both.startswith("Change the producer settings for 1 of 2 record sizes (65,636 B), and keep the baseline at")
     p95_worse = resolved_as(recorded_decision("all", "1024"), p95_latency_ms="no difference shown")
     assert re.search(r"p95 latency \w+ by \d+% \(at 1 record size\)", summary_of(changed, p95_worse))
     assert "(at" not in summary_of(changed)
     assert summary_of(changed).startswith("Change the producer settings for every record size: 65,636 B. Measured")
-    assert summary_of(kept).startswith("Keep the producer settings in use: this campaign recommends no change at any")
+    assert summary_of(kept).startswith("Keep the baseline: this campaign recommends no change at any")
 
 
 def test_the_summary_never_calls_a_weaker_promise_kept_and_says_who_must_approve_it():
     weaker = resolved_as(recorded_decision("0")).model_copy(update={"weaker_than_baseline": True})
     said = summary_of(weaker)
-    assert "Warning: at 65,636 B the recommended settings promise less durability than those in use" in said
+    assert "Warning: at 65,636 B the recommended settings promise less durability than the baseline" in said
     assert "they come into force only when a person approves" in said
     assert "is kept everywhere" not in said
     assert "The promise of durability is kept everywhere" in summary_of(resolved_as(recorded_decision("all")))
@@ -410,7 +410,7 @@ def test_the_summary_tells_what_got_worse_and_what_nobody_knows():
     ("verdict", "found"),
     [
         ("keep_baseline_lost_records", "at 1 record size the pick lost or duplicated records."),
-        ("keep_baseline_failed_more", "at 1 record size the pick failed more often than the settings in use."),
+        ("keep_baseline_failed_more", "at 1 record size the pick failed more often than the baseline."),
         ("keep_baseline_not_enough_evidence", "the study asks for 10 fresh blocks and has 10;"),
     ],
 )

@@ -56,7 +56,7 @@ def decide(
     gains = [compare(objective, baseline_gain, chosen_gain, study.protocol, rng) for objective in compared]
     baseline_values = {gain.objective: _or_nan(gain.baseline_value) for gain in gains}
     candidate_values = {gain.objective: _or_nan(gain.candidate_value) for gain in gains}
-    variables = study.variables(case)
+    variables, nearest_id = study.variables(case), choice.nearest_configuration_id
     undecided = Decision(
         case=case,
         recommended_configuration_id=baseline_id,
@@ -70,7 +70,8 @@ def decide(
         baseline_durability=study.durability_of(baseline).name,
         pick_durability=None if chosen is None else study.durability_of(chosen).name,
         weaker_than_baseline=chosen is not None and study.durability_of(chosen) < study.durability_of(baseline),
-        nearest_configuration_id=choice.nearest_configuration_id,
+        nearest_configuration_id=nearest_id,
+        nearest_configuration=None if nearest_id is None else _configuration(study, candidates, nearest_id),
         limits_missed=missed_limits(study.limits, candidate_values) if gains else choice.limits_missed,
         baseline_constraints_broken=[rule for rule in study.constraints if not rule.holds(baseline, variables)],
         baseline_in_forbidden=[rule for rule in study.forbidden if not rule.holds(baseline, variables)],

@@ -15,6 +15,7 @@ from kafka_pareto.decision.version_3 import decision_of_version_3
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
+from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import MEANS, Objective
 from kafka_pareto.study.preferences import ChooseBy
 
@@ -38,6 +39,7 @@ class Decision(Record):
         choice_asked_by: What the study asks to choose by.
         pick_properties: What the producer is told for the pick; None without one.
         nearest_configuration_id: Where no candidate keeps every limit, the one that comes nearest.
+        nearest_configuration: Its factors' values; None in decisions of schema version 3.
         limits_missed: Limits that the pick misses on average over the gain blocks; or those that the nearest
             configuration misses in the choice blocks.
         baseline_constraints_broken: Constraints that the baseline, exempt from them, breaks at this record size.
@@ -66,6 +68,7 @@ class Decision(Record):
     pick_durability: str | None
     weaker_than_baseline: bool
     nearest_configuration_id: str | None = None
+    nearest_configuration: dict[str, FactorValue] | None = None
     limits_missed: list[MissedLimit] = Field(default_factory=list)
     baseline_constraints_broken: Constraints
     baseline_in_forbidden: ForbiddenRegions = Field(default_factory=list)

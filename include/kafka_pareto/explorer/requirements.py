@@ -18,6 +18,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.explorer.snapshot import Seen
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.report.reasons import missed_limits_text, reason_of
+from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.objectives import MEANS, OBJECTIVES, Limit
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic
 
@@ -89,9 +90,9 @@ def best_remaining(seen: Seen, wishes: Wishes) -> Remaining:
         best = _best(seen, table, all_of_it, wishes.prefer)
         if best is not None:
             reasons = _reasons(seen, wishes, table, best[0], best[1], basis)
-            reasons += _pick_left_out(decision, judged, wishes)
+            reasons += _pick_left_out(seen, judged, wishes)
             return Remaining(best_id=best[0], basis=basis, remaining_ids=remaining, reasons=reasons)
-    return _nothing(wishes, pd.concat([judged, design]) if len(judged) or len(design) else judged)
+    return _nothing(seen, wishes, pd.concat([judged, design]) if len(judged) or len(design) else judged)
 
 
 def _eligible(trials: pd.DataFrame, wishes: Wishes) -> pd.DataFrame:
@@ -117,15 +118,16 @@ def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd
     return fresh
 
 
-def _pick_left_out(decision: Decision | None, judged: pd.DataFrame, wishes: Wishes) -> list[str]:
+def _pick_left_out(seen: Seen, judged: pd.DataFrame, wishes: Wishes) -> list[str]:
     """Why the campaign's own pick is not among what keeps the limits."""
-    pick = decision.pick_configuration_id if decision else None
+    pick = seen.decision.pick_configuration_id if seen.decision else None
     if pick is None or pick not in judged.index:
         return []
     missed = missed_limits(wishes.limits, judged.loc[pick])
     if not missed:
         return []
-    return [f"The campaign's own pick, {pick}, misses {missed_limits_text(missed)} in its fresh blocks."]
+    own = _named(seen, judged, pick)
+    return [f"The campaign's own pick, {own}, misses {missed_limits_text(missed)} in its fresh blocks."]
 
 
 def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
@@ -203,7 +205,7 @@ def _standing(decision: Decision | None, best_id: str) -> str:
     return f"It was the campaign's own pick, and is not recommended: {reason_of(decision)}"
 
 
-def _nothing(wishes: Wishes, eligible: pd.DataFrame) -> Remaining:
+def _nothing(seen: Seen, wishes: Wishes, eligible: pd.DataFrame) -> Remaining:
     if eligible.empty:
         return Remaining(
             best_id=None,
@@ -214,11 +216,18 @@ def _nothing(wishes: Wishes, eligible: pd.DataFrame) -> Remaining:
     excess = pd.Series({name: worst_excess_fraction(wishes.limits, row) for name, row in eligible.iterrows()})
     nearest = str(excess.idxmin())
     missed = missed_limits_text(missed_limits(wishes.limits, eligible.loc[nearest])) if wishes.limits else ""
-    said = f"Nothing measured keeps {_limits_text(wishes.limits)}; the nearest, {nearest}, misses {missed}."
+    named = _named(seen, eligible, nearest)
+    said = f"Nothing measured keeps {_limits_text(wishes.limits)}; the nearest, {named}, misses {missed}."
     unmeasured = "The baseline is not measured yet: nothing can be compared with it."
     return Remaining(
         best_id=None, basis="none", remaining_ids=[], reasons=[said if missed else unmeasured], nearest_id=nearest
     )
+
+
+def _named(seen: Seen, trials: pd.DataFrame, configuration_id: str) -> str:
+    """A configuration by its id, and in words."""
+    row: Any = trials.loc[configuration_id]
+    return f"{configuration_id} ({configuration_words({name: row[name] for name in seen.study.factors}, ', ')})"
 
 
 def _limits_text(limits: Sequence[Limit]) -> str:

@@ -22,6 +22,7 @@ from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.objectives import OBJECTIVES, Objective
 
 _CAPTIONS: dict[str, str] = {
@@ -117,7 +118,8 @@ def _repetition_ids(evidence: Evidence, decision: Decision) -> list[dict[str, An
         groups.append({"of": "Gains: the baseline, fresh blocks", "ids": gain.baseline_repetition_ids})
     confirmed = evidence.confirmed
     for row in _rows(confirmed[confirmed.case == decision.case]):
-        name = "the baseline" if row["is_baseline"] else row["configuration_id"]
+        words = configuration_words({name: row[name] for name in evidence.study.factors})
+        name = "the baseline" if row["is_baseline"] else f"{words} ({row['configuration_id']})"
         groups.append({"of": f"Choice: {name}", "ids": list(row["repetition_ids"])})
     return groups
 

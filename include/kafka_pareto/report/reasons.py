@@ -8,6 +8,7 @@ from kafka_pareto.analysis.gains import LABELS, Gain
 from kafka_pareto.analysis.wording import counted, joined, missed_limit_text
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.decision import Decision, Verdict
+from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.objectives import Objective
 
 HEADLINES: dict[Verdict, str] = {
@@ -63,7 +64,9 @@ def _limits_missed(decision: Decision) -> str:
     missed = missed_limits_text(decision.limits_missed)
     if decision.pick_configuration_id is not None:
         return f"In fresh blocks the pick misses {missed}."
-    nearest = decision.nearest_configuration_id
+    nearest = str(decision.nearest_configuration_id)
+    if decision.nearest_configuration is not None:
+        nearest += f" ({configuration_words(decision.nearest_configuration, ', ')})"
     return f"No measured configuration that may be chosen keeps every limit: the nearest, {nearest}, misses {missed}."
 
 

@@ -12,6 +12,7 @@ from kafka_pareto.kafka.producer_config import PropertyValue, durability_of
 from kafka_pareto.report.cards import shown
 from kafka_pareto.rollout.versions import SettingsInForce, replaced
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.configuration_words import configuration_words
 
 _IN_EVENT = {"version", "configuration_id", "properties", "previous_properties", "campaign", "came_by"}
 
@@ -45,9 +46,10 @@ def event_of(study: str, moved: Sequence[SettingsInForce]) -> dict[str, JsonValu
 
 
 def moved_text(kept: Sequence[SettingsInForce]) -> str:
-    """The newest of these versions, oldest first: what it changed, what it gains, and how to go back; a few lines."""
+    """Says the newest of these versions, oldest first: settings, what changed, gains, the way back; a few lines."""
     settings = kept[-1]
-    lines = [standing_text(settings), *_change_lines(replaced(kept), settings.properties)]
+    words = f"{configuration_words(settings.configuration)} ({settings.configuration_id})"
+    lines = [standing_text(settings), f"  Settings: {words}.", *_change_lines(replaced(kept), settings.properties)]
     if settings.gains:
         lines.append(f"  Against the baseline, in fresh blocks: {_gains_text(settings)}.")
     if settings.previous_version is not None or not settings.is_baseline:

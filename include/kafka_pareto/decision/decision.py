@@ -15,8 +15,9 @@ from kafka_pareto.decision.version_3 import decision_of_version_3
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
+from kafka_pareto.study.driver import objective_named
 from kafka_pareto.study.factors import FactorValue
-from kafka_pareto.study.objectives import MEANS, Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.preferences import ChooseBy
 
 Verdict = Literal[
@@ -97,26 +98,27 @@ class Decision(Record):
     @property
     def main_gains(self) -> list[Gain]:
         """Of p95 latency and throughput: neither may be shown to be worse."""
-        return [gain for gain in self.gains if gain.objective in MEANS]
+        return [gain for gain in self.gains if not objective_named(gain.objective).spread_of]
 
     @property
     def wanted_gains(self) -> list[Gain]:
         """Of both, and of what the study's order or weights name: one must be better."""
-        wanted = (*MEANS, *objectives_named(self.choice_asked_by))
+        means = [gain.objective for gain in self.main_gains]
+        wanted = (*means, *objectives_named(self.choice_asked_by))
         return [gain for gain in self.gains if gain.objective in wanted]
 
     @property
-    def better(self) -> list[Objective]:
+    def better(self) -> list[ObjectiveName]:
         """What the pick was shown to improve, of what is wanted."""
         return [gain.objective for gain in self.wanted_gains if gain.resolution == "better"]
 
     @property
-    def worse(self) -> list[Objective]:
+    def worse(self) -> list[ObjectiveName]:
         """What the pick was shown to harm, of p95 latency and throughput."""
         return [gain.objective for gain in self.main_gains if gain.resolution == "worse"]
 
     @property
-    def unjudged(self) -> list[Objective]:
+    def unjudged(self) -> list[ObjectiveName]:
         """What may have changed, of p95 latency and throughput, in blocks without the spread to judge it by."""
         return [gain.objective for gain in self.main_gains if _is_unjudged(gain)]
 

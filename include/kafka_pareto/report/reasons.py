@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kafka_pareto.analysis.gains import LABELS, Gain
+from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.wording import counted, joined, missed_limit_text
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.decision import Decision, Verdict
 from kafka_pareto.study.configuration_words import configuration_words
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.objectives import ObjectiveName
 
 HEADLINES: dict[Verdict, str] = {
     "recommended": "CHANGE RECOMMENDED",
@@ -51,7 +52,7 @@ def given_up(decision: Decision) -> list[str]:
     for gain in decision.gains:
         if gain.resolution == "worse":
             change = "" if gain.change_fraction is None else f" by {abs(gain.change_fraction):.0%}"
-            sentences.append(f"{LABELS[gain.objective]} is worse{change}")
+            sentences.append(f"{label_of(gain.objective)} is worse{change}")
     return sentences
 
 
@@ -88,15 +89,15 @@ def _no_gain(decision: Decision) -> str:
 
 
 def _standing(gain: Gain, wanted_effect_fraction: float) -> str:
-    label = LABELS[gain.objective]
+    label = label_of(gain.objective)
     if gain.resolution == "no difference shown":
         return f"{label} does not differ by more than {wanted_effect_fraction:.0%}"
     return f"{label} is not resolved by this budget"
 
 
 def _resolution(gain: Gain) -> str:
-    return f"{LABELS[gain.objective]}: {gain.resolution}"
+    return f"{label_of(gain.objective)}: {gain.resolution}"
 
 
-def _labels(objectives: Iterable[Objective]) -> str:
-    return joined(LABELS[objective] for objective in objectives)
+def _labels(objectives: Iterable[ObjectiveName]) -> str:
+    return joined(label_of(objective) for objective in objectives)

@@ -159,7 +159,7 @@ def _change(fresh: pd.DataFrame, configuration_id: str, column: str) -> str:
     valid = fresh[fresh.outcome == "valid"]
     own, baseline = valid[valid.configuration_id == configuration_id], valid[valid.is_baseline]
     if own.is_baseline.any():
-        return "the settings in use"
+        return "the baseline"
     both = pd.concat([each.set_index("block")[column] for each in (baseline, own)], axis="columns", join="inner")
     return change_cell(*both.to_numpy(dtype=np.float64).T)
 

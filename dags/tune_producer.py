@@ -1,7 +1,7 @@
 """# Tune a Kafka producer
 
 Measures producer settings on the cluster itself, learns how they act, searches for the best ones, measures those
-again beside the settings in use, and hands over a decision card with a `producer.properties` per record size. What is
+again beside the baseline, and hands over a decision card with a `producer.properties` per record size. What is
 recommended then comes into force: by itself, or, with the parameter `approval`, when a person has approved the cards.
 
 **Inputs**: a study (`include/studies/*.yaml`) and the parameters of the trigger form; an empty field leaves the study

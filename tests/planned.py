@@ -30,7 +30,7 @@ def planned_confirmation(campaign: Campaign, case: str) -> list[str]:
     )
     baseline = baseline_candidate(campaign)
     planned = _planned(campaign, [baseline, *selected], confirmation.choice_blocks, "choice", case)
-    chosen = campaign.read_record(keys.confirmation(case, "decision.json"), Decision).tentative_configuration_id
+    chosen = campaign.read_record(keys.confirmation(case, "decision.json"), Decision).pick_configuration_id
     if chosen is not None:
         finalists = [baseline, *(each for each in selected if each.configuration_id == chosen)]
         planned += _planned(campaign, finalists, confirmation.gain_blocks, "gain", case)

@@ -14,7 +14,9 @@ from typing import Any
 import pandas as pd
 
 from kafka_pareto.campaign.records import Phase, Repetition
+from kafka_pareto.study.constraints import Constraint, ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_study
 
@@ -43,6 +45,13 @@ def recorded_repetitions(
     The recorded design drew some configurations twice, the baseline among them; one of each is kept.
     """
     return list(_recorded_repetitions(tuple(int(case) for case in cases), configurations, blocks, phase))
+
+
+def changed(study: Study, **changes: Any) -> Study:
+    """The study with other values; rules and limits may be given as texts. Not checked like a file."""
+    read = {"limits": Limit.parse, "constraints": Constraint.parse, "forbidden": ForbiddenRegion.parse}
+    parsed = {name: [read[name](text) for text in texts] for name, texts in changes.items() if name in read}
+    return study.model_copy(update={**changes, **parsed})
 
 
 @cache

@@ -37,7 +37,7 @@ def optuna_tpe(study: Study, case: str, seed: int) -> Asking:
 
 def _ask_and_tell(study: Study, case: str, sampler: BaseSampler) -> Asking:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    factors = narrowed(study.factors, study.parsed_constraints(), study.variables(case))
+    factors = narrowed(study.factors, study.constraints, study.variables(case))
     distributions = {name: _distribution(factor) for name, factor in factors.items()}
     trials = optuna.create_study(directions=["minimize", "maximize"], sampler=sampler)
     while True:

@@ -65,7 +65,7 @@ class CardApproval(HITLOperator):
         if not context["params"]["approval"] or not recommended:
             self.log.info("Nobody is asked: %s", "approval is off" if recommended else "nothing is recommended")
             return Answer(answer="not_asked", by="", reason="", at="")
-        cases = ", ".join(f"{case_label(case)} ({found['configuration_id']})" for case, found in recommended.items())
+        cases = ", ".join(f"{case_label(case)} ({_named(found)})" for case, found in recommended.items())
         self.subject = f"{manifest['study']}, campaign {manifest['campaign']}: new settings recommended for {cases}"
         self.body = as_code(_question(manifest["study"], manifest["campaign"], recommended))
         answer: Answer = super().execute(context)
@@ -101,6 +101,16 @@ def _code_span(line: str) -> str:
 def _recommended(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
     decided = manifest.get("event", {}).get("cases", {})
     return {case: found for case, found in decided.items() if found["verdict"] == "recommended"}
+
+
+def _named(found: dict[str, Any]) -> str:
+    """What the recommended settings change of the baseline's, in words, and their id."""
+    from kafka_pareto.study.configuration_words import configuration_words  # noqa: PLC0415
+
+    before = found["baseline_properties"]
+    changed = {name: value for name, value in found["properties"].items() if value != before.get(name)}
+    words = configuration_words(changed)
+    return f"{words}; {found['configuration_id']}" if words else str(found["configuration_id"])
 
 
 def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]]) -> str:

@@ -26,8 +26,8 @@ const KINDS = [
   },
   { key: "confirmed", name: "confirmed", symbol: "square", color: "#56b4e9", size: 9, dash: "solid", width: 1.5 },
   { key: "front", name: "measured front", symbol: "triangle-up", color: "#009e73", size: 11, dash: "solid", width: 2 },
-  { key: "tentative", name: "tentative", symbol: "star-open", color: "#e69f00", size: 14, dash: "dashdot", width: 2.5 },
-  { key: "baseline", name: "in use", symbol: "x", color: "#d55e00", size: 11, dash: "dash", width: 2.5 },
+  { key: "pick", name: "pick", symbol: "star-open", color: "#e69f00", size: 14, dash: "dashdot", width: 2.5 },
+  { key: "baseline", name: "baseline", symbol: "x", color: "#d55e00", size: 11, dash: "dash", width: 2.5 },
   { key: "recommended", name: "recommended", symbol: "star", color: "#e69f00", size: 16, dash: "solid", width: 3.5 },
 ];
 const FADED = 0.15;
@@ -39,7 +39,7 @@ const FEW = 10;
 function kindOf(view, point) {
   if (point.is_baseline) return "baseline";
   if (point.configuration_id === view.recommended_id) return "recommended";
-  if (point.configuration_id === view.tentative_id) return "tentative";
+  if (point.configuration_id === view.pick_id) return "pick";
   if (point.on_measured_front) return "front";
   return point.confirmed ? "confirmed" : "design";
 }

@@ -4,9 +4,9 @@ export const pointOf = (view, id) => view.points.find((point) => point.configura
 
 /** What a configuration is, in a word or two. */
 export function roleOf(view, point) {
-  if (point.is_baseline) return point.configuration_id === view.recommended_id ? "in use, stays" : "in use";
+  if (point.is_baseline) return point.configuration_id === view.recommended_id ? "baseline, stays" : "baseline";
   if (point.configuration_id === view.recommended_id) return "recommended";
-  if (point.configuration_id === view.tentative_id) return "tentative";
+  if (point.configuration_id === view.pick_id) return "pick";
   if (point.confirmed) return point.on_measured_front ? "confirmed, on the measured front" : "confirmed";
   return point.design ? `round ${point.round ?? 0}` : "estimated only";
 }

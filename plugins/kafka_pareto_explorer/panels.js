@@ -157,5 +157,5 @@ export function evidence(view) {
   if (card?.breakdown.length) fill("latency", table(card.breakdown, { wrap: true }), list(card.explanation));
   else fill("latency", pending("The report tells it, where the clients' own metrics were recorded."));
   if (view.noise_table.length > 0) fill("noise", table(view.noise_table), list(view.noise_sentences));
-  else fill("noise", pending("This campaign spent no repetitions on the settings in use against themselves."));
+  else fill("noise", pending("This campaign spent no repetitions on the baseline against itself."));
 }

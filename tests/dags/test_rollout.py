@@ -64,7 +64,7 @@ def asked(airflow: Served) -> Iterator[dict[str, Any]]:
 
 
 def test_the_cards_are_the_question_and_nothing_in_them_acts(asked: dict[str, Any]) -> None:
-    assert asked["subject"] == "paper, campaign asked: new settings recommended for 1,024 B (c0123456789)"
+    assert asked["subject"] == "paper, campaign asked: new settings recommended for 1,024 B (acks 1; c0123456789)"
     assert asked["options"] == ["Approve", "Reject"]
     assert list(asked["params"]) == ["reason"]
     lines = asked["body"].replace("\N{NO-BREAK SPACE}", " ").split("\\\n")

@@ -26,7 +26,7 @@ test("a configuration that is not recommended is drawn as what it is otherwise",
   const kindOfSecond = (view) => kinds(view)[1][1];
   const nobody = { ...VIEW, recommended_id: null };
 
-  assert.equal(kindOfSecond({ ...nobody, tentative_id: "c1" }), "tentative");
+  assert.equal(kindOfSecond({ ...nobody, pick_id: "c1" }), "pick");
   assert.equal(kindOfSecond(nobody), "front");
   const off = VIEW.points.with(1, { ...RECOMMENDED, on_measured_front: false });
   assert.equal(kindOfSecond({ ...nobody, points: off }), "confirmed");
@@ -75,7 +75,7 @@ test("intervals are bars from the value, each from where it was measured", () =>
 
   assert.deepEqual([array, arrayminus], [[0.25], [0.5]]);
   assert.deepEqual(traceOf(chart, "design and rounds").error_x.array, [10]);
-  assert.equal(traceOf(chart, "in use").error_x, undefined);
+  assert.equal(traceOf(chart, "baseline").error_x, undefined);
   assert.equal(traceOf(chart, "recommended").error_y, undefined);
 });
 
@@ -155,6 +155,6 @@ test("lines that a wish leaves out are traces of their own, behind one entry of 
   const [traces] = parallel(VIEW, drawnOf(VIEW, ["c0", "c1"]), THEME);
   const entries = traces.filter((trace) => trace.showlegend).map((trace) => trace.name);
 
-  assert.deepEqual(entries, ["design and rounds", "estimated front", "in use", "recommended"]);
+  assert.deepEqual(entries, ["design and rounds", "estimated front", "baseline", "recommended"]);
   assert.equal(traces.find((trace) => trace.name === "design and rounds").opacity, 0.15);
 });

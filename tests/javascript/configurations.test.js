@@ -28,10 +28,10 @@ test("a configuration is found by its id", () => {
 });
 
 test("each configuration has one role", () => {
-  assert.equal(roleOf(VIEW, BASELINE), "in use");
-  assert.equal(roleOf({ ...VIEW, recommended_id: "c0" }, BASELINE), "in use, stays");
+  assert.equal(roleOf(VIEW, BASELINE), "baseline");
+  assert.equal(roleOf({ ...VIEW, recommended_id: "c0" }, BASELINE), "baseline, stays");
   assert.equal(roleOf(VIEW, RECOMMENDED), "recommended");
-  assert.equal(roleOf({ ...VIEW, recommended_id: null, tentative_id: "c1" }, RECOMMENDED), "tentative");
+  assert.equal(roleOf({ ...VIEW, recommended_id: null, pick_id: "c1" }, RECOMMENDED), "pick");
   assert.equal(roleOf({ ...VIEW, recommended_id: null }, RECOMMENDED), "confirmed, on the measured front");
   assert.equal(roleOf({ ...VIEW, recommended_id: null }, { ...RECOMMENDED, on_measured_front: false }), "confirmed");
   assert.equal(roleOf(VIEW, DESIGNED), "round 0");

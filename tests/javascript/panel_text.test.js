@@ -80,7 +80,7 @@ test("a warm start names the campaigns that gave something, by the age of their 
 test("two configurations stand beside each other, with what differs and by how much", () => {
   assert.deepEqual(comparison(VIEW, RECOMMENDED, BASELINE), [
     ["", "c1", "c0", "left over right"],
-    ["is", "recommended", "in use", ""],
+    ["is", "recommended", "baseline", ""],
     ["batch.size", 65_536, 16_384, "differs"],
     ["compression.type", "lz4", "none", "differs"],
     ["durability", "LEADER", "LEADER", ""],
@@ -108,7 +108,7 @@ test("estimates are those of the confirmed ones, and the best that remains is fo
   assert.deepEqual(
     rows.map(([id, is]) => [id, is]),
     [
-      ["c0", "in use; the baseline"],
+      ["c0", "baseline; the baseline"],
       ["c1", "recommended; highest throughput"],
     ],
   );

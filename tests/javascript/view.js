@@ -65,6 +65,6 @@ export const VIEW = {
   ],
   points: [BASELINE, RECOMMENDED, DESIGNED, ESTIMATED],
   recommended_id: "c1",
-  tentative_id: null,
+  pick_id: null,
   estimated_front_points: 2,
 };

@@ -94,7 +94,7 @@ def test_the_producer_properties_are_those_of_the_decision(finished: Finished) -
     cards = campaign.read_record(campaign.keys.report("cards.json"), Cards).cards
     for case, decision in zip(CASES, cards, strict=True):
         text = campaign.store.get(campaign.keys.report(f"{case}/producer.properties")).decode()
-        wanted = decision.tentative_properties if decision.verdict == "recommended" else decision.baseline_properties
+        wanted = decision.pick_properties if decision.verdict == "recommended" else decision.baseline_properties
         assert wanted is not None
         assert parse_properties(text) == {name: str(value).lower() for name, value in wanted.items()}
 

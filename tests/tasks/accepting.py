@@ -101,14 +101,16 @@ def recommend(campaign: Campaign, configuration_id: str, case: str = CASE) -> No
     trials = trials_of(campaign, case).set_index("configuration_id")
     row = {str(name): value for name, value in trials.astype(object).loc[configuration_id].items()}
     properties = campaign.study.producer_properties({name: row[name] for name in campaign.study.factors})
+    gains = decision_of(campaign, case).gains
     change_decision(
         campaign,
         case,
         verdict="recommended",
+        gains=[gain.model_copy(update={"resolution": "better"}) for gain in gains],
         recommended_configuration_id=configuration_id,
-        tentative_configuration_id=configuration_id,
-        tentative_properties=properties,
-        tentative_durability=row["durability"],
+        pick_configuration_id=configuration_id,
+        pick_properties=properties,
+        pick_durability=row["durability"],
         weaker_than_baseline=row["durability"] != "acks_all_idempotent",
     )
 

@@ -71,7 +71,7 @@ def test_the_manifest_carries_the_verdicts_for_other_dags_and_a_notice_for_peopl
     for card in cards:
         found = decided[str(card["case"])]
         recommended = card["verdict"] == "recommended"
-        settings = card["tentative_properties" if recommended else "baseline_properties"]
+        settings = card["pick_properties" if recommended else "baseline_properties"]
         assert (found["properties"], found["reasons"]) == (settings, card["reasons"])
         assert all(reason in manifest.notice.text for reason in card["reasons"])
     assert manifest.notice.kind == ("finished" if manifest.counts["recommended"] else "no_gain")

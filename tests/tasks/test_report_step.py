@@ -77,7 +77,7 @@ def test_every_artifact_of_the_report_is_there(campaign: Campaign):
         "figures/fig6_throughput_and_latency.png",
         "figures/fig7_baseline_and_pick_by_repetition.png",
         "figures/fig8_where_the_latency_goes.png",
-        "figures/fig9_settings_in_use_over_the_campaign.png",
+        "figures/fig9_baseline_over_the_campaign.png",
     }
 
 
@@ -226,8 +226,8 @@ def test_a_campaign_in_which_everything_counted_says_so(evidence: Evidence):
 
 def test_the_page_says_whose_pace_the_load_tool_set(campaign: Campaign):
     text = section(read(campaign, "report.html"), "generator")
-    assert "1,024 B in use 3 30 the sending thread never waited" in text
-    assert "65,636 B in use 0 30 -" in text
+    assert "1,024 B baseline 3 30 the sending thread never waited" in text
+    assert "65,636 B baseline 0 30 -" in text
 
 
 def test_the_noise_report_of_each_record_size_is_shown(campaign: Campaign):

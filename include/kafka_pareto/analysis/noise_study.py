@@ -55,7 +55,7 @@ def noise_lines(report: NoiseReport) -> list[str]:
     """The report in sentences, for log and card."""
     return [
         f"{case_label(report.case)}: what {report.blocks} blocks can tell among {report.comparisons} comparisons, "
-        f"from {report.repetitions} repetitions of the settings in use:",
+        f"from {report.repetitions} repetitions of the baseline:",
         *(_line(noise, report) for noise in report.objectives),
     ]
 

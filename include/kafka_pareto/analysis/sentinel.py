@@ -89,7 +89,7 @@ def sentinel_report(
     sentinel = [r for r in own if r.latency_p95_ms is not None and r.throughput_mib_s is not None]
     ids = [r.repetition_id for r in sentinel]
     if len(sentinel) < MINIMUM_REPETITIONS:
-        sentence = f"{len(ids)} repetitions of the settings in use are too few to tell whether the cluster moved."
+        sentence = f"{len(ids)} repetitions of the baseline are too few to tell whether the cluster moved."
         return SentinelReport(repetition_ids=ids, series=[], moved=False, sentences=[sentence], moves=[])
     latency_ms = np.array([r.latency_p95_ms for r in sentinel], dtype=np.float64)
     throughput_mib_s = np.array([r.throughput_mib_s for r in sentinel], dtype=np.float64)
@@ -166,7 +166,7 @@ def _or(value: float, otherwise: float) -> float:
 
 def _sentences(series: SeriesStability, repetitions: int) -> list[str]:
     label = label_of(series.objective)
-    subject = f"The {label} of the settings in use"
+    subject = f"The {label} of the baseline"
     found = []
     if series.first_run_p_value_holm < SIGNIFICANCE:
         found.append(

@@ -49,7 +49,7 @@ def may_be_recommended(trials: pd.DataFrame, study: Study) -> Mask:
 def keeps_limits(trials: pd.DataFrame, study: Study) -> Mask:
     """Which trials keep every limit by what they measured; a value that is not known breaks none yet."""
     missed = np.zeros(len(trials), dtype=bool)
-    for limit in study.parsed_limits():
+    for limit in study.limits:
         missed |= limit.excess_fraction(trials[limit.objective].to_numpy(dtype=float)) > 0
     return ~missed
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from kafka_pareto.analysis.gains import Gain
@@ -53,12 +52,11 @@ def criterion_text(criterion: ChooseBy) -> str:
     return "the balanced gain (throughput and p95 latency)"
 
 
-def missed_limit_text(limit: Limit, value: float) -> str:
-    """By how much a measured value misses a limit; NaN is a value that is not known."""
-    excess = limit.excess_fraction(value)
-    if math.isnan(excess):
+def missed_limit_text(limit: Limit, value: float | None) -> str:
+    """By how much a measured value misses a limit; None is a value that is not known."""
+    if value is None:
         return f"{limit} (not known)"
-    return f"{limit} ({value_text(value, limit.objective)}, {excess:.1%} beyond)"
+    return f"{limit} ({value_text(value, limit.objective)}, {limit.excess_fraction(value):.1%} beyond)"
 
 
 def role_text(role: str) -> str:

@@ -113,7 +113,7 @@ def latin_hypercube(
     names = list(study.factors)
     factors = dict(study.factors)
     if study.design.feasible:
-        factors = narrowed(factors, study.parsed_constraints(), study.variables(case))
+        factors = narrowed(factors, study.constraints, study.variables(case))
     if study.strategy == "rounds":
         factors = _of_accepted_durability(factors, study)
     positions = qmc.LatinHypercube(d=len(names), rng=rng).random(count)

@@ -16,7 +16,6 @@ from pydantic import BaseModel, ConfigDict
 from kafka_pareto.analysis.pairing import valid_by_block
 from kafka_pareto.analysis.repetition_values import smallest_latency_ms
 from kafka_pareto.analysis.trials import summarise_trials, throughput_per_cv
-from kafka_pareto.analysis.wording import missed_limit_text
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.objectives import Limit, ObjectiveName
@@ -27,6 +26,15 @@ _LEAST_VALID_FRACTION = 0.8
 _BALANCED: Mapping[ObjectiveName, float] = {"throughput_mib_s": 1.0, "p95_latency_ms": 1.0}
 
 
+class MissedLimit(BaseModel):
+    """A limit that is not kept, and the value that misses it; None is a value that is not known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    limit: Limit
+    value: float | None
+
+
 class Choice(BaseModel):
     """What the choice blocks let one pick, and by what.
 
@@ -35,7 +43,7 @@ class Choice(BaseModel):
         chosen_by: What the choice went by: as the study asks, or `balanced_gain` where it asks for CVs that are
             missing.
         nearest_configuration_id: Where no candidate keeps every limit, the one whose worst miss is the smallest.
-        limits_missed: What that one misses, and by how much.
+        limits_missed: What that one misses.
         baseline_limits_missed: What the baseline, which is exempt, misses in the same blocks.
     """
 
@@ -44,8 +52,8 @@ class Choice(BaseModel):
     configuration_id: str
     chosen_by: ChooseBy
     nearest_configuration_id: str | None = None
-    limits_missed: list[str] = []
-    baseline_limits_missed: list[str] = []
+    limits_missed: list[MissedLimit] = []
+    baseline_limits_missed: list[MissedLimit] = []
 
 
 def choose(study: Study, candidates: pd.DataFrame, choice_repetitions: Sequence[Repetition]) -> Choice:
@@ -75,7 +83,7 @@ def choose(study: Study, candidates: pd.DataFrame, choice_repetitions: Sequence[
     asked, baseline_id = study.confirmation.choose_by, study.baseline_id()
     trials = summarise_trials(choice_repetitions, study).set_index("configuration_id")
     gains = _log_gains(study, _eligible(study, candidates, trials), choice_repetitions)
-    limits = study.parsed_limits()
+    limits = study.limits
     beside = missed_limits(limits, trials.loc[baseline_id]) if baseline_id in trials.index else []
     if gains.empty:
         return Choice(configuration_id=baseline_id, chosen_by=asked, baseline_limits_missed=beside)
@@ -104,12 +112,12 @@ def objectives_named(criterion: ChooseBy) -> list[ObjectiveName]:
     return list(criterion.weights) if isinstance(criterion, Weighted) else []
 
 
-def missed_limits(limits: Sequence[Limit], values: Any) -> list[str]:
-    """The limits that these values, by objective, do not keep, and by how much; one that is not known keeps none."""
+def missed_limits(limits: Sequence[Limit], values: Any) -> list[MissedLimit]:
+    """The limits that these values, by objective, do not keep; a value that is not known (NaN) keeps none."""
     return [
-        missed_limit_text(limit, values[limit.objective])
+        MissedLimit(limit=limit, value=None if math.isnan(value) else float(value))
         for limit in limits
-        if not limit.excess_fraction(values[limit.objective]) <= 0
+        if not limit.excess_fraction(value := values[limit.objective]) <= 0
     ]
 
 

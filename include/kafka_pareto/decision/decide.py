@@ -19,8 +19,7 @@ from kafka_pareto.analysis.pairing import paired
 from kafka_pareto.campaign.records import Outcome, Repetition
 from kafka_pareto.decision.choice import Choice, missed_limits
 from kafka_pareto.decision.decision import Decision, concluded
-from kafka_pareto.study.constraints import Rule, Variables
-from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.study import Study
 
 _LOST: tuple[Outcome, ...] = ("records_lost", "records_duplicated")
@@ -56,28 +55,26 @@ def decide(
     gains = [compare(objective, baseline_gain, chosen_gain, study.protocol, rng) for objective in compared]
     baseline_values = {gain.objective: _or_nan(gain.baseline_value) for gain in gains}
     candidate_values = {gain.objective: _or_nan(gain.candidate_value) for gain in gains}
-    limits, rules = study.parsed_limits(), study.rules()
-    constraints, regions = rules[: len(study.constraints)], rules[len(study.constraints) :]
+    variables, nearest_id = study.variables(case), choice.nearest_configuration_id
     undecided = Decision(
         case=case,
         recommended_configuration_id=baseline_id,
         baseline_configuration_id=baseline_id,
-        tentative_configuration_id=None if chosen is None else chosen_id,
+        pick_configuration_id=None if chosen is None else chosen_id,
         chosen_by=choice.chosen_by,
         choice_asked_by=study.confirmation.choose_by,
         verdict="keep_baseline_no_gain",
-        reasons=[],
-        given_up=[],
         baseline_properties=study.producer_properties(baseline),
-        tentative_properties=None if chosen is None else study.producer_properties(chosen),
+        pick_properties=None if chosen is None else study.producer_properties(chosen),
         baseline_durability=study.durability_of(baseline).name,
-        tentative_durability=None if chosen is None else study.durability_of(chosen).name,
+        pick_durability=None if chosen is None else study.durability_of(chosen).name,
         weaker_than_baseline=chosen is not None and study.durability_of(chosen) < study.durability_of(baseline),
-        nearest_configuration_id=choice.nearest_configuration_id,
-        limits_missed=missed_limits(limits, candidate_values) if gains else choice.limits_missed,
-        baseline_constraints_broken=_not_kept(study.constraints, constraints, baseline, study.variables(case)),
-        baseline_in_forbidden=_not_kept(study.forbidden, regions, baseline, study.variables(case)),
-        baseline_limits_missed=missed_limits(limits, baseline_values) if gains else choice.baseline_limits_missed,
+        nearest_configuration_id=nearest_id,
+        nearest_configuration=None if nearest_id is None else _configuration(study, candidates, nearest_id),
+        limits_missed=missed_limits(study.limits, candidate_values) if gains else choice.limits_missed,
+        baseline_constraints_broken=[rule for rule in study.constraints if not rule.holds(baseline, variables)],
+        baseline_in_forbidden=[rule for rule in study.forbidden if not rule.holds(baseline, variables)],
+        baseline_limits_missed=missed_limits(study.limits, baseline_values) if gains else choice.baseline_limits_missed,
         repetitions_lost_records=0 if chosen is None else _count_of(both, chosen_id, _LOST),
         baseline_repetitions_lost_records=_count_of(both, baseline_id, _LOST),
         repetitions_failed=0 if chosen is None else _count_of(both, chosen_id, ["failed"]),
@@ -133,12 +130,6 @@ def with_blocks_to_tell(decisions: Sequence[Decision]) -> list[Decision]:
 def _configuration(study: Study, candidates: pd.DataFrame, chosen_id: str) -> dict[str, FactorValue]:
     row: Any = candidates[candidates.configuration_id == chosen_id].iloc[0]
     return {name: value.item() if isinstance(value := row[name], np.generic) else value for name in study.factors}
-
-
-def _not_kept(
-    texts: Sequence[str], rules: Sequence[Rule], configuration: Configuration, variables: Variables
-) -> list[str]:
-    return [text for text, rule in zip(texts, rules, strict=True) if not rule.holds(configuration, variables)]
 
 
 def _or_nan(value: float | None) -> float:

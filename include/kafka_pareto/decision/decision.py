@@ -1,17 +1,23 @@
-"""The decision of one record size: its evidence, and the verdict that follows. Pure."""
+"""The decision of one record size: its evidence, and the verdict that follows, as codes and numbers. Pure.
+
+The report's room makes sentences of them (`report/reasons.py`).
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.analysis.wording import joined
-from kafka_pareto.decision.choice import objectives_named
+from kafka_pareto.decision.choice import MissedLimit, objectives_named
+from kafka_pareto.decision.version_3 import decision_of_version_3
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.storage.record import Record
-from kafka_pareto.study.driver import label_of, objective_named
+from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
+from kafka_pareto.study.driver import objective_named
+from kafka_pareto.study.factors import FactorValue
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.preferences import ChooseBy
 
 Verdict = Literal[
@@ -25,19 +31,18 @@ Verdict = Literal[
 
 
 class Decision(Record):
-    """What is recommended for one record size, and why. `gains` compare the tentative pick with the baseline.
+    """What is recommended for one record size, and why. `gains` compare the pick with the baseline.
 
     Attributes:
         recommended_configuration_id: The baseline's own id when the baseline stays.
-        tentative_configuration_id: The pick of the choice blocks; None when none beat the baseline there.
+        pick_configuration_id: The pick of the choice blocks; None when none beat the baseline there.
         chosen_by: What the choice went by; `balanced_gain` where the study asks for CVs that are missing.
         choice_asked_by: What the study asks to choose by.
-        reasons: Sentences that say why the verdict is what it is.
-        given_up: Sentences: a weaker durability, and each objective shown to be worse.
-        tentative_properties: What the producer is told for the pick; None without one.
+        pick_properties: What the producer is told for the pick; None without one.
         nearest_configuration_id: Where no candidate keeps every limit, the one that comes nearest.
-        limits_missed: Limits that the pick misses on average over the gain blocks, and by how much; or those that the
-            nearest configuration misses in the choice blocks.
+        nearest_configuration: Its factors' values; None in decisions of schema version 3.
+        limits_missed: Limits that the pick misses on average over the gain blocks; or those that the nearest
+            configuration misses in the choice blocks.
         baseline_constraints_broken: Constraints that the baseline, exempt from them, breaks at this record size.
         baseline_in_forbidden: Forbidden regions that the baseline, exempt from them too, lies in.
         baseline_limits_missed: Limits that the baseline, exempt as well, misses on average over the same blocks.
@@ -54,22 +59,21 @@ class Decision(Record):
     case: str
     recommended_configuration_id: str
     baseline_configuration_id: str
-    tentative_configuration_id: str | None
+    pick_configuration_id: str | None
     chosen_by: ChooseBy
     choice_asked_by: ChooseBy
     verdict: Verdict
-    reasons: list[str]
-    given_up: list[str]
     baseline_properties: dict[str, PropertyValue]
-    tentative_properties: dict[str, PropertyValue] | None
+    pick_properties: dict[str, PropertyValue] | None
     baseline_durability: str
-    tentative_durability: str | None
+    pick_durability: str | None
     weaker_than_baseline: bool
     nearest_configuration_id: str | None = None
-    limits_missed: list[str] = Field(default_factory=list)
-    baseline_constraints_broken: list[str]
-    baseline_in_forbidden: list[str] = Field(default_factory=list)
-    baseline_limits_missed: list[str] = Field(default_factory=list)
+    nearest_configuration: dict[str, FactorValue] | None = None
+    limits_missed: list[MissedLimit] = Field(default_factory=list)
+    baseline_constraints_broken: Constraints
+    baseline_in_forbidden: ForbiddenRegions = Field(default_factory=list)
+    baseline_limits_missed: list[MissedLimit] = Field(default_factory=list)
     repetitions_lost_records: int
     baseline_repetitions_lost_records: int
     repetitions_failed: int
@@ -80,6 +84,11 @@ class Decision(Record):
     gains: list[Gain]
     blocks_used: int
     minimum_blocks: int
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_version_3(cls, given: Any) -> Any:
+        return decision_of_version_3(given)
 
     @property
     def recommended(self) -> bool:
@@ -99,96 +108,51 @@ class Decision(Record):
         return [gain for gain in self.gains if gain.objective in wanted]
 
     @property
+    def better(self) -> list[ObjectiveName]:
+        """What the pick was shown to improve, of what is wanted."""
+        return [gain.objective for gain in self.wanted_gains if gain.resolution == "better"]
+
+    @property
+    def worse(self) -> list[ObjectiveName]:
+        """What the pick was shown to harm, of p95 latency and throughput."""
+        return [gain.objective for gain in self.main_gains if gain.resolution == "worse"]
+
+    @property
+    def unjudged(self) -> list[ObjectiveName]:
+        """What may have changed, of p95 latency and throughput, in blocks without the spread to judge it by."""
+        return [gain.objective for gain in self.main_gains if _is_unjudged(gain)]
+
+    @property
     def recommended_properties(self) -> dict[str, PropertyValue]:
         """What the producer should be told: the pick's settings, or the baseline's where it stays."""
-        if self.recommended and self.tentative_properties is not None:
-            return self.tentative_properties
+        if self.recommended and self.pick_properties is not None:
+            return self.pick_properties
         return self.baseline_properties
 
 
 def concluded(decision: Decision) -> Decision:
     """The decision with the verdict that follows from its gains, and from what was lost, failed or missed beside."""
-    verdict, reason = _verdict(decision)
-    chosen = decision.tentative_configuration_id
+    verdict, chosen = _verdict(decision), decision.pick_configuration_id
     recommended = chosen if verdict == "recommended" and chosen is not None else decision.baseline_configuration_id
-    return decision.model_copy(
-        update={
-            "verdict": verdict,
-            "recommended_configuration_id": recommended,
-            "reasons": [reason],
-            "given_up": _given_up(decision),
-        }
-    )
+    return decision.model_copy(update={"verdict": verdict, "recommended_configuration_id": recommended})
 
 
-def _verdict(decision: Decision) -> tuple[Verdict, str]:
-    missed = joined(decision.limits_missed) if decision.limits_missed else ""
-    if decision.tentative_configuration_id is None:
-        if missed:
-            return (
-                "keep_baseline_limits_missed",
-                "No measured configuration that may be chosen keeps every limit: the nearest, "
-                f"{decision.nearest_configuration_id}, misses {missed}.",
-            )
-        return "keep_baseline_no_gain", "No measured configuration that may be chosen beat the settings in use."
-    if lost := decision.repetitions_lost_records:
-        return "keep_baseline_lost_records", f"The pick lost or duplicated records in {_count(lost, 'repetition')}."
-    if (failed := decision.repetitions_failed) > decision.baseline_repetitions_failed:
-        return (
-            "keep_baseline_failed_more",
-            f"The pick failed in {_count(failed, 'repetition')}, the settings in use in "
-            f"{decision.baseline_repetitions_failed}.",
-        )
+def _verdict(decision: Decision) -> Verdict:
+    if decision.pick_configuration_id is None:
+        return "keep_baseline_limits_missed" if decision.limits_missed else "keep_baseline_no_gain"
+    if decision.repetitions_lost_records:
+        return "keep_baseline_lost_records"
+    if decision.repetitions_failed > decision.baseline_repetitions_failed:
+        return "keep_baseline_failed_more"
     if decision.blocks_used < decision.minimum_blocks:
-        return (
-            "keep_baseline_not_enough_evidence",
-            f"Not enough evidence: {_count(decision.blocks_used, 'complete block')} measured, the study asks for "
-            f"{decision.minimum_blocks}.",
-        )
-    if missed:
-        return "keep_baseline_limits_missed", f"In fresh blocks the pick misses {missed}."
-    main, wanted = decision.main_gains, decision.wanted_gains
-    better = [label_of(gain.objective) for gain in wanted if gain.resolution == "better"]
-    worse = [label_of(gain.objective) for gain in main if gain.resolution == "worse"]
-    if worse:
-        gained = f", although {joined(better)} improved" if better else ""
-        return "keep_baseline_no_gain", f"The pick made {joined(worse)} worse{gained}."
-    if not better:
-        standing = "; ".join(_standing(gain, decision.wanted_effect_fraction) for gain in wanted)
-        return "keep_baseline_no_gain", f"Fresh blocks show no gain: {standing}."
-    if unjudged := [label_of(gain.objective) for gain in main if _is_unjudged(gain)]:
-        return (
-            "keep_baseline_not_enough_evidence",
-            f"Not enough evidence: {joined(unjudged)} may have changed, and these blocks have no spread to judge "
-            "it by.",
-        )
-    other = [f"{label_of(g.objective)}: {g.resolution}" for g in wanted if g.resolution != "better"]
-    beside = f" ({'; '.join(other)})" if other else ""
-    return "recommended", f"Fresh blocks show better {joined(better)}{beside}."
+        return "keep_baseline_not_enough_evidence"
+    if decision.limits_missed:
+        return "keep_baseline_limits_missed"
+    if decision.worse or not decision.better:
+        return "keep_baseline_no_gain"
+    return "keep_baseline_not_enough_evidence" if decision.unjudged else "recommended"
 
 
 def _is_unjudged(gain: Gain) -> bool:
     """Not resolved and without an interval, though it is not known to be equal."""
     return gain.resolution == "not resolved" and gain.change_low_fraction is None and gain.change_fraction != 0
-
-
-def _standing(gain: Gain, wanted_effect_fraction: float) -> str:
-    label = label_of(gain.objective)
-    if gain.resolution == "no difference shown":
-        return f"{label} does not differ by more than {wanted_effect_fraction:.0%}"
-    return f"{label} is not resolved by this budget"
-
-
-def _given_up(decision: Decision) -> list[str]:
-    sentences = []
-    if decision.weaker_than_baseline:
-        sentences.append(f"durability: {decision.tentative_durability} instead of {decision.baseline_durability}")
-    for gain in decision.gains:
-        if gain.resolution == "worse":
-            change = "" if gain.change_fraction is None else f" by {abs(gain.change_fraction):.0%}"
-            sentences.append(f"{label_of(gain.objective)} is worse{change}")
-    return sentences
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -58,7 +58,7 @@ def _measured_row(seen: Seen, configuration_id: str) -> dict[str, Any]:
 def _standing(seen: Seen, configuration_id: str) -> str:
     decision = seen.decision
     if configuration_id == seen.study.baseline_id():
-        return "These are the settings in use."
+        return "This is the baseline."
     if decision and decision.recommended_configuration_id == configuration_id:
         return "This is what the campaign recommends."
     if configuration_id in set(seen.confirmed.configuration_id):

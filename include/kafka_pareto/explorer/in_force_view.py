@@ -19,7 +19,7 @@ class Move(BaseModel):
     """What a button would change.
 
     Attributes:
-        from_version: The version in force; None where nothing was ever accepted, and the baseline is in use.
+        from_version: The version in force; None where nothing was ever accepted, and the baseline holds.
         changes: What the producer is told differently afterwards.
         weakens: Where it promises less durability afterwards, what it promised and what it will; else empty.
         refused: Why it may not be done; empty where it may.
@@ -82,7 +82,7 @@ def move_to(seen: Seen, configuration_id: str, now: SettingsInForce | None) -> M
     before = now.properties if now else study.producer_properties(study.baseline_configuration())
     move = _move(now.version if now else None, before, after)
     if row["is_baseline"] and not move.changes:
-        return move.model_copy(update={"refused": "These are the settings in use, and no others are in force."})
+        return move.model_copy(update={"refused": "This is the baseline, and no other settings are in force."})
     return move.model_copy(update={"refused": _refusal(seen, configuration_id, now)})
 
 

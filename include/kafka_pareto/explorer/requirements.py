@@ -17,6 +17,8 @@ from kafka_pareto.decision.choice import best_by, log_gain, missed_limits, worst
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.explorer.snapshot import Seen
 from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.report.reasons import missed_limits_text, reason_of
+from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic
 
@@ -62,9 +64,9 @@ class Remaining(BaseModel):
 def best_remaining(seen: Seen, wishes: Wishes) -> Remaining:
     """Names the best measured configuration that keeps the wishes; what was confirmed goes before what was not.
 
-    Never one that lost a record, breaks the study's rules, or has no valid repetition. The settings in use take part
+    Never one that lost a record, breaks the study's rules, or has no valid repetition. The baseline takes part
     like any other, exempt from the rules as in the study. Whether a limit is kept, fresh blocks say of the campaign's
-    own pick and of the settings in use; of all others the blocks in which candidates were compared.
+    own pick and of the baseline; of all others the blocks in which candidates were compared.
     """
     confirmed, design = (_eligible(table, wishes) for table in (seen.confirmed, seen.trials))
     design = design[~design.index.isin(seen.confirmed.configuration_id)]
@@ -88,9 +90,9 @@ def best_remaining(seen: Seen, wishes: Wishes) -> Remaining:
         best = _best(seen, table, all_of_it, wishes.prefer)
         if best is not None:
             reasons = _reasons(seen, wishes, table, best[0], best[1], basis)
-            reasons += _pick_left_out(decision, judged, wishes)
+            reasons += _pick_left_out(seen, judged, wishes)
             return Remaining(best_id=best[0], basis=basis, remaining_ids=remaining, reasons=reasons)
-    return _nothing(wishes, pd.concat([judged, design]) if len(judged) or len(design) else judged)
+    return _nothing(seen, wishes, pd.concat([judged, design]) if len(judged) or len(design) else judged)
 
 
 def _eligible(trials: pd.DataFrame, wishes: Wishes) -> pd.DataFrame:
@@ -102,13 +104,13 @@ def _eligible(trials: pd.DataFrame, wishes: Wishes) -> pd.DataFrame:
 
 
 def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd.DataFrame:
-    """The trials with what fresh blocks say, where there were any: of the campaign's pick and the settings in use."""
+    """The trials with what fresh blocks say, where there were any: of the campaign's pick and the baseline."""
     fresh = confirmed.copy()
     if decision is None:
         return fresh
     for gain in decision.gains:
         for configuration_id, value in (
-            (decision.tentative_configuration_id, gain.candidate_value),
+            (decision.pick_configuration_id, gain.candidate_value),
             (decision.baseline_configuration_id, gain.baseline_value),
         ):
             if configuration_id in fresh.index and value is not None:
@@ -116,13 +118,16 @@ def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd
     return fresh
 
 
-def _pick_left_out(decision: Decision | None, judged: pd.DataFrame, wishes: Wishes) -> list[str]:
+def _pick_left_out(seen: Seen, judged: pd.DataFrame, wishes: Wishes) -> list[str]:
     """Why the campaign's own pick is not among what keeps the limits."""
-    pick = decision.tentative_configuration_id if decision else None
+    pick = seen.decision.pick_configuration_id if seen.decision else None
     if pick is None or pick not in judged.index:
         return []
     missed = missed_limits(wishes.limits, judged.loc[pick])
-    return [f"The campaign's own pick, {pick}, misses {joined(missed)} in its fresh blocks."] if missed else []
+    if not missed:
+        return []
+    own = _named(seen, judged, pick)
+    return [f"The campaign's own pick, {own}, misses {missed_limits_text(missed)} in its fresh blocks."]
 
 
 def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
@@ -133,7 +138,7 @@ def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
 def _best(
     seen: Seen, remaining: pd.DataFrame, measured: pd.DataFrame, prefer: Preference
 ) -> tuple[str, ChooseBy] | None:
-    """The best of them by gains over the settings in use, and by what it is; None where nothing can be compared."""
+    """The best of them by gains over the baseline, and by what it is; None where nothing can be compared."""
     baselines = measured[measured.configuration_id == seen.study.baseline_id()]
     if remaining.empty or baselines.empty:
         return None
@@ -150,7 +155,7 @@ def _best(
     candidates = gains.drop(index=baseline_id, errors="ignore")
     if candidates.empty:
         return None if gains.empty else (baseline_id, asked)
-    # The settings in use stand first: of equals the first is taken.
+    # The baseline stands first: of equals the first is taken.
     return best_by(asked, pd.concat([gains.drop(index=candidates.index), candidates]), remaining, baseline_id)
 
 
@@ -159,9 +164,9 @@ def _of_recommendation(seen: Seen, decision: Decision, wishes: Wishes, remaining
     if wishes.limits:
         where = " in its fresh blocks" if decision.gains else ""
         kept = [f"It keeps {_limits_text(wishes.limits)}{where}; {remaining} measured configurations do."]
-    subject = "The campaign recommends it." if decision.recommended else "The campaign keeps the settings in use."
+    subject = "The campaign recommends it." if decision.recommended else "The campaign keeps the baseline."
     provisional = "" if seen.context else "The report, which judges all record sizes together, is still to come."
-    return [sentence for sentence in (subject, *decision.reasons, *kept, provisional) if sentence]
+    return [sentence for sentence in (subject, reason_of(decision), *kept, provisional) if sentence]
 
 
 def _reasons(
@@ -175,7 +180,7 @@ def _reasons(
         f"{len(remaining)} {what}{keep}; this one is the best of them by {criterion_text(chosen_by)}: {reached}."
     ]
     if best_id == seen.study.baseline_id():
-        sentences.append("These are the settings in use.")
+        sentences.append("This is the baseline.")
     if basis == "design":
         sentences.append(
             f"It was measured by {counted(int(best.repetitions_valid), 'repetition')} and not confirmed: luck is part "
@@ -184,23 +189,23 @@ def _reasons(
     elif best_id != seen.study.baseline_id():
         sentences.append(_standing(seen.decision, best_id))
     if Durability[best.durability] < seen.study.durability_of(seen.study.baseline_configuration()):
-        sentences.append("It promises less durability than the settings in use.")
+        sentences.append("It promises less durability than the baseline.")
     return sentences
 
 
 def _standing(decision: Decision | None, best_id: str) -> str:
     """What the campaign itself came to about a confirmed configuration."""
-    if decision is None or best_id != decision.tentative_configuration_id:
+    if decision is None or best_id != decision.pick_configuration_id:
         return (
             "Its values are of the blocks in which candidates were compared; fresh ones, from which gains are stated, "
             "went to the campaign's own pick alone."
         )
     if decision.recommended:
         return "It is what the campaign recommends."
-    return f"It was the campaign's own pick, and is not recommended: {' '.join(decision.reasons)}"
+    return f"It was the campaign's own pick, and is not recommended: {reason_of(decision)}"
 
 
-def _nothing(wishes: Wishes, eligible: pd.DataFrame) -> Remaining:
+def _nothing(seen: Seen, wishes: Wishes, eligible: pd.DataFrame) -> Remaining:
     if eligible.empty:
         return Remaining(
             best_id=None,
@@ -210,12 +215,19 @@ def _nothing(wishes: Wishes, eligible: pd.DataFrame) -> Remaining:
         )
     excess = pd.Series({name: worst_excess_fraction(wishes.limits, row) for name, row in eligible.iterrows()})
     nearest = str(excess.idxmin())
-    missed = joined(missed_limits(wishes.limits, eligible.loc[nearest])) if wishes.limits else ""
-    said = f"Nothing measured keeps {_limits_text(wishes.limits)}; the nearest, {nearest}, misses {missed}."
-    unmeasured = "The settings in use are not measured yet: nothing can be compared with them."
+    missed = missed_limits_text(missed_limits(wishes.limits, eligible.loc[nearest])) if wishes.limits else ""
+    named = _named(seen, eligible, nearest)
+    said = f"Nothing measured keeps {_limits_text(wishes.limits)}; the nearest, {named}, misses {missed}."
+    unmeasured = "The baseline is not measured yet: nothing can be compared with it."
     return Remaining(
         best_id=None, basis="none", remaining_ids=[], reasons=[said if missed else unmeasured], nearest_id=nearest
     )
+
+
+def _named(seen: Seen, trials: pd.DataFrame, configuration_id: str) -> str:
+    """A configuration by its id, and in words."""
+    row: Any = trials.loc[configuration_id]
+    return f"{configuration_id} ({configuration_words({name: row[name] for name in seen.study.factors}, ', ')})"
 
 
 def _limits_text(limits: Sequence[Limit]) -> str:

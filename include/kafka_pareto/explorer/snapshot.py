@@ -41,7 +41,7 @@ class Seen:
         confirmed: `TRIAL_COLUMNS` and factors of the choice blocks, as far as they are measured.
         decision: None before the confirmation has ended; adjusted over all record sizes once there is a report.
         context: What the card says beside the decision; None before the report.
-        noise: The A/A study of the settings in use; None where there is none.
+        noise: The A/A study of the baseline; None where there is none.
         problems: Why the gate stopped the campaign; nothing where it did not.
     """
 

@@ -20,6 +20,7 @@ from kafka_pareto.explorer.snapshot import Seen
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.report.card_parts import CardParts, card_parts
 from kafka_pareto.report.latency_breakdown import Row
+from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.driver import all_objectives, label_of
 from kafka_pareto.study.factors import CategoricalFactor, FactorValue
@@ -99,7 +100,7 @@ class CaseView(BaseModel):
     durabilities: list[str]
     limits: list[str]
     baseline_id: str
-    tentative_id: str | None
+    pick_id: str | None
     recommended_id: str | None
     provisional: bool
     reasons: list[str]
@@ -124,12 +125,12 @@ def case_view(seen: Seen) -> CaseView:
         measured_front_of="confirmed" if len(seen.confirmed) else "design",
         weakest_durability=study.weakest_durability().name,
         durabilities=[durability.name for durability in Durability],
-        limits=study.limits,
+        limits=[str(limit) for limit in study.limits],
         baseline_id=study.baseline_id(),
-        tentative_id=decision.tentative_configuration_id if decision else None,
+        pick_id=decision.pick_configuration_id if decision else None,
         recommended_id=decision.recommended_configuration_id if decision else None,
         provisional=decision is not None and seen.context is None,
-        reasons=decision.reasons if decision else [],
+        reasons=[reason_of(decision)] if decision else [],
         card=card_parts(decision, seen.context, keys.campaign) if decision else None,
         noise_table=_noise_table(seen),
         noise_sentences=noise_lines(seen.noise) if seen.noise else [],

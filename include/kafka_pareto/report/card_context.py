@@ -29,8 +29,8 @@ class CardContext(BaseModel):
 
     Attributes:
         sizing: What a repetition sends, with the ramp where the study is paced; None where it was not kept.
-        noise: The A/A study of the settings in use; None where the study spends no repetitions on it.
-        sentinel: Whether the settings in use stayed the same from their first repetition to the last gain block.
+        noise: The A/A study of the baseline; None where the study spends no repetitions on it.
+        sentinel: Whether the baseline stayed the same from their first repetition to the last gain block.
         breakdown: Where the latency goes; None where the client's metrics were not recorded.
         repetitions_set_aside: Measured, and measured again for a cause that no configuration can have.
         rounds: What the rounds after the design came to; None where the study has none.
@@ -80,11 +80,11 @@ def warnings_of_context(context: CardContext) -> list[str]:
     """What the circumstances take from the decision."""
     if not context.sentinel.moved:
         return []
-    return [f"the settings in use did not stay the same during the campaign. {' '.join(context.sentinel.moves)}"]
+    return [f"the baseline did not stay the same during the campaign. {' '.join(context.sentinel.moves)}"]
 
 
 def context_lines(context: CardContext) -> dict[str, list[str]]:
-    """Sentences by label: how was measured, what the noise lets one find, how steady the settings in use were."""
+    """Sentences by label: how was measured, what the noise lets one find, how steady the baseline was."""
     lines = {"Protocol": _protocol(context)}
     if context.rounds is not None:
         lines["Rounds"] = _rounds(context.rounds)
@@ -128,5 +128,5 @@ def paced_rate_records_s(sizing: Sizing) -> float | None:
 def _pace(rate_records_s: float, capacity_records_s: float, steps: int) -> str:
     return (
         f"Latency at a fixed {rate_records_s:,.0f} records/s, {rate_records_s / capacity_records_s:.0%} of the "
-        f"{capacity_records_s:,.0f} that the settings in use hold, found by a ramp of {steps} steps."
+        f"{capacity_records_s:,.0f} that the baseline holds, found by a ramp of {steps} steps."
     )

@@ -7,7 +7,6 @@ from pydantic import BaseModel
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.card_context import CardContext, context_lines, warnings_of_context
 from kafka_pareto.report.cards import (
-    HEADLINES,
     evidence_of,
     gain_rows,
     notes_of,
@@ -19,6 +18,7 @@ from kafka_pareto.report.cards import (
     warnings_of,
 )
 from kafka_pareto.report.latency_breakdown import Row, breakdown_rows, explanation
+from kafka_pareto.report.reasons import HEADLINES
 
 
 class CardParts(BaseModel):

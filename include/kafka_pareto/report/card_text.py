@@ -8,7 +8,6 @@ from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.card_context import CardContext, context_lines, warnings_of_context
 from kafka_pareto.report.cards import (
-    HEADLINES,
     Cards,
     evidence_of,
     gain_rows,
@@ -21,6 +20,7 @@ from kafka_pareto.report.cards import (
     warnings_of,
 )
 from kafka_pareto.report.latency_breakdown import Row, breakdown_rows, explanation
+from kafka_pareto.report.reasons import HEADLINES, reason_of
 from kafka_pareto.study.cases import case_label
 
 WIDTH = 100
@@ -37,7 +37,7 @@ def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
     title = case_label(decision.case)
     headline = HEADLINES[decision.verdict]
     lines = ["=" * WIDTH, f"{title}{headline:>{WIDTH - len(title)}}", "=" * WIDTH]
-    lines += [line for reason in decision.reasons for line in _wrapped("Why", reason)]
+    lines += _wrapped("Why", reason_of(decision))
     warnings = [*warnings_of(decision), *warnings_of_context(context)]
     lines += [line for warning in warnings for line in _wrapped("WARNING", warning)]
     lines += ["", *_table(settings_rows(decision)), ""]

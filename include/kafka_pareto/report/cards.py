@@ -6,23 +6,16 @@ from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.noise_study import MOST_BLOCKS
 from kafka_pareto.analysis.wording import counted, criterion_text, interval_text, joined, p_text, percent, value_text
 from kafka_pareto.decision.choice import objectives_named
-from kafka_pareto.decision.decision import Decision, Verdict
+from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.producer_config import DEFAULTS, Durability, PropertyValue
 from kafka_pareto.kafka.properties_file import properties_lines, property_text
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.latency_breakdown import Row
+from kafka_pareto.report.reasons import given_up, missed_limits_text, reason_of
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.driver import label_of
 
-HEADLINES: dict[Verdict, str] = {
-    "recommended": "CHANGE RECOMMENDED",
-    "keep_baseline_no_gain": "KEEP YOUR SETTINGS: no gain shown",
-    "keep_baseline_not_enough_evidence": "KEEP YOUR SETTINGS: not enough evidence",
-    "keep_baseline_lost_records": "KEEP YOUR SETTINGS: the pick lost records",
-    "keep_baseline_failed_more": "KEEP YOUR SETTINGS: the pick failed more often",
-    "keep_baseline_limits_missed": "KEEP YOUR SETTINGS: a limit is not kept",
-}
 PROMISES: dict[str, str] = {
     Durability.acks_0.name: "none: acks=0, nobody confirms a record",
     Durability.acks_1.name: "leader only: acks=1, a record dies with its leader",
@@ -42,37 +35,38 @@ class Cards(Record):
 
 def settings_rows(decision: Decision) -> list[Row]:
     """Header and rows of the settings: the pick beside the baseline, `*` where they differ."""
-    baseline, pick = decision.baseline_properties, decision.tentative_properties
+    baseline, pick = decision.baseline_properties, decision.pick_properties
     names = sorted({*baseline, *(pick or {})})
     if pick is None:
         kept = [(name, shown(name, baseline)) for name in names]
-        return [("Settings", "in use (keep)"), *kept, ("durability", decision.baseline_durability)]
-    rows: list[Row] = [("Settings", "recommended" if decision.recommended else "tentative only", "in use", "")]
+        return [("Settings", "baseline (keep)"), *kept, ("durability", decision.baseline_durability)]
+    baseline_header = "baseline" if decision.recommended else "baseline (keep)"
+    rows: list[Row] = [("Settings", standing(decision), baseline_header, "")]
     for name in names:
         new, old = shown(name, pick), shown(name, baseline)
         rows.append((name, new, old, "*" if new != old else ""))
     weaker = "WEAKER" if decision.weaker_than_baseline else ""
-    return [*rows, ("durability", decision.tentative_durability or "", decision.baseline_durability, weaker)]
+    return [*rows, ("durability", decision.pick_durability or "", decision.baseline_durability, weaker)]
 
 
 def gain_rows(decision: Decision) -> list[Row]:
     """Header and one row per objective: both values, the change with its 95 % interval, and what that shows."""
-    header: Row = ("Measured", "in use", standing(decision), "change", "95 % interval", "shown", "Holm p")
+    header: Row = ("Measured", "baseline", standing(decision), "change", "95 % interval", "shown", "Holm p")
     return [header, *(_gain_row(gain) for gain in decision.gains)]
 
 
 def warnings_of(decision: Decision) -> list[str]:
     """What a reader must not miss."""
     warnings = []
-    if decision.weaker_than_baseline and decision.tentative_durability is not None:
+    if decision.weaker_than_baseline and decision.pick_durability is not None:
         warnings.append(
-            f"the {standing(decision)} settings promise LESS durability than those in use. "
-            f"New: {PROMISES[decision.tentative_durability]}. In use: {PROMISES[decision.baseline_durability]}. "
+            "the pick promises LESS durability than the baseline. "
+            f"Pick: {PROMISES[decision.pick_durability]}. Baseline: {PROMISES[decision.baseline_durability]}. "
             "Records can be lost that are safe today."
         )
     for whose, lost, failed in (
         ("the pick", decision.repetitions_lost_records, decision.repetitions_failed),
-        ("the settings in use", decision.baseline_repetitions_lost_records, decision.baseline_repetitions_failed),
+        ("the baseline", decision.baseline_repetitions_lost_records, decision.baseline_repetitions_failed),
     ):
         if lost:
             warnings.append(f"{whose} lost or duplicated records in {counted(lost, 'repetition')}.")
@@ -86,7 +80,7 @@ def warnings_of(decision: Decision) -> list[str]:
         ]
     for bound, side in (
         (decision.generator_bound, "the pick"),
-        (decision.baseline_generator_bound, "the settings in use"),
+        (decision.baseline_generator_bound, "the baseline"),
     ):
         if bound:
             warnings.append(
@@ -97,17 +91,17 @@ def warnings_of(decision: Decision) -> list[str]:
 
 
 def price_label(decision: Decision) -> str:
-    """What to call `given_up`: a tentative pick costs nothing until somebody takes it."""
+    """What to call what is given up: a pick costs nothing until somebody takes it."""
     return "Given up" if decision.recommended else "Would cost"
 
 
 def price_of(decision: Decision) -> list[str]:
     """What the pick costs, as far as it was shown; nothing where there is no pick."""
-    if decision.tentative_configuration_id is None:
+    if decision.pick_configuration_id is None:
         return []
     if decision.verdict == "keep_baseline_not_enough_evidence":
-        return [*decision.given_up, "unknown: not enough evidence"]
-    return decision.given_up or ["nothing was shown to be worse"]
+        return [*given_up(decision), "unknown: not enough evidence"]
+    return given_up(decision) or ["nothing was shown to be worse"]
 
 
 def notes_of(decision: Decision) -> list[str]:
@@ -118,17 +112,17 @@ def notes_of(decision: Decision) -> list[str]:
         notes.append(
             f"the choice went by {criterion}, not by {asked} as the study asks: the CVs that takes are missing."
         )
-    elif decision.tentative_configuration_id is not None:
+    elif decision.pick_configuration_id is not None:
         notes.append(f"the choice went by {criterion}.")
     if unsteady := _cvs_not_borne_out(decision):
         notes.append(f"fresh blocks do not bear out a better {joined(unsteady)}, which the choice went by as well.")
     exempt = [
-        *(f"break the study's constraint {text} at this record size" for text in decision.baseline_constraints_broken),
-        *(f"lie in the study's forbidden region {text}" for text in decision.baseline_in_forbidden),
-        *(f"do not keep the study's limit {text}" for text in decision.baseline_limits_missed),
+        *(f"breaks the study's constraint {rule} at this record size" for rule in decision.baseline_constraints_broken),
+        *(f"lies in the study's forbidden region {rule}" for rule in decision.baseline_in_forbidden),
+        *(f"does not keep the study's limit {missed_limits_text([each])}" for each in decision.baseline_limits_missed),
     ]
     return notes + [
-        f"the settings in use {text}; that binds candidates only, so they are measured and compared all the same."
+        f"the baseline {text}; that binds candidates only, so it is measured and compared all the same."
         for text in exempt
     ]
 
@@ -155,17 +149,17 @@ def evidence_of(decision: Decision, campaign: str) -> str:
 
 
 def properties_text(decision: Decision, study: str, campaign: str, date: str) -> str:
-    """A `producer.properties` ready to use: the recommended settings, or the ones in use where they stay."""
-    kept = "recommended" if decision.recommended else "unchanged: these are the settings in use"
+    """A `producer.properties` ready to use: the recommended settings, or the baseline where it stays."""
+    kept = "recommended" if decision.recommended else "unchanged: this is the baseline"
     header = [
         f"Kafka producer settings for {case_label(decision.case)} ({kept}).",
         f"Study {study}, campaign {campaign}, {date}.",
-        *decision.reasons,
+        reason_of(decision),
         evidence_of(decision, campaign),
     ]
     if decision.recommended:
         header += [f"WARNING: {warning}" for warning in warnings_of(decision)]
-        header += [f"Given up: {sentence}." for sentence in decision.given_up]
+        header += [f"Given up: {sentence}." for sentence in given_up(decision)]
     settings = decision.recommended_properties
     lines = [f"# {' '.join(line.split())}" for line in header]
     return "\n".join([*lines, properties_lines({name: settings[name] for name in sorted(settings)})])
@@ -178,8 +172,8 @@ def shown(name: str, properties: dict[str, PropertyValue]) -> str:
 
 
 def standing(decision: Decision) -> str:
-    """What to call the pick: until the evidence carries it, it is tentative."""
-    return "recommended" if decision.recommended else "tentative"
+    """What to call the pick: recommended once the evidence carries it."""
+    return "recommended" if decision.recommended else "pick"
 
 
 def _cvs_not_borne_out(decision: Decision) -> list[str]:

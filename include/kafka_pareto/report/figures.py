@@ -24,7 +24,7 @@ _SIZE_STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7"
 _DESIGN: dict[str, Any] = {"marker": "o", "s": 16, "color": "#9a9a9a", "alpha": 0.7, "label": "measured design"}
 _ESTIMATED: dict[str, Any] = {"marker": "D", "s": 30, "edgecolors": "#0072B2", "label": "estimated front"}
 _CONFIRMED: dict[str, Any] = {"marker": "^", "s": 38, "color": "#D55E00", "label": "confirmed points"}
-_BASELINE: dict[str, Any] = {"marker": "s", "s": 60, "color": "black", "label": "in use (baseline)", "zorder": 5}
+_BASELINE: dict[str, Any] = {"marker": "s", "s": 60, "color": "black", "label": "baseline", "zorder": 5}
 _PICK: dict[str, Any] = {"marker": "*", "s": 190, "color": "#F0E442", "edgecolors": "black", "zorder": 6}
 STYLE: Any = {
     "font.size": 9,
@@ -163,7 +163,7 @@ def _throughput_and_latency(evidence: Evidence) -> Figure:
         _draw_measured_front(axes, others)
         own = confirmed[confirmed.is_baseline]
         axes.scatter(own.throughput_mib_s, own.p95_latency_ms, **_BASELINE)
-        chosen = confirmed[confirmed.configuration_id == evidence.decision(case).tentative_configuration_id]
+        chosen = confirmed[confirmed.configuration_id == evidence.decision(case).pick_configuration_id]
         axes.scatter(chosen.throughput_mib_s, chosen.p95_latency_ms, **_PICK, label="pick")
         _log(axes, "y")
         axes.set(title=case_label(case), xlabel="throughput [MiB/s]", ylabel="p95 latency [ms]")
@@ -179,7 +179,7 @@ def _by_repetition(evidence: Evidence) -> Figure:
         pick, phase = _compared(evidence, case)
         above.set_title(f"{case_label(case)}\n{_compared_as(evidence, case)}")
         for configuration, style, label in (
-            (evidence.study.baseline_id(), {"color": "black", "marker": "s", "linestyle": "--"}, "in use (baseline)"),
+            (evidence.study.baseline_id(), {"color": "black", "marker": "s", "linestyle": "--"}, "baseline"),
             (pick, {"color": "#D55E00", "marker": "^"}, "pick, or R1"),
         ):
             found = evidence.valid(case, phase, configuration) if configuration else []
@@ -198,7 +198,7 @@ def _by_repetition(evidence: Evidence) -> Figure:
 
 def _compared(evidence: Evidence, case: str) -> tuple[str | None, Any]:
     """The pick in its fresh blocks; where nothing was picked, R1 in the choice blocks."""
-    pick = evidence.decision(case).tentative_configuration_id
+    pick = evidence.decision(case).pick_configuration_id
     return (pick, "gain") if pick else (evidence.r1_id(case), "choice")
 
 

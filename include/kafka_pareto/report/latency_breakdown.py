@@ -1,4 +1,4 @@
-"""Where the latency of the pick and of the settings in use goes, by the producer's own metrics. Pure.
+"""Where the latency of the pick and of the baseline goes, by the producer's own metrics. Pure.
 
 A record waits in the accumulator (for its batch to fill or `linger.ms` to pass, and for a free request), then travels
 with its request until the broker answers. The client measures both, and how well batches are filled; latencies tell
@@ -71,7 +71,7 @@ _MEDIANS = tuple(
 
 
 class Breakdown(BaseModel):
-    """The settings in use, and the pick where there is one, measured in the same phase."""
+    """The baseline, and the pick where there is one, measured in the same phase."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -88,22 +88,22 @@ def latency_breakdown(decision: Decision, repetitions: Sequence[Repetition]) -> 
         repetitions: The confirmation's, of the same record size.
 
     Returns:
-        None where the clients of the settings in use told nothing.
+        None where the clients of the baseline told nothing.
     """
-    pick_id, baseline_id = decision.tentative_configuration_id, decision.baseline_configuration_id
+    pick_id, baseline_id = decision.pick_configuration_id, decision.baseline_configuration_id
     phase: Literal["choice", "gain"] = "gain" if any(r.phase == "gain" for r in repetitions) else "choice"
     told = [r for r in repetitions if r.phase == phase and r.outcome == "valid" and r.queue_time_avg_ms is not None]
     baseline = _figures(baseline_id, decision.baseline_properties, told)
     if baseline is None:
         return None
-    pick = None if pick_id is None else _figures(pick_id, decision.tentative_properties or {}, told)
+    pick = None if pick_id is None else _figures(pick_id, decision.pick_properties or {}, told)
     return Breakdown(phase=phase, baseline=baseline, pick=pick)
 
 
 def breakdown_rows(breakdown: Breakdown, standing: str) -> list[Row]:
     """Header and rows of the table; `standing` heads the pick's column. Rows that say nothing are left out."""
     sides = [breakdown.baseline] if breakdown.pick is None else [breakdown.baseline, breakdown.pick]
-    header: Row = ("Where latency goes (medians)", "in use", *([standing] if breakdown.pick else []))
+    header: Row = ("Where latency goes (medians)", "baseline", *([standing] if breakdown.pick else []))
     rows = [
         ("p50 / p95 / p99 / p99.9 [ms]", [_percentiles(s) for s in sides]),
         ("p99.99 [ms]", [_plain(s.latency_p9999_ms) for s in sides]),

@@ -1,4 +1,4 @@
-"""The report's figures of the measuring itself: where the latency goes, and how steady the settings in use were."""
+"""The report's figures of the measuring itself: where the latency goes, and how steady the baseline was."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PHASES: dict[Phase, tuple[str, str]] = {
 def draw_measurement_figures(evidence: Evidence) -> Mapping[str, bytes]:
     """File name to PNG; the breakdown only where a client told of itself, the rounds only where there were any."""
     with mpl.rc_context(STYLE):
-        figures = {"fig9_settings_in_use_over_the_campaign.png": _sentinel(evidence)}
+        figures = {"fig9_baseline_over_the_campaign.png": _sentinel(evidence)}
         if any(context.breakdown for context in evidence.cards.contexts):
             figures = {"fig8_where_the_latency_goes.png": _breakdown(evidence)} | figures
         if any(context.rounds for context in evidence.cards.contexts):
@@ -47,7 +47,7 @@ def _breakdown(evidence: Evidence) -> bytes:
         if found is None:
             say(axes, "the clients\ntold nothing")
             continue
-        sides = {"in use": found.baseline} | ({"pick": found.pick} if found.pick else {})
+        sides = {"baseline": found.baseline} | ({"pick": found.pick} if found.pick else {})
         _stack(axes, list(sides.values()))
         axes.set_xticks(range(len(sides)), list(sides))
         axes.set(ylabel="mean time of a record [ms]", xlim=(-0.7, 1.7))
@@ -88,7 +88,7 @@ def _sentinel(evidence: Evidence) -> bytes:
 
 
 def _series(evidence: Evidence, case: str) -> list[Repetition]:
-    """The valid repetitions of the settings in use, those of the A/A study among them."""
+    """The valid repetitions of the baseline, those of the A/A study among them."""
     measured = [*evidence.noise[case], *evidence.design[case], *evidence.repetitions[case]]
     own = [repetition for repetition in measured if repetition.is_baseline and repetition.outcome == "valid"]
     return sorted(own, key=lambda repetition: repetition.started_at)
@@ -96,7 +96,7 @@ def _series(evidence: Evidence, case: str) -> list[Repetition]:
 
 def _draw_series(axes: Any, series: Sequence[Repetition], objective: ObjectiveName) -> None:
     if not series:
-        say(axes, "no valid repetition\nof the settings in use")
+        say(axes, "no valid repetition\nof the baseline")
     values = [per_repetition_value(repetition, objective, "across_repetitions") for repetition in series]
     axes.plot(range(1, len(series) + 1), values, color="#cccccc", linewidth=0.8, zorder=1)
     for phase, (colour, marker) in _PHASES.items():
@@ -124,7 +124,7 @@ def _rounds(evidence: Evidence) -> bytes:
         found = evidence.context(case).rounds
         volumes = found.measured_hypervolume if found else []
         axes.plot(range(len(volumes)), volumes, color="#0072B2", marker="o", label="measured hypervolume")
-        axes.set(xlabel="round (0: the design)", ylabel="hypervolume over the settings in use")
+        axes.set(xlabel="round (0: the design)", ylabel="hypervolume over the baseline")
         axes.set_ylim(0, 1.08 * max(volumes, default=0.0) or 1.0)
         axes.xaxis.get_major_locator().set_params(integer=True)
     shared_legend(figure)

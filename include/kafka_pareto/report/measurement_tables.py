@@ -69,8 +69,8 @@ def generator_checks(evidence: Evidence) -> list[dict[str, Any]]:
     rows = []
     for decision in evidence.cards.cards:
         case = decision.case
-        names = {decision.baseline_configuration_id: "in use", decision.tentative_configuration_id: "pick"}
-        sides: dict[str, list[Repetition]] = {"in use": [], "pick": [], "others": []}
+        names = {decision.baseline_configuration_id: "baseline", decision.pick_configuration_id: "pick"}
+        sides: dict[str, list[Repetition]] = {"baseline": [], "pick": [], "others": []}
         for repetition in (*evidence.design[case], *evidence.repetitions[case]):
             if repetition.outcome == "valid":
                 sides[names.get(repetition.configuration_id, "others")].append(repetition)

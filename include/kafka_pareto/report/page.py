@@ -19,8 +19,10 @@ from kafka_pareto.report import measurement_tables
 from kafka_pareto.report.card_parts import card_parts
 from kafka_pareto.report.cards import properties_text
 from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
+from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.driver import label_of
 from kafka_pareto.study.objectives import ObjectiveName
 
@@ -33,14 +35,14 @@ _CAPTIONS: dict[str, str] = {
     "fig6_throughput_and_latency.png": "Figure 6. Throughput and p95 latency: the measured design, the estimated "
     "front, and what the confirmation measured; the line joins confirmed points that no other beats in both. Low and "
     "to the right is best.",
-    "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The settings in use and the pick, repetition by repetition.",
+    "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The baseline and the pick, repetition by repetition.",
     "fig8_where_the_latency_goes.png": "Figure 8. Where the mean latency of a record goes, by the client's own "
     "metrics: waiting in the accumulator, and the request until the broker's answer. Medians over the repetitions.",
-    "fig9_settings_in_use_over_the_campaign.png": "Figure 9. The sentinel: all repetitions of the settings in use, in "
-    "the order of measuring. A dashed line marks where a test found that they changed.",
+    "fig9_baseline_over_the_campaign.png": "Figure 9. The sentinel: all repetitions of the baseline, in the order of "
+    "measuring. A dashed line marks where a test found that it changed.",
     "fig10_measured_hypervolume_by_round.png": "Figure 10. What each round added: the hypervolume of the measured "
-    "configurations in p95 latency and throughput relative to the settings in use (logarithms; the reference point is "
-    "twice their latency and half their throughput).",
+    "configurations in p95 latency and throughput relative to the baseline (logarithms; the reference point is "
+    "twice its latency and half its throughput).",
 }
 _WEAKER_ROWS_SHOWN = 8
 
@@ -87,6 +89,7 @@ def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
     return {
         **dict(parts),
         "decision": decision,
+        "reason": reason_of(decision),
         "tests": [_tests(gain) for gain in decision.gains],
         "properties": properties_text(
             decision, evidence.keys.study, evidence.keys.campaign, evidence.measured_on(case)
@@ -113,10 +116,11 @@ def _repetition_ids(evidence: Evidence, decision: Decision) -> list[dict[str, An
     if decision.gains:
         gain = decision.gains[0]
         groups.append({"of": "Gains: the pick, fresh blocks", "ids": gain.candidate_repetition_ids})
-        groups.append({"of": "Gains: the settings in use, fresh blocks", "ids": gain.baseline_repetition_ids})
+        groups.append({"of": "Gains: the baseline, fresh blocks", "ids": gain.baseline_repetition_ids})
     confirmed = evidence.confirmed
     for row in _rows(confirmed[confirmed.case == decision.case]):
-        name = "the settings in use" if row["is_baseline"] else row["configuration_id"]
+        words = configuration_words({name: row[name] for name in evidence.study.factors})
+        name = "the baseline" if row["is_baseline"] else f"{words} ({row['configuration_id']})"
         groups.append({"of": f"Choice: {name}", "ids": list(row["repetition_ids"])})
     return groups
 

@@ -18,13 +18,13 @@ def summary_sentences(decisions: Sequence[Decision]) -> list[str]:
 
 def _what(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
     if not changed:
-        return "Keep the producer settings in use: this campaign recommends no change at any record size."
+        return "Keep the baseline: this campaign recommends no change at any record size."
     cases = joined(case_label(decision.case) for decision in changed)
     rest = [case_label(decision.case) for decision in decisions if not decision.recommended]
     if not rest:
         return f"Change the producer settings for every record size: {cases}."
     count = f"{len(changed)} of {len(decisions)} record sizes"
-    return f"Change the producer settings for {count} ({cases}), and keep those in use at {joined(rest)}."
+    return f"Change the producer settings for {count} ({cases}), and keep the baseline at {joined(rest)}."
 
 
 def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
@@ -34,11 +34,11 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
             return (
                 f"At {len(undecided)} of {len(decisions)} record sizes the evidence is not enough to decide: "
                 f"the study asks for {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}; "
-                "the picks shown there are tentative."
+                "the picks shown there are not recommended."
             )
         if limited := sum(decision.verdict == "keep_baseline_limits_missed" for decision in decisions):
             return f"At {_cases(limited)} no configuration that could be recommended keeps the study's limits."
-        return "No pick stood the test of fresh measurements beside the settings in use."
+        return "No pick stood the test of fresh measurements beside the baseline."
     parts = []
     for objective in ("throughput_mib_s", "p95_latency_ms", "latency_cv", "throughput_cv"):
         better = [
@@ -50,7 +50,7 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
         if better:
             at = f" (at {_cases(len(better))})" if len(better) < len(changed) else ""
             parts.append(f"{label_of(objective)} {_span(better)}{at}")
-    return f"Measured beside the settings in use in {_range(changed)} fresh blocks: {joined(parts)}."
+    return f"Measured beside the baseline in {_range(changed)} fresh blocks: {joined(parts)}."
 
 
 def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
@@ -59,14 +59,14 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
         failed = sum(decision.verdict == "keep_baseline_failed_more" for decision in decisions)
         found = [
             *([f"at {_cases(lost)} the pick lost or duplicated records"] if lost else []),
-            *([f"at {_cases(failed)} the pick failed more often than the settings in use"] if failed else []),
+            *([f"at {_cases(failed)} the pick failed more often than the baseline"] if failed else []),
         ]
         nothing_changes = "Nothing changes, so nothing is at risk"
         return f"{nothing_changes}; {joined(found)}." if found else f"{nothing_changes}."
     weaker = [case_label(decision.case) for decision in changed if decision.weaker_than_baseline]
     if weaker:
         return (
-            f"Warning: at {joined(weaker)} the recommended settings promise less durability than those in use, so "
+            f"Warning: at {joined(weaker)} the recommended settings promise less durability than the baseline, so "
             f"records can be lost that are safe today, and they come into force only when a person approves; "
             f"{_cost(changed)}."
         )

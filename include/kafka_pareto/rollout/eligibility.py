@@ -33,7 +33,7 @@ def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: st
 def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, configuration_id: str) -> None:
     """Lets pass what was confirmed without losing a record, keeps the study's rules and its least durability.
 
-    The baseline, which is in use, is exempt from the last two, as it is everywhere.
+    The baseline is exempt from the last two, as it is everywhere.
 
     Raises:
         PickError: With the rule that it breaks.
@@ -58,7 +58,7 @@ def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, config
 def _lost_in_any_block(decision: Decision, configuration_id: str) -> bool:
     """The trials do not hold the gain blocks, which the decision counts too."""
     lost = {
-        decision.tentative_configuration_id: decision.repetitions_lost_records,
+        decision.pick_configuration_id: decision.repetitions_lost_records,
         decision.baseline_configuration_id: decision.baseline_repetitions_lost_records,
     }
     return bool(lost.get(configuration_id))

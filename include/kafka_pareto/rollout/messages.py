@@ -11,6 +11,7 @@ from kafka_pareto.kafka.producer_config import PropertyValue, durability_of
 from kafka_pareto.report.cards import shown
 from kafka_pareto.rollout.versions import SettingsInForce, replaced
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.driver import label_of
 
 _IN_EVENT = {"version", "configuration_id", "properties", "previous_properties", "campaign", "came_by"}
@@ -45,9 +46,10 @@ def event_of(study: str, moved: Sequence[SettingsInForce]) -> dict[str, JsonValu
 
 
 def moved_text(kept: Sequence[SettingsInForce]) -> str:
-    """The newest of these versions, oldest first: what it changed, what it gains, and how to go back; a few lines."""
+    """Says the newest of these versions, oldest first: settings, what changed, gains, the way back; a few lines."""
     settings = kept[-1]
-    lines = [standing_text(settings), *_change_lines(replaced(kept), settings.properties)]
+    words = f"{configuration_words(settings.configuration)} ({settings.configuration_id})"
+    lines = [standing_text(settings), f"  Settings: {words}.", *_change_lines(replaced(kept), settings.properties)]
     if settings.gains:
         lines.append(f"  Against the baseline, in fresh blocks: {_gains_text(settings)}.")
     if settings.previous_version is not None or not settings.is_baseline:
@@ -72,12 +74,12 @@ def approval_text(
 
     Args:
         case: The record size.
-        now: What is in force; None where nothing ever was, and the baseline is in use.
+        now: What is in force; None where nothing ever was, and the baseline holds.
         baseline: What the baseline tells the producer.
         recommended: What it is to be told instead.
     """
-    in_use = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
-    lines = [f"{case_label(case)}: approving replaces {in_use}."]
+    replaced = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
+    lines = [f"{case_label(case)}: approving replaces {replaced}."]
     return "\n".join([*lines, *_change_lines(now.properties if now else baseline, recommended)])
 
 

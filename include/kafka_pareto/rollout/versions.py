@@ -34,7 +34,7 @@ class SettingsInForce(Record):
 
     Attributes:
         version: From 1 on.
-        previous_version: The version that a way back leads to; None: what was in use before any, the baseline.
+        previous_version: The version that a way back leads to; None: the baseline, from before any.
         came_by: How it came into force: recommended and accepted, picked by somebody, or by the way back.
         configuration: The factors' values; those of the baseline after the way back from version 1.
         properties: All that the producer is told.

@@ -162,7 +162,7 @@ def _neighbours(study: Study, measured: pd.DataFrame) -> list[Configuration]:
 
 
 def _drawn(study: Study, case: str, rng: np.random.Generator) -> list[Configuration]:
-    factors = narrowed(study.factors, study.parsed_constraints(), study.variables(case))
+    factors = narrowed(study.factors, study.constraints, study.variables(case))
     points = qmc.LatinHypercube(d=len(factors), rng=rng).random(_DRAWN_CANDIDATES)
     return [{name: factor.at(float(x)) for (name, factor), x in zip(factors.items(), p, strict=True)} for p in points]
 
@@ -182,7 +182,7 @@ def _draws(
         [(values - values[:, [baseline]]) * (-1 if is_maximised(name) else 1) for name, values in logs.items()],
         axis=-1,
     )
-    for limit in study.parsed_limits():
+    for limit in study.limits:
         if limit.objective in logs:
             losses[limit.excess_fraction(np.exp(logs[limit.objective])) > 0] = np.inf
     count = len(measured)

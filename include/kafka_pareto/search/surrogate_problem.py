@@ -44,7 +44,7 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
     ) -> None:
         self.space = ConfigurationSpace(study.factors)
         self.objectives = [objective for objective in study.objective_names if objective in surrogates]
-        self.limits = [limit for limit in study.parsed_limits() if limit.objective in surrogates]
+        self.limits = [limit for limit in study.limits if limit.objective in surrogates]
         self.front_losses: Values = np.empty((0, len(self.objectives)))
         self._study = study
         self._case = case
@@ -70,7 +70,7 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
         """The rules that no configuration so far has kept; all of them when only their union is too much."""
         wanted = " or ".join(durability.name for durability in sorted(self._durabilities))
         forbidden = [f"not ({region})" for region in self._study.forbidden]
-        named = [*self._study.constraints, *forbidden, f"durability {wanted}"]
+        named = [*map(str, self._study.constraints), *forbidden, f"durability {wanted}"]
         least = self._learned()[:, self.n_obj : self.n_obj + len(named)].min(axis=0)
         return [text for text, violation in zip(named, least, strict=True) if violation > 0] or named
 

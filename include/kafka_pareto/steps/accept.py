@@ -16,7 +16,8 @@ from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import BadInputError, MissingArtifactError, PickError
 from kafka_pareto.kafka.producer_config import durability_of
-from kafka_pareto.report.cards import HEADLINES, Cards
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.report.reasons import HEADLINES, reason_of
 from kafka_pareto.rollout.approvals import Answer, keep_answer, last_answer
 from kafka_pareto.rollout.eligibility import confirmed_trial, refuse_what_may_not_be_picked
 from kafka_pareto.rollout.messages import by_whom, event_of, moved_text, standing_text, weakening
@@ -120,7 +121,7 @@ def _refuse_a_bad_pick(campaign: Campaign, decision: Decision, configuration_id:
 
 def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted) -> Kept | _Stays:
     if not decision.recommended:
-        text = f"{case_label(decision.case)}: {HEADLINES[decision.verdict]}. {' '.join(decision.reasons)}"
+        text = f"{case_label(decision.case)}: {HEADLINES[decision.verdict]}. {reason_of(decision)}"
         return _Stays("no_gain", text)
     return _moved(campaign, decision, decision.recommended_configuration_id, wanted)
 
@@ -166,12 +167,12 @@ def _needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> _Stays 
         since = "it came into force after this recommendation was measured"
         return _Stays("unchanged", f"{case_label(case)}: version {kept[-1].version} stays; {since}. {how}")
     # Neither a baseline nor settings in force that somebody has made safer are weakened without being asked.
-    in_use = [decision.baseline_properties, *(settings.properties for settings in kept[-1:])]
-    if weakens := weakening(max(in_use, key=durability_of), decision.recommended_properties):
+    before = [decision.baseline_properties, *(settings.properties for settings in kept[-1:])]
+    if weakens := weakening(max(before, key=durability_of), decision.recommended_properties):
         return _Stays(
             "needs_approval",
-            f"{case_label(case)}: a person must approve of it, since it promises less durability than what is in use: "
-            f"{weakens}. {how}",
+            f"{case_label(case)}: a person must approve of it, since it promises less durability than what it "
+            f"replaces: {weakens}. {how}",
         )
     return None
 
@@ -252,7 +253,7 @@ def _manifest(campaign: Campaign, outcomes: Sequence[Kept | _Stays], written: Se
 def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[_Stays]) -> Notice:
     """Of what a person must do first, then of what moved; the text tells all of it."""
     kind: NoticeKind = "no_gain"
-    what = f"campaign {campaign.keys.campaign} found no gain; what is in use stays"
+    what = f"campaign {campaign.keys.campaign} found no gain; nothing changes"
     kinds = {each.kind for each in stays}
     if "needs_approval" in kinds:
         kind, what = "needs_approval", f"what campaign {campaign.keys.campaign} recommends needs your approval"

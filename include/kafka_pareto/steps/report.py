@@ -23,11 +23,12 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.report.card_context import card_context
 from kafka_pareto.report.card_text import cards_text
-from kafka_pareto.report.cards import HEADLINES, Cards, properties_text
+from kafka_pareto.report.cards import Cards, properties_text
 from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report.figures import draw_figures
 from kafka_pareto.report.measurement_figures import draw_measurement_figures
 from kafka_pareto.report.page import render_page
+from kafka_pareto.report.reasons import HEADLINES, reason_of
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.search.stopping import rounds_so_far
 from kafka_pareto.storage.record import AnyRecord
@@ -81,7 +82,7 @@ def _event(cards: Cards) -> dict[str, JsonValue]:
             "configuration_id": decision.recommended_configuration_id,
             "properties": decision.recommended_properties,
             "baseline_properties": decision.baseline_properties,
-            "reasons": decision.reasons,
+            "reasons": [reason_of(decision)],
         }
         for decision in cards.cards
     }
@@ -91,7 +92,7 @@ def _event(cards: Cards) -> dict[str, JsonValue]:
 def _notice(cards: Cards) -> Notice:
     recommended = sum(decision.recommended for decision in cards.cards)
     outcome = f"new settings for {recommended} of {len(cards.cards)} record sizes" if recommended else "no gain"
-    lines = [f"{case_label(d.case)}: {HEADLINES[d.verdict]}. {' '.join(d.reasons)}" for d in cards.cards]
+    lines = [f"{case_label(d.case)}: {HEADLINES[d.verdict]}. {reason_of(d)}" for d in cards.cards]
     return Notice(
         kind="finished" if recommended else "no_gain",
         subject=f"{cards.study}: {outcome}",
@@ -182,7 +183,7 @@ def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
 def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
     """Those of the planned blocks; an earlier try may have picked another finalist."""
     confirmation, prefix = campaign.study.confirmation, campaign.keys.confirmation(decision.case)
-    finalists = (decision.baseline_configuration_id, decision.tentative_configuration_id)
+    finalists = (decision.baseline_configuration_id, decision.pick_configuration_id)
     return [
         repetition
         for repetition in campaign.read_repetitions(f"{prefix}repetitions/")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.errors import did_you_mean
 from kafka_pareto.study.factors import CategoricalFactor, Column, Configuration, Factor, FactorValue, is_number
+from kafka_pareto.study.section import Texts
 
 RECORD_SIZE = "record.size"
 Variables: TypeAlias = Mapping[str, FactorValue]
@@ -30,7 +30,6 @@ class Constraint(BaseModel):
     right: str
 
     @classmethod
-    @cache
     def parse(cls, text: str) -> Constraint:
         """Reads one constraint.
 
@@ -41,6 +40,9 @@ class Constraint(BaseModel):
         if match is None:
             raise ValueError(f"{text!r} is no constraint: write it like 'batch.size >= record.size'")
         return cls(left=match[1], operator=match[2], right=match[3])
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.operator} {self.right}"
 
     def factors_in(self, factors: Mapping[str, Factor]) -> list[str]:
         """The factors that it speaks of."""
@@ -62,7 +64,7 @@ class Constraint(BaseModel):
                 hint = did_you_mean(side, [*factors, RECORD_SIZE])
                 raise ValueError(f"{side} is neither a factor of this study nor {RECORD_SIZE}{hint}")
         if not self.factors_in(factors):
-            raise ValueError(f"{self.left} {self.operator} {self.right} speaks of no factor of this study")
+            raise ValueError(f"{self} speaks of no factor of this study")
 
     def holds(self, configuration: Configuration, variables: Variables) -> bool:
         """Whether the configuration satisfies it in this case."""
@@ -96,7 +98,6 @@ class ForbiddenRegion(BaseModel):
     constraints: tuple[Constraint, ...]
 
     @classmethod
-    @cache
     def parse(cls, text: str) -> ForbiddenRegion:
         """Reads one region.
 
@@ -104,6 +105,9 @@ class ForbiddenRegion(BaseModel):
             ValueError: If a part is no constraint.
         """
         return cls(constraints=tuple(Constraint.parse(part) for part in re.split(r"\s+and\s+", text)))
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.constraints))
 
     def check(self, factors: Mapping[str, Factor]) -> None:
         """Refuses a region that means nothing for these factors.
@@ -126,6 +130,8 @@ class ForbiddenRegion(BaseModel):
 
 
 Rule: TypeAlias = Constraint | ForbiddenRegion
+Constraints: TypeAlias = Annotated[list[Constraint], Texts(Constraint.parse)]
+ForbiddenRegions: TypeAlias = Annotated[list[ForbiddenRegion], Texts(ForbiddenRegion.parse)]
 _OPERATORS = {
     "<=": operator.le,
     ">=": operator.ge,

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from kafka_pareto.errors import did_you_mean
 from kafka_pareto.study.driver import all_objectives, is_maximised
 from kafka_pareto.study.factors import is_number
+from kafka_pareto.study.section import Texts
 
 
 def _known(name: str) -> str:
@@ -64,4 +65,9 @@ class Limit(BaseModel):
         return -excess if is_maximised(self.objective) else excess
 
     def __str__(self) -> str:
-        return f"{self.objective} {'>=' if is_maximised(self.objective) else '<='} {self.bound:g}"
+        bound = f"{self.bound:g}"
+        exact = bound if float(bound) == self.bound else repr(self.bound)
+        return f"{self.objective} {'>=' if is_maximised(self.objective) else '<='} {exact}"
+
+
+Limits: TypeAlias = Annotated[list[Limit], Texts(Limit.parse)]

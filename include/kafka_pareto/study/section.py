@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 Count = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -14,3 +17,26 @@ class Section(BaseModel):
     """A part of a study file: unknown keys and wrong types are refused, values never change after loading."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Annotates a list of values that files hold as texts: each is parsed once, and written as its `str`.
+
+    Attributes:
+        parse: Reads one text; its ValueError is the refusal of the list.
+    """
+
+    parse: Callable[[str], Any]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Accepts texts, and values that are parsed already."""
+        texts = core_schema.list_schema(core_schema.str_schema(strict=True), strict=True)
+        parsed = core_schema.no_info_after_validator_function(lambda found: [self.parse(text) for text in found], texts)
+        return core_schema.no_info_before_validator_function(
+            _as_texts, parsed, serialization=core_schema.plain_serializer_function_ser_schema(_as_texts)
+        )
+
+
+def _as_texts(given: Any) -> Any:
+    return [str(each) if isinstance(each, BaseModel) else each for each in given] if isinstance(given, list) else given

@@ -23,7 +23,8 @@ from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.constraints import (
     RECORD_SIZE,
     Constraint,
-    ForbiddenRegion,
+    Constraints,
+    ForbiddenRegions,
     Rule,
     Variables,
     narrowed,
@@ -32,7 +33,7 @@ from kafka_pareto.study.constraints import (
 from kafka_pareto.study.driver import Driver
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor, FactorValue, configuration_id
 from kafka_pareto.study.identifiers import CLUSTER_NAME, MOST_RECORD_SIZE_BYTES, MOST_ROUNDS, STUDY_NAME
-from kafka_pareto.study.objectives import Limit, ObjectiveName
+from kafka_pareto.study.objectives import Limits, ObjectiveName
 from kafka_pareto.study.preferences import ChooseBy
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.protocol import Protocol
@@ -164,9 +165,9 @@ class Study(Section):
     seed: Annotated[int, Field(ge=0)] = 42
     record_sizes_bytes: Annotated[list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]], Field(min_length=1)]
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
-    constraints: list[str] = Field(default_factory=list)
-    forbidden: list[str] = Field(default_factory=list)
-    limits: list[str] = Field(default_factory=list)
+    constraints: Constraints = Field(default_factory=list)
+    forbidden: ForbiddenRegions = Field(default_factory=list)
+    limits: Limits = Field(default_factory=list)
     baseline: dict[str, PropertyValue] = Field(default_factory=dict)
     durability: Durability | None = None
     objectives: list[ObjectiveName] = Field(default_factory=lambda: list(PRODUCER.objective_names))
@@ -236,8 +237,8 @@ class Study(Section):
 
     @field_validator("limits")
     @classmethod
-    def _limits_are_readable(cls, limits: list[str]) -> list[str]:
-        bounded = [Limit.parse(text).objective for text in limits]
+    def _one_limit_per_objective(cls, limits: Limits) -> Limits:
+        bounded = [limit.objective for limit in limits]
         if len(set(bounded)) != len(bounded):
             raise ValueError("bounds an objective twice")
         return limits
@@ -263,14 +264,11 @@ class Study(Section):
 
     @model_validator(mode="after")
     def _constraints_leave_something(self) -> Self:
-        constraints = self.parsed_constraints()
-        for constraint in constraints:
-            constraint.check(self.factors)
-        for text in self.forbidden:
-            ForbiddenRegion.parse(text).check(self.factors)
+        for rule in self.rules():
+            rule.check(self.factors)
         for case in self.cases:
-            if not _is_feasible(self.factors, constraints, self.variables(case)):
-                rules = ", ".join(self.constraints)
+            if not _is_feasible(self.factors, self.constraints, self.variables(case)):
+                rules = ", ".join(map(str, self.constraints))
                 raise ValueError(f"constraints: no configuration satisfies {rules} at {case_label(case)}")
         return self
 
@@ -306,17 +304,9 @@ class Study(Section):
         """What constraints may name beside the factors, with its value in the case."""
         return {RECORD_SIZE: self.record_size_bytes(case)}
 
-    def parsed_constraints(self) -> list[Constraint]:
-        """The constraints, ready to be asked."""
-        return [Constraint.parse(text) for text in self.constraints]
-
     def rules(self) -> list[Rule]:
         """Every rule that a configuration must keep to be a candidate: the constraints, then the forbidden regions."""
-        return [*self.parsed_constraints(), *(ForbiddenRegion.parse(text) for text in self.forbidden)]
-
-    def parsed_limits(self) -> list[Limit]:
-        """The limits, ready to be asked."""
-        return [Limit.parse(text) for text in self.limits]
+        return [*self.constraints, *self.forbidden]
 
     def round_numbers(self) -> range:
         """The rounds that a campaign may have: 0, which measures the design, and those after it."""

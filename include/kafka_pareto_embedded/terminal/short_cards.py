@@ -6,7 +6,8 @@ import textwrap
 
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.report.cards import HEADLINES, Cards, gain_rows, settings_rows, warnings_of
+from kafka_pareto.report.cards import Cards, gain_rows, settings_rows, warnings_of
+from kafka_pareto.report.reasons import HEADLINES, reason_of
 from kafka_pareto.study.cases import case_label
 
 _COLUMNS_OF_GAINS = 5  # without what was shown and its p, which the reasons say
@@ -19,7 +20,7 @@ def short_cards(cards: Cards, width: int) -> str:
 
 def _short_card(decision: Decision, width: int) -> str:
     lines = [case_label(decision.case), HEADLINES[decision.verdict], "-" * width]
-    for text in (*decision.reasons, *(f"WARNING: {warning}" for warning in warnings_of(decision))):
+    for text in (reason_of(decision), *(f"WARNING: {warning}" for warning in warnings_of(decision))):
         lines += textwrap.wrap(text, width)
     header, *rows = settings_rows(decision)
     if len(header) > 2:

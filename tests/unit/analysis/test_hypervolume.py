@@ -9,7 +9,7 @@ import pytest
 from kafka_pareto.analysis.hypervolume import REFERENCE, measured_hypervolume, relative_losses, volume
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.study.study import Study
-from tests.recorded import paper_study, recorded_repetitions
+from tests.recorded import changed, paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
@@ -69,7 +69,7 @@ def test_a_halved_latency_and_a_doubled_throughput_count_as_logs_relative_to_the
     ids=lambda change: next(iter(change)),
 )
 def test_what_may_not_be_recommended_adds_nothing(change: dict[str, object]) -> None:
-    study = paper_study().model_copy(update={"limits": ["p95_latency_ms <= 100"], "durability": None})
+    study = changed(paper_study(), limits=["p95_latency_ms <= 100"], durability=None)
     rows = trials(study)
     rows.loc[1, ["p95_latency_ms", "throughput_mib_s"]] = [50.0, 20.0]
     assert measured_hypervolume(rows, study) > LN2**2
@@ -80,7 +80,7 @@ def test_what_may_not_be_recommended_adds_nothing(change: dict[str, object]) -> 
 
 
 def test_where_nothing_keeps_the_limits_there_is_no_volume() -> None:
-    study = paper_study().model_copy(update={"limits": ["p95_latency_ms <= 60"]})
+    study = changed(paper_study(), limits=["p95_latency_ms <= 60"])
 
     assert measured_hypervolume(trials(study), study) == 0.0
 

@@ -46,7 +46,7 @@ def test_a_step_is_found_where_it_is_with_its_size():
     assert latency.change_repetition_id == f"b{latency.change_after:03d}"
     assert latency.change_fraction == pytest.approx(0.4, abs=0.08)
     assert not throughput.moved
-    assert any("p95 latency of the settings in use changed by +" in sentence for sentence in report.sentences)
+    assert any("p95 latency of the baseline changed by +" in sentence for sentence in report.sentences)
     assert report.moves == [sentence for sentence in report.sentences if "throughput" not in sentence]
 
 
@@ -76,7 +76,7 @@ def test_too_few_repetitions_say_so_and_test_nothing():
     values[5:] *= 10
     report = report_of(series(values))
     assert (report.series, report.moved) == ([], False)
-    assert report.sentences == ["11 repetitions of the settings in use are too few to tell whether the cluster moved."]
+    assert report.sentences == ["11 repetitions of the baseline are too few to tell whether the cluster moved."]
 
 
 def test_only_valid_repetitions_of_the_baseline_count_in_the_order_of_time():

@@ -148,7 +148,7 @@ def test_the_volumes_are_those_of_the_fresh_means(tmp_path: Path) -> None:
     text = report(table, study)
     assert text[2] == "| rounds (this project) | 2 | 1 | 1.000 (1.000 to 1.000) |  | -50% | +100% |"
     assert text[3].startswith("| random search | 1 | 1 | 0.250 (0.250 to 0.250) | +0.750 (")
-    assert text[3].endswith("| the settings in use | the settings in use |")
+    assert text[3].endswith("| the baseline | the baseline |")
 
 
 def test_a_block_without_a_valid_baseline_has_no_share_in_any_figure() -> None:

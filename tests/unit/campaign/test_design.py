@@ -75,7 +75,7 @@ def test_a_constraint_between_two_factors_holds_and_keeps_the_marginals_of_range
     )
     drawn = latin_hypercube(study, study.design.configurations, 65636, np.random.default_rng(5))
 
-    assert all(satisfies(study.parsed_constraints(), configuration, {"record.size": 65636}) for configuration in drawn)
+    assert all(satisfies(study.constraints, configuration, {"record.size": 65636}) for configuration in drawn)
     assert len({configuration_id(configuration) for configuration in drawn}) == 40
     above_the_middle = sum(configuration["buffer.memory"] > 11863283 for configuration in drawn)
     assert 18 <= above_the_middle <= 22

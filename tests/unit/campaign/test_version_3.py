@@ -13,12 +13,16 @@ import pytest
 
 from kafka_pareto.campaign.records import Prior, Proposal, Repetition
 from kafka_pareto.campaign.tables import SCORE_COLUMNS, TRIAL_COLUMNS, decode_table, encode_table, table_schema
+from kafka_pareto.decision.choice import MissedLimit
+from kafka_pareto.decision.decision import Decision
 from kafka_pareto.drift.checks import Check
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.report.cards import Cards
+from kafka_pareto.report.reasons import missed_limits_text, reason_of
 from kafka_pareto.rollout.approvals import Answer
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import Record, decode_record
+from kafka_pareto.study.objectives import Limit
 from tests.golden.recompute import RECORDED
 from tests.recorded import paper_study
 
@@ -106,3 +110,37 @@ def _parquet(table: pa.Table) -> bytes:
     sink = io.BytesIO()
     pq.write_table(table, sink)
     return sink.getvalue()
+
+
+def test_a_decision_names_its_pick_and_holds_no_sentences() -> None:
+    key = "golden/c1/06_confirmation/8192/decision.json"
+    found, then = decode_record(stored(key), key, Decision), json.loads(stored(key))
+    assert found.pick_configuration_id == then["tentative_configuration_id"] == "c0df16254f3"
+    assert found.pick_properties == then["tentative_properties"]
+    assert reason_of(found) == then["reasons"][0]
+    assert not {"reasons", "given_up"} & set(found.model_dump())
+
+
+def test_a_limit_that_was_missed_keeps_its_value() -> None:
+    key = "golden/c1/06_confirmation/8192/decision.json"
+    then = json.loads(stored(key))
+    texts = ["p95_latency_ms <= 20 (29.2 ms, 45.8% beyond)"]
+    of_the_pick = decode_record(_changed(then, limits_missed=texts), key, Decision)
+    [p95] = [gain for gain in of_the_pick.gains if gain.objective == "p95_latency_ms"]
+    assert of_the_pick.limits_missed == [_missed("p95_latency_ms <= 20", p95.candidate_value)]
+
+    texts = ["throughput_mib_s >= 2000 (1,234 MiB/s, 38.3% beyond)", "latency_cv <= 0.1 (not known)"]
+    of_the_nearest = decode_record(_changed(then, limits_missed=texts, gains=[]), key, Decision)
+    assert of_the_nearest.limits_missed == [
+        _missed("throughput_mib_s >= 2000", 1234.0),
+        _missed("latency_cv <= 0.1", None),
+    ]
+    assert missed_limits_text(of_the_nearest.limits_missed) == " and ".join(texts)
+
+
+def _changed(record: dict[str, Any], **changes: object) -> bytes:
+    return json.dumps({**record, **changes}).encode()
+
+
+def _missed(limit: str, value: float | None) -> MissedLimit:
+    return MissedLimit(limit=Limit.parse(limit), value=value)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.decision.choice import choose
+from kafka_pareto.decision.choice import MissedLimit, choose
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.objectives import Limit, ObjectiveName
 from kafka_pareto.study.preferences import Lexicographic, Weighted
 from kafka_pareto.study.study import Study
 from tests.unit.deciding import FAST, OTHER, WEAK, around, baseline, candidates, repetitions, study_of
@@ -201,7 +201,7 @@ def test_without_the_cvs_that_are_asked_for_the_choice_falls_back_to_the_balance
 
 
 def with_limits(*limits: str) -> Study:
-    return study_of().model_copy(update={"limits": list(limits)})
+    return study_of().model_copy(update={"limits": [Limit.parse(text) for text in limits]})
 
 
 def test_a_candidate_that_misses_a_limit_is_not_chosen_however_large_its_gain():
@@ -214,10 +214,8 @@ def test_where_none_keeps_the_limits_the_nearest_is_named_with_what_it_misses():
     choice = [*baseline(phase="choice"), *fast(50, 25), *other(44, 29)]
     chosen = choose(study, candidates(FAST, OTHER), choice)
     assert (chosen.configuration_id, chosen.nearest_configuration_id) == (study.baseline_id(), OTHER_ID)
-    assert chosen.limits_missed == [
-        "p95_latency_ms <= 40 (44.0 ms, 10.0% beyond)",
-        "throughput_mib_s >= 30 (29.0 MiB/s, 3.3% beyond)",
-    ]
+    assert [missed.limit for missed in chosen.limits_missed] == study.limits
+    assert [missed.value for missed in chosen.limits_missed] == pytest.approx([44, 29])
 
 
 def test_a_limit_on_a_cv_that_is_not_known_is_not_kept():
@@ -225,10 +223,10 @@ def test_a_limit_on_a_cv_that_is_not_known_is_not_kept():
     short = study.model_copy(update={"confirmation": study.confirmation.model_copy(update={"choice_blocks": 1})})
     choice = [*baseline(phase="choice", blocks=1), *repetitions(FAST, [50], [30], "choice")]
     chosen = choose(short, candidates(FAST), choice)
-    assert chosen.limits_missed == ["throughput_cv <= 0.5 (not known)"]
+    assert chosen.limits_missed == [MissedLimit(limit=study.limits[0], value=None)]
 
 
 def test_a_baseline_that_misses_a_limit_does_not_keep_a_candidate_from_being_compared():
-    study = in_order("throughput_mib_s").model_copy(update={"limits": ["p95_latency_ms <= 60"]})
+    study = in_order("throughput_mib_s").model_copy(update={"limits": [Limit.parse("p95_latency_ms <= 60")]})
     assert chosen_from(study, fast(50, 18)) == FAST_ID
     assert chosen_from(in_order("throughput_mib_s"), fast(50, 18)) == study.baseline_id()

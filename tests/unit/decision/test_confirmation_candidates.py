@@ -7,6 +7,7 @@ import pytest
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, encode_table
 from kafka_pareto.decision.confirmation_candidates import select_candidates
+from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
@@ -111,7 +112,7 @@ def test_a_measured_trial_that_lost_records_fills_nothing(study: Study, trials: 
 
 
 def test_in_rounds_half_of_the_points_are_the_best_that_was_measured(study: Study, trials: pd.DataFrame):
-    in_rounds = study.model_copy(update={"strategy": "rounds", "limits": ["p95_latency_ms <= 200"]})
+    in_rounds = study.model_copy(update={"strategy": "rounds", "limits": [Limit.parse("p95_latency_ms <= 200")]})
     promised = trials[~trials.is_baseline].head(6)
     picked = select_candidates(front_from(promised), trials, in_rounds, 8)
     measured = picked[picked.chosen_as.map(lambda roles: roles[0].startswith("measured"))]

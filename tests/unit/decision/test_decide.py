@@ -8,8 +8,11 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, choose
 from kafka_pareto.decision.decide import adjust_across_cases, decide, with_blocks_to_tell
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.reasons import given_up, missed_limits_text, reason_of
 from kafka_pareto.storage.record import decode_record
+from kafka_pareto.study.constraints import ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.preferences import Lexicographic
 from kafka_pareto.study.study import Study
 from tests.recorded import recorded_repetitions
@@ -67,8 +70,8 @@ def test_the_same_clear_gain_over_too_few_blocks_keeps_the_baseline():
     decision = decided(study_of(), gain)
     assert decision.verdict == "keep_baseline_not_enough_evidence"
     assert decision.recommended_configuration_id == study_of().baseline_id()
-    assert decision.tentative_configuration_id == configuration_id(FAST)
-    assert "9 complete blocks" in decision.reasons[0]
+    assert decision.pick_configuration_id == configuration_id(FAST)
+    assert "9 complete blocks" in reason_of(decision)
     assert {gain.resolution for gain in decision.gains} == {"not resolved"}
 
 
@@ -80,7 +83,7 @@ def test_a_block_that_only_one_side_finished_is_not_evidence():
 def test_more_throughput_at_the_price_of_latency_keeps_the_baseline():
     decision = decided(study_of(), [*baseline(), *repetitions(FAST, around(150), around(40))])
     assert decision.verdict == "keep_baseline_no_gain"
-    assert "made p95 latency worse, although throughput improved" in decision.reasons[0]
+    assert "made p95 latency worse, although throughput improved" in reason_of(decision)
 
 
 def test_a_latency_that_doubles_in_every_block_to_the_millisecond_is_worse():
@@ -88,7 +91,7 @@ def test_a_latency_that_doubles_in_every_block_to_the_millisecond_is_worse():
     doubled = repetitions(FAST, [2.0] * 10, around(30))
     decision = decided(study_of(), [*still, *doubled])
     assert decision.verdict == "keep_baseline_no_gain"
-    assert "made p95 latency worse, although throughput improved" in decision.reasons[0]
+    assert "made p95 latency worse, although throughput improved" in reason_of(decision)
 
 
 def test_a_change_that_the_blocks_have_no_spread_to_judge_by_keeps_the_baseline():
@@ -96,7 +99,7 @@ def test_a_change_that_the_blocks_have_no_spread_to_judge_by_keeps_the_baseline(
     doubled = repetitions(FAST, [2.0] * 5, around(40, blocks=5))
     decision = decided(study_of(minimum_blocks=5), [*still, *doubled])
     assert decision.verdict == "keep_baseline_not_enough_evidence"
-    assert "p95 latency may have changed" in decision.reasons[0]
+    assert "p95 latency may have changed" in reason_of(decision)
 
 
 def test_equal_latencies_to_the_millisecond_do_not_stand_against_a_gain():
@@ -114,10 +117,10 @@ def test_no_difference_keeps_the_baseline():
 def test_the_reason_tells_no_difference_from_what_the_budget_does_not_resolve():
     mixed = repetitions(FAST, around(100, spread=0.5, seed=5), around(20, seed=6))
     decision = decided(study_of(), [*baseline(), *mixed])
-    assert decision.reasons == [
+    assert reason_of(decision) == (
         "Fresh blocks show no gain: p95 latency is not resolved by this budget; "
         "throughput does not differ by more than 10%."
-    ]
+    )
 
 
 def test_gain_blocks_in_which_the_load_tool_set_the_pace_are_counted_on_both_sides():
@@ -146,7 +149,7 @@ def test_stability_that_was_given_up_is_said():
     unsteady = repetitions(FAST, around(50, blocks=20), around(30, spread=0.3, blocks=20))
     decision = decided(study_of(), [*baseline(blocks=20), *unsteady])
     assert decision.verdict == "recommended"
-    assert any(sentence.startswith("throughput CV is worse by") for sentence in decision.given_up)
+    assert any(sentence.startswith("throughput CV is worse by") for sentence in given_up(decision))
 
 
 def test_the_exempt_baseline_is_named_where_it_breaks_a_constraint():
@@ -160,7 +163,7 @@ def test_the_exempt_baseline_is_named_where_it_breaks_a_constraint():
         gain_repetitions=[],
         rng=np.random.default_rng(1),
     )
-    assert decision.baseline_constraints_broken == ["batch.size >= record.size"]
+    assert [str(each) for each in decision.baseline_constraints_broken] == ["batch.size >= record.size"]
     assert decision.verdict == "keep_baseline_no_gain"
     assert decision.recommended_properties == decision.baseline_properties
 
@@ -205,7 +208,7 @@ def test_halves_of_the_recorded_baseline_recommend_nothing():
 
 
 def with_limits(*limits: str) -> Study:
-    return study_of().model_copy(update={"limits": list(limits)})
+    return study_of().model_copy(update={"limits": [Limit.parse(text) for text in limits]})
 
 
 def test_a_pick_that_misses_a_limit_in_fresh_blocks_is_not_recommended_and_the_number_is_said():
@@ -213,7 +216,7 @@ def test_a_pick_that_misses_a_limit_in_fresh_blocks_is_not_recommended_and_the_n
     assert decided(with_limits("p95_latency_ms <= 50.1"), gain).verdict == "recommended"
     decision = decided(with_limits("p95_latency_ms <= 40", "throughput_mib_s >= 25"), gain)
     assert decision.verdict == "keep_baseline_limits_missed"
-    assert decision.reasons == ["In fresh blocks the pick misses p95_latency_ms <= 40 (50.0 ms, 25.0% beyond)."]
+    assert reason_of(decision) == "In fresh blocks the pick misses p95_latency_ms <= 40 (50.0 ms, 25.0% beyond)."
     assert decision.recommended_properties == decision.baseline_properties
 
 
@@ -222,20 +225,20 @@ def test_where_no_candidate_keeps_the_limits_the_reason_says_by_how_much_the_nea
     choice = [*baseline(phase="choice"), *repetitions(FAST, around(50), around(30), "choice")]
     decision = decided(study, [], choice, choose(study, candidates(FAST), choice))
     assert decision.verdict == "keep_baseline_limits_missed"
-    nearest = f"{configuration_id(FAST)}, misses p95_latency_ms <= 40 (50.0 ms, 25.0% beyond)"
-    assert decision.reasons == [
-        f"No measured configuration that may be chosen keeps every limit: the nearest, {nearest}."
-    ]
-    assert decision.baseline_limits_missed == ["p95_latency_ms <= 40 (100.0 ms, 150.0% beyond)"]
+    nearest = f"{configuration_id(FAST)} (lz4, 64 KiB, linger 5 ms, acks all)"
+    missed = "p95_latency_ms <= 40 (50.0 ms, 25.0% beyond)"
+    none_keeps = "No measured configuration that may be chosen keeps every limit"
+    assert reason_of(decision) == f"{none_keeps}: the nearest, {nearest}, misses {missed}."
+    assert missed_limits_text(decision.baseline_limits_missed) == "p95_latency_ms <= 40 (100.0 ms, 150.0% beyond)"
 
 
 def test_the_exempt_baseline_is_named_where_it_misses_a_limit_or_lies_in_a_forbidden_region():
     region = "batch.size < 65536 and acks == all"
-    study = with_limits("throughput_mib_s >= 25").model_copy(update={"forbidden": [region]})
+    study = with_limits("throughput_mib_s >= 25").model_copy(update={"forbidden": [ForbiddenRegion.parse(region)]})
     decision = decided(study, [*baseline(), *repetitions(FAST, around(50), around(30))])
     assert decision.verdict == "recommended"
-    assert decision.baseline_limits_missed == ["throughput_mib_s >= 25 (20.0 MiB/s, 20.0% beyond)"]
-    assert decision.baseline_in_forbidden == [region]
+    assert missed_limits_text(decision.baseline_limits_missed) == "throughput_mib_s >= 25 (20.0 MiB/s, 20.0% beyond)"
+    assert [str(each) for each in decision.baseline_in_forbidden] == [region]
     assert decision.baseline_constraints_broken == []
 
 
@@ -247,7 +250,7 @@ def test_steadiness_alone_is_a_gain_only_where_the_study_asks_for_it():
     asked = study_of(choose_by=Lexicographic(lexicographic=["throughput_cv"]))
     decision = decided(asked, [*unsteady, *steadier])
     assert decision.verdict == "recommended"
-    assert decision.reasons[0].startswith("Fresh blocks show better throughput CV")
+    assert reason_of(decision).startswith("Fresh blocks show better throughput CV")
     assert decided(study_of(), [*unsteady, *steadier]).verdict == "keep_baseline_no_gain"
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.campaign.records import RampStep, Repetition, Sizing
-from kafka_pareto.decision.choice import Choice
+from kafka_pareto.decision.choice import Choice, MissedLimit
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.properties_file import parse_properties
@@ -16,7 +16,9 @@ from kafka_pareto.report.card_context import CardContext, card_context
 from kafka_pareto.report.card_text import WIDTH, cards_text
 from kafka_pareto.report.cards import Cards, properties_text
 from kafka_pareto.report.summary import summary_sentences
+from kafka_pareto.study.constraints import ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
@@ -107,7 +109,7 @@ def test_the_widest_values_of_every_column_keep_the_card_within_its_columns():
         "change_low_fraction": -0.999,
         "change_high_fraction": 9_999.0,
         "p_value_holm": 1e-9,
-        "resolution": "no difference shown",
+        "resolution": "better",
     }
     gains = [gain.model_copy(update=widest) for gain in decision.gains]
     text = text_of(decision.model_copy(update={"gains": gains, "verdict": "recommended"}))
@@ -152,7 +154,7 @@ def test_failed_repetitions_and_another_criterion_than_the_studys_are_said():
     failing = {"repetitions_failed": 3, "baseline_repetitions_failed": 1, "chosen_by": "balanced_gain"}
     text = flat(text_of(decision.model_copy(update=failing)))
     assert "the pick failed in 3 repetitions." in text
-    assert "the settings in use failed in 1 repetition." in text
+    assert "the baseline failed in 1 repetition." in text
     assert "the choice went by the balanced gain (throughput and p95 latency), not by R1" in text
 
 
@@ -165,18 +167,18 @@ def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings():
     decision = recorded_decision("all", blocks=2)
     text = text_of(decision)
     assert "KEEP YOUR SETTINGS: not enough evidence" in text
-    assert "tentative only" in text
+    assert "baseline (keep)" in text
     assert "unknown: not enough evidence" in text
     assert "nothing was shown to be worse" not in text
     assert parse_properties(properties_text(decision, "quick", "c", "2026-11-21"))["batch.size"] == "16384"
 
 
 def test_the_properties_file_reads_back_as_the_recommended_settings():
-    decision = recorded_decision("all").model_copy(update={"verdict": "recommended"})
+    decision = resolved_as(recorded_decision("all"))
     text = properties_text(decision, "paper", "20261121-recorded", "2026-11-21")
     expected = {
         name: str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in (decision.tentative_properties or {}).items()
+        for name, value in (decision.pick_properties or {}).items()
     }
     assert parse_properties(text) == expected
     assert "campaign 20261121-recorded" in text
@@ -184,7 +186,9 @@ def test_the_properties_file_reads_back_as_the_recommended_settings():
 
 
 def test_no_text_can_smuggle_a_setting_into_the_properties_file():
-    decision = recorded_decision("all").model_copy(update={"reasons": ["fine\nacks=0"]})
+    missed = [MissedLimit(limit=Limit.parse("p95_latency_ms <= 50"), value=139.6)]
+    nothing_keeps = {"pick_configuration_id": None, "limits_missed": missed, "nearest_configuration_id": "c\nacks=0"}
+    decision = recorded_decision("all").model_copy(update={**nothing_keeps, "verdict": "keep_baseline_limits_missed"})
     text = properties_text(decision, "paper\nacks=0", "c\racks=0", "2026-11-21")
     assert parse_properties(text)["acks"] == "all"
     assert not any(line.startswith("acks=0") for line in text.splitlines())
@@ -199,7 +203,7 @@ def test_the_first_and_last_repetition_behind_the_numbers_are_named():
         assert ids[-1] in text
 
 
-def test_without_a_pick_the_card_shows_only_the_settings_in_use(study: Study):
+def test_without_a_pick_the_card_shows_only_the_baseline(study: Study):
     decision = decide(
         study,
         "1024",
@@ -210,7 +214,7 @@ def test_without_a_pick_the_card_shows_only_the_settings_in_use(study: Study):
         rng=np.random.default_rng(1),
     )
     text = text_of(decision)
-    assert "in use (keep)" in text
+    assert "baseline (keep)" in text
     assert "Measured" not in text
     assert "Would cost" not in text
     assert decision.recommended_configuration_id == configuration_id(study.baseline_configuration())
@@ -259,7 +263,7 @@ def test_settings_in_use_that_changed_during_the_campaign_are_warned_of():
     ]
     moved = context_of(decision, design=[*before, *after])
     assert moved.sentinel.moved
-    assert "WARNING the settings in use did not stay the same" in flat(text_of(decision, contexts=[moved]))
+    assert "WARNING the baseline did not stay the same" in flat(text_of(decision, contexts=[moved]))
     assert "did not stay the same" not in text_of(decision)
 
 
@@ -281,7 +285,7 @@ def test_a_card_says_which_rate_was_asked_and_of_which_capacity():
         ramp=[step],
     )
     text = flat(text_of(decision, contexts=[context_of(decision, sizing=sizing, repetitions_set_aside=2)]))
-    assert "Latency at a fixed 570 records/s, 50% of the 1,140 that the settings in use hold" in text
+    assert "Latency at a fixed 570 records/s, 50% of the 1,140 that the baseline holds" in text
     assert "on the machine: 2 repetitions." in text
 
 
@@ -336,12 +340,12 @@ def test_a_steadiness_that_was_chosen_by_and_that_fresh_blocks_do_not_show_is_sa
 
 def test_the_exemption_from_limits_and_forbidden_regions_is_said():
     broken = {
-        "baseline_limits_missed": ["p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)"],
-        "baseline_in_forbidden": ["linger.ms < 50 and acks == all"],
+        "baseline_limits_missed": [MissedLimit(limit=Limit.parse("p95_latency_ms <= 50"), value=139.6)],
+        "baseline_in_forbidden": [ForbiddenRegion.parse("linger.ms < 50 and acks == all")],
     }
     text = flat(text_of(recorded_decision("all").model_copy(update=broken)))
-    assert "in use do not keep the study's limit p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)" in text
-    assert "in use lie in the study's forbidden region linger.ms < 50 and acks == all" in text
+    assert "baseline does not keep the study's limit p95_latency_ms <= 50 (139.6 ms, 179.2% beyond)" in text
+    assert "baseline lies in the study's forbidden region linger.ms < 50 and acks == all" in text
 
 
 def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_steadiness_that_was_gained():
@@ -374,18 +378,18 @@ def test_the_summary_says_what_to_change_and_what_to_keep_by_record_size():
     changed = resolved_as(recorded_decision("all"))
     kept = recorded_decision("all", "1024").model_copy(update={"verdict": "keep_baseline_no_gain"})
     both = summary_of(kept, changed)
-    assert both.startswith("Change the producer settings for 1 of 2 record sizes (65,636 B), and keep those in use at")
+    assert both.startswith("Change the producer settings for 1 of 2 record sizes (65,636 B), and keep the baseline at")
     p95_worse = resolved_as(recorded_decision("all", "1024"), p95_latency_ms="no difference shown")
     assert re.search(r"p95 latency \w+ by \d+% \(at 1 record size\)", summary_of(changed, p95_worse))
     assert "(at" not in summary_of(changed)
     assert summary_of(changed).startswith("Change the producer settings for every record size: 65,636 B. Measured")
-    assert summary_of(kept).startswith("Keep the producer settings in use: this campaign recommends no change at any")
+    assert summary_of(kept).startswith("Keep the baseline: this campaign recommends no change at any")
 
 
 def test_the_summary_never_calls_a_weaker_promise_kept_and_says_who_must_approve_it():
     weaker = resolved_as(recorded_decision("0")).model_copy(update={"weaker_than_baseline": True})
     said = summary_of(weaker)
-    assert "Warning: at 65,636 B the recommended settings promise less durability than those in use" in said
+    assert "Warning: at 65,636 B the recommended settings promise less durability than the baseline" in said
     assert "they come into force only when a person approves" in said
     assert "is kept everywhere" not in said
     assert "The promise of durability is kept everywhere" in summary_of(resolved_as(recorded_decision("all")))
@@ -406,7 +410,7 @@ def test_the_summary_tells_what_got_worse_and_what_nobody_knows():
     ("verdict", "found"),
     [
         ("keep_baseline_lost_records", "at 1 record size the pick lost or duplicated records."),
-        ("keep_baseline_failed_more", "at 1 record size the pick failed more often than the settings in use."),
+        ("keep_baseline_failed_more", "at 1 record size the pick failed more often than the baseline."),
         ("keep_baseline_not_enough_evidence", "the study asks for 10 fresh blocks and has 10;"),
     ],
 )

@@ -73,7 +73,7 @@ def decision_and_blocks() -> tuple[Decision, list[Repetition]]:
 def told_by(**pick: float | None) -> Breakdown:
     """The defaults against a pick that differs from them in nothing but these figures."""
     decision, blocks = decision_and_blocks()
-    own = decision.tentative_configuration_id
+    own = decision.pick_configuration_id
     changed = [r.model_copy(update={**DEFAULTS_TOLD, **pick} if r.configuration_id == own else {}) for r in blocks]
     breakdown = latency_breakdown(decision, changed)
     assert breakdown is not None
@@ -117,12 +117,12 @@ def test_without_the_clients_metrics_there_is_no_breakdown():
 
 
 def test_the_table_leaves_out_what_no_client_said():
-    rows = breakdown_rows(told_by(), "tentative")
-    assert rows[0] == ("Where latency goes (medians)", "in use", "tentative")
+    rows = breakdown_rows(told_by(), "pick")
+    assert rows[0] == ("Where latency goes (medians)", "baseline", "pick")
     labels = [row[0] for row in rows]
     assert "records per request" in labels
     assert "records sent again" not in labels
-    assert "records sent again" in [row[0] for row in breakdown_rows(told_by(record_retries=3.0), "tentative")]
+    assert "records sent again" in [row[0] for row in breakdown_rows(told_by(record_retries=3.0), "pick")]
 
 
 def test_longer_in_the_accumulator_and_sooner_back_are_told_as_a_trade():

@@ -12,7 +12,7 @@ from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.search.acquisition import propose, searched_objectives
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, NumericFactor, configuration_id
 from kafka_pareto.study.study import Rounds, Study
-from tests.recorded import paper_study, recorded_repetitions
+from tests.recorded import changed, paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
@@ -20,7 +20,7 @@ CASE = "8192"
 
 
 def in_rounds(**changes: object) -> Study:
-    return paper_study().model_copy(update={"strategy": "rounds", "rounds": Rounds(configurations=6), **changes})
+    return changed(paper_study(), strategy="rounds", rounds=Rounds(configurations=6), **changes)
 
 
 @cache

@@ -22,7 +22,7 @@ from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Search, Study
-from tests.recorded import paper_study
+from tests.recorded import changed, paper_study
 from tests.trained_campaign import CASE, recorded_trials, small_study, surrogates
 
 pytestmark = pytest.mark.fast
@@ -163,7 +163,7 @@ def test_a_random_first_population_takes_nothing_from_the_design() -> None:
 
 
 def test_no_feasible_configuration_names_the_constraint_and_the_record_size() -> None:
-    study = short_study().model_copy(update={"constraints": ["batch.size >= record.size", "linger.ms > 100"]})
+    study = changed(short_study(), constraints=["batch.size >= record.size", "linger.ms > 100"])
     with pytest.raises(BadInputError, match=r"8,192 B: .* satisfies linger\.ms > 100; widen"):
         search(study, CASE, surrogates(), recorded_trials())
 

@@ -21,6 +21,7 @@ from kafka_pareto.study.constraints import satisfies
 from kafka_pareto.study.factors import Positions
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.surrogate import Surrogate
+from tests.recorded import changed
 from tests.trained_campaign import CASE, recorded_trials, small_study, surrogates
 
 pytestmark = pytest.mark.fast
@@ -29,7 +30,7 @@ LIMITS = ["p95_latency_ms <= 60", "throughput_mib_s >= 18.5"]
 
 
 def short_study(**changes: object) -> Study:
-    return small_study(generations=10).model_copy(update=changes)
+    return changed(small_study(generations=10), **changes)
 
 
 @cache

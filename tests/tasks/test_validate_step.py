@@ -72,7 +72,10 @@ def test_what_failed_for_implausible_values_when_it_was_measured_is_counted_by_i
         manifest = validate.run(campaign)
 
     assert (manifest.counts["failed"], manifest.counts["rejected"]) == (1, 0)
-    assert "1 repetitions failed for implausible values, when they were measured" in caplog.text
+    assert (
+        f"1 of {manifest.counts['repetitions']} repetitions failed for implausible values when they were measured"
+        in caplog.text
+    )
     assert "1 failed: the p95 latency is above p99" in caplog.text
 
 

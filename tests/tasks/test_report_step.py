@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.tables import REJECTED_COLUMNS, SCORE_COLUMNS
 from kafka_pareto.report.cards import Cards, unresolved_of
 from kafka_pareto.report.evidence import Evidence
@@ -212,7 +213,8 @@ def test_what_the_gate_rejected_counts_nowhere_and_is_listed_with_the_gates_reas
 def test_nonsense_among_the_noise_repetitions_does_not_count(unreported: Campaign):
     prefix = unreported.keys.noise_repetitions("1024")
     odd = unreported.read_repetitions(prefix)[0].model_copy(update={"latency_p95_ms": 1e6})
-    unreported.write_record(f"{prefix}{odd.repetition_id}.json", odd)
+    judged = PlausibilityRules(unreported.study).with_implausible_failed(odd)  # as the measurer stores it
+    unreported.write_record(f"{prefix}{odd.repetition_id}.json", judged)
     evidence = report._read(unreported)
     assert odd.repetition_id not in evidence.context("1024").sentinel.repetition_ids
     assert [r.outcome for r in evidence.noise["1024"]].count("failed") == 1

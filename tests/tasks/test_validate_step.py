@@ -61,6 +61,24 @@ def test_a_rejected_repetition_is_in_no_trial(tmp_path: Path) -> None:
     assert rows[0].repetition_id not in spoilt.repetition_ids
 
 
+def test_what_failed_for_implausible_values_when_it_was_measured_is_counted_by_its_reason(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, *others = recorded()
+    implausible = {"outcome": "failed", "reason": "the p95 latency is above p99", "broken_rules": ["p95_within_p99"]}
+    campaign = campaign_with(tmp_path, [first.model_copy(update=implausible), *others])
+
+    with caplog.at_level("INFO"):
+        manifest = validate.run(campaign)
+
+    assert (manifest.counts["failed"], manifest.counts["rejected"]) == (1, 0)
+    assert (
+        f"1 of {manifest.counts['repetitions']} repetitions failed for implausible values when they were measured"
+        in caplog.text
+    )
+    assert "1 failed: the p95 latency is above p99" in caplog.text
+
+
 def test_lost_records_are_an_outcome_that_is_kept_and_costs_no_tolerance(tmp_path: Path) -> None:
     rows = set_to(outcome="records_lost", end_offset_growth=990)(recorded())
     campaign = campaign_with(tmp_path, rows, tolerated=0.0)

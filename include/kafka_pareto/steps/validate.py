@@ -116,7 +116,8 @@ def _log_verdict(verdict: Verdict) -> None:
     )
     implausible = [each for each in verdict.accepted if each.broken_rules]
     if implausible:
-        log.info("%d repetitions failed for implausible values, when they were measured:", len(implausible))
+        stored = verdict.summary.repetitions_stored
+        log.info("%d of %d repetitions failed for implausible values when they were measured", len(implausible), stored)
     for reason, count in Counter(each.reason for each in implausible).most_common():
         log.info("  %5d failed: %s", count, reason)
     for reason, count in Counter(verdict.rejected.values()).most_common():

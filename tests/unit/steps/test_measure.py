@@ -18,7 +18,7 @@ from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import NoiseReport
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
-from kafka_pareto.load.tool import LoadRequest
+from kafka_pareto.load.tool import LoadRequest, LoadResult
 from kafka_pareto.measurement.racing import planned_candidates
 from kafka_pareto.measurement.repetition_store import sent_bytes
 from kafka_pareto.steps import measure
@@ -113,6 +113,37 @@ def test_the_log_counts_adaptive_repetitions_through_all_blocks_towards_the_most
     said = re.findall(r"\[(\d+) of at most (\d+), at most \d+ s left\]", caplog.text)
 
     assert said == [(str(number), str((CONFIGURATIONS + 1) * 4)) for number in range(1, measured + 1)]
+
+
+def test_adaptive_repetitions_are_decided_without_reading_them_from_the_store_again(tmp_path: Path):
+    campaign, read = started(tmp_path, ADAPTIVE), []
+    get = campaign.store.get
+    campaign.store.get = lambda key: read.append(key) or get(key)  # type: ignore[method-assign]
+    with fake_testbed(campaign, CASE) as testbed:
+        measure.run(campaign, CASE, testbed)
+
+    assert not [key for key in read if key.startswith(campaign.keys.measurements(CASE))]
+
+
+def test_the_log_says_how_many_repetitions_failed_for_implausible_values(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    campaign = started(tmp_path, BURST, validation={"tolerated_rejected_fraction": 1.0})
+    with caplog.at_level(logging.INFO), fake_testbed(campaign, CASE) as testbed:
+        assert isinstance(testbed.load_tool, FakeLoadTool)
+        requests = testbed.load_tool.requests
+
+        def print_nonsense_twice(result: LoadResult) -> LoadResult:
+            if len(requests) > 2 or result.figures is None:
+                return result
+            return replace(result, figures=replace(result.figures, latency_p95_ms=1e6))
+
+        testbed.load_tool.after_run = print_nonsense_twice
+        manifest = measure.run(campaign, CASE, testbed)
+
+    planned = (CONFIGURATIONS + 1) * 4
+    assert manifest.counts["repetitions_failed"] == 2
+    assert f"2 of {planned} repetitions failed for implausible values" in caplog.text
 
 
 def test_a_killed_task_goes_on_with_the_same_trials_as_one_that_was_not(tmp_path: Path):

@@ -108,7 +108,7 @@ def test_an_outage_of_mlflow_does_not_hide_the_cards(
     def refuse(*_: object) -> None:
         raise TrackingError("MLflow cannot be reached")
 
-    monkeypatch.setattr(report.tracking, "log_report", refuse)
+    monkeypatch.setattr(report.campaign_runs, "log_report", refuse)
     with caplog.at_level("INFO"), pytest.raises(TrackingError):
         report.run(unreported)
     assert read(unreported, "cards.txt") in caplog.text

@@ -97,7 +97,7 @@ def test_what_is_in_force_has_no_button_to_put_it_there(campaign: Campaign) -> N
 
 def test_the_settings_in_use_have_one_only_where_others_are_in_force(campaign: Campaign) -> None:
     baseline = campaign.study.baseline_id()
-    assert "no others are in force" in moving(campaign, baseline).refused
+    assert "no other settings are in force" in moving(campaign, baseline).refused
     accept.run(campaign, pick(durable_id(campaign)))
     assert moving(campaign, baseline).refused == ""
 

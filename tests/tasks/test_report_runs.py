@@ -12,8 +12,10 @@ import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import TrackingError
 from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.steps import report
 from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign
 
@@ -69,11 +71,13 @@ def test_the_manifest_carries_the_verdicts_for_other_dags_and_a_notice_for_peopl
         str(card["case"]): card["verdict"] for card in cards
     }
     for card in cards:
+        assert "reasons" not in card  # a sentence is made where it is shown
         found = decided[str(card["case"])]
         recommended = card["verdict"] == "recommended"
         settings = card["pick_properties" if recommended else "baseline_properties"]
-        assert (found["properties"], found["reasons"]) == (settings, card["reasons"])
-        assert all(reason in manifest.notice.text for reason in card["reasons"])
+        reasons = [reason_of(Decision.model_validate(card))]
+        assert (found["properties"], found["reasons"]) == (settings, reasons)
+        assert all(reason in manifest.notice.text for reason in reasons)
     assert manifest.notice.kind == ("finished" if manifest.counts["recommended"] else "no_gain")
     assert "\n" not in manifest.notice.subject
 
@@ -104,7 +108,7 @@ def test_an_outage_of_mlflow_does_not_hide_the_cards(
     def refuse(*_: object) -> None:
         raise TrackingError("MLflow cannot be reached")
 
-    monkeypatch.setattr(report.tracking, "log_report", refuse)
+    monkeypatch.setattr(report.campaign_runs, "log_report", refuse)
     with caplog.at_level("INFO"), pytest.raises(TrackingError):
         report.run(unreported)
     assert read(unreported, "cards.txt") in caplog.text

@@ -44,10 +44,9 @@ class ClusterDescription(_Answer):
     """Describes the cluster and its live brokers.
 
     Attributes:
-        kafka_version: Release of the broker that answered, like `4.3`, taken from the newest metadata version it
-            knows.
-        metadata_version: The finalized `metadata.version`, like `4.3-IV0`: the version that the cluster was
-            upgraded to.
+        kafka_version: Release of the broker that answered, like `4.3`, taken from the newest metadata version it knows.
+        metadata_version: The finalized `metadata.version`, like `4.3-IV0`: the version that the cluster was upgraded
+            to.
         controller_id: The leader of the metadata quorum; None where this user may not ask.
     """
 
@@ -141,8 +140,7 @@ class Cluster:
 
     Args:
         bootstrap_servers: `host:port,…`
-        client_config: A Java `client.properties` (SASL, TLS), as the load tool takes it; None for a plaintext
-            cluster.
+        client_config: A Java `client.properties` (SASL, TLS), as the load tool takes it; None for a plaintext cluster.
         settings: Where Java and Kafka's jars are.
 
     Raises:

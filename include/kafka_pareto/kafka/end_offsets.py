@@ -28,8 +28,7 @@ class EndOffsets:
 
         Returns:
             The number of late records: those that came after the last load, beyond what it had sent. The first call
-            counts
-            the records that were there before.
+            counts the records that were there before.
 
         Raises:
             ClusterError: If records keep arriving without a load.

@@ -65,10 +65,8 @@ def parse_perf_output(text: str) -> PerfOutput:
     Progress windows, notices and metrics between the summary lines are skipped.
 
     Raises:
-        LoadToolError: If there is not exactly one whole-run line and at most one steady-state line, or if their
-            numbers
-            contradict each other. This happens when the tool was cut off, or runs under a locale with another
-            decimal
+        LoadToolError: If there is not exactly one whole-run line and at most one steady-state line, or if their numbers
+            contradict each other. This happens when the tool was cut off, or runs under a locale with another decimal
             sign.
     """
     whole_run: list[PerfSummary] = []

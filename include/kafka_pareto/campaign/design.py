@@ -174,7 +174,7 @@ class _Rows:
         return [at for at in range(len(self.rows)) if not self.is_sound(at)]
 
     def swap_until_sound(self, at: int, rng: np.random.Generator) -> None:
-        """Swaps one value of the row with another row's, if that makes this row sound and leaves the other sound."""
+        """Swaps one value of the row with another row's if that makes this row sound and the other no worse."""
         if self.is_sound(at):  # by an earlier row's swap
             return
         for other in rng.permutation(len(self.rows)):

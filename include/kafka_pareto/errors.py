@@ -1,7 +1,7 @@
-"""Every error that a user may see. All derive from `KafkaParetoError` and read as one clear message.
+"""Defines every error that a user may see. All derive from `KafkaParetoError` and read as one clear message.
 
-`exit_code` follows sysexits.h: 65 is the user's to mend (a retry cannot help), 77 is theirs to allow (nor can it), 75
-may pass by itself.
+`exit_code` follows sysexits.h. 65: the user must fix the input, and a retry cannot help. 77: the user must allow it,
+and a retry cannot help. 75: the error may pass by itself.
 """
 
 from __future__ import annotations
@@ -21,19 +21,22 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 class KafkaParetoError(Exception):
-    """Base of the project's errors; `exit_code` is what the step's process ends with."""
+    """Is the base of the project's errors; `exit_code` is what the step's process ends with."""
 
     exit_code = EXIT_TEMPORARY
 
 
 class BadInputError(KafkaParetoError):
-    """Something the user gave cannot be used; the message names the place, the value, the rule and the remedy."""
+    """Reports that something the user gave cannot be used.
+
+    The message names the place, the value, the rule and the remedy.
+    """
 
     exit_code = EXIT_BAD_INPUT
 
 
 class StudyError(BadInputError):
-    """A study file breaks a rule.
+    """Reports that a study file breaks a rule.
 
     Args:
         file: The study file, as the user knows it.
@@ -47,33 +50,39 @@ class StudyError(BadInputError):
 
 
 class PlanError(BadInputError):
-    """The campaign as planned may not run: it does not fit the disk, passes a ceiling, or lacks a consent."""
+    """Reports that the campaign as planned may not run.
+
+    It does not fit the disk, passes a ceiling, or lacks a consent.
+    """
 
 
 class ConsentError(PlanError):
-    """The cluster is not ours, and nobody has agreed to the plan yet."""
+    """Reports that the cluster is not ours and nobody has agreed to the plan yet."""
 
     exit_code = EXIT_NO_CONSENT
 
 
 class PickError(BadInputError):
-    """A configuration that somebody picked may not be put in force; the message names it and the rule it breaks."""
+    """Reports that a configuration somebody picked may not be put in force.
+
+    The message names the configuration and the rule that it breaks.
+    """
 
 
 class ArtifactError(BadInputError):
-    """An artifact cannot be read: it is missing, damaged or of another schema version."""
+    """Reports that an artifact cannot be read: it is missing, damaged or of another schema version."""
 
 
 class MissingArtifactError(ArtifactError):
-    """The artifact is not in the store."""
+    """Reports that an artifact is not in the store."""
 
 
 class GateError(BadInputError):
-    """The campaign stops: more of its repetitions were rejected or failed than the study tolerates."""
+    """Stops the campaign: more of its repetitions were rejected or failed than the study tolerates."""
 
 
 class ClusterError(KafkaParetoError):
-    """The Kafka cluster cannot be reached, refuses, or is in trouble.
+    """Reports that the Kafka cluster cannot be reached, refuses, or is in trouble.
 
     Args:
         message: What the user reads.
@@ -86,27 +95,27 @@ class ClusterError(KafkaParetoError):
 
 
 class SafetyStop(BadInputError):  # noqa: N818 (a stop, decided on purpose, rather than a defect)
-    """The campaign stops on purpose: load harmed a cluster that is not ours, a quota throttles, or a right is missing.
+    """Stops the campaign on purpose, to protect a cluster that is not ours.
 
-    A retry by itself would not help.
+    The load harmed the cluster, a quota throttles, or a right is missing. A retry by itself would not help.
     """
 
 
 class DisturbedError(KafkaParetoError):
-    """Something else on this machine disturbed one measurement again and again."""
+    """Reports that something else on this machine disturbed one measurement again and again."""
 
 
 class LoadToolError(KafkaParetoError):
-    """The load tool did not run, did not end, or printed what cannot be read."""
+    """Reports that the load tool did not run, did not end, or printed what cannot be read."""
 
 
 class StoreError(KafkaParetoError):
-    """The object store cannot be reached or refuses."""
+    """Reports that the object store cannot be reached or refuses."""
 
 
 class TrackingError(KafkaParetoError):
-    """The MLflow server cannot be reached or refuses."""
+    """Reports that the MLflow server cannot be reached or refuses."""
 
 
 class LeaseHeldError(KafkaParetoError):
-    """Another load runs on this cluster, and did not end within the time allowed."""
+    """Reports that another load runs on this cluster, and did not end within the time allowed."""

@@ -1,4 +1,4 @@
-"""Where the outside world is: addresses, credentials and folders, from `KAFKA_PARETO_…` environment variables."""
+"""Reads addresses, credentials and folders of the installation from `KAFKA_PARETO_…` environment variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INCLUDE = Path(__file__).parent.parent
 
 
 class Settings(BaseSettings):
-    """The installation's settings. A study never holds any of these, and none of these is ever logged."""
+    """Holds the installation's settings. A study never holds any of these, and none of these is ever logged."""
 
     model_config = SettingsConfigDict(env_prefix="KAFKA_PARETO_", frozen=True)
 

@@ -1,1 +1,1 @@
-"""Statistics of repetitions: values, trials, gains, noise, drift, dominance. No input or output."""
+"""Computes statistics of repetitions: values, trials, gains, noise, drift, dominance. No input or output."""

@@ -1,8 +1,8 @@
-"""Drift: has the ratio of the settings in force to the baseline changed by more than matters? Pure.
+"""Tests for drift: a ratio of the settings in force to the baseline that has changed by more than matters. Pure.
 
-A slower machine slows both sides down, so that their ratio stays; it is compared, never the values themselves. The
-error is that of the blocks within a check: what the day itself does to the ratio is no part of it, and the drift
-fraction must leave room for that.
+A slower machine slows both sides down, so their ratio stays. The ratios are therefore compared, never the values
+themselves. The error counts the differences between the blocks of one check. It does not count what the day itself does
+to the ratio: the drift fraction must leave room for that.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ROUNDING = 1e-12
 
 
 class Ratio(BaseModel):
-    """One objective of the settings in force over the baseline's, from blocks that have both.
+    """Holds one objective of the settings in force over the baseline's, from blocks that have both.
 
     Attributes:
         ratio: The geometric mean of the blocks' ratios: a single slow repetition moves it less than a ratio of means;
@@ -46,12 +46,12 @@ class Ratio(BaseModel):
 
 
 class RatioChange(BaseModel):
-    """The ratio that a check found, against the one that it is compared with.
+    """Compares the ratio that a check found with its reference.
 
     Attributes:
         reference: What it is compared with; None where there is nothing yet.
-        change_fraction: `found` over `reference`, minus one; `change_low_fraction` to `change_high_fraction` is its
-            95 % interval, not widened for the number of comparisons.
+        change_fraction: `found` over `reference`, minus one; `change_low_fraction` to `change_high_fraction` is its 95
+            % interval, not widened for the number of comparisons.
         p_value: Of no change beyond the drift fraction, to either side.
         p_value_holm: Adjusted over all comparisons of the check.
     """
@@ -72,11 +72,11 @@ class RatioChange(BaseModel):
 def ratio_of(
     objective: ObjectiveName, repetitions: Sequence[Repetition], configuration_id: str, study: Study
 ) -> Ratio | None:
-    """The configuration over the baseline, block by block; None of fewer than two blocks in which both are valid.
+    """Returns the configuration over the baseline, block by block; None for fewer than two blocks with both valid.
 
     Args:
         objective: p95 latency or throughput.
-        repetitions: Those of one record size; of other configurations, too.
+        repetitions: Those of one case; other configurations among them are ignored.
         configuration_id: Of the settings in force.
         study: What they were measured by.
     """
@@ -94,7 +94,7 @@ def ratio_of(
 
 
 def ratio_between(baseline: paired_tests.Values, in_force: paired_tests.Values) -> Ratio | None:
-    """The ratio over the blocks that have a value of either side; None of fewer than two.
+    """Returns the ratio over the blocks that have a value of either side; None for fewer than two.
 
     Args:
         baseline: One value per block, shape (blocks,); NaN where there is none.
@@ -111,11 +111,11 @@ def ratio_between(baseline: paired_tests.Values, in_force: paired_tests.Values) 
 def change_between(
     objective: ObjectiveName, reference: Ratio | None, found: Ratio | None, drift_fraction: float
 ) -> RatioChange:
-    """Compares two ratios; not yet adjusted for the number of comparisons, and so not yet drifted.
+    """Compares two ratios. The result is not yet adjusted for the number of comparisons, and so not yet drifted.
 
-    Welch's test on the logarithms. It asks for more than any difference, which enough blocks always find: what it
-    refutes is a change of at most `drift_fraction`, times or divided by 1 + it. Its p-value is the largest that any
-    such change has (a minimum-effect test: Murphy and Myors, Journal of Applied Psychology 84, 1999). Nothing is
+    This is Welch's test on the logarithms, as a minimum-effect test (Murphy and Myors, Journal of Applied Psychology
+    84, 1999). Enough blocks find any difference, however small. The null hypothesis is therefore a change of at most
+    `drift_fraction`, times or divided by 1 + it, and the p-value is the largest that any such change has. Nothing is
     claimed where neither side has a spread.
     """
     unknown = RatioChange(objective=objective, found=found, reference=reference)
@@ -142,7 +142,7 @@ def change_between(
 
 
 def adjusted(changes: Sequence[RatioChange]) -> list[RatioChange]:
-    """The changes of one check, judged at 5 % after Holm over all of them."""
+    """Returns the changes of one check, judged at 5 % after Holm over all of them."""
     p_values = paired_tests.holm([float("nan") if each.p_value is None else each.p_value for each in changes])
     return [
         each
@@ -153,9 +153,9 @@ def adjusted(changes: Sequence[RatioChange]) -> list[RatioChange]:
 
 
 def change_points(history: Sequence[tuple[Mapping[ObjectiveName, Ratio], float]]) -> list[bool]:
-    """At which places of a history, oldest first, its level was left by more than what counted as drift there.
+    """Finds the places in a history, oldest first, where its level changed by more than what counted as drift there.
 
-    Each is compared with all since the last change point together: more blocks than those of any single check.
+    Each ratio is compared with all since the last change point together: more blocks than those of any single check.
 
     Args:
         history: Ratios by objective, and the drift fraction that they are judged by.
@@ -176,7 +176,7 @@ def change_points(history: Sequence[tuple[Mapping[ObjectiveName, Ratio], float]]
 
 
 def pooled(ratios: Sequence[Ratio]) -> Ratio | None:
-    """The ratio over the blocks of all of these together; None of none."""
+    """Returns the ratio over the blocks of all of these together; None for none."""
     if not ratios:
         return None
     blocks = np.array([each.blocks for each in ratios])

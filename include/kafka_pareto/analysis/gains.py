@@ -1,4 +1,4 @@
-"""One objective of a candidate against the baseline, measured in the same blocks. Pure."""
+"""Compares one objective of a candidate with the baseline's, measured in the same blocks. Pure."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ Resolution = Literal["better", "worse", "no difference shown", "not resolved"]
 
 
 class Gain(BaseModel):
-    """One objective of the candidate against the baseline, from the gain blocks alone.
+    """Holds one objective of the candidate against the baseline, from the gain blocks alone.
 
     Attributes:
         baseline_value: The baseline's objective over the blocks used: a mean, or a CV. None where there is none.
         candidate_value: The same of the candidate.
-        change_fraction: Candidate over baseline, minus one; `change_low_fraction` to `change_high_fraction` is its
-            95 % interval, not widened for the number of comparisons.
+        change_fraction: Candidate over baseline, minus one; `change_low_fraction` to `change_high_fraction` is its 95 %
+            interval, not widened for the number of comparisons.
         p_value: Two-sided, of no change.
-        p_value_holm: Adjusted over all objectives, and over all record sizes once the report has seen them.
-        welch_p_value: Beside it, regardless of blocks, like the next three: Welch's test. None for a CV across
-            repetitions, of which each side has but one.
+        p_value_holm: Adjusted over all objectives, and over all cases once the report has seen them.
+        welch_p_value: Welch's test, which ignores blocks, as the next three do. None for a CV across repetitions, of
+            which each side has but one.
         mann_whitney_p_value: Mann and Whitney's test.
         hedges_g: Hedges' g: the difference in standard deviations.
         cliffs_delta: Cliff's delta: from -1 (the candidate's values are all lower) to 1 (all higher).
         resolution: See `resolve`.
-        blocks_to_tell: Where it is not resolved, once the report has seen all record sizes: the blocks that would,
-            were the change what it seems to be. None beyond 100,000, without an interval, and of too few blocks for any
-            claim.
+        blocks_to_tell: Blocks that would resolve the gain, if the true change is the one that was measured. Set where
+            it is not resolved, once the report has seen all cases. None beyond 100,000, without an interval, and for
+            too few blocks for any claim.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -71,9 +71,9 @@ def compare(
     protocol: Protocol,
     rng: np.random.Generator,
 ) -> Gain:
-    """Compares valid repetitions of the same blocks, in the same order; not yet adjusted, and so not yet resolved.
+    """Compares valid repetitions of the same blocks, in the same order. The result is not yet adjusted or resolved.
 
-    A block in which one side lacks the value that is compared is left out. Of means, a p95 latency of 0 counts as half
+    A block in which one side lacks the value that is compared is left out. For means, a p95 latency of 0 counts as half
     of the load tool's resolution, so that a change from it has a size.
     """
     variability = protocol.variability
@@ -118,13 +118,13 @@ def compare(
 
 
 def resolve(gain: Gain, p_value_holm: float, wanted_effect_fraction: float) -> Gain:
-    """The gain with its adjusted p-value (NaN: it may claim nothing), and what that shows.
+    """Returns the gain with its adjusted p-value (NaN: it may claim nothing), and what that shows.
 
     - `better` or `worse`: a change, at 5 % after Holm, however small.
     - `no difference shown`: no such change, and the whole 95 % interval lies within the study's wanted effect to either
-      side, so that whatever difference there is would not matter to the user. It may exclude zero: two one-sided tests
-      (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987) at 2.5 % each, stricter than the
-      customary 5 %, which would take the 90 % interval.
+      side, so that a difference, if there is one, does not matter to the user. The interval may exclude zero. These are
+      two one-sided tests (Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987) at 2.5 % each,
+      stricter than the customary 5 %, which would take the 90 % interval.
     - `not resolved`: neither. A difference that matters is possible; these blocks cannot tell.
     """
     resolution: Resolution = "not resolved"

@@ -1,4 +1,4 @@
-"""How good a set of measured configurations is: the hypervolume of their gains over the baseline. Pure."""
+"""Measures how good a set of configurations is: the hypervolume of their gains over the baseline. Pure."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Losses = npt.NDArray[np.float64]
 Values = npt.NDArray[np.float64]
 
 REFERENCE = float(np.log(2.0))
-"""A loss of twice the baseline's latency, or half of its throughput: what is worse than that counts for nothing."""
+"""Log of twice the baseline's latency, or of half its throughput: a larger loss counts for nothing."""
 
 
 def measured_hypervolume(trials: pd.DataFrame, study: Study) -> float:
-    """The hypervolume of one record size's trials that may be recommended, in p95 latency and throughput.
+    """Returns the hypervolume of one case's trials that may be recommended, in p95 latency and throughput.
 
     Losses are logarithms relative to the baseline's trial, so that a halved latency counts the same on any cluster. The
-    reference point is `REFERENCE` in both; the baseline alone comes to its square. The CVs stay out: over a design's
-    few repetitions they are mostly noise.
+    reference point is `REFERENCE` in both; the baseline alone has the square of it. The CVs are left out: over a
+    design's few repetitions they are mostly noise.
 
     Args:
-        trials: `TRIAL_COLUMNS` of one record size, the baseline's among them.
+        trials: `TRIAL_COLUMNS` of one case, the baseline's among them.
         study: The campaign's study.
 
     Returns:
@@ -44,7 +44,7 @@ def measured_hypervolume(trials: pd.DataFrame, study: Study) -> float:
 
 
 def relative_losses(trials: pd.DataFrame, study: Study, objectives: Sequence[ObjectiveName]) -> Losses | None:
-    """Log-losses relative to the baseline's trial, shape (trials, objectives); smaller is better.
+    """Returns log-losses relative to the baseline's trial, shape (trials, objectives); smaller is better.
 
     Returns:
         None when the baseline is not among the trials or has no value for an objective.
@@ -61,7 +61,10 @@ def relative_losses(trials: pd.DataFrame, study: Study, objectives: Sequence[Obj
 
 
 def logarithms(trials: pd.DataFrame, study: Study, objective: ObjectiveName) -> Values:
-    """The objective's logarithm in each trial; 0 stands for half of the resolution, or of the smallest measured."""
+    """Returns the objective's logarithm in each trial.
+
+    A value of 0 counts as half of the resolution, or as half of the smallest measured value.
+    """
     values = trials[objective].to_numpy(dtype=float)
     positive = values[values > 0]
     smallest = float(positive.min() / 2) if len(positive) else 1.0
@@ -72,7 +75,10 @@ def logarithms(trials: pd.DataFrame, study: Study, objective: ObjectiveName) -> 
 
 
 def volume(losses: Losses) -> float:
-    """The hypervolume of losses, shape (points, objectives), up to `REFERENCE` (Fonseca, Paquete, Lopez 2006)."""
+    """Returns the hypervolume of losses, shape (points, objectives), up to `REFERENCE`.
+
+    The algorithm is that of Fonseca, Paquete and Lopez (2006).
+    """
     inside = losses[(losses < REFERENCE).all(axis=1)]
     if not len(inside):
         return 0.0

@@ -1,7 +1,7 @@
-"""How much the baseline differs from itself, and so what the planned blocks can find. Pure.
+"""Measures how much the baseline differs from itself, and so which effects the planned blocks can find. Pure.
 
-An A/A study: the same settings measured again and again. Each repetition and its successor are a block whose two
-sides are equal, so that every difference between them is noise.
+An A/A study: the same settings measured again and again. Each repetition and its successor are a block whose two sides
+are equal, so that every difference between them is noise.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _LARGEST_EFFECT_FRACTION = 1000.0
 
 
 def noise_report(study: Study, case: str, repetitions: Sequence[Repetition], comparisons: int) -> NoiseReport:
-    """Noise floor and minimum detectable effect of each objective, for the gain blocks that the study plans.
+    """Returns the noise floor and minimum detectable effect of each objective, for the gain blocks of the study.
 
     Args:
         study: The campaign's study.
-        case: The record size of the repetitions.
+        case: The case of the repetitions.
         repetitions: The baseline's, one after the other; only valid ones are used.
-        comparisons: How many comparisons the campaign's report makes: objectives times record sizes. The smallest
-            p-value has to pass Holm's first step, 5 % over this number.
+        comparisons: How many comparisons the campaign's report makes: objectives times cases. The smallest p-value has
+            to pass Holm's first step, 5 % over this number.
     """
     valid = sorted((r for r in repetitions if r.outcome == "valid"), key=lambda r: r.block)
     return NoiseReport(
@@ -52,7 +52,7 @@ def noise_report(study: Study, case: str, repetitions: Sequence[Repetition], com
 
 
 def noise_lines(report: NoiseReport) -> list[str]:
-    """The report in sentences, for log and card."""
+    """Returns the report in sentences, for log and card."""
     return [
         f"{case_label(report.case)}: what {report.blocks} blocks can tell among {report.comparisons} comparisons, "
         f"from {report.repetitions} repetitions of the baseline:",
@@ -62,38 +62,38 @@ def noise_lines(report: NoiseReport) -> list[str]:
 
 @dataclass(frozen=True)
 class Spread:
-    """How much the log-ratio of two equal sides spreads: its standard deviation times the square root of the blocks.
+    """Holds the spread of the log-ratio of two equal sides: its standard deviation times the square root of the blocks.
 
     Attributes:
-        limit: For many blocks.
-        few_blocks: What few blocks add to it: `over(n)` is `limit` times (1 + few_blocks / n^2).
+        limit: The value that it approaches with many blocks.
+        few_blocks: The excess with few blocks: `over(n)` is `limit` times (1 + few_blocks / n^2).
     """
 
     limit: float
     few_blocks: float = 0.0
 
     def over(self, blocks: int) -> float:
-        """For so many blocks."""
+        """Returns the spread with this many blocks."""
         return self.limit * (1 + self.few_blocks / blocks**2)
 
 
 def spread_of_mean(values: Values) -> Spread:
-    """Of the means of two equal sides.
+    """Returns the spread of the ratio of means.
 
-    From the mean square of successive differences (von Neumann, Kent, Bellinson and Hart, Annals of Mathematical
-    Statistics 12, 1941): slow drift cancels in it, as it does within blocks.
+    It is computed from the mean square of successive differences (von Neumann, Kent, Bellinson and Hart, Annals of
+    Mathematical Statistics 12, 1941): slow drift cancels in it, as it does within blocks.
     """
     relative = values / np.mean(values)
     return Spread(float(np.sqrt(np.mean(np.diff(relative) ** 2))))
 
 
 def spread_of_cv(values: Values) -> Spread:
-    """Of the CVs of two equal sides.
+    """Returns the spread of the ratio of CVs.
 
-    The delta method gives n var(log CV) = (kurtosis - 1) / 4 - skewness x CV + CV^2, for a normal distribution
-    1/2 + CV^2. A dozen values hardly show a tail, so that the normal's is the least that is assumed. What few blocks
-    add is measured: on normal values, 80 % of `cv_change`'s claims took 2.1 (5 blocks), 1.5 (7), 1.2 (10) and 1.1 (20)
-    times the change that this variance alone would let one expect.
+    The delta method gives n var(log CV) = (kurtosis - 1) / 4 - skewness x CV + CV^2, for a normal distribution 1/2 +
+    CV^2. A dozen values hardly show a tail, so at least the normal's variance is assumed. The excess with few blocks is
+    measured: on normal values, `cv_change` needed a larger change than this variance alone predicts to find it with 80
+    % power. The factor was 2.1 (5 blocks), 1.5 (7), 1.2 (10) and 1.1 (20).
     """
     cv = coefficient_of_variation(values)
     normal = 0.5 + cv**2
@@ -102,10 +102,10 @@ def spread_of_cv(values: Values) -> Spread:
 
 
 def minimum_detectable_effect_fraction(spread: Spread, blocks: int, comparisons: int) -> float | None:
-    """The change that so many blocks find with 80 % power, at 5 % over the number of comparisons.
+    """Returns the change that so many blocks find with 80 % power, at 5 % over the number of comparisons.
 
     Returns:
-        None where not even a thousandfold change would be found: two or three blocks.
+        None where not even a thousandfold change would be found, as with two or three blocks.
     """
     from statsmodels.stats.power import TTestPower  # noqa: PLC0415  (takes two seconds to import)
 
@@ -117,17 +117,17 @@ def minimum_detectable_effect_fraction(spread: Spread, blocks: int, comparisons:
 
 
 def blocks_needed(spread: Spread, effect_fraction: float, comparisons: int, minimum: int) -> int | None:
-    """The blocks that find this change with the same power and level; None beyond 100,000."""
+    """Returns the blocks that find this change with the same power and level; None beyond 100,000."""
     level = SIGNIFICANCE / comparisons / 2
     return _fewest_blocks(lambda blocks: _power(spread, float(np.log1p(effect_fraction)), blocks, level), minimum)
 
 
 def blocks_to_tell(gain: Gain, wanted_effect_fraction: float, comparisons: int) -> int | None:
-    """The blocks with which `resolve` would have an answer with 80 % power, were the change what it seems to be.
+    """Returns the blocks with which `resolve` has an answer with 80 % power, if the true change is the measured one.
 
-    The answer is that there is a change, at 5 % over the number of comparisons, or that its 95 % interval lies within
-    the wanted effect. The noise is that of the gain's own blocks: its interval is taken for Student's on the log of
-    the change, which that of a mean is.
+    There are two answers. One is that there is a change, at 5 % over the number of comparisons. The other is that its
+    95 % interval lies within the wanted effect. The noise is that of the gain's own blocks: the interval is treated as
+    Student's on the log of the change, which is exact for a mean.
 
     Returns:
         None beyond 100,000, and where there is no interval.
@@ -150,14 +150,14 @@ def blocks_to_tell(gain: Gain, wanted_effect_fraction: float, comparisons: int) 
 
 
 def _power(spread: Spread, log_change: float, blocks: int, level: float) -> float:
-    """Of a one-sided t test on that many blocks."""
+    """Returns the power of a one-sided t test on that many blocks."""
     from statsmodels.stats.power import TTestPower  # noqa: PLC0415
 
     return float(TTestPower().power(log_change / spread.over(blocks), blocks, level, alternative="larger"))
 
 
 def _fewest_blocks(power: Callable[[int], float], minimum: int) -> int | None:
-    """From the minimum on, the fewest that have the power; it must not fall with their number."""
+    """Returns the fewest blocks, from the minimum on, that have the power. It must not fall as blocks are added."""
     numbers = range(minimum, MOST_BLOCKS + 1)
     at = bisect_left(numbers, _POWER, key=power)
     return numbers[at] if at < len(numbers) else None
@@ -210,5 +210,5 @@ def _line(noise: NoiseOfObjective, report: NoiseReport) -> str:
 
 
 def change_text(fraction: float) -> str:
-    """How large a change is, in words; from doubling on as a multiple."""
+    """Says how large a change is; from doubling on as a multiple."""
     return f"{fraction:.0%}" if fraction < 1 else f"{1 + fraction:.1f}-fold"

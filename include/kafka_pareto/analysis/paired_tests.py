@@ -1,4 +1,4 @@
-"""Is a candidate different from the baseline? Pure functions of what both measured in the same blocks.
+"""Tests whether a candidate differs from the baseline, in the blocks that measured both. Pure functions.
 
 Changes are fractions of the baseline: +0.25 is a quarter more, -0.25 a quarter less. All intervals are 95 %.
 """
@@ -25,7 +25,7 @@ _NO_VARIANCE = 1e-14
 
 @dataclass(frozen=True)
 class Change:
-    """A candidate's change against the baseline; NaN where the data cannot give a number.
+    """Holds a candidate's change against the baseline; NaN where the data cannot give a number.
 
     Attributes:
         change_fraction: Candidate over baseline, minus one.
@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class UnpairedComparison:
-    """What tests say that know nothing of blocks, and the size of the effect; NaN where there is none.
+    """Holds the results of tests that ignore blocks, and the size of the effect; NaN where there is none.
 
     Attributes:
         welch_p_value: Welch's t test of equal means.
@@ -59,12 +59,12 @@ class UnpairedComparison:
 
 
 def mean_change(baseline: Values, candidate: Values) -> Change:
-    """Change of the mean, from differences within blocks.
+    """Returns the change of the mean, from differences within blocks.
 
-    The log of the ratio of the two means, with the standard error of the linearised ratio estimator (Cochran,
-    Sampling Techniques, 3rd ed., section 6.5): one difference per block, each side over its own mean, so that what
-    a block does to both sides alike cancels. The interval is Student's, on those differences. Where they have no
-    spread, as latencies in whole milliseconds may not, there is no interval, and the p-value is the sign test's.
+    The log of the ratio of the two means is tested with the standard error of the linearised ratio estimator (Cochran,
+    Sampling Techniques, 3rd ed., section 6.5). Each block gives one difference, each side over its own mean: an effect
+    that a block has on both sides cancels. The interval is Student's, on those differences. Latencies in whole
+    milliseconds may give differences without any spread. Then there is no interval, and the p-value is the sign test's.
 
     Args:
         baseline: One value per block, shape (blocks,).
@@ -104,16 +104,16 @@ def unpaired_comparison(baseline: Values, candidate: Values) -> UnpairedComparis
 
 
 def cv_change(baseline: Values, candidate: Values, rng: np.random.Generator) -> Change:
-    """Change of the coefficient of variation, by a bootstrap of the log-ratio over whole blocks.
+    """Returns the change of the coefficient of variation, by a bootstrap of the log-ratio over whole blocks.
 
-    A percentile interval, expanded for few blocks as by Hesterberg (What Teachers Should Know About the Bootstrap,
-    The American Statistician 69, 2015, section 5.3). The p-value takes the interval's end on the side of no change for
-    Student's t: it is 5 % where the interval touches no change, and beyond goes on as t does. Counting the resamples
-    beyond no change would find nothing at the small p-values that Holm asks for: with ten blocks those few resamples
-    are the ones that drew the same two or three values again and again.
+    The interval is a percentile interval, expanded for few blocks as by Hesterberg (What Teachers Should Know About the
+    Bootstrap, The American Statistician 69, 2015, section 5.3). The p-value treats the interval's end on the side of no
+    change as Student's t does: it is 5 % where the interval touches no change, and follows t beyond. A count of the
+    resamples beyond no change would find nothing at the small p-values that Holm asks for: with ten blocks those few
+    resamples are the ones that drew the same two or three values again and again.
 
-    Where two samples of 10 blocks are drawn from the same recorded repetitions, it claims a change in 3 to 5 % of cases
-    at 5 %, and in up to 0.5 % at 0.25 %.
+    With two samples of 10 blocks drawn from the same recorded repetitions, it claims a change in 3 to 5 % of cases at 5
+    %, and in up to 0.5 % at 0.25 %.
 
     Args:
         baseline: One value per block, shape (blocks,).
@@ -145,7 +145,7 @@ def cv_change(baseline: Values, candidate: Values, rng: np.random.Generator) -> 
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values (Scandinavian Journal of Statistics 6, 1979), in the order given.
+    """Returns Holm's adjusted p-values (Scandinavian Journal of Statistics 6, 1979), in the order given.
 
     A NaN is a test that could not be done: it stays NaN and does not count.
     """
@@ -159,7 +159,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _resamples(blocks: int, rng: np.random.Generator) -> Iterator[Values]:
-    """How often each resample drew each block, in portions of shape (resamples, blocks)."""
+    """Yields how often each resample drew each block, in portions of shape (resamples, blocks)."""
     row_starts = blocks * np.arange(_RESAMPLES_AT_ONCE)[:, np.newaxis]
     for _ in range(0, _RESAMPLES, _RESAMPLES_AT_ONCE):
         drawn = rng.integers(blocks, size=(_RESAMPLES_AT_ONCE, blocks)) + row_starts
@@ -168,7 +168,10 @@ def _resamples(blocks: int, rng: np.random.Generator) -> Iterator[Values]:
 
 
 def _log_cv_ratio(scaled: Values, counts: Values) -> Values:
-    """Of each resample, candidate over baseline, from values over their mean; not finite where one side has no CV."""
+    """Returns each resample's log-ratio of CVs, candidate over baseline, from values over their mean.
+
+    It is not finite where one side has no CV.
+    """
     baseline, candidate = scaled
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio: Values = np.log(_cv(candidate, counts) / _cv(baseline, counts))
@@ -184,7 +187,7 @@ def _cv(values: Values, counts: Values) -> Values:
 
 
 def _in_step(change_fraction: float, blocks: int) -> Change:
-    """Of sides whose ratio is the same in every block, to the last digit."""
+    """Returns the result when the ratio is identical in every block: no spread, so no interval."""
     nan = float("nan")
     p_value = float(stats.binomtest(blocks, blocks).pvalue) if change_fraction else nan
     return Change(change_fraction, nan, nan, p_value)

@@ -1,4 +1,4 @@
-"""Repetitions of two configurations, paired by block."""
+"""Pairs repetitions of two configurations by block."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kafka_pareto.campaign.records import Repetition
 
 
 def valid_by_block(repetitions: Sequence[Repetition]) -> dict[str, dict[int, Repetition]]:
-    """The valid repetitions by configuration id and block."""
+    """Maps configuration id and block to the valid repetition."""
     found: dict[str, dict[int, Repetition]] = {}
     for repetition in repetitions:
         if repetition.outcome == "valid":
@@ -19,7 +19,7 @@ def valid_by_block(repetitions: Sequence[Repetition]) -> dict[str, dict[int, Rep
 def paired(
     baseline_id: str, chosen_id: str, repetitions: Sequence[Repetition]
 ) -> tuple[list[Repetition], list[Repetition]]:
-    """Valid repetitions of the baseline and of the chosen configuration, in the blocks that have both."""
+    """Returns valid repetitions of the baseline and of the chosen configuration, in the blocks that have both."""
     valid = valid_by_block(repetitions)
     baseline, chosen = valid.get(baseline_id, {}), valid.get(chosen_id, {})
     blocks = sorted(baseline.keys() & chosen.keys())

@@ -1,4 +1,4 @@
-"""Pareto dominance over a study's objectives."""
+"""Computes Pareto dominance over a study's objectives."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Losses = npt.NDArray[np.float64]
 
 
 def non_dominated(losses: Losses) -> npt.NDArray[np.bool_]:
-    """Marks the rows that no other row dominates: is nowhere worse than and somewhere better than (smaller is better).
+    """Marks the rows that no other row dominates. Smaller is better.
 
-    A row with a NaN can be compared with none: it neither dominates nor is dominated. Equal rows do not dominate each
-    other.
+    A row dominates another if it is nowhere worse and somewhere better. A row with a NaN can be compared with none: it
+    neither dominates nor is dominated. Equal rows do not dominate each other.
 
     Args:
-        losses: Shape (points, objectives); infinities count as what they are.
+        losses: Shape (points, objectives); infinities are ordinary values.
 
     Returns:
         A mask, shape (points,).
@@ -33,7 +33,7 @@ def non_dominated(losses: Losses) -> npt.NDArray[np.bool_]:
 
 
 def losses_of(frame: pd.DataFrame, prefix: str = "") -> Losses:
-    """The objectives as losses, shape (rows, objectives): what is maximised with its sign turned.
+    """Returns the objectives as losses, shape (rows, objectives): maximised objectives have their sign turned.
 
     An objective that no row knows is left out; a value missing from a single row counts as the worst there is.
     """

@@ -1,4 +1,4 @@
-"""Tables as aligned text."""
+"""Writes tables as aligned text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one repetition says about an objective. A leaf, for all that compare repetitions."""
+"""Reads an objective's value from one repetition. A leaf, for all that compare repetitions."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ _LATENCY_RESOLUTION_MS = {"kafka_perf_test": 1.0, "load_generator": 0.001}
 
 
 def latency_resolution_ms(protocol: Protocol) -> float:
-    """What the study's load tool tells apart: Kafka's prints whole milliseconds, the load generator measures µs."""
+    """Returns the smallest difference of latency that the study's load tool shows.
+
+    Kafka's tool prints whole milliseconds, the load generator measures µs.
+    """
     return _LATENCY_RESOLUTION_MS[protocol.load_tool]
 
 
 def smallest_latency_ms(protocol: Protocol) -> float:
-    """What a printed latency of 0 is taken for where ratios are asked: it means less than half of the resolution."""
+    """Returns the value that ratios use for a printed latency of 0, which means less than half of the resolution."""
     return latency_resolution_ms(protocol) / 2
 
 
 def per_repetition_value(repetition: Repetition, objective: ObjectiveName, variability: Variability) -> float | None:
-    """The objective's value in one repetition.
+    """Returns the objective's value in one repetition.
 
     Returns:
         None where the repetition measured none, and for a CV that is defined across repetitions: a single one has no
@@ -39,10 +42,10 @@ def per_repetition_value(repetition: Repetition, objective: ObjectiveName, varia
 
 
 def is_mean(objective: ObjectiveName, variability: Variability) -> bool:
-    """Whether the objective of a trial is the mean of its repetitions' values; else it is a CV across them."""
+    """Tells whether a trial's objective is the mean of its repetitions' values; else it is a CV across them."""
     return variability == "within_run" or not objective_named(objective).spread_of
 
 
 def spread_of(objective: ObjectiveName) -> ObjectiveName:
-    """The objective whose values a CV across repetitions is taken of; a mean's own."""
+    """Returns the objective whose values a CV across repetitions is computed from; for a mean, the mean itself."""
     return objective_named(objective).spread_of or objective

@@ -1,4 +1,4 @@
-"""Did the cluster stay the same while it was measured? Asked of the sentinel, the baseline's repetitions. Pure."""
+"""Tests whether the cluster stayed the same during measuring, by the sentinel: the baseline's repetitions. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _PERMUTATIONS = 9_999
 
 
 class SeriesStability(BaseModel):
-    """One objective of the sentinel in the order of time. The p-values are Holm's, over all tests of the report.
+    """Holds the tests of one objective of the sentinel in the order of time.
+
+    The p-values are Holm's, over all tests of the report.
 
     Attributes:
         first_run_change_fraction: The first repetition over the mean of the others, minus one.
@@ -45,18 +47,18 @@ class SeriesStability(BaseModel):
 
     @property
     def moved(self) -> bool:
-        """Whether it drifted or changed; a slow first repetition alone does not count."""
+        """Tells whether the series drifted or changed; a slow first repetition alone does not count."""
         return min(self.drift_p_value_holm, self.change_p_value_holm) < SIGNIFICANCE
 
 
 class SentinelReport(BaseModel):
-    """The sentinel at one record size: `series` is empty where there are too few repetitions to tell.
+    """Holds the sentinel's tests in one case; `series` is empty where there are too few repetitions to tell.
 
     Attributes:
         repetition_ids: The repetitions looked at, in the order of time.
         moved: Whether any of the series drifted or changed.
         sentences: What was found, for card and report.
-        moves: Those of the sentences that tell of a series which moved.
+        moves: Those of the sentences about a series that moved.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -73,15 +75,16 @@ def sentinel_report(
 ) -> SentinelReport:
     """Tests the baseline's p95 latency and throughput for a first-run effect, drift and a change point.
 
-    All tests suppose exchangeable values, and are adjusted together by Holm. On 300 to 500 exchangeable pairs of series
-    each, normal and resampled from recorded repetitions, 0 to 5 % were said to have moved and 1 to 4 % to have an
-    unlike first repetition. A step of 1.5 standard deviations halfway was found in 20 % of series of 12, 48 % of 20,
-    78 % of 30 and 95 % of 40 (after a third of the series: 6, 29, 50 and 85 %); a steady drift over three standard
-    deviations in 40, 80, 98 and 100 %. So what is found has moved, while what is not found may have, by a little. Below
-    twelve repetitions nothing is tested: even a clean step would not be found.
+    All tests suppose exchangeable values, and are adjusted together by Holm. The error rates were measured on 300 to
+    500 exchangeable pairs of series each, normal and resampled from recorded repetitions: 0 to 5 % were said to have
+    moved, and 1 to 4 % to have an unlike first repetition. A step of 1.5 standard deviations halfway was found in 20 %
+    of series of 12, 48 % of 20, 78 % of 30 and 95 % of 40 (after a third of the series: 6, 29, 50 and 85 %). A steady
+    drift over three standard deviations was found in 40, 80, 98 and 100 %. A finding therefore means that the series
+    moved. No finding does not mean that it stayed: it may have moved by a little. Below twelve repetitions nothing is
+    tested, since even a clean step would not be found.
 
     Args:
-        repetitions: Of one record size, of any phases; only the baseline's valid ones are looked at.
+        repetitions: Of one case, of any phases; only the baseline's valid ones are looked at.
         smallest_latency_ms: What a latency of 0 counts as.
         rng: For the permutations.
     """
@@ -110,7 +113,10 @@ def sentinel_report(
 
 
 def first_run_p_value(values: Values) -> float:
-    """Of the first value being like the others: Student's t on the logs, one against the rest; 1 without any spread."""
+    """Returns the p-value of the first value being like the others.
+
+    This is Student's t on the logs, one against the rest; 1 without any spread.
+    """
     if not np.ptp(values[1:]):
         return 1.0
     logs = np.log(values)
@@ -118,10 +124,10 @@ def first_run_p_value(values: Values) -> float:
 
 
 def change_point(values: Values, rng: np.random.Generator) -> tuple[int, float]:
-    """The likeliest place of a single step, and the p-value of there being none.
+    """Finds the likeliest place of a single step, and the p-value of there being none.
 
-    Pettitt's statistic (Applied Statistics 28, 1979), the largest cumulative sum of the ranks around their mean, with
-    its p-value by permutation, as his approximation is rough for short series.
+    Pettitt's statistic (Applied Statistics 28, 1979) is the largest cumulative sum of the ranks around their mean. Its
+    p-value comes from permutations, as his approximation is rough for short series.
 
     Returns:
         How many values lie before the step, and the p-value.
@@ -143,7 +149,7 @@ def _largest_cusum(ranks: Any, axis: int = -1) -> Any:
 
 
 def _tested(objective: ObjectiveName, values: Values, ids: Sequence[str], rng: np.random.Generator) -> SeriesStability:
-    """The three tests, their p-values not yet adjusted."""
+    """Runs the three tests; their p-values are not yet adjusted."""
     drift = stats.kendalltau(np.arange(len(values)), values)
     before, p_value = change_point(values, rng)
     # A series without any spread has no tau: it has not moved.

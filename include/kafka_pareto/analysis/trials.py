@@ -1,4 +1,4 @@
-"""From repetitions to trials: one configuration at one record size, summarised into the four objectives."""
+"""Summarises repetitions into trials: one configuration in one case, with the four objectives."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Mask = npt.NDArray[np.bool_]
 
 
 def summarise_trials(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
-    """Summarises repetitions into one row per record size and configuration, in order of first appearance.
+    """Summarises repetitions into one row per case and configuration, in order of first appearance.
 
-    Means are over a trial's valid repetitions. CVs are, by the protocol's `variability`, the standard deviation with
-    n-1 over the mean, of the repetitions' p95 latency and of their throughput; or the mean of the repetitions' own CVs.
-    Across fewer valid repetitions than the study's minimum there is none (NaN); without a valid repetition there are no
-    means either.
+    Means are over a trial's valid repetitions. The protocol's `variability` defines the CVs. Across repetitions, a CV
+    is the standard deviation with n-1 over the mean, of their p95 latency or throughput; within runs, it is the mean of
+    the repetitions' own CVs. Across fewer valid repetitions than the study's minimum there is none (NaN). Without a
+    valid repetition there are no means either.
 
     Returns:
         A frame with `TRIAL_COLUMNS` and one column per factor.
@@ -38,7 +38,10 @@ def summarise_trials(repetitions: Sequence[Repetition], study: Study) -> pd.Data
 
 
 def may_be_recommended(trials: pd.DataFrame, study: Study) -> Mask:
-    """Which trials keep the study's rules and its durability, and lost no record; the baseline always may."""
+    """Marks the trials that keep the study's rules and its durability, and lost no record.
+
+    The baseline is always marked.
+    """
     weakest = study.weakest_durability()
     accepted = np.array([Durability[name] >= weakest for name in trials.durability], dtype=bool)
     kept = accepted & trials.feasible.to_numpy(dtype=bool) & (trials.repetitions_lost_records == 0).to_numpy(dtype=bool)
@@ -47,7 +50,7 @@ def may_be_recommended(trials: pd.DataFrame, study: Study) -> Mask:
 
 
 def keeps_limits(trials: pd.DataFrame, study: Study) -> Mask:
-    """Which trials keep every limit by what they measured; a value that is not known breaks none yet."""
+    """Marks the trials whose measured values keep every limit; a value that is not known breaks none yet."""
     missed = np.zeros(len(trials), dtype=bool)
     for limit in study.limits:
         missed |= limit.excess_fraction(trials[limit.objective].to_numpy(dtype=float)) > 0
@@ -55,16 +58,17 @@ def keeps_limits(trials: pd.DataFrame, study: Study) -> Mask:
 
 
 def coefficient_of_variation(values: np.ndarray) -> float:
-    """Standard deviation with n-1, over the mean; NaN for fewer than two values or a mean of zero."""
+    """Returns the standard deviation with n-1, over the mean; NaN for fewer than two values or a mean of zero."""
     if len(values) < 2 or not np.mean(values):
         return float("nan")
     return float(np.std(values, ddof=1) / np.mean(values))
 
 
 def throughput_per_cv(throughput_mib_s: pd.Series, throughput_cv: pd.Series) -> pd.Series:
-    """The paper's R1: throughput over its coefficient of variation; NaN where the CV is missing, zero or below.
+    """Returns the paper's R1: throughput over its coefficient of variation.
 
-    A zero CV is too few distinct values rather than perfect steadiness, and a surrogate may even estimate less.
+    It is NaN where the CV is missing, zero or below. A zero CV means too few distinct values rather than perfect
+    steadiness, and a surrogate may even estimate less.
     """
     ratio: pd.Series = (throughput_mib_s / throughput_cv).where(throughput_cv > 0)
     return ratio

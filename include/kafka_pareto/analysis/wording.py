@@ -1,4 +1,4 @@
-"""How values, changes and criteria read on a card: units, signs, and no more digits than they are worth. Pure."""
+"""Formats values, changes and criteria for a card: units, signs, and no more digits than they are worth. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LARGEST_CHANGE_SHOWN = 99.0
 
 
 def value_text(value: float | None, objective: ObjectiveName) -> str:
-    """An objective's value with its unit; no decimals from 1,000 on."""
+    """Returns an objective's value with its unit; no decimals from 1,000 on."""
     if value is None:
         return "-"
     unit = objective_named(objective).unit
@@ -21,26 +21,26 @@ def value_text(value: float | None, objective: ObjectiveName) -> str:
 
 
 def percent(fraction: float | None) -> str:
-    """A change in percent, always with its sign; no decimals from 100 % on."""
+    """Returns a change in percent, always with its sign; no decimals from 100 % on."""
     return "-" if fraction is None else f"{_signed(fraction)} %"
 
 
 def interval_text(gain: Gain) -> str:
-    """The 95 % interval of a change."""
+    """Returns the text of the 95 % interval of a change."""
     if gain.change_low_fraction is None or gain.change_high_fraction is None:
         return "-"
     return f"{_signed(gain.change_low_fraction)} to {_signed(gain.change_high_fraction)} %"
 
 
 def p_text(p_value: float | None) -> str:
-    """A p-value, no finer than it is worth."""
+    """Returns the text of a p-value, no finer than it is worth."""
     if p_value is None:
         return "-"
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def criterion_text(criterion: ChooseBy) -> str:
-    """What a study chooses by, in words."""
+    """Says what a study chooses by."""
     if isinstance(criterion, Weighted):
         return f"the weighted gains ({joined([f'{w:g} x {label_of(o)}' for o, w in criterion.weights.items()])})"
     if isinstance(criterion, Lexicographic):
@@ -53,26 +53,26 @@ def criterion_text(criterion: ChooseBy) -> str:
 
 
 def missed_limit_text(limit: Limit, value: float | None) -> str:
-    """By how much a measured value misses a limit; None is a value that is not known."""
+    """Says by how much a measured value misses a limit; None is a value that is not known."""
     if value is None:
         return f"{limit} (not known)"
     return f"{limit} ({value_text(value, limit.objective)}, {limit.excess_fraction(value):.1%} beyond)"
 
 
 def role_text(role: str) -> str:
-    """Why a candidate was chosen, in words."""
+    """Says why a candidate was chosen."""
     words = {f"best_{each.name}": f"best {each.label}" for each in all_objectives()}
     words |= {"r1": "best throughput over its CV", "measured_non_dominated": "measured, non-dominated"}
     return words.get(role, role.replace("_", " "))
 
 
 def counted(number: int, noun: str) -> str:
-    """So many of something whose plural ends in -s."""
+    """Returns a number with its noun, whose plural ends in -s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def joined(words: Iterable[str]) -> str:
-    """The words in one enumeration."""
+    """Joins the words in one enumeration."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
 

@@ -1,1 +1,1 @@
-"""Brokers of one's own: Kafka nodes on loopback, as a supervisor runs them or as children of this process."""
+"""Runs Kafka brokers of one's own on loopback: under a supervisor, or as children of this process."""

@@ -1,4 +1,4 @@
-"""The text of a node's `server.properties`: the template of `include/kafka`, filled in and changed as asked for."""
+"""Writes the text of a node's `server.properties`: the template of `include/kafka` with the asked-for changes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def broker_properties(node: Node, nodes: Sequence[Node], given: Mapping[str, Bro
 
 
 def _changed(text: str, changes: Mapping[str, str]) -> str:
-    """The template's lines but for those that are replaced, then the changes."""
+    """Returns the template's lines without those that are replaced, then the changes."""
     if not changes:
         return text
     kept = [line for line in text.splitlines() if line.partition("=")[0] not in changes]

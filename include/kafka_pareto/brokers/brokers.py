@@ -1,4 +1,4 @@
-"""A cluster of one's own: brokers that are children of this process, and gone when it is."""
+"""Runs a cluster of one's own: brokers that are children of this process and end with it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _POLL_S = 0.1
 
 
 class Brokers:
-    """A context in which a cluster runs on loopback, ready when the context is entered. Threads may share it.
+    """Opens a context in which a cluster runs on loopback. It is ready on entering. Threads may share it.
 
     Each broker is known by its name: `kafka-1`, `kafka-2`, …. One that is stopped or killed keeps its data and ports.
     Its log is in its folder (`nodes[name].log_file`).
@@ -37,8 +37,8 @@ class Brokers:
         settings: Where Java and Kafka's jars are.
         properties: Broker properties that replace the template's (`include/kafka/broker.properties`) or add to them.
         heap_mib: Heap of each broker, in MiB.
-        folder: Where the brokers keep all they write, and find what they left there. None for a temporary folder, which
-            is removed at the end; it is in `TMPDIR`, whose disk must have room for the data.
+        folder: Where the brokers keep all they write; a later cluster in it finds that again. None for a temporary
+            folder in `TMPDIR`, removed at the end; its disk must have room for the data.
         client_config: A Java `client.properties`, where the given properties make the cluster ask for one.
         jmx_configuration: What the JMX agent of each broker (`jmx[name].read()`) reads; None for no agent.
         gc_log: True to log the garbage collections of each broker.
@@ -97,16 +97,16 @@ class Brokers:
 
     @property
     def bootstrap_servers(self) -> str:
-        """`host:port,…` of all brokers, running or not."""
+        """Returns `host:port,…` of all brokers, running or not."""
         return ",".join(f"{LOOPBACK}:{node.port}" for node in self.nodes.values())
 
     @property
     def pids(self) -> dict[str, int]:
-        """Process id of each running broker, so that its CPU time can be counted."""
+        """Maps each running broker to its process id, so that its CPU time can be counted."""
         return {name: process.pid for name, process in self._processes.copy().items() if process.poll() is None}
 
     def gc_logs(self, name: str) -> list[Path]:
-        """The broker's logs of garbage collections, one for each of its starts, the oldest first."""
+        """Lists the broker's logs of garbage collections, one for each of its starts, the oldest first."""
         return sorted(self._node(name).folder.glob("gc-*.log"))
 
     def start(self, name: str) -> None:
@@ -175,7 +175,7 @@ class Brokers:
             self.restart(name)
 
     def wait_until_ready(self) -> ClusterDescription:
-        """Waits until each broker that was started answers and is registered; returns what the cluster says of itself.
+        """Waits until each started broker answers and is registered; returns the description of the cluster.
 
         Raises:
             ClusterError: If a broker ended or is not ready in time, with the last lines of its log.
@@ -208,7 +208,7 @@ class Brokers:
                 self.jmx[node.name] = prepare_jmx(node, port, self._jmx_configuration, self.settings)
 
     def _started(self) -> list[str]:
-        """The brokers that should run.
+        """Lists the brokers that should run.
 
         Raises:
             ClusterError: If one of them has ended.
@@ -234,7 +234,7 @@ class Brokers:
         return self.nodes[name]
 
     def _take(self, name: str) -> subprocess.Popen[bytes]:
-        """The process of a running broker, which from now on is not one of those that should run."""
+        """Returns the process of a running broker and takes it off the list of those that should run."""
         if self._node(name).name not in self.pids:
             raise ClusterError(f"broker {name} does not run")
         return self._processes.pop(name)

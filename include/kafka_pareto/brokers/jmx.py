@@ -1,4 +1,4 @@
-"""A broker's JMX agent: on loopback, and only for who knows the password that is drawn for it.
+"""Prepares and reads a broker's JMX agent, which listens on loopback and asks for a password drawn for it.
 
 The agent is Prometheus' JMX exporter, which comes with Kafka's jars. The JVM's own JMX server will not do: whatever
 address it is told, it opens a second port on all addresses of the machine. And only Java can talk to it.
@@ -25,7 +25,7 @@ _TIMEOUT_S = 10.0
 
 @dataclass(frozen=True)
 class JmxAgent:
-    """The JMX agent of one broker.
+    """Reads the JMX agent of one broker.
 
     Attributes:
         option: The JVM option that loads it.
@@ -39,7 +39,7 @@ class JmxAgent:
     user: str = _USER
 
     def read(self) -> dict[str, float]:
-        """Reads the beans of the agent's configuration and the JVM's own figures, by name and labels.
+        """Returns the beans of the agent's configuration and the JVM's own figures, by name and labels.
 
         A reading costs the broker about a tenth of a second of CPU time.
 
@@ -57,13 +57,13 @@ class JmxAgent:
 
 
 def prepare_jmx(node: Node, port: int, configuration: Path, settings: Settings) -> JmxAgent:
-    """Writes the agent's configuration with a fresh password, readable by its owner only.
+    """Writes the agent's configuration with a new password, readable by its owner only.
 
     Args:
         node: The broker's node.
         port: Where the agent is to listen, on 127.0.0.1. Other users of the machine reach that too.
         configuration: The exporter's YAML file, which says what beans are read.
-        settings: Where Kafka's jars are; the agent is beside them.
+        settings: Where Kafka's jars are; the agent is in the same folder.
 
     Raises:
         ClusterError: If the agent is not there.

@@ -1,4 +1,4 @@
-"""How a broker's JVM is started."""
+"""Builds the command line and environment of a broker's JVM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _JVM_OPTIONS = Path(__file__).parents[2] / "kafka" / "broker.jvm"
 
 
 def broker_argv(node: Node, jars: Path, java: str, heap_mib: int = HEAP_MIB, options: Sequence[str] = ()) -> list[str]:
-    """The command line of the broker, which logs to stdout.
+    """Returns the command line of the broker, which logs to stdout.
 
     Args:
         node: The node; the process must run in its folder.
@@ -28,17 +28,23 @@ def broker_argv(node: Node, jars: Path, java: str, heap_mib: int = HEAP_MIB, opt
 
 
 def gc_log_option(file_name: str) -> str:
-    """Has the JVM log each collection and pause to one file in its working directory, which is never rotated."""
+    """Returns the JVM option that logs each collection and pause.
+
+    The log is one file in the working directory and is never rotated.
+    """
     # Relative, since a colon in a path would end it.
     return f"-Xlog:gc*:file={file_name}:time,uptime,level,tags:filecount=0"
 
 
 def folder_options(node: Node) -> list[str]:
-    """Keeps native libraries and crash reports out of the system's folders."""
+    """Returns the JVM options that keep native libraries and crash reports out of the system's folders."""
     return [f"-Djava.io.tmpdir={node.temporary_folder}", f"-XX:ErrorFile={node.temporary_folder}/hs_err_%p.log"]
 
 
 def java_environment() -> dict[str, str]:
-    """What Kafka's programs see of the environment; numbers and messages do not follow the user's language."""
+    """Returns the part of the environment that Kafka's programs get.
+
+    Numbers and messages then do not follow the user's language.
+    """
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
     return {**kept, "LC_ALL": "C"}

@@ -1,4 +1,4 @@
-"""The nodes of a cluster on one machine: their names, folders, ports and roles."""
+"""Lays out the nodes of a cluster on one machine: their names, folders, ports and roles."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _MOST_VOTERS = 3
 
 @dataclass(frozen=True)
 class Node:
-    """One Kafka node.
+    """Describes one Kafka node.
 
     Attributes:
         number: Its node id, from 1.
         folder: Where it keeps everything it writes; its working directory.
         port: Where clients reach it, on 127.0.0.1.
         controller_port: Where the other nodes reach its controller; unused if it has none.
-        is_controller: True if it votes in the metadata quorum beside being a broker.
+        is_controller: True if it votes in the metadata quorum in addition to being a broker.
     """
 
     number: int
@@ -30,36 +30,36 @@ class Node:
 
     @property
     def name(self) -> str:
-        """`kafka-1`, `kafka-2`, …"""
+        """Returns `kafka-1`, `kafka-2`, and so on."""
         return self.folder.name
 
     @property
     def properties_file(self) -> Path:
-        """The broker's properties."""
+        """Returns the file of the broker's properties."""
         return self.folder / "server.properties"
 
     @property
     def data_folder(self) -> Path:
-        """The broker's topics and metadata."""
+        """Returns the folder of the broker's topics and metadata."""
         return self.folder / "data"
 
     @property
     def temporary_folder(self) -> Path:
-        """Native libraries and crash reports."""
+        """Returns the folder of native libraries and crash reports."""
         return self.folder / "tmp"
 
     @property
     def log_file(self) -> Path:
-        """What the broker prints, where this process is its parent."""
+        """Returns the file with what the broker prints, where this process is its parent."""
         return self.folder / "server.log"
 
 
 def nodes_in(folder: Path, ports: Sequence[tuple[int, int]]) -> list[Node]:
     """Lays out one node for each pair of broker and controller port.
 
-    One node of a cluster of two is controller too, and three of a larger one: a quorum of two stands still when either
-    is lost, and a fourth voter slows down metadata without making the cluster any safer. No node is a controller alone,
-    since another JVM would take CPU from what is measured on the same machine.
+    In a cluster of one or two, one node is also a controller; in a larger one, three are. A quorum of two stops when
+    either is lost, and a fourth voter slows down metadata without making the cluster any safer. No node is a controller
+    alone, since another JVM would take CPU from what is measured on the same machine.
     """
     voters = _MOST_VOTERS if len(ports) >= _MOST_VOTERS else 1
     return [

@@ -1,4 +1,4 @@
-"""A temporary folder for brokers' data, removed at the end, or by the next one who needs such a folder."""
+"""Makes a temporary folder for brokers' data, which is removed at the end, or by the next process that makes one."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _PREFIX = "kafka-pareto-brokers-"
 def own_folder() -> Iterator[Path]:
     """Makes a folder for this process alone, in `TMPDIR` or where the system has its temporary files.
 
-    A process that is killed leaves its folder behind, gigabytes perhaps. The folder's lock has gone with the process:
-    by that the next one knows, and removes it.
+    A process that is killed leaves its folder behind, perhaps gigabytes. Its lock on the folder ends with it. The next
+    process finds the folder unlocked and removes it.
     """
     parent = Path(tempfile.gettempdir())
     _remove_abandoned(parent)

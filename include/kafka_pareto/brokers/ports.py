@@ -1,4 +1,4 @@
-"""Free ports on loopback."""
+"""Finds free ports on loopback."""
 
 from __future__ import annotations
 

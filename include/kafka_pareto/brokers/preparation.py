@@ -1,4 +1,4 @@
-"""What nodes need on the disk before they can start: their properties, and formatted storage."""
+"""Prepares nodes on the disk before they start: their properties, and formatted storage."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) 
 
 
 def _cluster_id(folder: Path) -> str:
-    """The id of the cluster in this folder, drawn once; Kafka allows none that begins with a dash."""
+    """Returns the id of the cluster in this folder, drawn once; Kafka allows none that begins with a dash."""
     file = folder / "cluster-id"
     if not file.exists():
         drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

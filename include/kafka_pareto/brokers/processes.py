@@ -1,4 +1,4 @@
-"""Child processes that end with their parent, however that ends."""
+"""Starts child processes that end with their parent, however that ends."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _LAST_BYTES = 64 * 1024
 
 
 def tied(argv: Sequence[str]) -> list[str]:
-    """The command line, such that the process is killed as soon as this one is gone, even by `kill -9`.
+    """Returns the command line of a process that is killed as soon as this one ends, even by `kill -9`.
 
     Raises:
-        ClusterError: If util-linux's setpriv, which sees to that, is not there.
+        ClusterError: If util-linux's setpriv, which does the killing, is not there.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
@@ -84,7 +84,7 @@ class Launcher:
 
 
 def last_lines(log_file: Path) -> str:
-    """The end of what a process has printed, without stack frames."""
+    """Returns the end of what a process has printed, without stack frames."""
     said = log_file.read_bytes()[-_LAST_BYTES:].decode(errors="replace").splitlines()
     return "\n".join(without_frames(said)[-_LAST_LINES:])
 

@@ -1,1 +1,1 @@
-"""A campaign's artifacts: keys, tables, records, and typed access to them."""
+"""Holds a campaign's artifacts: keys, tables, records, and typed access to them."""

@@ -1,4 +1,4 @@
-"""A campaign as its steps see it: the frozen study, the keys, and typed access to the artifacts in the store."""
+"""Gives the steps of a campaign its frozen study, its keys, and typed access to its artifacts in the store."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _PARALLEL_READS = 8
 
 
 def check_campaign_id(campaign: str) -> str:
-    """A campaign id becomes part of keys and topic names, so it is held to what both allow.
+    """Refuses an id that keys or topic names would not allow; a campaign id becomes part of both.
 
     Raises:
-        BadInputError: If it is not.
+        BadInputError: If it is such an id.
     """
     if not re.fullmatch(CAMPAIGN_ID, campaign):
         raise BadInputError(f"campaign: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
@@ -38,7 +38,7 @@ def check_campaign_id(campaign: str) -> str:
 
 
 def campaign_ids(store: Store, study_name: str) -> list[str]:
-    """The ids of the study's campaigns, in order: of all whose design step has frozen the study."""
+    """Lists the ids of the study's campaigns in order: all whose design step has frozen the study."""
     keys = set(store.keys(f"{study_name}/"))
     ids = sorted({key.split("/")[1] for key in keys})
     return [each for each in ids if CampaignKeys(study_name, each).frozen_study() in keys]
@@ -46,7 +46,7 @@ def campaign_ids(store: Store, study_name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Campaign:
-    """One passage of the pipeline through one study."""
+    """Gives access to one campaign: one passage of the pipeline through one study."""
 
     study: Study
     keys: CampaignKeys
@@ -63,7 +63,7 @@ class Campaign:
 
     @classmethod
     def at(cls, store: Store, keys: CampaignKeys) -> Campaign:
-        """Opens what has its artifacts under these keys: a campaign, or a check of what is in force.
+        """Opens whatever has its artifacts under these keys: a campaign, or a check of the settings in force.
 
         Raises:
             BadInputError: If there is none.
@@ -102,13 +102,13 @@ class Campaign:
         return found if version == SCHEMA_VERSION else self._plausibility.with_implausible_failed(found)
 
     def read_repetitions(self, prefix: str) -> list[Repetition]:
-        """All repetitions below a prefix, in the order of their keys."""
+        """Reads all repetitions below a prefix, in the order of their keys."""
         keys = [key for key in self.store.keys(prefix) if key.endswith(".json")]
         with ThreadPoolExecutor(_PARALLEL_READS) as pool:
             return list(pool.map(self.read_repetition, keys))
 
     def read_measurements(self, cases: Sequence[str], rounds: Iterable[int]) -> list[Repetition]:
-        """What these rounds have measured at these record sizes, round by round."""
+        """Reads the repetitions that these rounds measured in these cases, round by round."""
         prefixes = [self.keys.measurements(case, number) for number in rounds for case in cases]
         return [repetition for prefix in prefixes for repetition in self.read_repetitions(prefix)]
 
@@ -117,7 +117,7 @@ class Campaign:
         return PlausibilityRules(self.study)
 
     def last_round(self) -> int:
-        """The last round whose trials were searched at every record size; 0 where none was yet."""
+        """Returns the last round whose trials were searched in every case; 0 where there is none yet."""
         for number in reversed(self.study.round_numbers()):
             fronts = [self.keys.front(case, number) for case in self.study.cases]
             if all(self.store.tag(key) is not None for key in [self.keys.trials(number), *fronts]):
@@ -131,7 +131,7 @@ class Campaign:
         counts: Mapping[str, int | float],
         cases: Sequence[str] | None = None,
     ) -> Manifest:
-        """The step's closing word; without record sizes it speaks of all of the study's."""
+        """Builds the step's manifest; without cases it covers all of the study's."""
         cases = self.study.cases if cases is None else cases
         return Manifest(
             step=step,

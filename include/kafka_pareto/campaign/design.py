@@ -1,4 +1,4 @@
-"""The Latin-hypercube design over a study's mixed factors (McKay, Beckman and Conover, 1979). Pure; no I/O."""
+"""Draws the Latin-hypercube design over a study's mixed factors (McKay, Beckman and Conover, 1979). Pure; no I/O."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _FRESH_DRAWS = 10_000
 
 
 def design_table(study: Study, known: Mapping[str, Sequence[Configuration]] | None = None) -> pd.DataFrame:
-    """The design of all record sizes, the baseline first in each, then what is `known` to be good at that size.
+    """Returns the design of all cases: in each the baseline first, then the `known` good configurations of that case.
 
-    Each record size has a generator of its own, spawned from the study's seed: the design of one size does not change
-    when others are left out. A Latin hypercube draws as many fewer as are known; one factor at a time, the levels make
-    the design, and nothing is added.
+    Each case has a random generator of its own, spawned from the study's seed: the design of one case does not change
+    when others are left out. A Latin hypercube draws fewer by as many as are known. With one factor at a time, the
+    levels make the design, and nothing is added.
 
     Returns:
         A frame with `DESIGN_COLUMNS` and one column per factor.
 
     Raises:
-        StudyError: If the feasible space of a record size holds fewer configurations than the design wants.
+        StudyError: If the feasible space of a case holds fewer configurations than the design wants.
     """
     drawn_at: dict[str, list[Configuration]] = {}
     for case in study.cases:
@@ -50,7 +50,7 @@ def design_table(study: Study, known: Mapping[str, Sequence[Configuration]] | No
 
 
 def configurations_table(study: Study, configurations: Mapping[str, Sequence[Configuration]]) -> pd.DataFrame:
-    """Configurations by record size as the rows that a round measures, the baseline first in each.
+    """Returns the rows that a round measures: the configurations of each case, the baseline first.
 
     Returns:
         A frame with `DESIGN_COLUMNS` and one column per factor.
@@ -74,9 +74,9 @@ def configurations_table(study: Study, configurations: Mapping[str, Sequence[Con
 
 
 def one_at_a_time(study: Study, case: str) -> list[Configuration]:
-    """The baseline with one factor changed: to each of its levels, or to evenly spaced values of its range.
+    """Returns the baseline with one factor changed: to each of its levels, or to evenly spaced values of its range.
 
-    With `design.feasible`, what breaks a constraint at this record size is left out.
+    With `design.feasible`, a configuration that breaks a constraint in this case is left out.
     """
     baseline, rules = study.baseline_configuration(), study.rules()
     found: dict[str, Configuration] = {}
@@ -99,13 +99,13 @@ def latin_hypercube(
 ) -> list[Configuration]:
     """Draws `count` different configurations, none of them the baseline or one of those `beside` it.
 
-    With `design.feasible`, each factor is first narrowed to what the constraints leave of it at this record size, so
-    that its marginal is balanced over what is possible. Constraints between factors, and repeated configurations, are
-    then mended by swapping values within columns, which leaves every marginal as it was drawn. What no swap mends is
-    drawn anew, independently of the rest; the log says how many rows were.
+    With `design.feasible`, each factor is first narrowed to what the constraints leave of it in this case. Its marginal
+    is then balanced over what is possible. Rows that break constraints between factors, or repeat another row, are
+    repaired by swapping values within columns, which leaves every marginal as it was drawn. A row that no swap repairs
+    is drawn again, independently of the rest; the log says how many rows were.
 
-    With `strategy: rounds`, what promises less durability than the study accepts is not drawn either: each repetition
-    is to serve the choice. The one shot draws it, to show the weaker fronts apart.
+    With `strategy: rounds`, configurations of less durability than the study accepts are not drawn: each repetition is
+    to serve the choice. `strategy: one_shot` draws them, to show the weaker fronts as well.
 
     Raises:
         StudyError: If there are not as many different configurations.
@@ -132,7 +132,7 @@ def latin_hypercube(
 
 
 def _of_accepted_durability(factors: dict[str, Factor], study: Study) -> dict[str, Factor]:
-    """The factors without the levels that break the promise by themselves, all else being the baseline's."""
+    """Returns the factors without the levels that break the promise even when all else is the baseline's."""
     baseline, weakest = study.baseline_configuration(), study.weakest_durability()
     remaining = dict(factors)
     for name in factors.keys() & set(DURABILITY_PROPERTIES):
@@ -144,7 +144,7 @@ def _of_accepted_durability(factors: dict[str, Factor], study: Study) -> dict[st
 
 
 class _Rows:
-    """Configurations on their way to be sound: different from each other and the taken, and feasible if wanted."""
+    """Holds drawn configurations until each is sound: different from the others and the taken, feasible if wanted."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class _Rows:
         return [at for at in range(len(self.rows)) if not self.is_sound(at)]
 
     def swap_until_sound(self, at: int, rng: np.random.Generator) -> None:
-        """Exchanges one value of the row with that of another, which must not become faulty by it."""
+        """Swaps one value of the row with another row's if that makes this row sound and the other no worse."""
         if self.is_sound(at):  # by an earlier row's swap
             return
         for other in rng.permutation(len(self.rows)):

@@ -1,4 +1,4 @@
-"""How many repetitions a campaign can still come to, as its parts end. Pure."""
+"""Computes how many repetitions a campaign can still come to, as its parts end. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kafka_pareto.study.study import Study
 
 @dataclass(frozen=True)
 class Part:
-    """The repetitions of one record size in one round, or in the confirmation (`round_number` is None)."""
+    """Counts the repetitions of one case in one round, or in the confirmation (`round_number` is None)."""
 
     case: str
     round_number: int | None
@@ -22,10 +22,10 @@ class Part:
 
 @dataclass(frozen=True)
 class ExpectedRepetitions:
-    """What a campaign set out to do.
+    """Holds what a campaign set out to measure.
 
     Attributes:
-        configurations: How many the design measures, the baseline among them, by record size.
+        configurations: Number of configurations in the design, the baseline among them, by case.
     """
 
     study: Study
@@ -33,19 +33,20 @@ class ExpectedRepetitions:
     configurations: Counter[str]
 
     def most(self, parts: Iterable[Part], spared: int) -> int:
-        """The most repetitions that all parts together can still come to; those of the noise study are not counted.
+        """Returns the most repetitions that all parts together can still come to, without the noise study's.
 
-        It falls as parts end: adaptive trials may stop early, and what keeps the baseline needs no gain blocks.
+        The number falls as parts end: adaptive trials may stop early, and a case that keeps the baseline needs no gain
+        blocks.
 
         Args:
             parts: What was measured so far.
-            spared: How often a record size has no part in a round.
+            spared: How often a case has no part in a round.
         """
         most = self.plan.repetitions - self.plan.noise_repetitions - spared * self._most_in_a_round()
         return most - sum(self.most_of(part) - part.repetitions for part in parts if part.ended)
 
     def most_of(self, part: Part) -> int:
-        """The most repetitions that one part can come to."""
+        """Returns the most repetitions that one part can come to."""
         if part.round_number is None:
             return self.study.confirmation.most_repetitions()
         if part.round_number:

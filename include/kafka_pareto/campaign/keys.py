@@ -1,7 +1,6 @@
-"""Every artifact of a campaign: its key in the store, and the schema of each table. Defined here and nowhere else.
+"""Defines every artifact of a campaign: its key in the store. No other module does.
 
-Tables are Parquet with fixed columns (units in the names) and one further column per factor of the study, named by
-the Kafka property. What is JSON has its model in `records`; both share one schema version.
+The schema of each table is in `tables`. What is JSON has its model in `records`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class CampaignKeys:
-    """The keys of one campaign's artifacts, all under `<study>/<campaign>/`."""
+    """Builds the keys of one campaign's artifacts, all under `<study>/<campaign>/`."""
 
     study: str
     campaign: str
@@ -27,59 +26,59 @@ class CampaignKeys:
         return f"{self.prefix}/study.yaml"
 
     def plan(self) -> str:
-        """Repetitions, duration, bytes and peak disk as computed before the start (JSON, `Plan`)."""
+        """Returns the key of repetitions, duration, bytes and peak disk as computed before the start (JSON, `Plan`)."""
         return f"{self.prefix}/plan.json"
 
     def fingerprint(self, case: str) -> str:
-        """The cluster and machine as found when measuring of this record size began (JSON, `Fingerprint`)."""
+        """Returns the key of the cluster and machine as found before this case was measured (JSON, `Fingerprint`)."""
         return f"{self.prefix}/fingerprints/{case}.json"
 
     def design(self, round_number: int = 0) -> str:
         return f"{self._round(round_number)}/01_design.parquet"
 
     def proposal(self, round_number: int) -> str:
-        """Which record sizes go on in this round, and why the others do not (JSON, `Proposal`)."""
+        """Returns the key of the decision which cases go on in this round, and why others do not (JSON, `Proposal`)."""
         return f"{self._round(round_number)}/01_proposal.json"
 
     def prior(self) -> str:
-        """Which earlier campaigns a warm start learns from, and what was left out of them (JSON, `Prior`)."""
+        """Returns the key of the earlier campaigns that a warm start uses, and of what it left out (JSON, `Prior`)."""
         return f"{self._round(0)}/01_prior.json"
 
     def prior_trials(self) -> str:
         return f"{self._round(0)}/01_prior_trials.parquet"
 
     def measurements(self, case: str, round_number: int = 0) -> str:
-        """The prefix below which a record size's repetitions lie, one JSON object each."""
+        """Returns the prefix below which a case's repetitions lie, one JSON object each."""
         return f"{self._round(round_number)}/02_measurements/{case}/"
 
     def sizing(self, case: str, round_number: int = 0) -> str:
-        """How many records one repetition of this record size sends (JSON, `Sizing`)."""
+        """Returns the key of how many records one repetition of this case sends (JSON, `Sizing`)."""
         return f"{self._round(round_number)}/02_measurements/{case}_sizing.json"
 
     def set_aside(self, case: str, round_number: int = 0) -> str:
-        """The prefix of repetitions that were measured in a block which had to be measured again."""
+        """Returns the prefix of repetitions whose block had to be measured again."""
         return f"{self._round(round_number)}/02_set_aside/{case}/"
 
     def noise(self, case: str, round_number: int = 0) -> str:
-        """The A/A study of the baseline (JSON, `NoiseReport`); its repetitions lie below `noise_repetitions`."""
+        """Returns the key of the baseline's A/A study (JSON, `NoiseReport`); see `noise_repetitions` for its data."""
         return f"{self._round(round_number)}/02_noise/{case}.json"
 
     def noise_repetitions(self, case: str, round_number: int = 0) -> str:
         return f"{self._round(round_number)}/02_noise/{case}/"
 
     def payload(self) -> str:
-        """The text that records are cut from, where the study names a file."""
+        """Returns the key of the text that records are cut from, where the study names a file."""
         return f"{self.prefix}/payload.txt"
 
     def trials(self, round_number: int = 0) -> str:
         return f"{self._round(round_number)}/03_trials.parquet"
 
     def validation(self, name: str, round_number: int = 0) -> str:
-        """`rejected.parquet`, `summary.json` and the site `data_docs/…` of the validation."""
+        """Returns the key of `rejected.parquet`, `summary.json` or the site `data_docs/…` of the validation."""
         return f"{self._round(round_number)}/03_validation/{name}"
 
     def surrogates(self, name: str, round_number: int = 0) -> str:
-        """`<objective>.ubj`, `scores.parquet` and `figures/…` of the training."""
+        """Returns the key of `<objective>.ubj`, `scores.parquet` or `figures/…` of the training."""
         return f"{self._round(round_number)}/04_surrogates/{name}"
 
     def front(self, case: str, round_number: int = 0) -> str:
@@ -89,19 +88,19 @@ class CampaignKeys:
         return f"{self._round(round_number)}/05_front/{case}_hypervolume.parquet"
 
     def confirmation(self, case: str, name: str = "") -> str:
-        """`candidates.parquet`, `repetitions/…`, `trials.parquet`, `decision.json` of one record size."""
+        """Returns the key of `candidates.parquet`, `repetitions/…`, `trials.parquet` or `decision.json` of one case."""
         return f"{self.prefix}/06_confirmation/{case}/{name}"
 
     def report(self, name: str) -> str:
-        """`report.html`, `cards.json`, `<case>/producer.properties`, `figures/…`, `tables/…`."""
+        """Returns the key of `report.html`, `cards.json`, `<case>/producer.properties`, `figures/…` or `tables/…`."""
         return f"{self.prefix}/07_report/{name}"
 
     def answers(self) -> str:
-        """The prefix of what people answered when they were asked about the recommendations; the oldest key first."""
+        """Returns the prefix of people's answers to the question about the recommendations; the oldest key is first."""
         return f"{self.prefix}/08_rollout/answers/"
 
     def answer(self, at: datetime) -> str:
-        """One answer, by when it was given, in UTC (JSON, `Answer`)."""
+        """Returns the key of one answer, by the time at which it was given, in UTC (JSON, `Answer`)."""
         return f"{self.answers()}{at:%Y%m%dT%H%M%S.%f}.json"
 
     def _round(self, round_number: int) -> str:
@@ -110,14 +109,17 @@ class CampaignKeys:
 
 @dataclass(frozen=True)
 class InForceKeys:
-    """The keys of what is in force for one record size of a study; no study's or campaign's name begins alike."""
+    """Builds the keys of what is in force in one case of a study.
+
+    No name of a study or campaign begins like them.
+    """
 
     study: str
     case: str
 
     @staticmethod
     def of_study(study: str) -> str:
-        """The prefix below which each record size of the study has a folder."""
+        """Returns the prefix below which each case of the study has a folder."""
         return f"_in_force/{study}/"
 
     @property
@@ -125,23 +127,23 @@ class InForceKeys:
         return f"{self.of_study(self.study)}{self.case}"
 
     def versions(self) -> str:
-        """The prefix of all versions; their keys are in their order."""
+        """Returns the prefix of all versions, whose keys sort by version."""
         return f"{self.prefix}/versions/"
 
     def version(self, number: int) -> str:
-        """One version, from 1 on, never written over (JSON, `SettingsInForce`)."""
+        """Returns the key of one version, from 1 on; it is never overwritten (JSON, `SettingsInForce`)."""
         return f"{self.versions()}{number:05d}.json"
 
     def file(self, name: str) -> str:
-        """The newest version as a file that a producer reads: `producer.properties`, `application.yaml`, …"""
+        """Returns the key of the newest version as a producer's file: `producer.properties`, `application.yaml`, …"""
         return f"{self.prefix}/{name}"
 
 
 @dataclass(frozen=True)
 class CheckKeys(CampaignKeys):
-    """The keys of one check of the settings in force: measured like a campaign, and kept apart from them.
+    """Builds the keys of one check of the settings in force. It is measured like a campaign, and kept apart from them.
 
-    `campaign` is the check's id. What it measures is a confirmation, of what is in force.
+    `campaign` is the check's id. A check's measurement is a confirmation of the settings in force.
     """
 
     first_step: ClassVar[str] = "check"
@@ -151,9 +153,9 @@ class CheckKeys(CampaignKeys):
         return f"_checks/{self.study}/{self.campaign}"
 
     def plan(self) -> str:
-        """What is checked: each record size with its settings in force, or why it is not measured (`CheckPlan`)."""
+        """Returns the key of the cases with their settings in force, or why one is not measured (JSON, `CheckPlan`)."""
         return f"{self.prefix}/plan.json"
 
     def check(self) -> str:
-        """What came of it (JSON, `Check`)."""
+        """Returns the key of the check's result (JSON, `Check`)."""
         return f"{self.prefix}/08_check.json"

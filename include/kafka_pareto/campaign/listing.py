@@ -1,4 +1,4 @@
-"""Which campaigns a store holds and how far each has come, by the names of its objects alone."""
+"""Lists the campaigns that a store holds and how far each has come, by the names of its objects alone."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ State = Literal["designed", "measuring", "confirming", "reported"]
 
 
 class CampaignEntry(BaseModel):
-    """One campaign.
+    """Describes one campaign.
 
     Attributes:
-        state: The last phase of which something is in the store.
+        state: The last phase that has left something in the store.
         designed_at: When its study was frozen.
-        cases: Those that were measured, or begun to be.
+        cases: Those whose measuring has begun.
     """
 
     study: str
@@ -37,9 +37,9 @@ class CampaignEntry(BaseModel):
 
 
 def list_campaigns(store: Store) -> list[CampaignEntry]:
-    """All campaigns with a frozen study, the latest first.
+    """Lists all campaigns with a frozen study, the latest first.
 
-    What else may lie in the store, under names that no study or campaign has, is passed over.
+    Objects under names that no study or campaign has are skipped.
 
     Raises:
         StoreError: If the store cannot be reached.

@@ -1,4 +1,4 @@
-"""What a step says when it ends: its manifest, and what people are told of it."""
+"""Defines what a step reports when it ends: its manifest, and the notice that people get."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NoticeKind = Literal["finished", "no_gain", "needs_approval", "in_force", "uncha
 
 
 class Notice(BaseModel):
-    """What people are told when a step has ended: plain text, the subject of one line."""
+    """Tells people that a step has ended: plain text, with a subject of one line."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -22,11 +22,11 @@ class Notice(BaseModel):
 
 
 class Manifest(Record):
-    """What a step says when it ends: keys and counts, in one line; it alone travels between tasks.
+    """Reports the end of a step in one line of keys and counts. Nothing else travels between tasks.
 
     Attributes:
         event: What the step's asset events carry, for other DAGs to react to; empty where it has none.
-        notice: What people are told of it, if anything.
+        notice: What people are told, if anything.
     """
 
     step: str

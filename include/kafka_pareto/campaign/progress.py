@@ -1,4 +1,7 @@
-"""How far a campaign is, by what lies in the store: its steps, its repetitions, and the time that the rest may take."""
+"""Tells how far a campaign is: its steps, its repetitions, and the time that the rest may take.
+
+All of it is read from the store.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ StepState = Literal["done", "under way", "waiting"]
 
 
 class StepProgress(BaseModel):
-    """One step, or its part at one record size; repetitions only where the step measures."""
+    """Describes one step, or its part in one case; repetitions only where the step measures."""
 
     name: str
     state: StepState
@@ -35,12 +38,12 @@ class StepProgress(BaseModel):
 
 
 class ProgressReport(BaseModel):
-    """A campaign at one moment.
+    """Describes a campaign at one moment.
 
     Attributes:
-        repetitions_most: The most that the campaign can still come to, without those of the noise study; None before
-            it is planned.
-        seconds_per_repetition: The median time between successive ones of the last 50.
+        repetitions_most: The most that the campaign can still come to, without those of the noise study; None before it
+            is planned.
+        seconds_per_repetition: The median time between one repetition and the next, over the last 50.
         time_left_s: None where there is no pace, or nothing left to measure.
         last_written_at: When anything was last written.
     """
@@ -55,7 +58,7 @@ class ProgressReport(BaseModel):
 
 
 def campaign_progress(campaign: Campaign) -> ProgressReport:
-    """Reads the plan and the rounds' decisions; all else follows from one listing.
+    """Returns the progress of a campaign, from its plan, its rounds' decisions and one listing of its objects.
 
     Raises:
         ArtifactError: If one of these is damaged or of another schema version.
@@ -82,7 +85,10 @@ def campaign_progress(campaign: Campaign) -> ProgressReport:
 
 
 def _cases_of_rounds(campaign: Campaign, written: Mapping[str, datetime]) -> dict[int, list[str]]:
-    """The record sizes that each round measures, of the rounds that are decided; none once confirming has begun."""
+    """Returns the cases that each decided round measures.
+
+    There are none once the confirmation has begun.
+    """
     keys, cases = campaign.keys, {}
     confirming = any(key.startswith(f"{keys.prefix}/06_confirmation/") for key in written)
     for number in campaign.study.round_numbers()[1:]:
@@ -113,7 +119,7 @@ def _steps(
     parts: list[Part],
     expected: ExpectedRepetitions | None,
 ) -> Iterator[StepProgress]:
-    """Each step in the order of the pipeline; rounds that are not decided, or have nothing to measure, are left out."""
+    """Lists the steps in the order of the pipeline, without rounds that are undecided or have nothing to measure."""
     keys = campaign.keys
     yield StepProgress(name="design", state="done" if keys.design() in written else "under way")
     for number, cases in {0: campaign.study.cases, **cases_of_rounds}.items():
@@ -151,7 +157,7 @@ def _state_of(written: Mapping[str, datetime], artifacts: list[str]) -> StepStat
 
 
 def _expected(campaign: Campaign) -> ExpectedRepetitions | None:
-    """What was planned; None while the design step still writes."""
+    """Returns what was planned; None while the design step still writes."""
     try:
         plan = campaign.read_record(campaign.keys.plan(), Plan)
         design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
@@ -169,7 +175,7 @@ def _is_repetition(key: str) -> bool:
 
 
 def _pace_s(times: list[datetime]) -> float | None:
-    """Seconds per repetition; a median, so that a night's interruption does not count."""
+    """Returns the median seconds per repetition, which a night's interruption does not change."""
     recent = times[-_MOST_FOR_A_PACE:]
     if len(recent) < _FEWEST_FOR_A_PACE:
         return None

@@ -1,4 +1,4 @@
-"""The JSON artifacts of a campaign: one model each, with units in the names; unknown keys are refused.
+"""Defines the JSON artifacts of a campaign: one model each, with units in the names; unknown keys are refused.
 
 One repetition is one record, so that it is in the store before the next begins.
 """
@@ -21,15 +21,15 @@ Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
 
 
 class Repetition(Record):
-    """One execution of a load tool for one configuration at one record size, and what came of it.
+    """Holds one execution of a load tool for one configuration in one case, and its result.
 
-    `repetition_id` is `<phase>-r<round>-<record size>-b<block>-<configuration id>`: the same repetition has the same
-    id however often its task is restarted. Throughput and latencies are None when the tool printed none;
-    `throughput_mib_s` follows from the records per second, `printed_mib_s` is the tool's own figure, rounded to 0.01.
+    `repetition_id` is `<phase>-r<round>-<case>-b<block>-<configuration id>`: the same repetition has the same id
+    however often its task is restarted. Throughput and latencies are None when the tool printed none.
+    `throughput_mib_s` follows from the records per second; `printed_mib_s` is the tool's own figure, rounded to 0.01.
 
-    Latencies count from the moment at which a record was due (load generator, paced part), or from the call of
-    `send()` (Kafka's tool, which knows no other); `latency_from_send_p95_ms` is the latter in both. The two `…_in_run`
-    are of this run alone: spread of its latencies, and of the throughput of its windows. The client's metrics, from
+    Latencies count from the moment at which a record was due (load generator, paced part), or from the call of `send()`
+    (Kafka's tool, which knows no other). `latency_from_send_p95_ms` counts from `send()` in both. The two `…_in_run`
+    are of this run alone: the spread of its latencies, and of the throughput of its windows. The client's metrics, from
     `queue_time_avg_ms` on, are the producer's own. `generator_bound` says why the load tool rather than Kafka set the
     pace; empty when it did not. `broken_rules` names the rules of plausibility that a repetition failed for.
     """
@@ -87,11 +87,11 @@ class Repetition(Record):
 
 
 class RoundsSoFar(BaseModel):
-    """What the rounds brought at one record size, and whether another one follows.
+    """Holds the result of the rounds in one case, and whether another round follows.
 
     Attributes:
-        measured_hypervolume: After each round that was measured here, the design's first; over one and the same
-            baseline, so that it never falls.
+        measured_hypervolume: After each round that was measured here, the design's first. All are relative to the same
+            baseline, so the value never falls.
         stopped_because: Why no further round follows; empty while one does.
     """
 
@@ -103,22 +103,22 @@ class RoundsSoFar(BaseModel):
 
 
 class Proposal(Record):
-    """What was decided before a round, for every record size of the study."""
+    """Holds what was decided before a round, for every case of the study."""
 
     round: int
     cases: list[RoundsSoFar]
 
     def going_on(self) -> list[str]:
-        """The record sizes that this round measures."""
+        """Lists the cases that this round measures."""
         return [each.case for each in self.cases if not each.stopped_because]
 
 
 class PriorCampaign(BaseModel):
-    """What an earlier campaign gives to a warm start; `left_out` says what it does not give, and why.
+    """Describes what an earlier campaign gives to a warm start; `left_out` names what it does not give, and why.
 
     Attributes:
-        age_days: At each record size that is used, since the last repetition began that it measured there.
-        trials: How many are used, over all these record sizes.
+        age_days: For each case that is used, the age of the last repetition that the campaign measured there.
+        trials: How many are used, over all these cases.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -130,9 +130,9 @@ class PriorCampaign(BaseModel):
 
 
 class Prior(Record):
-    """What a campaign begins with of earlier ones, the newest first; decided once, by its design step.
+    """Lists the earlier campaigns that a campaign begins with, the newest first. Its design step decides this once.
 
-    Those that give nothing come last.
+    Campaigns that give nothing come last.
     """
 
     half_life_days: float
@@ -140,10 +140,10 @@ class Prior(Record):
 
 
 class Plan(Record):
-    """What a campaign will cost at most, computed before anything is sent.
+    """Holds what a campaign will cost at most, computed before anything is sent.
 
-    The fewest are stated where repetitions are adaptive or rounds may be spared. The `noise_repetitions` are among the
-    repetitions.
+    The fewest repetitions are stated where they are adaptive or rounds may be spared. The `noise_repetitions` are among
+    the repetitions.
     """
 
     repetitions: int
@@ -156,7 +156,7 @@ class Plan(Record):
 
 
 class Fingerprint(Record):
-    """The cluster and the machine that a campaign measured."""
+    """Describes the cluster and the machine that a campaign measured."""
 
     kafka_version: str
     cluster_id: str
@@ -173,7 +173,7 @@ class Fingerprint(Record):
 
 
 class RampStep(BaseModel):
-    """One step of the ramp: the rate that was asked of the baseline, and the one that it held."""
+    """Holds one step of the ramp: the rate that was asked of the baseline, and the rate that it held."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -184,11 +184,11 @@ class RampStep(BaseModel):
 
 
 class Sizing(Record):
-    """What one repetition sends; the same for every configuration at a record size.
+    """Holds what one repetition sends, the same for every configuration of a case.
 
-    `records` includes the warm-up. Of a `timed` load it is an estimate from the baseline's pace: a faster
-    configuration sends more. The ramp is what found the baseline's capacity, where the protocol asks for a rate.
-    `pilot_bytes` is what it took to find all this out.
+    `records` includes the warm-up. For a `timed` load it is an estimate from the baseline's pace: a faster
+    configuration sends more. Where the protocol asks for a rate, the ramp found the baseline's capacity. `pilot_bytes`
+    counts the bytes sent to find all this out.
     """
 
     records: int
@@ -201,7 +201,7 @@ class Sizing(Record):
 
 
 class NoiseOfObjective(BaseModel):
-    """How much one objective of the baseline differs from itself, and what can be found above that.
+    """Holds the noise of one objective of the baseline, and the effects that can be found above it.
 
     Attributes:
         value: The objective over all repetitions of the noise study.
@@ -220,7 +220,7 @@ class NoiseOfObjective(BaseModel):
 
 
 class NoiseReport(Record):
-    """The A/A study of the baseline at one record size: `blocks` are the gain blocks that the study plans."""
+    """Holds the A/A study of the baseline in one case; `blocks` are the gain blocks that the study plans."""
 
     case: str
     repetitions: int
@@ -232,7 +232,7 @@ class NoiseReport(Record):
 
 
 class ExpectationResult(BaseModel):
-    """What one expectation of the validation came to, over the whole campaign."""
+    """Holds the result of one expectation of the validation, over the whole campaign."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -247,9 +247,10 @@ class ExpectationResult(BaseModel):
 
 
 class ValidationSummary(Record):
-    """What the validation found in one round; `lost_fraction` is of rejected and failed repetitions among all stored.
+    """Holds the result of the validation in one round.
 
-    It alone counts the earlier rounds, too.
+    `lost_fraction` is the share of rejected and failed repetitions among all stored ones. It alone counts the earlier
+    rounds, too.
     """
 
     passed: bool

@@ -1,7 +1,7 @@
-"""The schema of each table of a campaign, and Parquet in both directions.
+"""Defines the schema of each table of a campaign, and writes and reads its Parquet.
 
-Tables have fixed columns (units in the names) and one further column per objective and per factor of the
-study. What is JSON has its model in `records`; both share one schema version.
+Tables have fixed columns (units in the names) and one further column per objective and per factor of the study. What is
+JSON has its model in `records`; both share one schema version.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.f
 
 
 def _arrow_type(annotation: Any) -> pa.DataType:
-    """The column type of a record's field; one that may be None is null there."""
+    """Returns the column type of a record's field; a field that may be None is null there."""
     kind = next((given for given in get_args(annotation) if given is not type(None)), annotation)
     return _ARROW_TYPES[str if get_origin(annotation) is Literal else kind]
 
@@ -91,7 +91,7 @@ CANDIDATE_COLUMNS: dict[str, pa.DataType] = {**FRONT_COLUMNS, "chosen_as": pa.li
 
 
 def table_schema(columns: dict[str, pa.DataType], study: Study | None = None) -> pa.Schema:
-    """The Arrow schema of a table: its columns, then one column per factor when a study is given.
+    """Returns the Arrow schema of a table: its columns, then one column per factor when a study is given.
 
     A name that holds `{objective}` stands for one column for each objective of the study.
     """
@@ -107,7 +107,7 @@ def table_schema(columns: dict[str, pa.DataType], study: Study | None = None) ->
 
 
 def encode_table(frame: pd.DataFrame, columns: dict[str, pa.DataType], study: Study | None = None) -> bytes:
-    """The frame as Parquet; its columns must be exactly the schema's, in any order.
+    """Encodes the frame as Parquet; its columns must be exactly the schema's, in any order.
 
     Raises:
         ArtifactError: If a column is missing, unknown or of another type.
@@ -150,7 +150,7 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
 
 
 def _from_version_3(table: pa.Table) -> pa.Table:
-    """Names the column of record sizes a case."""
+    """Renames the column of record sizes to `case`."""
     if "record_size_bytes" not in table.column_names:
         return table
     at = table.column_names.index("record_size_bytes")
@@ -158,12 +158,12 @@ def _from_version_3(table: pa.Table) -> pa.Table:
 
 
 def repetition_row(repetition: Repetition) -> dict[str, Any]:
-    """The repetition as a flat row: its fixed columns, then its factors'."""
+    """Returns the repetition as a flat row: its fixed columns, then its factors'."""
     return {**repetition.model_dump(exclude=_OF_THE_RECORD_ALONE), **repetition.configuration}
 
 
 def repetitions_frame(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
-    """Repetitions as a table: the fixed columns, then one column per factor."""
+    """Returns repetitions as a table: the fixed columns, then one column per factor."""
     rows = [repetition_row(repetition) for repetition in repetitions]
     schema = table_schema(REPETITION_COLUMNS, study)
     frame: pd.DataFrame = pa.Table.from_pylist(rows, schema=schema).to_pandas()

@@ -1,1 +1,1 @@
-"""What earlier campaigns have measured, and whether it compares with today."""
+"""Reads what earlier campaigns have measured, and checks that it compares with today."""

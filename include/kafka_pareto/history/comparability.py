@@ -1,4 +1,4 @@
-"""Whether what an earlier campaign measured compares with what is measured today, and if not, why not."""
+"""Compares an earlier campaign with today, and says what makes their measurements incomparable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OF_THE_TESTBED = (
     *("kafka_version", "cluster_id", "client_cpu", "client_cores"),
     "load_and_brokers_share_a_machine",
 )
-"""What no study states; the brokers' number comes on top."""
+"""Keys that no study states; the number of brokers is compared as well."""
 
 _NOT_OF_A_REPETITION = {
     *("repetitions", "minimum_valid_repetitions", "adaptive", "noise_repetitions", "order"),
@@ -26,7 +26,7 @@ _NOT_OF_A_REPETITION = {
 
 
 def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
-    """What makes all repetitions of the two incomparable: factors, baseline, workload, or protocol of a repetition.
+    """Lists what makes all repetitions of the two incomparable: factors, baseline, workload, or protocol of a repetition.
 
     Each difference names the key and both values. A text that records are cut from is part of the workload.
     """
@@ -40,14 +40,14 @@ def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
 
 
 def differences_of_clusters(then: Fingerprint, now: Fingerprint) -> list[str]:
-    """What is different about the cluster alone, each with key and both values."""
+    """Lists what is different about the cluster alone, each with key and both values."""
     of_the_cluster = ("brokers", "kafka_version", "cluster_id")
     before, after = ({key: _testbed_of(each)[key] for key in of_the_cluster} for each in (then, now))
     return _differing("fingerprint.", before, after)
 
 
 def differences_of_testbeds(then: Fingerprint, now: Fingerprint) -> list[str]:
-    """What is different about the cluster or the client's machine, each with key and both values."""
+    """Lists what is different about the cluster or the client's machine, each with key and both values."""
     return _differing("fingerprint.", _testbed_of(then), _testbed_of(now))
 
 
@@ -59,7 +59,10 @@ def _difference_of_texts(then: Campaign, now: Campaign) -> list[str]:
 
 
 def _of_a_repetition(study: Study) -> dict[str, Any]:
-    """The protocol of a single repetition; the ceiling of a cluster that is not ours limits its rate as well."""
+    """Returns the protocol of a single repetition.
+
+    The ceiling of a cluster that is not ours is part of it, since it limits the rate as well.
+    """
     protocol = study.protocol.model_dump(exclude=_NOT_OF_A_REPETITION)
     return protocol | {"throughput_limit_mib_s": throughput_limit_mib_s(study)}
 

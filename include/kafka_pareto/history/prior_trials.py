@@ -1,7 +1,7 @@
-"""What earlier campaigns of the study know: which of their trials may speak for a new one, and the best of these.
+"""Finds the trials of earlier campaigns that a new campaign may use, and the best configurations among them.
 
-The only module that reads campaigns of the past. Their trials place the rounds of the new one, and suggest a part of
-its design; nothing of them is judged, chosen or reported as measured here.
+No other module reads campaigns of the past. Their trials guide the rounds of the new campaign, and suggest a part of
+its design. Nothing of them is judged, chosen or reported as measured here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kafka_pareto.study.warm_start import WarmStart
 log = logging.getLogger(__name__)
 
 _LEAST_WEIGHT = 1e-6
-"""As good as nothing, and still something to divide by."""
+"""A weight that is as good as zero, and can still be divided by."""
 
 _NAMED_CAMPAIGNS = 5
 _TIME_UNKNOWN = datetime.max.replace(tzinfo=UTC)
@@ -41,12 +41,12 @@ _TIME_UNKNOWN = datetime.max.replace(tzinfo=UTC)
 def earlier_trials(
     today: Campaign, warm_start: WarmStart, found: Fingerprint, now: datetime
 ) -> tuple[Prior, pd.DataFrame]:
-    """The trials of the campaigns that a warm start names, as far as they are comparable.
+    """Returns the comparable trials of the campaigns that a warm start names.
 
-    A record size of an earlier campaign is used when cluster, client, workload, baseline, the names of the factors, and
-    the protocol of a single repetition were the same, the limit of its rate included. Of its trials those are left out
-    that have a category which is none of today's levels; a number outside of today's range still tells what lies
-    within. What is left out is named with its reason. `latest` is the campaign that was measured last of those of which
+    A case of an earlier campaign is used when cluster, client, workload, baseline, the names of the factors, and the
+    protocol of a single repetition were the same, the limit of its rate included. Trials are left out if one of their
+    categories is no level of today's. A number outside of today's range is kept, since it still helps to estimate what
+    lies within. Everything left out is named with its reason. `latest` is the most recently measured campaign of which
     anything is used; later ones are named, too.
 
     Args:
@@ -78,11 +78,11 @@ def earlier_trials(
 
 
 def best_known(study: Study, prior: pd.DataFrame, case: str, most: int) -> list[Configuration]:
-    """Configurations that were non-dominated in p95 latency and throughput, each relative to its campaign's baseline.
+    """Returns configurations that were non-dominated in p95 latency and throughput, relative to their campaign's baseline.
 
     They lie in today's space and keep today's rules, limits and durability. Where there are more than `most`, those
-    that add most to the hypervolume of the others, one after the other; of a configuration that several campaigns
-    have measured, the newest's values count.
+    that add most to the hypervolume of the others are taken, one after the other. Where several campaigns measured a
+    configuration, the newest campaign's values count.
     """
     of_case = prior[prior.case == case]
     names = [f"loss_{objective}" for objective in study.means]
@@ -107,7 +107,7 @@ def best_known(study: Study, prior: pd.DataFrame, case: str, most: int) -> list[
 
 
 def _existing(today: Campaign, named: Sequence[str]) -> list[str]:
-    """The named campaigns, which must be there and others than today's."""
+    """Returns the named campaigns, which must exist and differ from today's."""
     study = today.study.name
     others = [name for name in campaign_ids(today.store, study) if name != today.keys.campaign]
     for name in named:
@@ -120,7 +120,7 @@ def _existing(today: Campaign, named: Sequence[str]) -> list[str]:
 
 
 def _read_latest(today: Campaign, found: Fingerprint, now: datetime) -> list[tuple[PriorCampaign, pd.DataFrame]]:
-    """Campaigns from the newest on, up to the first of which anything is used."""
+    """Reads campaigns from the newest on, up to the first of which anything is used."""
     read = []
     for name in _newest_first(today):
         read.append(_read(today, name, found, now))
@@ -130,7 +130,7 @@ def _read_latest(today: Campaign, found: Fingerprint, now: datetime) -> list[tup
 
 
 def _newest_first(today: Campaign) -> list[str]:
-    """The study's other campaigns by when they measured last; one that does not tell may be the newest of all."""
+    """Sorts the study's other campaigns by their last measurement. One without a time comes first: it may be newest."""
 
     def measured_at(name: str) -> datetime:
         try:
@@ -144,7 +144,7 @@ def _newest_first(today: Campaign) -> list[str]:
 
 
 def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tuple[PriorCampaign, pd.DataFrame]:
-    """What a campaign of the past gives, the record sizes that do not compare left out."""
+    """Reads what a campaign of the past gives, without the cases that do not compare."""
     nothing = pd.DataFrame()
     try:
         then = Campaign.open(today.store, today.study.name, name)
@@ -173,7 +173,10 @@ def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tupl
 
 
 def _of_todays_levels(rows: pd.DataFrame, study: Study) -> tuple[pd.DataFrame, list[str]]:
-    """The trials whose categories are levels of today's, and what is left out; the baseline stays, it is exempt."""
+    """Returns the trials whose categories are all levels of today's, and what is left out.
+
+    The baseline stays, since it is exempt.
+    """
     left_out = []
     for name, factor in study.factors.items():
         if isinstance(factor, CategoricalFactor):
@@ -186,7 +189,7 @@ def _of_todays_levels(rows: pd.DataFrame, study: Study) -> tuple[pd.DataFrame, l
 
 
 def _as_of_today(rows: pd.DataFrame, study: Study, case: str) -> pd.DataFrame:
-    """The trials under today's rules."""
+    """Returns the trials judged by today's rules."""
     configurations, rules = configurations_of(rows, study), study.rules()
     return rows.assign(
         feasible=[satisfies(rules, each, study.variables(case)) for each in configurations],
@@ -195,7 +198,7 @@ def _as_of_today(rows: pd.DataFrame, study: Study, case: str) -> pd.DataFrame:
 
 
 def _check_comparable(then: Campaign, case: str, rows: pd.DataFrame, found: Fingerprint) -> None:
-    """Refuses, with the reason, a record size of which nothing can be used."""
+    """Refuses, with the reason, a case of which nothing can be used."""
     if case not in then.study.cases:
         raise BadInputError("was not measured then")
     if not rows.is_baseline.any():
@@ -208,7 +211,7 @@ def _check_comparable(then: Campaign, case: str, rows: pd.DataFrame, found: Fing
 
 
 def _measured_at(campaign: Campaign, cases: Sequence[str]) -> datetime:
-    """When the last repetition at these record sizes began, in the last round that measured any of them."""
+    """Returns the start of the last repetition of these cases, in the last round that measured any of them."""
     for number in reversed(range(campaign.last_round() + 1)):
         if repetitions := campaign.read_measurements(cases, [number]):
             return max(_started_at(each) for each in repetitions)

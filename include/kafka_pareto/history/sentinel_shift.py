@@ -1,8 +1,8 @@
-"""What an earlier campaign's values would be today, by the sentinel, and how far that is wrong. Pure.
+"""Estimates by the sentinel what an earlier campaign's values would be today, and the error of that. Pure.
 
-The sentinel is the baseline, measured in both campaigns: what has changed about the cluster, the machine or the day
-acts on all configurations alike as far as it acts on the baseline. The rest of the change shows in the configurations
-that both campaigns have measured.
+The sentinel is the baseline, measured in both campaigns. A change of the cluster, the machine or the day acts on all
+configurations alike as far as it acts on the baseline. The rest of the change shows in the configurations that both
+campaigns have measured.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from kafka_pareto.study.study import Study
 Values = npt.NDArray[np.float64]
 
 LEAST_SHARED = 3
-"""Configurations measured in both campaigns; fewer say too little of what the sentinel has not told."""
+"""Configurations measured in both campaigns; fewer say too little of what the sentinel does not show."""
 
 UNCOMPARED_SPREADS = 2.0
-"""Variances of an earlier campaign's values that each may be wrong by until they are compared with today's.
+"""The error of a value not compared with today's, in variances of its campaign's values.
 
 Two values of equal spread that have nothing to do with each other differ by that much.
 """
@@ -31,21 +31,21 @@ _ADDED = ["log_value", "log_shift", "shift_noise", "log_error", "repetitions_tod
 
 
 def rebased(study: Study, prior: pd.DataFrame, trials: pd.DataFrame, objective: ObjectiveName) -> pd.DataFrame:
-    """Moves the logarithms of earlier trials by what the baseline's has moved since, at each record size.
+    """Moves the logarithms of earlier trials by the change of the baseline's logarithm since then, in each case.
 
-    The earlier baselines are left out: moved by their own shift they say what today's have said.
+    The earlier baselines are left out: moved by their own shift they would repeat today's.
 
     Args:
         study: The campaign's study.
         prior: `PRIOR_TRIAL_COLUMNS` and factors.
         trials: `TRIAL_COLUMNS` and factors, today's that measured the objective.
-        objective: Which one.
+        objective: The objective whose logarithms are moved.
 
     Returns:
-        The earlier trials whose baseline measured the objective in both campaigns, with `log_value` as of today,
-        `log_shift` of the baseline, and `shift_noise`, the shift's variance in variances of a single repetition. Of
-        what was measured in both, `log_error` (today's logarithm minus the rebased one) and `repetitions_today`; these
-        two are NaN elsewhere.
+        The earlier trials whose baseline measured the objective in both campaigns. `log_value` is their value as of
+        today, `log_shift` the baseline's shift, and `shift_noise` the shift's variance in variances of a single
+        repetition. Trials that were measured in both also have `log_error` (today's logarithm minus the rebased one)
+        and `repetitions_today`; these two are NaN elsewhere.
     """
     today = trials.assign(log_today=logarithms(trials, study, objective), repetitions_today=trials.repetitions_valid)
     columns = [*prior.columns, *_ADDED]
@@ -67,16 +67,17 @@ def rebased(study: Study, prior: pd.DataFrame, trials: pd.DataFrame, objective: 
 
 
 def error_variances(earlier: pd.DataFrame, repetition_variance: float) -> Values:
-    """How far each rebased value may be wrong, as a variance, beside the noise of its own repetitions.
+    """Returns the variance of each rebased value's error, in addition to the noise of its own repetitions.
 
-    It is the mean square of what was left of the disagreement at the campaign's record size, less what the noise of
-    the repetitions on both sides explains. With fewer than `LEAST_SHARED` configurations measured in both, it is the
-    square of the baseline's own shift, since what has moved that far may have moved others by as much more; the noise
-    of that shift; and `UNCOMPARED_SPREADS` times the variance among the campaign's values, since a baseline that stayed
-    where it was says nothing of the others.
+    With at least `LEAST_SHARED` configurations measured in both campaigns, it is the mean square of the disagreement
+    left in the campaign's case, less what the noise of the repetitions on both sides explains.
 
-    The shift is one number for all values of a campaign and record size, so they share its error, and the process that
-    learns from them takes it for independent: their common level is trusted more than it should be, their order is not.
+    With fewer, it is the sum of three terms. The first is the square of the baseline's own shift: what has moved that
+    far may have moved others by as much more. The second is the noise of that shift. The third is `UNCOMPARED_SPREADS`
+    times the variance among the campaign's values: a baseline that has not moved says nothing about the others.
+
+    All values of a campaign and case share one shift and so its error, but the process that learns from them treats the
+    error as independent. It trusts their common level more than it should. Their order is not affected.
 
     Args:
         earlier: As `rebased` returns it.

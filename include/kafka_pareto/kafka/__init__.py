@@ -1,1 +1,1 @@
-"""Kafka as this project sees it: producer properties, client properties, brokers, topics and end offsets."""
+"""Covers Kafka as this project uses it: producer and client properties, clusters, topics and end offsets."""

@@ -1,4 +1,4 @@
-"""The helper process behind the cluster door: Kafka's AdminClient, asked over a socket, one JSON line per question."""
+"""Runs the helper process that talks to the cluster: Kafka's AdminClient on a socket, one JSON line per question."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _REMEDIES = {
 
 
 class ClusterHelper:
-    """The process and the questions put to it. Threads may share it; their questions queue.
+    """Starts the helper process and asks it questions. Threads may share it; their questions queue.
 
     It is tied to its parent in two ways: it ends with its stdin, and is killed with the thread that started it.
 
@@ -109,7 +109,7 @@ class ClusterHelper:
         return answer["ok"]
 
     def error(self, operation: str, reason: str, remedy: str, kafka_error: str = "") -> ClusterError:
-        """A ClusterError that names the cluster and the operation, and holds no credential."""
+        """Returns a ClusterError that names the cluster and the operation, and holds no credential."""
         message = f"Kafka cluster {self._bootstrap_servers}: {operation}: {reason}; {remedy}"
         return ClusterError(hidden(message, self._secrets), kafka_error)
 

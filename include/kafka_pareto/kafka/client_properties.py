@@ -1,4 +1,4 @@
-"""The Java `client.properties` of a cluster: how it is read, and what of it must never appear in a message."""
+"""Reads the Java `client.properties` of a cluster, and finds the secrets in it that no message may show."""
 
 from __future__ import annotations
 
@@ -36,12 +36,13 @@ def read_client_config(path: Path) -> str:
 
 
 def secrets_in(client_config: str) -> list[str]:
-    """Finds what must not be repeated: the values of secret keys and the words of passwords in a JAAS line.
+    """Finds the texts that must not be repeated: values of secret keys, and the words of passwords in a JAAS line.
 
-    Each is there as Java reads it, without the spaces around it, by its lines, and as a properties file writes it.
+    Each secret is returned in four forms: as Java reads it, without the spaces around it, line by line, and as a
+    properties file writes it.
 
     Returns:
-        The longest first, so that none is hidden in part only.
+        The longest first. A secret that contains another one is then hidden whole.
     """
     values = [value for key, value in parse_properties(client_config).items() if _SECRET_KEYS.search(key)]
     options = [option for value in values for option in _SECRET_OPTIONS.findall(value)]
@@ -59,7 +60,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def hidden(text: str, secrets: Sequence[str]) -> str:
-    """The text without the secrets."""
+    """Returns the text with `[hidden]` in place of each secret."""
     for secret in secrets:
         text = text.replace(secret, "[hidden]")
     return text

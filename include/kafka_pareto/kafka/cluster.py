@@ -1,7 +1,8 @@
-"""The door to the cluster: topics, end offsets, in-sync replicas and disks, through one long-lived AdminClient.
+"""Asks the cluster for topics, end offsets, in-sync replicas and disks, through one long-lived AdminClient.
 
-Kafka's own Java client does the talking, since only it reads a Java `client.properties` (JKS stores, JAAS). It sits in
-a helper process (`include/kafka/src`) that is asked over a socket: a question costs milliseconds, not a JVM start.
+Kafka's own Java client does the talking, since only it reads a Java `client.properties` (JKS stores, JAAS). It runs in
+a helper process (`include/kafka/src`) that is asked over a socket. A question then costs milliseconds instead of a JVM
+start.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class _Answer(BaseModel):
 
 
 class Broker(_Answer):
-    """One live broker, at the address it tells its clients."""
+    """Names one live broker and the address that it tells its clients."""
 
     id: int
     host: str
@@ -40,11 +41,12 @@ class Broker(_Answer):
 
 
 class ClusterDescription(_Answer):
-    """The cluster and its live brokers.
+    """Describes the cluster and its live brokers.
 
     Attributes:
-        kafka_version: The release, like `4.3`, of the broker that answered, from the newest metadata version it knows.
-        metadata_version: The finalized `metadata.version`, like `4.3-IV0`: what the cluster was upgraded to.
+        kafka_version: Release of the broker that answered, like `4.3`, taken from the newest metadata version it knows.
+        metadata_version: The finalized `metadata.version`, like `4.3-IV0`: the version that the cluster was upgraded
+            to.
         controller_id: The leader of the metadata quorum; None where this user may not ask.
     """
 
@@ -56,7 +58,7 @@ class ClusterDescription(_Answer):
 
 
 class PartitionHealth(_Answer):
-    """One partition: its leader's broker id (None without one), and how many replicas it has and are in sync."""
+    """Describes one partition: its leader's broker id (None without one), its replicas, and those of them in sync."""
 
     partition: int
     leader_id: int | None
@@ -65,7 +67,7 @@ class PartitionHealth(_Answer):
 
 
 class TopicHealth(_Answer):
-    """A topic's partitions, as `kafka-topics --describe` counts them."""
+    """Describes a topic's partitions, as `kafka-topics --describe` counts them."""
 
     topic: str
     partitions: tuple[PartitionHealth, ...]
@@ -73,37 +75,37 @@ class TopicHealth(_Answer):
 
     @property
     def leaders(self) -> tuple[int | None, ...]:
-        """Each partition's leader; another one than before means that leadership moved."""
+        """Lists each partition's leader. A leader that differs from an earlier answer means that leadership moved."""
         return tuple(partition.leader_id for partition in self.partitions)
 
     @property
     def leaderless_count(self) -> int:
-        """Partitions that nobody can write to or read from."""
+        """Counts the partitions that nobody can write to or read from."""
         return self.leaders.count(None)
 
     @property
     def under_replicated_count(self) -> int:
-        """Partitions with fewer replicas in sync than they have."""
+        """Counts the partitions with fewer replicas in sync than they have."""
         return sum(partition.in_sync_replicas < partition.replicas for partition in self.partitions)
 
     @property
     def under_min_isr_count(self) -> int:
-        """Partitions that refuse writes with acks=all."""
+        """Counts the partitions that refuse writes with acks=all."""
         return sum(partition.in_sync_replicas < self.min_insync_replicas for partition in self.partitions)
 
     @property
     def replication_factor(self) -> int:
-        """The smallest number of replicas that a partition has."""
+        """Returns the smallest number of replicas that a partition has."""
         return min(partition.replicas for partition in self.partitions)
 
     @property
     def is_healthy(self) -> bool:
-        """Whether each partition has a leader and all of its replicas in sync."""
+        """Tells whether each partition has a leader and all of its replicas in sync."""
         return not (self.leaderless_count or self.under_replicated_count or self.under_min_isr_count)
 
     @property
     def reason(self) -> str:
-        """What is wrong, in words; empty when healthy."""
+        """Says in words what is wrong; empty when healthy."""
         counts = {
             "without a leader": self.leaderless_count,
             f"below min.insync.replicas={self.min_insync_replicas}": self.under_min_isr_count,
@@ -114,12 +116,12 @@ class TopicHealth(_Answer):
 
 
 class LogDir(_Answer):
-    """One log folder of one broker.
+    """Describes one log folder of one broker.
 
     Attributes:
         total_bytes: Size of its volume, None for brokers before Kafka 3.3; the same for `usable_bytes`.
-        topic_bytes: What the asked-for topic's replicas hold there.
-        error: Kafka's word on a folder that is offline.
+        topic_bytes: Bytes that the topic in question takes there.
+        error: Kafka's reason why the folder is offline.
     """
 
     broker_id: int
@@ -131,9 +133,10 @@ class LogDir(_Answer):
 
 
 class Cluster:
-    """A context in which a cluster can be asked and its topics managed. Threads may share it; their requests queue.
+    """Opens a context in which a cluster answers questions and its topics are managed.
 
-    The helper process ends with the context, and with the thread that entered it: that thread must outlive the context.
+    Threads may share it; their requests queue. The helper process ends with the context, and with the thread that
+    entered it: that thread must outlive the context.
 
     Args:
         bootstrap_servers: `host:port,…`
@@ -160,7 +163,7 @@ class Cluster:
         self._helper.close()
 
     def describe(self) -> ClusterDescription:
-        """The cluster's id, version and live brokers.
+        """Returns the cluster's id, version and live brokers.
 
         Raises:
             ClusterError: If it cannot be reached or refuses; so do all other methods.
@@ -170,7 +173,9 @@ class Cluster:
     def create_topic(
         self, topic: str, partitions: int, replication_factor: int, configs: Mapping[str, str] | None = None
     ) -> Literal["created", "existed"]:
-        """Creates the topic and waits until each partition has its leader and replicas; content with an equal one.
+        """Creates the topic and waits until each partition has its leader and replicas.
+
+        A topic of the same name and shape that exists already is kept.
 
         Raises:
             ClusterError: If it may not be created, is not complete in time, or exists with another shape.
@@ -193,31 +198,31 @@ class Cluster:
         return outcome
 
     def delete_topic(self, topic: str) -> Literal["deleted", "absent"]:
-        """Deletes the topic with all its records; content when there is none."""
+        """Deletes the topic with all its records; does nothing when there is none."""
         outcome: Literal["deleted", "absent"] = self._ask("delete_topic", topic=topic)
         return outcome
 
     def topic_health(self, topic: str, timeout_s: float = _REQUEST_TIMEOUT_S) -> TopicHealth:
-        """Leaders and in-sync replicas of the topic's partitions."""
+        """Returns the leaders and in-sync replicas of the topic's partitions."""
         return TopicHealth.model_validate(self._ask("topic_health", timeout_s, topic=topic))
 
     def end_offset(self, topic: str) -> int:
-        """The sum of the partitions' high watermarks, which lag behind what was acknowledged for acks 0 and 1."""
+        """Returns the sum of the partitions' high watermarks. For acks 0 and 1 it lags behind what was acknowledged."""
         return int(self._ask("end_offsets", topic=topic))
 
     def delete_records(self, topic: str) -> None:
-        """Deletes all records up to the high watermarks; the brokers free the disk at their next retention check."""
+        """Deletes all records up to the high watermarks. The brokers free the disk at their next retention check."""
         self._ask("delete_records", topic=topic)
 
     def log_dirs(self, topic: str) -> tuple[LogDir, ...]:
-        """The brokers' log folders: their volumes' size and free space, and what the topic holds there."""
+        """Lists the brokers' log folders: size and free space of their volumes, and the bytes of the topic there."""
         return TypeAdapter(tuple[LogDir, ...]).validate_python(self._ask("log_dirs", topic=topic))
 
     def wait_for_end_offset_growth(self, topic: str, before: int, expected: int, deadline_s: float) -> int:
-        """By how many records the topic has grown since its end offset was `before`.
+        """Returns the number of records by which the topic has grown since its end offset was `before`.
 
-        Polls until the growth reaches `expected` or `deadline_s` has passed. Fewer than expected are lost records,
-        more are duplicates; some of these may still be on their way when this returns.
+        Polls until the growth reaches `expected` or `deadline_s` has passed. Fewer than expected are lost records, more
+        are duplicates. Some of either may still be on their way when this returns.
         """
         return _poll(lambda: self.end_offset(topic) - before, lambda found: found >= expected, deadline_s)
 
@@ -242,7 +247,7 @@ class Cluster:
 
 
 def _poll(look: Callable[[], Answer], enough: Callable[[Answer], bool], deadline_s: float) -> Answer:
-    """Looks until it is enough or the deadline has passed; the last look counts either way."""
+    """Polls until the value is enough or the deadline has passed. The last value is returned either way."""
     last: list[Answer] = []
 
     def look_and_keep() -> bool:

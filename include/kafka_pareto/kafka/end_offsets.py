@@ -1,4 +1,4 @@
-"""What the topic says of a load: by how many records its end offsets grew, and whether more came afterwards."""
+"""Measures a load at the topic: the growth of its end offsets, and the records that arrived afterwards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LATE_WATCH_S = 0.1
 
 
 class EndOffsets:
-    """The end offsets of one topic, over a sequence of loads."""
+    """Follows the end offsets of one topic over a sequence of loads."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         self._cluster = cluster
@@ -24,10 +24,11 @@ class EndOffsets:
         self._complete_at: int | None = 0
 
     def begin(self) -> int:
-        """Notes where the next load begins, once nothing arrives any more.
+        """Marks where the next load begins, once nothing arrives any more.
 
         Returns:
-            How many records came late: after the last load, and beyond what it had sent (at first: what was there).
+            The number of late records: those that came after the last load, beyond what it had sent. The first call
+            counts the records that were there before.
 
         Raises:
             ClusterError: If records keep arriving without a load.
@@ -40,13 +41,13 @@ class EndOffsets:
         return 0 if expected is None else current - expected
 
     def growth(self, records_sent: int) -> int:
-        """By how many records the topic grew since `begin`; waits for as many as were sent, to a deadline."""
+        """Returns the topic's growth since `begin`, in records. Waits up to a deadline for as many as were sent."""
         growth = self._cluster.wait_for_end_offset_growth(self._topic, self._before, records_sent, _GROWTH_DEADLINE_S)
         self._complete_at = self._before + records_sent if growth == records_sent else None
         return growth
 
     def late_records(self) -> int:
-        """What `begin` would return a moment from now; for the last load, after which none begins."""
+        """Returns what `begin` would return a moment from now. Use it after the last load, where no other begins."""
         if self._complete_at is None:
             return 0
         return self._cluster.wait_for_end_offset_growth(self._topic, self._complete_at, 1, _LATE_WATCH_S)

@@ -1,7 +1,7 @@
-"""What Kafka's producer may be told, what it assumes by itself, and what durability follows.
+"""Holds the settings of Kafka's producer, their defaults, and the durability that follows from them.
 
-Names, types and defaults are those of `ProducerConfig.configDef()` in Kafka 4.3.1; properties that name a server,
-a credential, a class or a serializer are left out, since no study varies them.
+Names, types and defaults are those of `ProducerConfig.configDef()` in Kafka 4.3.1. Properties that name a server, a
+credential, a class or a serializer are left out, since no study varies them.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DEFAULTS: dict[str, PropertyValue] = {
 }
 
 DURABILITY_PROPERTIES = ("acks", "enable.idempotence", "max.in.flight.requests.per.connection", "retries")
-"""What decides which durability a producer promises."""
+"""The properties that decide which durability a producer promises."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "acks": ("0", "1", "all"),
@@ -58,7 +58,7 @@ _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")  # no setting of Kafka's needs m
 
 
 class Durability(IntEnum):
-    """What is promised of an acknowledged record, from the weakest to the strongest."""
+    """Orders the promises made for an acknowledged record, from the weakest to the strongest."""
 
     acks_0 = 0
     acks_1 = 1
@@ -72,7 +72,7 @@ def unknown_property_rule(name: str) -> str:
 
 
 def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
-    """The tunable properties as the producer will really apply them: its defaults below what is given."""
+    """Returns the tunable properties as the producer applies them: the given values, and defaults for all others."""
     merged = {**DEFAULTS, **properties}
     merged["acks"] = "all" if str(merged["acks"]) == "-1" else str(merged["acks"])
     merged["enable.idempotence"] = is_idempotent(properties)
@@ -80,7 +80,7 @@ def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue
 
 
 def is_idempotent(properties: Mapping[str, PropertyValue]) -> bool:
-    """Whether the producer ends up idempotent (KIP-679: on by default, silently off when a setting conflicts)."""
+    """Tells whether the producer is idempotent (KIP-679: on by default, silently off when a setting conflicts)."""
     stated = str(properties.get("enable.idempotence", "true")).lower() == "true"
     acks = str(properties.get("acks", "all"))
     in_flight = int(properties.get("max.in.flight.requests.per.connection", 5))
@@ -89,7 +89,7 @@ def is_idempotent(properties: Mapping[str, PropertyValue]) -> bool:
 
 
 def durability_of(properties: Mapping[str, PropertyValue]) -> Durability:
-    """The durability that a producer with these properties promises."""
+    """Returns the durability that a producer with these properties promises."""
     acks = str(properties.get("acks", "all"))
     if acks == "0":
         return Durability.acks_0
@@ -99,7 +99,7 @@ def durability_of(properties: Mapping[str, PropertyValue]) -> Durability:
 
 
 def typed_value(name: str, text: str) -> PropertyValue:
-    """The text of a property as a value of its type.
+    """Converts the text of a property to a value of its type.
 
     Raises:
         ValueError: If the text is none of the property's choices, or no whole number where one is needed.

@@ -1,4 +1,4 @@
-"""Java's `.properties` files, read and written so that `java.util.Properties` agrees."""
+"""Reads and writes Java's `.properties` files so that `java.util.Properties` agrees."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def property_text(value: PropertyValue) -> str:
-    """Returns a setting's value as a `.properties` file has it."""
+    """Returns a setting's value in the spelling of a `.properties` file."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def properties_lines(values: Mapping[str, PropertyValue]) -> str:
-    """Writes a line `name=value` for each, in ASCII: Java reads it equally as ISO 8859-1 and as UTF-8."""
+    """Writes a line `name=value` for each, in ASCII, which Java reads equally as ISO 8859-1 and as UTF-8."""
     return javaproperties.dumps({name: property_text(value) for name, value in values.items()}, timestamp=None)
 
 
 def escaped(value: str) -> str:
-    """Returns a value as `properties_lines` writes it, for a file whose lines stand already."""
+    """Returns a value in the spelling that `properties_lines` writes."""
     return javaproperties.join_key_value("", value)[1:]

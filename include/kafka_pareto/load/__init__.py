@@ -1,1 +1,1 @@
-"""Load tools: processes that send records, and what they print."""
+"""Runs load tools: processes that send records, and the readers of what they print."""

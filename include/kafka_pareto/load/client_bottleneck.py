@@ -1,7 +1,7 @@
-"""Whether the load tool rather than Kafka set the pace of a repetition. Pure; told from what the tool says of itself.
+"""Tells whether the load tool rather than Kafka set the pace of a repetition. Pure; judges by the tool's own figures.
 
-A repetition that is bound by its tool still is what this machine can send; but it says nothing about what Kafka would
-have taken, and a configuration that looks no better than another may only have been asked no more.
+A repetition that is bound by its tool still shows what this machine can send. It does not show what Kafka would have
+taken. A configuration that looks no better than another may only have been sent no more.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BOUND_BY_THREAD = (
 
 
 def generator_bound(request: LoadRequest, result: LoadResult, cores: int) -> str:
-    """Why the load tool set the pace; empty where nothing says that it did.
+    """Says why the load tool set the pace; empty where nothing says that it did.
 
     Args:
         request: What was asked of the tool.
@@ -38,7 +38,7 @@ def generator_bound(request: LoadRequest, result: LoadResult, cores: int) -> str
 
 
 def _saturation(result: LoadResult, cores: int) -> str:
-    """The tool's process used all cores, JVM start and compilation included."""
+    """Says so if the tool's process used all cores, JVM start and compilation included."""
     used = result.client_cpu_s / (cores * result.wall_s)
     if used < _SATURATED_FRACTION:
         return ""
@@ -46,9 +46,10 @@ def _saturation(result: LoadResult, cores: int) -> str:
 
 
 def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: Figures) -> str:
-    """As fast as it goes, yet Kafka took whatever the one thread made that calls `send()`.
+    """Says so if the sending thread hardly waited, though it sent as fast as it could.
 
-    That thread makes, serialises and compresses the records. A load that reached its limit was bound by that.
+    That thread makes, serialises and compresses the records and calls `send()`. If it hardly waits for Kafka, the
+    thread itself is the limit.
     """
     if request.timed is None:
         return _kafkas_tool_hardly_waited(request, result, figures)
@@ -65,10 +66,11 @@ def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: Fi
 
 
 def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures: Figures) -> str:
-    """The tool does not say how long its end took, so that only what it sent beyond buffer.memory shows anything.
+    """Says so if the sending of Kafka's tool hardly waited. That tool does not report how long its end took.
 
-    What fits into the buffer is taken at once, however slow Kafka is. Of four times as much, Kafka must have taken
-    three quarters while the rest was sent, or `send()` would have waited.
+    What fits into the buffer is taken at once, however slow Kafka is. Only records beyond buffer.memory therefore show
+    anything. Of a load of four buffers, Kafka must have taken three quarters while the rest was sent, or `send()` would
+    have waited.
     """
     held, waited_s, limit = figures.throughput_records_s, result.client.buffer_wait_s, request.throughput_records_s
     seconds = result.records_sent / held
@@ -85,7 +87,7 @@ def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures
 
 
 def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: Figures) -> str:
-    """The fixed rate was not held although the buffer had room, because records were not handed over when due."""
+    """Says so if the fixed rate was missed although the buffer had room: records were not handed over when due."""
     asked, held = figures.paced_rate_asked_records_s, figures.paced_rate_records_s
     waited_s = result.client.buffer_wait_s
     if request.timed is None or asked is None or held is None or waited_s is None:

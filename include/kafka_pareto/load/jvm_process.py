@@ -1,4 +1,4 @@
-"""The process that a load runs in: a Java program, told its properties in a file, that dies with its step."""
+"""Runs a load's Java program as a process that dies with its step. Its properties are handed over in a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MIB = 1 << 20
 
 
 class LoadProcess:
-    """A Java program as a subprocess that dies with this process, even when that is killed with -9."""
+    """Runs a Java program as a subprocess that dies with this process, even when that is killed with -9."""
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
         self._bootstrap_servers = bootstrap_servers
@@ -41,7 +41,7 @@ class LoadProcess:
         watch: Callable[[], None] | None,
         read: Callable[[Execution], LoadResult],
     ) -> LoadResult:
-        """Runs the class with the options, to which the file with the producer's properties is added, and reads it.
+        """Runs the class with the options and the file of the producer's properties, and parses its output.
 
         Neither result nor error holds a secret of the client configuration, whatever the tool printed.
 
@@ -91,7 +91,10 @@ class LoadProcess:
 
 
 def java_argv(settings: Settings, request: LoadRequest, main_class: str) -> list[str]:
-    """The command line up to the program's own options; everything that may be secret is in the properties file."""
+    """Returns the command line up to the program's own options.
+
+    Everything that may be secret is in the properties file.
+    """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         raise LoadToolError("setpriv is not on the PATH; install util-linux, so that the load can end with its step")
@@ -109,7 +112,7 @@ def _start(argv: list[str], output: BinaryIO, errors: BinaryIO) -> subprocess.Po
 
 
 def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] | None) -> None:
-    """Waits for the end of the process; by its file descriptor, since `Popen.wait` looks only every 50 ms."""
+    """Waits for the end of the process by its file descriptor, since `Popen.wait` looks only every 50 ms."""
     deadline = time.monotonic() + timeout_s
     descriptor = os.pidfd_open(process.pid)
     try:
@@ -139,8 +142,10 @@ def _children_cpu_s() -> float:
 
 
 def _first_complaint(errors: str) -> str:
-    """What the tool's stderr says first: an error of Kafka's own if it names one, since the client logs less telling
-    lines before it; else a line that is no stack frame and no logging set-up.
+    """Returns the most telling line of the tool's stderr.
+
+    That is an error of Kafka's own if there is one, since the client logs less telling lines before it. Else it is the
+    first line that is no stack frame and no logging set-up.
     """
     stripped = [line.strip() for line in errors.splitlines()]
     saying = [line for line in stripped if line and not line.startswith(("at ", "SLF4J", "WARNING:", "..."))]

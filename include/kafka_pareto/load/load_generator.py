@@ -1,4 +1,4 @@
-"""The project's own load generator, `io.kafkapareto.LoadGenerator`: latency without coordinated omission."""
+"""Runs the project's own load generator, `io.kafkapareto.LoadGenerator`: latency without coordinated omission."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Output(BaseModel):
 
 
 class LatencyUs(_Output):
-    """A latency histogram's figures, in microseconds."""
+    """Holds a latency histogram's figures, in microseconds."""
 
     mean: _Amount
     standard_deviation: _Amount
@@ -50,9 +50,10 @@ class LatencyUs(_Output):
 
 
 class Part(_Output):
-    """One part of a load; `sending_s` ends with the last call of `send()`, `elapsed_s` with the last answer.
+    """Holds one part of a load; `sending_s` ends with the last call of `send()`, `elapsed_s` with the last answer.
 
-    `planned` records are due after the warm-up; fewer are attempted where one failed, or the backlog grew too long.
+    `planned` records are due after the warm-up. Fewer are attempted where one failed, or where the backlog grew too
+    long.
     """
 
     part: Literal["unthrottled", "paced"]
@@ -87,7 +88,7 @@ class Part(_Output):
 
 
 class GeneratorOutput(_Output):
-    """What the generator prints: its parts in the order of sending, the unthrottled one first."""
+    """Holds what the generator prints: its parts in the order of sending, the unthrottled one first."""
 
     parts: Annotated[list[Part], Field(min_length=1, max_length=2)]
 
@@ -99,7 +100,7 @@ class GeneratorOutput(_Output):
 
 
 class LoadGenerator:
-    """The generator as a load tool, for requests that are `timed`; a part of 0 seconds is left out."""
+    """Runs the generator as a load tool, for requests that are `timed`; a part of 0 seconds is left out."""
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
@@ -116,7 +117,7 @@ class LoadGenerator:
 
 
 def generator_options(request: LoadRequest, timed: TimedLoad) -> list[str]:
-    """The generator's own options, but for its file of producer properties."""
+    """Lists the generator's own options, without its file of producer properties."""
     options = ["--topic", request.topic, "--record-size", str(request.record_size_bytes), "--keys", str(request.keys)]
     if request.payload_file is not None:
         options += ["--payload-file", str(request.payload_file)]
@@ -147,7 +148,7 @@ def parse_generator_output(text: str) -> GeneratorOutput:
 
 
 def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> LoadResult:
-    """What the generator printed, in the words that all load tools share."""
+    """Translates what the generator printed into the result that all load tools share."""
     fastest, paced = output.parts[0], output.parts[-1]
     unthrottled = fastest if fastest.part == "unthrottled" else None
     failure = _first_failure(output)
@@ -168,7 +169,7 @@ def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> 
 
 
 def timed_within_limit(request: LoadRequest) -> TimedLoad:
-    """The timed load with its fixed rate below the request's ceiling."""
+    """Returns the timed load with its fixed rate lowered to the request's ceiling."""
     timed, limit = request.timed, request.throughput_records_s
     if timed is None or (timed.seconds <= 0 and timed.paced_seconds <= 0):
         raise LoadToolError("the load generator sends for a time; give seconds, not records")
@@ -180,7 +181,10 @@ def timed_within_limit(request: LoadRequest) -> TimedLoad:
 
 
 def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> Figures | None:
-    """Throughput from the first part, latency and both CVs from the last; with one part alone, all are of that one."""
+    """Takes throughput from the first part, and latency and both CVs from the last.
+
+    With one part alone, all are of that one.
+    """
     latency, from_send = paced.latency_us, paced.latency_from_send_us
     is_paced = paced.part == "paced"
     if not fastest.acknowledged or latency is None or from_send is None:
@@ -204,7 +208,7 @@ def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> Figures | None:
 
 
 def _client(output: GeneratorOutput) -> ClientMetrics:
-    """Of the last part, but for what may not pass unseen in any of them."""
+    """Takes the client metrics of the last part, but counts errors and throttling over all parts."""
 
     def in_all_parts(name: str) -> list[float]:
         return [part.client_metrics[name] for part in output.parts if name in part.client_metrics]
@@ -221,7 +225,10 @@ def _sent_records_s(part: Part) -> float | None:
 
 
 def _wait_s(part: Part) -> float | None:
-    """For Kafka: in `send()` for buffer space, and after the last `send()` for what was under way still."""
+    """Adds up the seconds of waiting for Kafka.
+
+    They are spent in `send()` for buffer space, and after the last `send()` for records without an answer yet.
+    """
     buffer_wait_s = client_metrics(part.client_metrics).buffer_wait_s
     return None if buffer_wait_s is None else buffer_wait_s + max(part.elapsed_s - part.sending_s, 0.0)
 

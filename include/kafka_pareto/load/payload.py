@@ -1,6 +1,6 @@
-"""Payloads: what records hold, one record per line, for either load tool.
+"""Makes payloads: the contents of records, one record per line, for either load tool.
 
-What is made fills `PAYLOAD_BYTES`, more than any usual batch, so that no codec finds the same record twice in one.
+Made payloads fill `PAYLOAD_BYTES`, more than any usual batch, so that no codec finds the same record twice in a batch.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def payload_lines(
     corpus: str | None,
     rng: np.random.Generator,
 ) -> list[str]:
-    """Records of exactly `record_size_bytes` in UTF-8, none of which holds a line end.
+    """Returns records of exactly `record_size_bytes` in UTF-8, none of which holds a line end.
 
     Args:
         payload: The study's `workload.payload`; for `random` there is nothing to make, since the tools do it.
         record_size_bytes: The size of each record.
         corpus: The text of the study's file, where it names one.
-        rng: Where the compressible text comes from.
+        rng: Source of the compressible text.
 
     Raises:
-        BadInputError: If the file is empty, or records so small cannot be compressed that well.
+        BadInputError: If the file is empty, or if records this small cannot be compressed that well.
     """
     count = min(max(PAYLOAD_BYTES // record_size_bytes, 1), _MAX_LINES)
     if isinstance(payload, CompressiblePayload):
@@ -50,7 +50,7 @@ def payload_lines(
 
 
 def _cut(corpus: str, size: int, count: int) -> list[str]:
-    """The text from its beginning to its end, and again; a record ends before a character that does not fit."""
+    """Cuts the text from its beginning to its end, and again. A record ends before a character that does not fit."""
     text = corpus.translate(_LINE_ENDS).encode()
     endless = text * (size // len(text) + 2)
     lines, start = [], 0
@@ -68,7 +68,7 @@ def _continues_a_character(byte: int) -> bool:
 
 
 def _compressible(fraction: float, size: int, count: int, rng: np.random.Generator) -> list[str]:
-    """Random letters that hardly compress, and spaces that vanish, in the proportion that comes out at `fraction`."""
+    """Mixes random letters, which hardly compress, with spaces, which vanish; the whole shrinks to `fraction`."""
     letters = rng.choice(_LETTERS, size * count)
     batch = max(_BATCH_BYTES // size, 1)
     low, high = 0.0, 1.0
@@ -86,7 +86,7 @@ def _compressible(fraction: float, size: int, count: int, rng: np.random.Generat
 
 
 def _mixed(letters: np.ndarray[tuple[int], np.dtype[np.uint8]], share: float, size: int, count: int) -> bytes:
-    """Records that begin with letters and end with spaces; the share holds over records, also where it splits one."""
+    """Makes records that begin with letters and end with spaces. The share holds over many records."""
     bounds = (np.arange(count + 1) * share * size).astype(np.int64)
     is_letter = np.arange(size) < np.diff(bounds)[:, np.newaxis]
     return np.where(is_letter, letters[: size * count].reshape(count, size), np.uint8(ord(" "))).tobytes()

@@ -1,4 +1,4 @@
-"""Kafka's own load tool, `kafka-producer-perf-test`: one fresh JVM for each repetition."""
+"""Runs Kafka's own load tool, `kafka-producer-perf-test`: one fresh JVM for each repetition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAIN_CLASS = "org.apache.kafka.tools.ProducerPerformance"
 
 
 class ProducerPerformance:
-    """`kafka-producer-perf-test` as a load tool."""
+    """Runs `kafka-producer-perf-test` as a load tool."""
 
     def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
@@ -36,7 +36,7 @@ class ProducerPerformance:
 
 
 def load_result(output: PerfOutput, request: LoadRequest, ended: Execution) -> LoadResult:
-    """What the tool printed, in the words that all load tools share."""
+    """Translates what the tool printed into the result that all load tools share."""
     return LoadResult(
         records_attempted=request.records,
         records_sent=output.whole_run.records_sent,
@@ -49,7 +49,7 @@ def load_result(output: PerfOutput, request: LoadRequest, ended: Execution) -> L
 
 
 def perf_test_options(request: LoadRequest) -> list[str]:
-    """The tool's own options, but for its file of producer properties."""
+    """Lists the tool's own options, without its file of producer properties."""
     rate = "-1" if request.throughput_records_s is None else str(_whole_rate(request))
     options = ["--topic", request.topic, "--num-records", str(request.records)]
     if request.payload_file is None:
@@ -63,7 +63,7 @@ def perf_test_options(request: LoadRequest) -> list[str]:
 
 
 def _whole_rate(request: LoadRequest) -> int:
-    """The tool's `--throughput` is a whole number; rounded down, since it may be a ceiling."""
+    """Returns the tool's `--throughput`, a whole number. It is rounded down, since it may be a ceiling."""
     asked = request.throughput_records_s or 0.0
     if asked < 1:
         raise BadInputError(

@@ -1,4 +1,4 @@
-"""The one parser of what Kafka's `kafka-producer-perf-test` prints. See KIP-1052 for the steady-state line."""
+"""Parses what Kafka's `kafka-producer-perf-test` prints. See KIP-1052 for the steady-state line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _METRIC = re.compile(rf"producer-metrics:([a-z0-9-]+):\{{.*\}}\s*: (-?{_NUMBER})
 
 @dataclass(frozen=True)
 class PerfSummary:
-    """One summary line. The tool counts only sends that succeeded; its `MB/sec` are MiB/s, rounded to 0.01."""
+    """Holds one summary line. The tool counts only sends that succeeded; its `MB/sec` are MiB/s, rounded to 0.01."""
 
     records_sent: int
     throughput_records_s: float
@@ -36,12 +36,12 @@ class PerfSummary:
 
     @property
     def measured_something(self) -> bool:
-        """False for the line that the tool prints, with exit code 0, when every send failed."""
+        """Returns False for the line that the tool prints, with exit code 0, when every send failed."""
         return self.records_sent > 0
 
     @property
     def adds_up(self) -> bool:
-        """Whether the numbers can belong together: records take time, and percentiles never fall."""
+        """Tells whether the numbers can belong together: records take time, and percentiles never fall."""
         if not self.measured_something:
             return True
         numbers = (self.throughput_records_s, self.throughput_mib_s, self.latency_avg_ms, self.latency_max_ms)
@@ -52,7 +52,7 @@ class PerfSummary:
 
 @dataclass(frozen=True)
 class PerfOutput:
-    """Everything read from one execution; `steady_state` only when warm-up records were asked for."""
+    """Holds everything read from one execution; `steady_state` only when warm-up records were asked for."""
 
     whole_run: PerfSummary
     steady_state: PerfSummary | None
@@ -62,12 +62,12 @@ class PerfOutput:
 def parse_perf_output(text: str) -> PerfOutput:
     """Reads the tool's standard output.
 
-    Progress windows, notices and metrics between the summary lines are passed over.
+    Progress windows, notices and metrics between the summary lines are skipped.
 
     Raises:
-        LoadToolError: If there is not exactly one whole-run line and at most one steady-state line, as happens when
-            the tool was cut off or runs under a locale with another decimal sign; or if their numbers contradict
-            each other.
+        LoadToolError: If there is not exactly one whole-run line and at most one steady-state line, or if their numbers
+            contradict each other. This happens when the tool was cut off, or runs under a locale with another decimal
+            sign.
     """
     whole_run: list[PerfSummary] = []
     steady_state: list[PerfSummary] = []

@@ -1,4 +1,4 @@
-"""What a load is asked to do and what it answers, whichever tool executes it."""
+"""Defines what a load is asked to do and what it answers, for every load tool."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kafka_pareto.kafka.producer_config import PropertyValue
 
 @dataclass(frozen=True)
 class LoadRequest:
-    """One execution: what to send where, how fast, and with which producer properties.
+    """Describes one execution: what to send where, how fast, and with which producer properties.
 
     Kafka's tool sends `records`, which include the `warmup_records`; the load generator does what `timed` says.
-    `throughput_records_s` bounds either; None for as fast as it goes. Without a `payload_file` (one record per line)
+    `throughput_records_s` bounds either; None means as fast as possible. Without a `payload_file` (one record per line)
     the values are random letters.
     """
 
@@ -36,11 +36,10 @@ class LoadRequest:
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured after the warm-up.
+    """Holds what was measured after the warm-up. None: the tool does not say.
 
-    Latencies count from the moment a record was due where the load was paced by the load generator, else from the
-    call of `send()`; `latency_from_send_p95_ms` is the latter in both cases. The CVs are of this run alone. None:
-    the tool does not say.
+    Where the load generator paced the load, latencies count from the moment a record was due; else from the call of
+    `send()`. `latency_from_send_p95_ms` counts from `send()` in both cases. The CVs are of this run alone.
     """
 
     throughput_records_s: float
@@ -61,10 +60,10 @@ class Figures:
 
 @dataclass(frozen=True)
 class ClientMetrics:
-    """The producer's own metrics (group `producer-metrics`), of the part that latencies were taken from.
+    """Holds the producer's own metrics (group `producer-metrics`), of the part that latencies were taken from.
 
-    Averages cover the client's last 30 to 60 s, warm-up included. What is retried, exhausted or throttled counts in
-    every part; the load generator leaves its warm-ups out of what it counts. None: the client had nothing to say.
+    Averages cover the client's last 30 to 60 s, warm-up included. Retries, exhaustion and throttling count in every
+    part; the load generator leaves its warm-ups out of these counts. None: the client did not say.
     """
 
     queue_time_avg_ms: float | None = None
@@ -81,7 +80,7 @@ class ClientMetrics:
 
 
 def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
-    """The client's metrics by Kafka's own names, of group `producer-metrics`; NaN and infinity say nothing."""
+    """Reads the client's metrics by Kafka's own names, of group `producer-metrics`; NaN and infinity become None."""
 
     def value(name: str, unit: float = 1.0) -> float | None:
         number = found.get(name)
@@ -104,14 +103,16 @@ def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
 
 @dataclass(frozen=True)
 class LoadResult:
-    """What came of one execution, and what its process cost.
+    """Holds what came of one execution, and what its process cost.
 
-    `records_attempted` and `records_sent` count everything, warm-up included; sent are those that the producer
-    reported as done. `figures` is None when nothing was measured, as when every send failed. `paced_records_unsent`
-    were due at the fixed rate when the tool gave up on a backlog that kept growing: latencies are more than measured.
-    Of the sending as fast as it goes, after its warm-up: `unthrottled_s` is how long it took, with `sending_cpu_s` of
-    CPU in the sending thread, `unthrottled_sent_records_s` its pace, and `unthrottled_wait_s` how long it waited for
-    Kafka: for buffer space, and at the end for what was under way still (None: not known).
+    `records_attempted` and `records_sent` count everything, warm-up included; sent are those that the producer reported
+    as done. `figures` is None when nothing was measured, as when every send failed. `paced_records_unsent` were due at
+    the fixed rate when the tool gave up on a growing backlog: latencies were then still rising.
+
+    Four figures describe the unthrottled part after its warm-up. `unthrottled_s` is how long it took. `sending_cpu_s`
+    is the CPU time of the sending thread. `unthrottled_sent_records_s` is its pace. `unthrottled_wait_s` is how long it
+    waited for Kafka: for buffer space, and at the end for records without an answer yet (None: not known).
+
     `errors` is the first complaint of the tool.
     """
 
@@ -130,7 +131,7 @@ class LoadResult:
 
 
 class LoadTool(Protocol):
-    """Anything that executes a load request."""
+    """Executes load requests."""
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
         """Executes the request; `watch` is called every second, and an error that it raises ends the load.
@@ -143,7 +144,7 @@ class LoadTool(Protocol):
 
 @dataclass(frozen=True)
 class Execution:
-    """An ended process of a load tool."""
+    """Holds what an ended process of a load tool left: its output and its cost."""
 
     output: str
     complaint: str
@@ -152,7 +153,7 @@ class Execution:
 
 
 class TimedLoad(BaseModel):
-    """What the load generator does: an unthrottled part, then a paced one; each has a warm-up of its own."""
+    """Describes what the load generator does: an unthrottled part, then a paced one, each with a warm-up of its own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,4 +1,4 @@
-"""How unsteady one run is at its fixed rate: its latencies, and how evenly it delivers its records. Pure.
+"""Measures how unsteady one run is at its fixed rate: the spread of its latencies and of its windows' throughput. Pure.
 
 The coefficient of variation across a few repetitions is nearly all noise. These two are repeatable: on recorded runs of
 three seconds, the mean of three repetitions has a split-half reliability of 0.9 and more (`benchmarks/variability.py`).
@@ -18,11 +18,11 @@ _P90_SCORE = NormalDist().inv_cdf(0.9)
 
 
 def latency_cv_in_run(latencies: Mapping[str, float]) -> float | None:
-    """A robust CV of one run's latencies: (p90 - p50) / (1.2816 p50).
+    """Returns a robust CV of one run's latencies: (p90 - p50) / (1.2816 p50).
 
-    Between the median and p90 of normal values lie 1.2816 standard deviations, so that it equals their CV; a scale from
-    quantiles as in Rousseeuw and Croux (Journal of the American Statistical Association 88, 1993). The plain CV follows
-    the few slowest records of a run, which differ from run to run.
+    Between the median and p90 of normal values lie 1.2816 standard deviations. The result therefore equals their CV.
+    The scale comes from quantiles as in Rousseeuw and Croux (Journal of the American Statistical Association 88, 1993).
+    The plain CV follows the few slowest records of a run, which differ from run to run.
 
     Args:
         latencies: By name, `p50` and `p90` among them, in any one unit.
@@ -36,12 +36,12 @@ def latency_cv_in_run(latencies: Mapping[str, float]) -> float | None:
 
 
 def throughput_cv_in_run(window_records: Sequence[int], window_ms: int, sending_s: float) -> float | None:
-    """How evenly records are delivered at a fixed rate: the CV of successive windows' throughput, SD (n-1) over mean.
+    """Returns the CV of successive windows' throughput at a fixed rate: standard deviation (n-1) over mean.
 
-    As many records are due in one window as in the next; that more are acknowledged in one of them is what batching,
-    waiting and stalls do. It is not how fast: a latency that is the same for every record only shifts the windows. So
-    those count that lie after the one with the first acknowledgement, which is partly empty, and end while records are
-    still sent. Unthrottled windows are no substitute: there the machine's own unrest hides what configurations do.
+    As many records are due in one window as in the next. Batching, waiting and stalls make the acknowledged counts
+    differ. The result says nothing about speed: a latency that is the same for every record only shifts the windows.
+    The first window with an acknowledgement is partly empty, so windows count from the one after it, and to the end of
+    sending. Unthrottled windows are no substitute: there the machine's own unrest hides what configurations do.
 
     Args:
         window_records: Records acknowledged in each window of the part at a fixed rate, in order of time; the first

@@ -1,1 +1,1 @@
-"""Search over the surrogates: NSGA-III, acquisition, and when to stop."""
+"""Searches the surrogates: NSGA-III, acquisition, and the rule when to stop."""

@@ -1,9 +1,9 @@
-"""Which configurations the next round measures: those that are expected to add most to the hypervolume. Pure.
+"""Picks the next round's configurations: those that are expected to add most to the hypervolume. Pure.
 
-Noisy expected hypervolume improvement (Daulton, Balandat and Bakshy, NeurIPS 2021): in each of many draws from the
-posterior, measured configurations and candidates have values without noise, so that what was measured with luck stands
-in nobody's way. A round's configurations are picked one after the other, each given those before it, and so spread
-along the front by themselves.
+This is noisy expected hypervolume improvement (Daulton, Balandat and Bakshy, NeurIPS 2021). In each of many draws from
+the posterior, measured configurations and candidates have values without noise. A lucky measurement therefore does not
+block better configurations. A round's configurations are picked one after the other, each given those before it; this
+spreads them along the front.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ log = logging.getLogger(__name__)
 Values = npt.NDArray[np.float64]
 
 LEAST_R2_LEAVE_ONE_OUT = 0.5
-"""A CV of which less can be foretold is not searched for: it is judged where it is measured.
+"""A CV with a lower leave-one-out R² is not searched for: it is judged where it is measured.
 
-On shuffled targets of 60 trials it comes to 0.3, since the process' lengths were found on the same trials.
+On shuffled targets of 60 trials the R² is 0.3, since the process' lengths were found on the same trials.
 """
 
 _MEMBERS = 64
@@ -49,7 +49,7 @@ _DRAWN_CANDIDATES = 1024
 
 @dataclass(frozen=True)
 class _Draws:
-    """Log-losses relative to the baseline in each draw; infinite where a limit is missed."""
+    """Holds log-losses relative to the baseline in each draw; infinite where a limit is missed."""
 
     measured: Values
     """Shape (members, measured, objectives)."""
@@ -66,23 +66,23 @@ def propose(
     round_number: int,
     taken: Collection[str] = (),
 ) -> list[Configuration]:
-    """The next round's configurations for one record size, the most promising first.
+    """Returns the next round's configurations for one case, the most promising first.
 
-    Candidates are the whole space where it is small; else the surrogates' front, what differs from the best measured
-    configurations in one factor, and a Latin hypercube of the rest.
+    Candidates are the whole space where it is small. Else they are the surrogates' front, the configurations that
+    differ from the best measured ones in one factor, and a Latin hypercube of the rest.
 
     Args:
         study: The campaign's study.
-        case: The record size to propose for.
+        case: The case to propose for.
         trials: `TRIAL_COLUMNS` and factors, all trials so far.
-        posteriors: What these say of each objective that is searched for (`searched_objectives`).
-        front: `FRONT_COLUMNS` and factors of this record size, as the last round's search found it; may be empty.
+        posteriors: One for each objective that is searched for (`searched_objectives`).
+        front: `FRONT_COLUMNS` and factors of this case, as the last round's search found it; may be empty.
         round_number: The round that is to measure them; it seeds the draws.
-        taken: Ids that are not proposed again although no trial may show them, since all they did was to fail.
+        taken: Ids that are not proposed again although no trial shows them, since all their repetitions failed.
 
     Returns:
-        At most `study.rounds.configurations`, none measured before, each within the study's rules and durability;
-        empty when nothing is left, or nothing more is expected.
+        At most `study.rounds.configurations`, none measured before, each within the study's rules and durability; empty
+        when nothing is left, or nothing more is expected.
     """
     rng = np.random.default_rng([study.seed, case_seed(case), round_number])
     own = trials[(trials.case == case) & (trials.repetitions_valid > 0)]
@@ -96,10 +96,10 @@ def propose(
 
 
 def searched_objectives(study: Study, trials: pd.DataFrame, prior: pd.DataFrame | None = None) -> list[Posterior]:
-    """Fits each objective to all trials so far, of every record size, and keeps those worth searching for.
+    """Fits each objective to all trials so far, of every case, and keeps those worth searching for.
 
-    These are p95 latency and throughput, and each CV of which the trials let foretell enough. The trials of earlier
-    campaigns (`prior`) take part as `fit_posterior` has it.
+    These are p95 latency and throughput, and each CV that the trials predict well enough. The trials of earlier
+    campaigns (`prior`) take part as in `fit_posterior`.
     """
     fitted = [fit_posterior(study, trials, objective, prior) for objective in measured_objectives(trials)]
     known = [each for each in fitted if each is not None]
@@ -120,7 +120,7 @@ def _candidates(
     taken: Collection[str],
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Unmeasured configurations that may be recommended, one column per factor and the record size."""
+    """Returns unmeasured configurations that may be recommended, one column per factor and the case."""
     space = whole_space(study)
     if space is None:
         space = [
@@ -138,7 +138,7 @@ def _candidates(
 
 
 def whole_space(study: Study) -> list[Configuration] | None:
-    """Every combination of levels, feasible or not; None when there are too many, or a factor is a range."""
+    """Returns every combination of levels, feasible or not; None when there are too many, or a factor is a range."""
     levels = [factor.levels for factor in study.factors.values()]
     if any(each is None for each in levels) or math.prod(len(each or []) for each in levels) > WHOLE_SPACE_UP_TO:
         return None
@@ -147,7 +147,10 @@ def whole_space(study: Study) -> list[Configuration] | None:
 
 
 def _neighbours(study: Study, measured: pd.DataFrame) -> list[Configuration]:
-    """What differs in one factor from the best that keeps every rule: each of the factor's levels, or eight values."""
+    """Returns the configurations that differ in one factor from the best that keeps every rule.
+
+    The factor takes each of its levels, or eight values.
+    """
     losses = relative_losses(measured, study, study.means)
     if losses is None:
         return []
@@ -192,9 +195,9 @@ def _draws(
 def _greedy(draws: _Draws, count: int) -> list[int]:
     """Picks candidates one by one by the volume that each adds to what is there, averaged over the draws.
 
-    What a candidate adds never grows by another's being picked, so an old figure bounds the new one from above, and
-    only the candidate on top of the heap is ever reckoned anew (Minoux 1978). The first figures are bounds, too: exact
-    ones cost most of the time, and few candidates ever need one.
+    A pick never raises what another candidate adds. An old figure is therefore an upper bound, and only the candidate
+    on top of the heap is computed again (Minoux 1978). The first figures are bounds, too: exact ones cost most of the
+    time, and few candidates ever need one.
     """
     fronts = [_front(member) for member in draws.measured]
     by_candidate = draws.candidates.swapaxes(0, 1)
@@ -214,7 +217,10 @@ def _greedy(draws: _Draws, count: int) -> list[int]:
 
 
 def _most_added(fronts: Sequence[Values], candidates: Values) -> Values:
-    """No candidate adds more than this, shape (candidates,): its box without what the best single point has of it."""
+    """Returns an upper bound of what each candidate adds, shape (candidates,).
+
+    It is the candidate's box without the part that the best single point covers.
+    """
     most = np.zeros(candidates.shape[1])
     for front, losses in zip(fronts, candidates, strict=True):
         box = np.prod(np.maximum(REFERENCE - losses, 0.0), axis=1)
@@ -226,9 +232,9 @@ def _most_added(fronts: Sequence[Values], candidates: Values) -> Values:
 
 
 def _added(fronts: Sequence[Values], losses: Values) -> float:
-    """The mean volume over the draws that a candidate would add; its losses in each draw, shape (members, objectives).
+    """Returns the mean volume that a candidate would add; its losses in each draw have shape (members, objectives).
 
-    That is its box without what the front has of it.
+    That is the candidate's box without the part that the front covers.
     """
     added = 0.0
     for front, own in zip(fronts, losses, strict=True):

@@ -1,4 +1,4 @@
-"""pymoo's NSGA-III as a study wants it (Deb and Jain, IEEE TEVC 18(4), 2014), and where it begins. No I/O."""
+"""Sets up pymoo's NSGA-III for a study (Deb and Jain, IEEE TEVC 18(4), 2014) and its first population. No I/O."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ _FILLING_ATTEMPTS = 200
 
 
 def new_algorithm(study: Study, problem: Problem, first: Positions) -> NSGA3:
-    """The study's NSGA-III: Das-Dennis directions, SBX, polynomial mutation.
+    """Returns the study's NSGA-III: Das-Dennis directions, SBX, polynomial mutation.
 
-    Points of the cube are never asked for twice, but two points may be one configuration: where levels are few, no
-    population of all different configurations could be bred, and the study's number of evaluations not be kept.
+    No point of the cube is evaluated twice, but two points may be one configuration. Duplicate configurations must be
+    allowed: with few levels, no population of all different configurations could be bred, and the study's number of
+    evaluations would not be reached.
     """
     parameters = study.search
     directions = get_reference_directions("das-dennis", problem.n_obj, n_partitions=parameters.reference_partitions)
@@ -49,7 +50,9 @@ def new_algorithm(study: Study, problem: Problem, first: Positions) -> NSGA3:
 def first_population(
     study: Study, space: ConfigurationSpace, trials: pd.DataFrame, generator: np.random.Generator
 ) -> Positions:
-    """The first population's points: with `init: design` the measured configurations, then random ones, none twice.
+    """Returns the first population's points, none twice.
+
+    With `init: design` they are the measured configurations, then random points.
 
     Returns:
         Points of shape (population, factors); fewer when the space holds fewer configurations.
@@ -70,7 +73,7 @@ def first_population(
 
 @contextlib.contextmanager
 def prints_logged() -> Iterator[None]:
-    """pymoo prints its warnings; here they become one log line."""
+    """Turns the warnings that pymoo prints into one log line."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         yield
@@ -81,7 +84,10 @@ def prints_logged() -> Iterator[None]:
 def _less_violation_wins(
     population: Population, pairs: np.ndarray, random_state: np.random.Generator, **_: object
 ) -> np.ndarray:
-    """NSGA-III's tournament, seeded: pymoo's own draws between two equally infeasible points from a fresh generator."""
+    """Runs NSGA-III's tournament with a seed.
+
+    pymoo's own chooses between two equally infeasible points with an unseeded generator.
+    """
     violations = population.get("CV").reshape(-1)[pairs]
     drawn = random_state.integers(2, size=len(pairs))
     winners = np.where(violations[:, 0] == violations[:, 1], drawn, violations.argmin(axis=1))

@@ -1,4 +1,4 @@
-"""The search: NSGA-III over the surrogates of one record size (Deb and Jain 2014). No I/O."""
+"""Searches with NSGA-III over the surrogates of one case (Deb and Jain 2014). No I/O."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HYPERVOLUME_REFERENCE = 1.1
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found.
+    """Holds what a search found.
 
     Attributes:
         front: The non-dominated configurations, as FRONT_COLUMNS and the factors.
@@ -56,17 +56,17 @@ def search(
     *,
     durability: Durability | None = None,
 ) -> SearchResult:
-    """Searches one record size; equal arguments give equal results, bit for bit.
+    """Searches one case; equal arguments give equal results, bit for bit.
 
     Where no configuration tried keeps the study's limits by estimate, the front is that of all the others, with
-    `limits_met_estimated` False: the configuration that misses them least is on it, and what to measure next is left
-    to choose from.
+    `limits_met_estimated` False. The configuration that misses the limits least is on it, so there is still a choice of
+    what to measure next.
 
     Args:
         study: The study; its seed drives every draw.
-        case: The record size.
+        case: The case.
         surrogates: The models; an objective without one is left out, a limit on it ignored, its estimate NaN.
-        trials: This record size's measured trials: they fill the first population and scale the hypervolume.
+        trials: This case's measured trials: they fill the first population and scale the hypervolume.
         durability: Search this class alone; by default all that the study accepts, for their joint front.
 
     Returns:
@@ -109,14 +109,14 @@ def with_class_fronts(
     trials: pd.DataFrame,
     joint: SearchResult,
 ) -> pd.DataFrame:
-    """The joint front, and below it the front of each durability class that the factors can reach.
+    """Returns the joint front, then the front of each durability class that the factors can reach.
 
-    Each class is searched by itself; what the joint search has found of it counts too. Where the study accepts one
-    class alone, the joint front is that class's own.
+    Each class is searched by itself; the joint search's configurations of that class count too. Where the study accepts
+    one class alone, the joint front is that class's own.
 
     Args:
         study: The study.
-        case: The record size.
+        case: The case.
         surrogates: As for `search`.
         trials: As for `search`.
         joint: What `search` found over all accepted durabilities.
@@ -142,7 +142,10 @@ def with_class_fronts(
 
 
 def non_dominated_estimates(table: pd.DataFrame) -> npt.NDArray[np.bool_]:
-    """Which rows of an archive no other dominates by estimate; where any keeps the limits, among those that do."""
+    """Marks the rows of an archive that no other dominates by estimate.
+
+    Where any row keeps the limits, only such rows are compared and marked.
+    """
     eligible = table["limits_met_estimated"].to_numpy(dtype=bool)
     eligible = eligible if eligible.any() else ~eligible
     places = np.flatnonzero(eligible)
@@ -153,7 +156,7 @@ def non_dominated_estimates(table: pd.DataFrame) -> npt.NDArray[np.bool_]:
 
 
 def hypervolume_indicator(measured: npt.NDArray[np.float64]) -> HV:
-    """The hypervolume of losses, scaled by those measured: 0 at the best and 1 at the worst of each objective.
+    """Returns the hypervolume of losses, scaled by those measured: 0 at the best and 1 at the worst of each objective.
 
     Args:
         measured: Losses, shape (trials, objectives). An objective in which all agree is scaled by its unit.
@@ -170,7 +173,7 @@ def hypervolume_indicator(measured: npt.NDArray[np.float64]) -> HV:
 
 
 def _evolve(study: Study, algorithm: NSGA3, problem: SurrogateProblem, case: str, trials: pd.DataFrame) -> pd.DataFrame:
-    """Runs all generations; the hypervolume after each, as HYPERVOLUME_COLUMNS."""
+    """Runs all generations; returns the hypervolume after each, as HYPERVOLUME_COLUMNS."""
     indicator = hypervolume_indicator(problem.losses_of(trials.dropna(subset=problem.objectives)))
     algorithm.setup(problem, termination=("n_gen", study.search.generations), seed=study.seed, verbose=False)
     rows: list[tuple[str, int, int, float]] = []
@@ -186,7 +189,10 @@ def _evolve(study: Study, algorithm: NSGA3, problem: SurrogateProblem, case: str
 
 
 def _table(study: Study, case: str, feasible: pd.DataFrame) -> pd.DataFrame:
-    """What the problem knows of configurations, as FRONT_COLUMNS (none on the joint front yet) and the factors."""
+    """Returns what the problem knows of configurations, as FRONT_COLUMNS and the factors.
+
+    None of them is on the joint front yet.
+    """
     names = list(study.factors)
     configurations: list[Configuration] = feasible[names].to_dict("records")  # type: ignore[assignment]
     durabilities = durability_column(study, {name: feasible[name].to_numpy() for name in names})

@@ -1,4 +1,4 @@
-"""Whether a record size goes on after a round: what the rounds brought, and when that is no longer worth one. Pure."""
+"""Decides whether a case goes on after a round: what the rounds gained, and whether another is worth it. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kafka_pareto.study.study import Study
 
 
 def rounds_so_far(study: Study, case: str, trials_by_round: Sequence[pd.DataFrame]) -> RoundsSoFar:
-    """What the rounds brought at one record size, and why no other follows where none does.
+    """Returns what the rounds gained in one case, and why no other follows where none does.
 
-    The configurations that a round has added are told by its trials, their values are the last round's: the baseline
-    is measured in every round, and over another one every time volumes could not be compared.
+    Each round's trials tell which configurations it has added. Their values are the last round's: the baseline is
+    measured in every round, and volumes over different baselines could not be compared.
 
     Args:
         study: The campaign's study.
-        case: The record size.
+        case: The case.
         trials_by_round: `TRIAL_COLUMNS` and factors of each round from the design's on, each with those before it.
     """
     of_case = [trials[trials.case == case] for trials in trials_by_round]
@@ -38,7 +38,10 @@ def rounds_so_far(study: Study, case: str, trials_by_round: Sequence[pd.DataFram
 
 
 def _why_it_stops(volumes: Sequence[float], study: Study) -> str:
-    """Two poor rounds in a row are evidence; one of a few single repetitions may have been unlucky."""
+    """Says why the rounds end; empty while they go on.
+
+    Two poor rounds in a row are evidence. A single one may have been unlucky: it has few repetitions.
+    """
     if not volumes[-1]:  # nothing that keeps the limits was found yet
         return ""
     rounds = len(volumes) - 1

@@ -1,4 +1,4 @@
-"""What the search minimises: the surrogates' estimates, under the rules and limits of the study. No I/O."""
+"""Defines the search problem: the surrogates' estimates, under the rules and limits of the study. No I/O."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Values = npt.NDArray[np.float64]
 
 
 class SurrogateProblem(Problem):  # type: ignore[misc]
-    """The estimated objectives as losses (smaller is better), to be minimised within the study's rules and limits.
+    """Minimises the estimated objectives as losses (smaller is better) within the study's rules and limits.
 
-    A broken rule, or a durability that is not wanted, is a violation of 1. A limit that an estimate misses is one by
-    the share of the bound that is missing, so that the search is led back to it.
+    A broken rule, or a durability that is not wanted, is a violation of 1. A missed limit is a violation too: the share
+    of the bound by which the estimate misses it. This leads the search back to the limit.
 
-    A configuration is estimated once, however many points of the cube decode to it. What is known of each is kept in
-    the order in which they were first asked for: never more rows than evaluations.
+    A configuration is estimated once, however many points of the cube decode to it. Results are kept in the order in
+    which configurations were first asked for: never more rows than evaluations.
 
     Attributes:
-        front_losses: The non-dominated losses of all configurations so far that break nothing, each once, shape
-            (n, objectives).
+        front_losses: The non-dominated losses of all configurations so far that break nothing, each once, shape (n,
+            objectives).
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
         )
 
     def losses_of(self, frame: pd.DataFrame) -> Values:
-        """The objectives' columns with the maximised ones negated, shape (rows, objectives)."""
+        """Returns the objectives' columns with the maximised ones negated, shape (rows, objectives)."""
         losses: Values = frame[self.objectives].to_numpy(dtype=float) * self._signs()
         return losses
 
     def broken_rules(self) -> list[str]:
-        """The rules that no configuration so far has kept; all of them when only their union is too much."""
+        """Lists the rules that no configuration so far has kept; all of them when only their union is too much."""
         wanted = " or ".join(durability.name for durability in sorted(self._durabilities))
         forbidden = [f"not ({region})" for region in self._study.forbidden]
         named = [*map(str, self._study.constraints), *forbidden, f"durability {wanted}"]
@@ -75,7 +75,7 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
         return [text for text, violation in zip(named, least, strict=True) if violation > 0] or named
 
     def feasible(self) -> pd.DataFrame:
-        """Every configuration so far that keeps the rules, once, in the order in which they were first asked for.
+        """Returns every configuration so far that keeps the rules, once, in the order in which they were first asked for.
 
         Returns:
             A frame of the factors, `estimated_<objective>` in the objectives' own units for those that have a model,

@@ -1,1 +1,1 @@
-"""Where artifacts lie: object stores, the lease, and the base of JSON artifacts."""
+"""Stores artifacts: object stores, the lease on a cluster, and the base of JSON artifacts."""

@@ -1,4 +1,4 @@
-"""Objects as files in a folder."""
+"""Stores objects as files in a folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafka_pareto.errors import BadInputError, MissingArtifactError, StoreError
 
 
 class FolderStore:
-    """A folder on a local disk; keys are paths below it. A key's first character must not be a dot."""
+    """Keeps objects in a folder on a local disk. Keys are paths below it; a key must not begin with a dot."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()

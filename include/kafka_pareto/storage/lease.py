@@ -1,4 +1,4 @@
-"""One load at a time per cluster: a lease in the store that outlives no holder for long, not even a killed one."""
+"""Allows one load at a time per cluster, by a lease in the store. A killed holder's lease lapses after one term."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _POLL_S = 1.0
 
 
 class ClusterLease:
-    """A context in which this process alone may load the cluster.
+    """Opens a context in which this process alone may load the cluster.
 
-    The holder renews the lease every quarter of its term. A killed holder's lease lapses after one term, as seen by
-    the waiting process's own clock: it waits until it has watched an unchanged lease for a whole term, so that
-    clocks on two machines need not agree.
+    The holder renews the lease every quarter of its term. A killed holder's lease lapses after one term. The waiting
+    process measures that term with its own clock: it takes over once it has seen an unchanged lease for a whole term.
+    The clocks of two machines need not agree.
 
     Args:
-        store: Where the lease lies; all who load the cluster must share it.
+        store: Where the lease is kept; all who load the cluster must share it.
         cluster_id: Kafka's own id of the cluster.
         wait_s: How long to wait for another holder before LeaseHeldError.
     """
@@ -74,7 +74,7 @@ class ClusterLease:
         self._tag = None
 
     def is_held(self) -> bool:
-        """Whether the lease is still ours beyond doubt; asked before each repetition."""
+        """Tells whether the lease is certainly still ours; asked before each repetition."""
         return self._tag is not None and time.monotonic() - self._renewed_at < self._term_s
 
     def _try_to_acquire(self) -> bool:

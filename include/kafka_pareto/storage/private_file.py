@@ -1,4 +1,4 @@
-"""Files with secrets. Standard library alone: `.env` is written before anything is installed."""
+"""Writes files with secrets. Needs the standard library alone: `.env` is written before anything is installed."""
 
 from __future__ import annotations
 

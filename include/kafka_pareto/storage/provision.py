@@ -1,4 +1,4 @@
-"""Gives MinIO its buckets before its first use, and a user for each application that may do what it needs alone."""
+"""Creates MinIO's buckets before its first use, and one user for each application with only the rights it needs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _READ = ["s3:GetObject", "s3:ListBucket", "s3:GetBucketLocation"]
 
 @dataclass(frozen=True)
 class Login:
-    """An access key and its secret."""
+    """Holds an access key and its secret."""
 
     access_key: str
     secret_key: str = field(repr=False)
 
 
 def make_buckets_and_users(address: str, *, root: Login, pareto: Login, explorer: Login, mlflow: Login) -> None:
-    """Makes buckets and users where they are not there yet; a user's secret is set anew.
+    """Creates the buckets and users that are not there yet, and sets each user's secret to the given one.
 
     Args:
         address: MinIO's `host:port`.

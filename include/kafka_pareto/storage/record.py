@@ -1,6 +1,6 @@
-"""JSON artifacts: their common base, schema version and reader.
+"""Reads JSON artifacts, and holds their common base and schema version.
 
-This release writes version 4. It reads version 3 as well, in which every case was a record size and bore its name.
+This release writes version 4. It also reads version 3, in which every case was a record size and was named so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LONGEST_QUOTE = 200
 
 
 class Record(BaseModel):
-    """A JSON artifact; unknown keys are refused."""
+    """Is the base of every JSON artifact; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -63,7 +63,7 @@ def decode_versioned(content: bytes, key: str, model: type[AnyRecord]) -> tuple[
 
 
 def other_version(key: str, found: object) -> str:
-    """The message of an artifact that another release wrote."""
+    """Returns the message about an artifact that another release wrote."""
     return (
         f"{key}: schema_version {found}: this release reads versions {' and '.join(map(str, READ_VERSIONS))}; "
         "start a new campaign, or use the release that wrote it"
@@ -79,7 +79,7 @@ def _json_object(content: bytes) -> dict[str, Any]:
 
 
 def _from_version_3(found: Any) -> Any:
-    """Names what was a record size a case, wherever it stands."""
+    """Renames record sizes to cases, at every depth."""
     if isinstance(found, list):
         return [_from_version_3(each) for each in found]
     if not isinstance(found, dict):

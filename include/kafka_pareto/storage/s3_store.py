@@ -1,4 +1,4 @@
-"""Objects in any S3 store."""
+"""Stores objects in any S3 store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RETRIES = urllib3.Retry(total=5, backoff_factor=0.5, status_forcelist=[500, 502
 
 
 class S3Store:
-    """A bucket of any S3 store, through plain S3 calls; conditional writes are S3's `If-Match`/`If-None-Match`."""
+    """Keeps objects in a bucket of any S3 store. Conditional writes are S3's `If-Match` and `If-None-Match`."""
 
     def __init__(self, endpoint: str, access_key: str, secret_key: str, bucket: str) -> None:
         parts = urlsplit(endpoint)

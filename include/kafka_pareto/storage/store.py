@@ -1,4 +1,4 @@
-"""The store: whole objects under keys, in any S3 store or in a folder. Every write is atomic and may be repeated."""
+"""Stores whole objects under keys, in any S3 store or in a folder. Every write is atomic and may be repeated."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from kafka_pareto.storage.s3_store import S3Store
 
 
 class Store(Protocol):
-    """What the pipeline asks of a store. Tags are opaque: they change whenever the content does."""
+    """Lists what the pipeline needs of a store. Tags are opaque: they change whenever the content does."""
 
     def put(self, key: str, content: bytes) -> None:
-        """Writes the object whole, over whatever was there."""
+        """Writes the whole object and replaces an earlier one."""
 
     def get(self, key: str) -> bytes:
-        """Reads the object; MissingArtifactError when there is none."""
+        """Reads the object; raises MissingArtifactError when there is none."""
 
     def keys(self, prefix: str) -> list[str]:
-        """All keys that begin with the prefix, in order."""
+        """Lists all keys that begin with the prefix, in order."""
 
     def written_at(self, prefix: str) -> dict[str, datetime]:
-        """When each object whose key begins with the prefix was written last, in the order of the keys."""
+        """Maps each key that begins with the prefix to the time of its last write, in the order of the keys."""
 
     def folders(self, prefix: str) -> list[str]:
-        """The next part, up to a slash, of all keys that begin with the prefix and go on beyond it, in order."""
+        """Lists the folders directly below the prefix: the next part, up to a slash, of all longer keys, in order."""
 
     def delete(self, key: str) -> None:
-        """Takes the object away; silent when there is none."""
+        """Deletes the object; does nothing when there is none."""
 
     def tag(self, key: str) -> str | None:
-        """The object's tag, or None when there is none."""
+        """Returns the object's tag, or None when there is none."""
 
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
         """Writes only if the object's tag is still `tag` (None: only if there is none).
@@ -44,7 +44,7 @@ class Store(Protocol):
 
 
 def open_store(settings: Settings) -> Store:
-    """The store that the settings name.
+    """Opens the store that the settings name.
 
     Raises:
         BadInputError: If they name none, or an S3 store without credentials.

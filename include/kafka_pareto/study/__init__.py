@@ -1,1 +1,1 @@
-"""A study file: what is varied, how it is measured, and what is wanted of it."""
+"""Models a study file: what is varied, how it is measured, and what is wanted of it."""

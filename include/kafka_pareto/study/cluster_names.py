@@ -1,4 +1,4 @@
-"""Which clusters the studies name: each of them is tuned apart from the others, at the same time."""
+"""Lists the clusters that the studies name. Each is tuned independently of the others, at the same time."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ log = logging.getLogger(__name__)
 
 
 def cluster_names(study_files: Iterable[Path]) -> dict[str, str]:
-    """The cluster of each study that names one, by the study's name.
+    """Maps each study that names a cluster to that cluster.
 
-    A file that cannot be read names none: who uses the study is told why. The whole schema takes too long to load for
-    those who ask.
+    A file that cannot be read names none: whoever uses the study is told why. The files are read without the schema,
+    which takes too long to load here.
     """
     named = {file.stem: _name_in(file) for file in study_files}
     return {study: name for study, name in named.items() if name}
 
 
 def cluster_of(studies: Path, study: str) -> str:
-    """The cluster that a study in this folder names; empty: the installation's own."""
+    """Returns the cluster that a study in this folder names; empty for the installation's own."""
     return cluster_names([studies / f"{study}.yaml"]).get(study, "")
 
 

@@ -1,4 +1,4 @@
-"""Constraints and forbidden regions: which configurations may be candidates."""
+"""Parses constraints and forbidden regions, and checks which configurations may be candidates."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kafka_pareto.study.section import Texts
 
 RECORD_SIZE = "record.size"
 Variables: TypeAlias = Mapping[str, FactorValue]
-"""What a case lets constraints name beside the factors, with its value there: the producer's `record.size`."""
+"""Values that constraints may name in addition to the factors, for one case: the producer's `record.size`."""
 
 
 class Constraint(BaseModel):
-    """`left operator right`, each side a factor, `record.size` or a number; a candidate must satisfy it."""
+    """Compares two sides, each a factor, `record.size` or a number; a candidate must satisfy it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -45,7 +45,7 @@ class Constraint(BaseModel):
         return f"{self.left} {self.operator} {self.right}"
 
     def factors_in(self, factors: Mapping[str, Factor]) -> list[str]:
-        """The factors that it speaks of."""
+        """Lists the factors that the constraint names."""
         return [side for side in (self.left, self.right) if side in factors]
 
     def check(self, factors: Mapping[str, Factor]) -> None:
@@ -67,7 +67,7 @@ class Constraint(BaseModel):
             raise ValueError(f"{self} speaks of no factor of this study")
 
     def holds(self, configuration: Configuration, variables: Variables) -> bool:
-        """Whether the configuration satisfies it in this case."""
+        """Tells whether the configuration satisfies the constraint in this case."""
         known = {**configuration, **variables}
         left, right = known.get(self.left, self.left), known.get(self.right, self.right)
         if is_number(left) and is_number(right):
@@ -75,9 +75,9 @@ class Constraint(BaseModel):
         return bool(_OPERATORS[self.operator](str(left), str(right)))
 
     def holds_for(self, columns: Mapping[str, Column], variables: Variables) -> npt.NDArray[np.bool_]:
-        """Which configurations satisfy it, given as one column for each factor; as `holds` has it.
+        """Marks the configurations that satisfy the constraint, given one column for each factor. Agrees with `holds`.
 
-        A categorical factor has few levels and never stands beside another factor, so each level is asked once.
+        A categorical factor has few levels and is never compared with another factor, so each level is checked once.
         """
         known = {**columns, **{name: np.array(value) for name, value in variables.items()}}
         name = self.left if self.left in columns else self.right
@@ -91,7 +91,7 @@ class Constraint(BaseModel):
 
 
 class ForbiddenRegion(BaseModel):
-    """Constraints joined by `and`; no candidate may satisfy them all at once."""
+    """Joins constraints by `and`; no candidate may satisfy them all at once."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -113,17 +113,17 @@ class ForbiddenRegion(BaseModel):
         """Refuses a region that means nothing for these factors.
 
         Raises:
-            ValueError: As of each of its constraints.
+            ValueError: If one of its constraints means nothing for them.
         """
         for constraint in self.constraints:
             constraint.check(factors)
 
     def holds(self, configuration: Configuration, variables: Variables) -> bool:
-        """Whether the configuration lies outside."""
+        """Tells whether the configuration lies outside of the region."""
         return not all(constraint.holds(configuration, variables) for constraint in self.constraints)
 
     def holds_for(self, columns: Mapping[str, Column], variables: Variables) -> npt.NDArray[np.bool_]:
-        """Which configurations lie outside, given as one column for each factor."""
+        """Marks the configurations that lie outside of the region, given one column for each factor."""
         inside = [constraint.holds_for(columns, variables) for constraint in self.constraints]
         outside: npt.NDArray[np.bool_] = ~np.logical_and.reduce(inside)
         return outside
@@ -145,7 +145,7 @@ _OPERATORS = {
 def narrowed(
     factors: Mapping[str, Factor], constraints: Sequence[Constraint], variables: Variables
 ) -> dict[str, Factor]:
-    """The factors with what the constraints that speak of one factor alone leave of them in this case.
+    """Narrows each factor to the values that the constraints on that factor alone allow in this case.
 
     Raises:
         ValueError: If such a constraint leaves nothing.
@@ -162,5 +162,5 @@ def narrowed(
 
 
 def satisfies(rules: Sequence[Rule], configuration: Configuration, variables: Variables) -> bool:
-    """Whether the configuration keeps every rule in this case."""
+    """Tells whether the configuration keeps every rule in this case."""
     return all(rule.holds(configuration, variables) for rule in rules)

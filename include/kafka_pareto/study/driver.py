@@ -1,6 +1,6 @@
-"""Drivers: what is loaded, and what is measured of it. A study names one; the rails ask it and know none by name.
+"""Describes drivers: what each loads and measures. A study names one; the common steps know none by name.
 
-Objectives of all drivers share one vocabulary: a name, unit included, means the same wherever it stands.
+Objectives of all drivers share one vocabulary: a name, unit included, means the same in every driver.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from kafka_pareto.errors import BadInputError
 
 @dataclass(frozen=True)
 class Objective:
-    """What a study may want of a configuration.
+    """Describes a quantity that a study may optimise.
 
     Attributes:
         name: With its unit, as in `p95_latency_ms`.
         label: As people read it, without the unit.
         unit: As people read it; empty for a share.
-        maximised: Whether more is better.
-        quantity: Of a mean, the repetition's quantity that is averaged; of a spread, the one that holds the spread
-            within a single run.
-        spread_of: The mean of whose repetitions this is the coefficient of variation; empty for a mean.
+        maximised: True where more is better.
+        quantity: For a mean, the repetition's quantity that is averaged. For a spread, the quantity that holds the
+            spread within a single run.
+        spread_of: For a spread, the mean whose coefficient of variation across repetitions this is; empty for a mean.
     """
 
     name: str
@@ -34,25 +34,25 @@ class Objective:
 
     @property
     def axis_label(self) -> str:
-        """The label with its unit."""
+        """Returns the label with its unit."""
         return f"{self.label} [{self.unit}]" if self.unit else self.label
 
 
 @dataclass(frozen=True)
 class Driver:
-    """What is loaded and measured; `objectives` in the order in which tables and pages have them."""
+    """Declares what is loaded and measured; `objectives` are in the order of tables and pages."""
 
     name: str
     objectives: tuple[Objective, ...]
 
     @cached_property
     def objective_names(self) -> tuple[str, ...]:
-        """The names of the objectives."""
+        """Lists the names of the objectives."""
         return tuple(each.name for each in self.objectives)
 
     @cached_property
     def means(self) -> tuple[str, ...]:
-        """What every configuration is judged by first: a repetition measures a mean well, and a spread hardly."""
+        """Lists the objectives that are means. They judge first: a repetition measures a mean well, a spread hardly."""
         return tuple(each.name for each in self.objectives if not each.spread_of)
 
 
@@ -60,13 +60,13 @@ _DRIVERS: dict[str, Driver] = {}
 
 
 def register(driver: Driver) -> Driver:
-    """Makes the driver known, in place of one of the same name."""
+    """Registers the driver; one of the same name is replaced."""
     _DRIVERS[driver.name] = driver
     return driver
 
 
 def driver_named(name: str) -> Driver:
-    """Finds a driver.
+    """Returns the driver of this name.
 
     Raises:
         BadInputError: If there is none of that name.
@@ -77,7 +77,7 @@ def driver_named(name: str) -> Driver:
 
 
 def objective_named(name: str) -> Objective:
-    """Finds an objective of any driver.
+    """Returns the objective of this name, of any driver.
 
     Raises:
         BadInputError: If no driver has it.
@@ -90,15 +90,15 @@ def objective_named(name: str) -> Objective:
 
 
 def label_of(name: str) -> str:
-    """The label of an objective."""
+    """Returns the label of an objective."""
     return objective_named(name).label
 
 
 def is_maximised(name: str) -> bool:
-    """Whether more of an objective is better."""
+    """Tells whether more of an objective is better."""
     return objective_named(name).maximised
 
 
 def all_objectives() -> list[Objective]:
-    """Every objective that any driver has, each once."""
+    """Lists every objective that any driver has, each once."""
     return list({each.name: each for driver in _DRIVERS.values() for each in driver.objectives}.values())

@@ -1,4 +1,4 @@
-"""A study's factors and the constraints between them: pure values, no I/O."""
+"""Defines a study's factors. Pure values, no I/O."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Factor(BaseModel):
 
 
 class CategoricalFactor(_Factor):
-    """A factor with unordered levels."""
+    """Describes a factor with unordered levels."""
 
     type: Literal["categorical"]
     levels: list[str] = Field(min_length=1)
@@ -34,24 +34,24 @@ class CategoricalFactor(_Factor):
         return self
 
     def at(self, position: float) -> str:
-        """The value at `position` in [0, 1): each level owns an equal share."""
+        """Returns the value at `position` in [0, 1): each level owns an equal share."""
         return str(self.column(np.array([position]))[0])
 
     def column(self, positions: Positions) -> Column:
-        """The values at many positions, as `at` has them."""
+        """Returns the values at many positions, as `at` does for one."""
         return np.array(self.levels, dtype=object)[_level_indices(positions, len(self.levels))]
 
     def extremes(self) -> list[str]:
-        """All levels: no order says which are the outermost."""
+        """Lists all levels, since no order says which are the outermost."""
         return self.levels
 
     def within(self, allowed: Callable[[FactorValue], bool]) -> CategoricalFactor:
-        """This factor with the allowed levels only; ValueError when none is left."""
+        """Returns this factor with the allowed levels only; ValueError when none is left."""
         return self.model_copy(update={"levels": _kept(self.levels, allowed)})
 
 
 class NumericFactor(_Factor):
-    """A factor with ordered numbers: either `levels`, or a range `low` to `high` on a linear or log scale."""
+    """Describes a factor with ordered numbers: either `levels`, or a range `low` to `high` on a linear or log scale."""
 
     type: Literal["integer", "float"]
     levels: list[int | float] | None = Field(default=None, min_length=1)
@@ -75,12 +75,12 @@ class NumericFactor(_Factor):
         return self
 
     def at(self, position: float) -> int | float:
-        """The value at `position` in [0, 1): equal shares of the levels, or of the range on its scale."""
+        """Returns the value at `position` in [0, 1): equal shares of the levels, or of the range on its scale."""
         value: int | float = self.column(np.array([position])).item()
         return value
 
     def column(self, positions: Positions) -> Column:
-        """The values at many positions, as `at` has them."""
+        """Returns the values at many positions, as `at` does for one."""
         if self.levels is not None:
             return np.array(self.levels)[_level_indices(positions, len(self.levels))]
         low, high = self._range()
@@ -93,11 +93,11 @@ class NumericFactor(_Factor):
         return np.rint(values).astype(np.int64) if self.type == "integer" else values
 
     def extremes(self) -> list[int | float]:
-        """Every level, or both ends of the range: a constraint that none of them satisfies leaves nothing."""
+        """Lists every level, or both ends of the range. A constraint that none of them satisfies leaves nothing."""
         return self.levels if self.levels is not None else list(self._range())
 
     def within(self, allowed: Callable[[FactorValue], bool]) -> NumericFactor:
-        """This factor with the allowed levels only; a range shrinks to what lies between its allowed ends.
+        """Returns this factor with the allowed levels only; a range shrinks to what lies between its allowed ends.
 
         Raises:
             ValueError: When nothing is left.
@@ -120,7 +120,7 @@ Factor: TypeAlias = Annotated[CategoricalFactor | NumericFactor, Field(discrimin
 
 
 def configuration_id(configuration: Configuration) -> str:
-    """A short name that follows from the values alone, so that equal configurations are known as equal anywhere."""
+    """Returns a short id computed from the values alone, so that equal configurations have equal ids everywhere."""
     canonical = json.dumps(dict(configuration), sort_keys=True, separators=(",", ":"))
     return "c" + hashlib.sha256(canonical.encode()).hexdigest()[:10]
 
@@ -146,7 +146,7 @@ def _require_unique(levels: Sequence[FactorValue]) -> None:
 
 
 def is_number(text: FactorValue) -> bool:
-    """Whether the text reads as a number."""
+    """Tells whether the text reads as a number."""
     try:
         float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Ids, the patterns they match, and the bounds that the pipeline and everything around it share.
+"""Holds ids, the patterns they match, and the bounds that the pipeline and its DAGs share.
 
 This module imports nothing: a DAG file is parsed every few seconds, and the schema of a study takes too long to load.
 """
@@ -6,10 +6,10 @@ This module imports nothing: a DAG file is parsed every few seconds, and the sch
 from __future__ import annotations
 
 STUDY_NAME = "[a-z0-9][a-z0-9_-]{0,62}"
-"""Pattern of a study's name. It becomes part of keys and topic names, and is held to what both allow."""
+"""Pattern of a study's name. It becomes part of keys and topic names, and obeys the rules of both."""
 
 CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
-"""Pattern of a campaign's id. It becomes part of keys and topic names, and is held to what both allow."""
+"""Pattern of a campaign's id. It becomes part of keys and topic names, and obeys the rules of both."""
 
 CAMPAIGN_IDS = f"{CAMPAIGN_ID}(,{CAMPAIGN_ID})*"
 """Pattern of several campaign ids in one option."""
@@ -46,7 +46,7 @@ def retune_dag_of(study: str) -> str:
 
 
 def pool_of(cluster_name: str) -> str:
-    """Returns the name of the pool whose one slot lets one load at a time onto the cluster; empty as above."""
+    """Returns the name of the cluster's pool, whose one slot allows one load at a time; empty as above."""
     return f"{_POOL}_{cluster_name}" if cluster_name else _POOL
 
 
@@ -61,6 +61,6 @@ def round_group(number: int) -> str:
 
 
 def step_and_round(task_id: str) -> tuple[str, int]:
-    """Splits the id of a task of `tune_producer` into its step and its round; 0 where it is in no round's group."""
+    """Splits the id of a task of `tune_producer` into its step and its round; 0 for a task outside of all rounds."""
     group, _, step = task_id.rpartition(".")
     return step, int(group.removeprefix(f"{_ROUND_GROUP}_")) if group else 0

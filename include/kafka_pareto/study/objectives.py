@@ -1,4 +1,4 @@
-"""What is wanted of a configuration: the objectives, hard limits on them, and how to choose among what keeps them."""
+"""Parses what is wanted of a configuration: the names of objectives, and hard limits on them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Amount = TypeVar("Amount", float, npt.NDArray[np.float64])
 
 
 class Limit(BaseModel):
-    """A bound that an objective must keep, like `p95_latency_ms <= 50`; the baseline is exempt."""
+    """Bounds an objective, like `p95_latency_ms <= 50`; the baseline is exempt."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -60,7 +60,10 @@ class Limit(BaseModel):
         return cls(objective=name, bound=float(match[3]))
 
     def excess_fraction(self, value: Amount) -> Amount:
-        """By which share of the bound the value misses it; 0 or below where it keeps it, NaN where it is not known."""
+        """Returns the excess as a share of the bound.
+
+        It is 0 or below where the limit is kept, and NaN where the value is not known.
+        """
         excess: Amount = (value - self.bound) / self.bound
         return -excess if is_maximised(self.objective) else excess
 

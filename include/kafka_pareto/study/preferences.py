@@ -1,4 +1,4 @@
-"""How a study chooses among the configurations that keep its limits."""
+"""Defines how a study chooses among the configurations that keep its limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from kafka_pareto.study.section import Section
 
 
 class Lexicographic(Section):
-    """The first objective decides; among all within `within_fraction` of its best, the second does, and so on."""
+    """Ranks by the first objective.
+
+    Among all within `within_fraction` of its best, the second decides, and so on.
+    """
 
     lexicographic: Annotated[list[ObjectiveName], Field(min_length=1)]
     within_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.05
@@ -25,7 +28,10 @@ class Lexicographic(Section):
 
 
 class Weighted(Section):
-    """The largest sum of weighted log-gains over the baseline: a weight of 2 counts a halved latency as a quartered."""
+    """Ranks by the sum of weighted log-gains over the baseline; the largest wins.
+
+    With a weight of 2, halving a latency counts as much as quartering it would with a weight of 1.
+    """
 
     weights: Annotated[dict[ObjectiveName, Annotated[float, Field(gt=0)]], Field(min_length=1)]
 

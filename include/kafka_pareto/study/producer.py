@@ -1,4 +1,4 @@
-"""The driver `producer`: records sent to a topic by Kafka's load tool or the project's generator."""
+"""Declares the driver `producer`: records sent to a topic by Kafka's load tool or the project's generator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent and how it is measured: the parts of a study that bear on a single repetition."""
+"""Defines the protocol: the parts of a study that say how a single repetition is sent and measured."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _PACED_LASTS_UP_TO = 3  # times as long as planned: until then the load generato
 
 
 class Paced(Section):
-    """A fixed rate: this fraction of the baseline's capacity, which a short ramp finds before the campaign.
+    """Fixes the rate: this fraction of the baseline's capacity, which a short ramp finds before the campaign.
 
-    The load generator sends at it for `seconds` after the unthrottled part. Kafka's tool has one part only, and sends
-    all of it at this rate; it takes no seconds here.
+    The load generator sends at this rate for `seconds`, after the unthrottled part. Kafka's tool has one part only,
+    sends all of it at this rate, and takes no `seconds`.
     """
 
     rate_fraction: Annotated[float, Field(gt=0, le=1)]
@@ -25,10 +25,10 @@ class Paced(Section):
 
 
 class OutlierRule(Section):
-    """When a repetition does not count and is measured again: only for what its configuration cannot have caused.
+    """Decides when a repetition does not count and is measured again: only for what its configuration cannot cause.
 
-    `other_cpu_fraction` counts everything on the client's machine but the load; where the brokers run there too, it
-    counts them, and should stay unset.
+    `other_cpu_fraction` bounds the CPU used by everything on the client's machine but the load. Leave it unset where
+    the brokers run on that machine too: it would count them.
     """
 
     cpu_steal_fraction: Fraction | None = None
@@ -36,10 +36,11 @@ class OutlierRule(Section):
 
 
 class Adaptive(Section):
-    """Fewer repetitions in the design phase; the protocol's `repetitions` are then the most that a trial gets.
+    """Spends fewer repetitions in the design phase; the protocol's `repetitions` are then the most that a trial gets.
 
     A trial ends when the 95 % intervals of its mean p95 latency and throughput are within `interval_fraction` to either
-    side, when another trial is clearly better in both, or at the minimum when it may not be recommended anyway.
+    side, or when another trial is clearly better in both. A trial that may not be recommended anyway ends at the
+    minimum.
     """
 
     minimum_repetitions: Annotated[int, Field(ge=2)] = 3
@@ -47,14 +48,14 @@ class Adaptive(Section):
 
 
 class Protocol(Section):
-    """How one repetition is run and in which order repetitions follow each other.
+    """Defines how one repetition is run and in which order repetitions follow each other.
 
-    `blocks` measures every configuration once, in random order, before any is measured again; `sequential` is the
-    paper's: all repetitions of a configuration after each other. `cool_down_s` passes before every load of a
-    repetition. `variability` says what the two CVs are: of a trial's repetitions among each other, or within each run
-    (of the records' latencies, and of the throughput of successive windows), averaged over the repetitions.
-    `noise_repetitions` are spent on the baseline alone before the design, to learn how much it differs from itself.
-    `timeout_s` is what one load may take, from the start of its process to the end.
+    `blocks` measures every configuration once, in random order, before any is measured again. `sequential`, the paper's
+    order, runs all repetitions of one configuration before the next. `cool_down_s` passes before every load of a
+    repetition. `variability` defines the two CVs: across a trial's repetitions, or within each run (of the records'
+    latencies, and of the throughput of successive windows), averaged over the repetitions. `noise_repetitions` are
+    spent on the baseline alone before the design, to learn how much it differs from itself. `timeout_s` limits one
+    load, from the start of its process to the end.
     """
 
     kind: Literal["cold_burst", "steady"]
@@ -129,7 +130,7 @@ class Protocol(Section):
         return self
 
     def longest_sending_s(self) -> float:
-        """Seconds for which a repetition that is sized by time may send; 0 for one that is sized by records."""
+        """Returns the longest sending time of a repetition sized by time, in seconds; 0 for one sized by records."""
         paced = self.paced or Paced(rate_fraction=1.0)
         paced_s = (paced.warmup_seconds or 0.0) + (paced.seconds or 0.0)
         return self.warmup_seconds + (self.seconds or 0.0) + _PACED_LASTS_UP_TO * paced_s

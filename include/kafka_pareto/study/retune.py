@@ -1,4 +1,4 @@
-"""When the settings in force are checked, how closely, and what counts as drift: a study's section `retune`."""
+"""Defines a study's section `retune`: when the settings in force are checked, how closely, and what counts as drift."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SCHEDULE_PRESETS = ("@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@
 
 
 class Retune(Section):
-    """How `retune_producer` checks the settings in force, in `blocks` of them and of the baseline.
+    """Plans how `retune_producer` checks the settings in force, in `blocks` of them and of the baseline.
 
-    Without a `schedule` (cron text, or one of Airflow's presets) it does so by hand or by an asset event alone. Drift
-    is a ratio of the two that has changed by more than `drift_fraction`, by default the confirmation's
-    `wanted_effect_fraction`. Somebody is told of a scheduled check that takes longer than `deadline_minutes` (one by
-    hand or by an event: an hour). `approval`: what a tuning that follows recommends comes into force only when somebody
-    has approved it.
+    Without a `schedule` (cron text, or one of Airflow's presets) a check runs only by hand or by an asset event. Drift
+    is a change of the ratio of the two by more than `drift_fraction`; the default is the confirmation's
+    `wanted_effect_fraction`. A notice is sent when a scheduled check takes longer than `deadline_minutes` (one by hand
+    or by an event: an hour). With `approval`, a recommendation of the tuning that follows comes into force only after
+    somebody has approved it.
     """
 
     schedule: str | None = None
@@ -38,5 +38,5 @@ class Retune(Section):
 
 
 def is_schedule(text: str) -> bool:
-    """Whether Airflow can run a DAG by it."""
+    """Tells whether Airflow can run a DAG by it."""
     return text in SCHEDULE_PRESETS or (len(text.split()) == 5 and croniter.is_valid(text))

@@ -1,4 +1,4 @@
-"""The base of every part of a study file."""
+"""Holds the base of every part of a study file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 
 
 class Section(BaseModel):
-    """A part of a study file: unknown keys and wrong types are refused, values never change after loading."""
+    """Is the base of each part of a study file. Unknown keys and wrong types are refused; values never change."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 

@@ -1,4 +1,4 @@
-"""The study: what is varied, how it is measured, and what is wanted of it. One model validates every study."""
+"""Defines the study: what is varied, how it is measured, and what is wanted of it. One model validates every study."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from kafka_pareto.study.workload import Workload
 
 
 class Design(Section):
-    """Which configurations are measured at each record size; `feasible` keeps them within the constraints.
+    """Chooses the configurations that are measured in each case; `feasible` keeps them within the constraints.
 
     `latin_hypercube` draws `configurations` of them, all factors at once. `one_at_a_time` takes the baseline and
     changes one factor after the other: to each of its levels, or to `levels_per_range` values of a range.
@@ -63,10 +63,10 @@ class Design(Section):
 
 
 class Rounds(Section):
-    """What `strategy: rounds` measures after the design of round 0.
+    """Plans what `strategy: rounds` measures after the design of round 0.
 
-    Up to `maximum` rounds, each of `configurations` more at every record size, proposed by the surrogates. A record
-    size is done with once its measured hypervolume rose by less than `least_rise_fraction` in two rounds together.
+    There are up to `maximum` rounds. Each measures `configurations` more in every case, proposed by the surrogates. A
+    case ends once its measured hypervolume rose by less than `least_rise_fraction` in two rounds together.
     """
 
     maximum: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = MOST_ROUNDS
@@ -75,15 +75,15 @@ class Rounds(Section):
 
 
 class Validation(Section):
-    """The gate: the campaign stops when more than this share of the repetitions is set aside."""
+    """Sets the gate: the campaign stops when more than this share of the repetitions is set aside."""
 
     tolerated_rejected_fraction: Fraction = 0.05
 
 
 class Surrogate(Section):
-    """The XGBoost regressors, one per objective, and how they are judged.
+    """Sets the XGBoost regressors, one per objective, and how they are judged.
 
-    `records_per_batch` gives them `batch.size` over the record size as one more input. `weights` says how much a trial
+    `records_per_batch` gives them `batch.size` over the record size as one more input. `weights` sets how much a trial
     counts: as many times as it has `repetitions`, or all `equal`.
     """
 
@@ -102,7 +102,7 @@ class Surrogate(Section):
 
 
 class Search(Section):
-    """NSGA-III over the surrogates."""
+    """Sets NSGA-III, which searches the surrogates."""
 
     reference_partitions: Count = 6
     population: Annotated[int, Field(ge=4)] = 92
@@ -115,12 +115,12 @@ class Search(Section):
 
 
 class Confirmation(Section):
-    """How many points of each front are measured again: some blocks to choose by, then fresh ones to state gains from.
+    """Sets how many points of each front are measured again: some blocks to choose by, then new ones for the gains.
 
-    `minimum_blocks` is the evidence below which the baseline stays, whatever the few numbers say. `choose_by` picks
-    among the measured points that keep the study's limits: `balanced_gain` by the product of the gains in throughput
-    and p95 latency, `r1` (the paper's) by the ratio of throughput to its CV, or an order or weights of objectives.
-    `wanted_effect_fraction` is the smallest change that matters to the user: the noise report says how many blocks it
+    With fewer than `minimum_blocks` blocks the baseline stays, whatever the numbers say. `choose_by` picks among the
+    measured points that keep the study's limits: `balanced_gain` by the product of the gains in throughput and p95
+    latency, `r1` (the paper's) by the ratio of throughput to its CV, or an order or weights of objectives.
+    `wanted_effect_fraction` is the smallest change that matters to the user; the noise report says how many blocks it
     takes to find one.
     """
 
@@ -132,14 +132,17 @@ class Confirmation(Section):
     wanted_effect_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.10
 
     def most_repetitions(self) -> int:
-        """The baseline and every point in the choice blocks, then the baseline and one point in the gain blocks."""
+        """Returns the most repetitions that one case can take.
+
+        The baseline and every point are in the choice blocks; the baseline and one point are in the gain blocks.
+        """
         return (self.points + 1) * self.choice_blocks + 2 * self.gain_blocks
 
 
 class ForeignCluster(Section):
-    """An existing cluster, reached with a `client.properties` that the installation keeps under a name.
+    """Names an existing cluster, reached with a `client.properties` that the installation keeps under a name.
 
-    One with a `name` is tuned apart from all others: by a DAG, in a pool and on a queue of Airflow's that bear it.
+    A cluster with a `name` is tuned independently of all others. Its DAG, pool and queue in Airflow bear the name.
     """
 
     name: Annotated[str, Field(pattern=f"^{CLUSTER_NAME}$")] | None = None
@@ -151,12 +154,12 @@ class ForeignCluster(Section):
 
 
 class Study(Section):
-    """A study. See `include/studies/` for those that are ready to use.
+    """Defines a study. See `include/studies/` for those that are ready to use.
 
-    `objectives`, where given, must name all four: each is modelled, searched and reported in every study.
-    `constraints` and `forbidden` regions bind the configurations, `limits` what they measure; the baseline is exempt.
-    `strategy: one_shot` measures the design alone before the search, as in the paper; `rounds` goes on where the
-    surrogates promise most, and may begin with what earlier campaigns have learned (`warm_start`).
+    `objectives`, where given, must name all four: each is modelled, searched and reported in every study. `constraints`
+    and `forbidden` regions bind the configurations, `limits` bind the measured values; the baseline is exempt.
+    `strategy: one_shot` measures the design alone before the search, as in the paper. `rounds` then measures more where
+    the surrogates promise most, and may begin with what earlier campaigns have learned (`warm_start`).
     """
 
     schema_version: Literal[1]
@@ -274,46 +277,46 @@ class Study(Section):
 
     @property
     def declaration(self) -> Driver:
-        """What the study's driver declares."""
+        """Returns what the study's driver declares."""
         return PRODUCER
 
     @property
     def objective_names(self) -> tuple[str, ...]:
-        """The objectives in their driver's order."""
+        """Lists the objectives in their driver's order."""
         return self.declaration.objective_names
 
     @property
     def means(self) -> tuple[str, ...]:
-        """Those of the objectives that are means."""
+        """Lists the objectives that are means."""
         return self.declaration.means
 
     @property
     def cases(self) -> list[str]:
-        """What the measuring tasks are mapped over, in order: here the record sizes."""
+        """Lists the cases, one for each mapped task, in order: here the record sizes."""
         return [str(size) for size in self.record_sizes_bytes]
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """The parameter of the study's DAG that limits a campaign to these cases."""
+        """Returns the parameter of the study's DAG that limits a campaign to these cases."""
         return {"record_sizes": [self.record_size_bytes(case) for case in cases]}
 
     def record_size_bytes(self, case: str) -> int:
-        """The record size of a case."""
+        """Returns the record size of a case."""
         return int(case)
 
     def variables(self, case: str) -> dict[str, FactorValue]:
-        """What constraints may name beside the factors, with its value in the case."""
+        """Returns the values, in this case, that constraints may name in addition to the factors."""
         return {RECORD_SIZE: self.record_size_bytes(case)}
 
     def rules(self) -> list[Rule]:
-        """Every rule that a configuration must keep to be a candidate: the constraints, then the forbidden regions."""
+        """Lists every rule that a candidate must keep: the constraints, then the forbidden regions."""
         return [*self.constraints, *self.forbidden]
 
     def round_numbers(self) -> range:
-        """The rounds that a campaign may have: 0, which measures the design, and those after it."""
+        """Returns the rounds that a campaign may have: 0, which measures the design, and those after it."""
         return range(1 + (self.rounds.maximum if self.strategy == "rounds" else 0))
 
     def baseline_configuration(self) -> Configuration:
-        """The baseline's value for each factor (Kafka's default where the study's baseline is silent)."""
+        """Returns the baseline's value for each factor; Kafka's default where the study's baseline names none."""
         merged = resolved(self.baseline)
         return {
             name: str(merged[name]).lower() if isinstance(factor, CategoricalFactor) else merged[name]
@@ -321,41 +324,44 @@ class Study(Section):
         }
 
     def baseline_id(self) -> str:
-        """The baseline's configuration id."""
+        """Returns the baseline's configuration id."""
         return configuration_id(self.baseline_configuration())
 
     def producer_properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """What the producer is told for this configuration: the baseline's other settings, and the factors' values.
+        """Returns the producer's settings: the configuration's values, and the baseline's for all other properties.
 
-        Idempotence is stated as it resolves: a baseline that asks for it would make `acks=1` an error otherwise.
+        Idempotence is set to its resolved value. A baseline that asks for it would otherwise make `acks=1` an error.
         """
         properties = {**self.baseline, **configuration}
         return {**properties, "enable.idempotence": is_idempotent(properties)}
 
     def durability_of(self, configuration: Configuration) -> Durability:
-        """The durability that a producer with this configuration promises."""
+        """Returns the durability that a producer with this configuration promises."""
         return durability_of({**self.baseline, **configuration})
 
     def may_be_recommended(self, configuration: Configuration, case: str) -> bool:
-        """Whether the configuration keeps every rule and promises the durability that the study accepts."""
+        """Tells whether the configuration keeps every rule and promises the durability that the study accepts."""
         accepted = self.durability_of(configuration) >= self.weakest_durability()
         return accepted and self.keeps_rules(configuration, case)
 
     def keeps_rules(self, configuration: Configuration, case: str) -> bool:
-        """Whether the configuration keeps every constraint and lies in no forbidden region."""
+        """Tells whether the configuration keeps every constraint and lies in no forbidden region."""
         return satisfies(self.rules(), configuration, self.variables(case))
 
     def drift_fraction(self) -> float:
-        """The smallest change of a ratio to the baseline that is drift."""
+        """Returns the smallest change of a ratio to the baseline that is drift."""
         return self.retune.drift_fraction or self.confirmation.wanted_effect_fraction
 
     def weakest_durability(self) -> Durability:
-        """The weakest durability that may be recommended: as stated, else the baseline's own."""
+        """Returns the weakest durability that may be recommended: the study's own, else the baseline's."""
         return self.durability_of(self.baseline_configuration()) if self.durability is None else self.durability
 
 
 def _is_feasible(factors: dict[str, Factor], constraints: list[Constraint], variables: Variables) -> bool:
-    """Whether any configuration satisfies the constraints: of one factor exactly, between two at their extremes."""
+    """Tells whether any configuration satisfies the constraints.
+
+    Constraints on one factor are checked exactly, constraints between two at the factors' extremes.
+    """
     try:
         remaining = narrowed(factors, constraints, variables)
     except ValueError:

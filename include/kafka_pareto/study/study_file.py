@@ -1,4 +1,4 @@
-"""Study files: reading them with one clear line per defect, and writing them."""
+"""Reads study files, with one clear line per defect, and writes them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def load_named_study(folder: Path, name: str) -> Study:
     """Reads `<folder>/<name>.yaml`.
 
     Raises:
-        StudyError: If there is none, naming those that there are, or if it is not called like its file.
+        StudyError: If there is no such file (the message names those that exist), or if the study's name is another.
     """
     path = folder / f"{name}.yaml"
     if not re.fullmatch(STUDY_NAME, name) or not path.is_file():
@@ -62,7 +62,7 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     """Checks the text of a study file; `file` names it in messages.
 
     A `baseline` that is a string names a `producer.properties` relative to `folder`; the study then holds its values. A
-    payload's file must lie there or below; its text is no part of the study (see `read_corpus`).
+    payload's file must lie in `folder` or below. Its text is no part of the study (see `read_corpus`).
 
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
@@ -82,7 +82,7 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
 
 
 def read_corpus(study: Study, folder: Path, file: str) -> str | None:
-    """The text that the study's records are cut from; None where it names no file for them.
+    """Returns the text that the study's records are cut from; None where it names no file for them.
 
     Raises:
         StudyError: If the file cannot be read, is no UTF-8 text, is too large, or holds nothing.
@@ -97,7 +97,7 @@ def read_corpus(study: Study, folder: Path, file: str) -> str | None:
 
 
 def dump_study(study: Study) -> str:
-    """The study as YAML that `parse_study` reads back as an equal study."""
+    """Returns the study as YAML that `parse_study` reads back as an equal study."""
     content = study.model_dump(mode="json", exclude_none=True)
     if study.durability is not None:
         content["durability"] = study.durability.name
@@ -112,10 +112,10 @@ def with_overrides(
     cluster: ForeignCluster | None = None,
     warm_start: Campaigns | None = None,
 ) -> Study:
-    """The study with what a single campaign wants otherwise, checked like a file.
+    """Returns the study with the overrides of a single campaign, checked like a file.
 
-    Fewer repetitions than the study's minimum lower that minimum too: they were asked for; where they leave adaptive
-    repetitions no choice, every trial gets as many.
+    Fewer repetitions than the study's minimum lower that minimum too, since the user asked for them. Where they leave
+    adaptive repetitions no choice, every trial gets as many.
 
     Raises:
         StudyError: Naming the override and the rule that it breaks.
@@ -145,7 +145,10 @@ def _validated(content: dict[str, Any], file: str) -> Study:
 
 
 def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]:
-    """The tunable properties of a user's `producer.properties`; addresses, credentials and classes are passed over."""
+    """Returns the tunable properties of a user's `producer.properties`.
+
+    Addresses, credentials and classes are skipped.
+    """
     text = _read_text(path, study_file, f"baseline: {path}: ")
     found: dict[str, PropertyValue] = {}
     try:
@@ -173,7 +176,7 @@ def _read_text(path: Path, study_file: str, place: str) -> str:
 
 
 class _StudyLoader(yaml.SafeLoader):
-    """YAML that refuses what plain YAML would silently overwrite or carry on: a key given twice, a number too large."""
+    """Refuses YAML that a plain loader would silently overwrite or keep: a key given twice, a number too large."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
@@ -193,7 +196,7 @@ _StudyLoader.add_constructor("tag:yaml.org,2002:int", _StudyLoader.construct_yam
 
 
 def _problems(error: ValidationError) -> list[str]:
-    """One line per key; of a number that may be whole or not, pydantic reports both refusals."""
+    """Writes one line per key. For a number that may be whole or not, pydantic reports both refusals."""
     return list({_key(detail): _problem(detail) for detail in reversed(error.errors())}.values())[::-1]
 
 

@@ -1,4 +1,4 @@
-"""Which campaigns of the past a study begins with, as its file and the command line name them. A leaf."""
+"""Names the earlier campaigns that a study begins with, as its file and the command line write them. A leaf."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Campaigns: TypeAlias = Literal["latest"] | list[str]
 
 
 class WarmStart(Section):
-    """Earlier campaigns of the same study, from which the rounds of a new one learn.
+    """Names earlier campaigns of the same study, from which the rounds of a new one learn.
 
-    `campaigns` are their ids, or `latest`: the one that was measured last of those that give anything. After every
+    `campaigns` are their ids, or `latest`: the most recently measured of those that give anything. After every
     `half_life_days` their repetitions count for half as much.
     """
 
@@ -32,12 +32,12 @@ class WarmStart(Section):
 
 
 def campaigns_from(text: str) -> Campaigns:
-    """What an option says: `latest`, or ids like `20261121T120000,20261122T120000`; the study checks them."""
+    """Parses an option: `latest`, or ids like `20261121T120000,20261122T120000`; the study checks them."""
     return "latest" if text == "latest" else text.split(",")
 
 
 def campaigns_text(campaigns: Campaigns) -> str:
-    """The option that says the same."""
+    """Returns the option that `campaigns_from` parses to the same."""
     return campaigns if isinstance(campaigns, str) else ",".join(campaigns)
 
 

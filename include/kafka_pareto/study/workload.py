@@ -1,4 +1,4 @@
-"""What is sent, and to which kind of topic."""
+"""Defines what is sent, and to which kind of topic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_pareto.study.section import Count, Section
 
 
 class PayloadFile(Section):
-    """Records cut from a text file of the user's, which lies beside the study or in a folder below."""
+    """Cuts records from a text file of the user's, in the study's folder or below it."""
 
     file: str
 
@@ -25,7 +25,7 @@ class PayloadFile(Section):
 
 
 class CompressiblePayload(Section):
-    """Records that zlib shrinks to about this fraction of their size."""
+    """Makes records that zlib shrinks to about this fraction of their size."""
 
     compressed_fraction: Annotated[float, Field(ge=0.05, le=0.7)]
 
@@ -53,7 +53,7 @@ Payload = Annotated[
 
 
 class Workload(Section):
-    """What is sent, and to which kind of topic; `keys` is the number of distinct keys, 0 for none."""
+    """Defines what is sent, and to which kind of topic; `keys` is the number of distinct keys, 0 for none."""
 
     topic_partitions: Count = 3
     replication_factor: Annotated[int, Field(ge=1, le=32767)] = 3

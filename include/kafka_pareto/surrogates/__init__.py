@@ -1,1 +1,1 @@
-"""Surrogate models of the objectives, and how well they predict."""
+"""Fits surrogate models of the objectives, and scores how well they predict."""

@@ -1,9 +1,9 @@
-"""What the measurements so far say of every configuration, and how surely: a Gaussian process per objective. Pure.
+"""Fits a Gaussian process per objective: the value expected of every configuration, and its uncertainty. Pure.
 
 The campaign's surrogates are gradient-boosted trees: they need no scaling, and reach the noise ceiling on a whole
-design. Where the next measurement is worth most depends on what is not known yet, though, and of that a Gaussian
-process tells more: trained on 60 to 120 single repetitions of the recorded grid of `benchmarks/`, it also leaves a
-quarter less of the variance unexplained.
+design. The best place for the next measurement depends on what is not known yet, though, and a Gaussian process tells
+more about that. Trained on 60 to 120 single repetitions of the recorded grid of `benchmarks/`, it also leaves a quarter
+less of the variance unexplained.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SAMPLING_JITTER = 1e-6
 
 @dataclass(frozen=True)
 class Posterior:
-    """A fitted process of one objective's logarithm; `r2_leave_one_out` says how much of it was learned."""
+    """Holds a fitted process of one objective's logarithm; `r2_leave_one_out` says how much of it was learned."""
 
     objective: ObjectiveName
     r2_leave_one_out: float
@@ -46,9 +46,9 @@ class Posterior:
         """Draws the objective's logarithm jointly at all rows, shape (members, rows); without measurement noise.
 
         Args:
-            configurations: One column per factor and the record size.
+            configurations: One column per factor and the case.
             members: How many draws.
-            rng: Where the draws come from.
+            rng: Source of the draws.
         """
         mean, covariance = self._process.predict(inputs(self._study, configurations), return_cov=True)
         # Rows that are nearly alike would leave no Cholesky factor; eigenvectors would take thirty times as long.
@@ -59,7 +59,7 @@ class Posterior:
 
 @dataclass(frozen=True)
 class _Evidence:
-    """Logarithms of one objective; an `extra_variance` adds to the noise of the repetitions."""
+    """Holds logarithms of one objective; an `extra_variance` adds to the noise of the repetitions."""
 
     x: Values
     logs: Values
@@ -70,18 +70,19 @@ class _Evidence:
 def fit_posterior(
     study: Study, trials: pd.DataFrame, objective: ObjectiveName, prior: pd.DataFrame | None = None
 ) -> Posterior | None:
-    """Fits the process to all trials that measured the objective, of every record size.
+    """Fits the process to all trials that measured the objective, of every case.
 
-    Matern 5/2 with a length per input (Rasmussen and Williams 2006, ch. 4 and 5). The noise of a single repetition is
-    found with the lengths, by the marginal likelihood; a trial of n repetitions has an nth of its variance.
+    The kernel is Matern 5/2 with a length per input (Rasmussen and Williams 2006, ch. 4 and 5). The noise of a single
+    repetition is found with the lengths, by the marginal likelihood; a trial of n repetitions has an nth of its
+    variance.
 
-    A trial of an earlier campaign takes part with its value as of today, and with more noise: its repetitions count
-    for less the older they are, and how far values of its campaign were found or may be wrong comes on top.
+    A trial of an earlier campaign takes part with its value as of today, and with more noise. Its repetitions count for
+    less the older they are. The measured or possible error of its campaign's values is added.
 
     Args:
         study: The campaign's study.
         trials: `TRIAL_COLUMNS` and factors, all trials so far.
-        objective: What to fit.
+        objective: The objective to fit.
         prior: `PRIOR_TRIAL_COLUMNS` and factors of earlier campaigns, where the study begins with what they know.
 
     Returns:
@@ -104,7 +105,7 @@ def fit_posterior(
 
 
 def _evidence(study: Study, rows: pd.DataFrame, objective: ObjectiveName, prior: pd.DataFrame | None) -> _Evidence:
-    """Today's rows first, then what earlier campaigns know."""
+    """Returns today's rows, then those of earlier campaigns."""
     x, logs = inputs(study, rows), logarithms(rows, study, objective)
     repetitions, extra = rows.repetitions_valid.to_numpy(dtype=float), np.zeros(len(rows))
     earlier = rows.iloc[:0] if prior is None else rebased(study, prior, rows, objective)
@@ -131,7 +132,7 @@ def _repetition_variance(x: Values, logs: Values, repetitions: Values) -> float:
 
 
 def _learned(x: Values, y: Values, repetitions: Values, extra_variance: Values) -> tuple[Kernel, float]:
-    """The kernel of the signal, and the variance of a single repetition, by the marginal likelihood."""
+    """Finds the kernel of the signal, and the variance of a single repetition, by the marginal likelihood."""
     usual = 1.0 / float(np.mean(1.0 / repetitions))
     signal = ConstantKernel(1.0, (0.05, 20.0)) * Matern(np.ones(x.shape[1]), (0.1, 20.0), nu=2.5)
     process = GaussianProcessRegressor(signal + WhiteKernel(0.1, (1e-3, 1.0)), alpha=_JITTER + extra_variance)
@@ -142,7 +143,10 @@ def _learned(x: Values, y: Values, repetitions: Values, extra_variance: Values) 
 
 
 def inputs(study: Study, configurations: pd.DataFrame) -> Values:
-    """The process' inputs: logs of the numbers, 0 to 1 over the factor, and a 0 or 1 for each categorical level."""
+    """Returns the process' inputs.
+
+    They are logs of the numbers, 0 to 1 over the factor, and a 0 or 1 for each categorical level.
+    """
     columns: list[Values] = []
     for name, factor in study.factors.items():
         if isinstance(factor, CategoricalFactor):
@@ -164,10 +168,10 @@ def _on_log_scale(values: Values, factor: Factor) -> Values:
 
 
 def _r2_leave_one_out(process: GaussianProcessRegressor, y: Values, cases: npt.NDArray[np.object_]) -> float:
-    """1 - squared errors at each trial of the process without that trial, over the spread within the record sizes.
+    """Returns 1 - squared errors at each trial of the process without that trial, over the spread within the cases.
 
-    Rasmussen and Williams, eq. 5.12. Over all sizes together the record size alone would explain most of it. The trials
-    are today's, the first of `y`, one for each of the `cases`.
+    See Rasmussen and Williams, eq. 5.12. The spread over all cases together would not do: the case alone would explain
+    most of it. The trials are today's, the first of `y`, one for each of the `cases`.
     """
     half = np.linalg.inv(process.L_)
     precision = half.T @ half

@@ -1,4 +1,4 @@
-"""How well a surrogate does, and how well any could: R² on held-out configurations beside the noise ceiling. No I/O."""
+"""Scores surrogates: R² on held-out configurations, and the noise ceiling that no model can pass. No I/O."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from kafka_pareto.surrogates.surrogate import (
 )
 
 CEILING_OF_NOISE_ALONE = 0.1
-"""Below this share of explainable variance an objective is noise, whatever a lucky split says."""
+"""Below this share of explainable variance an objective is noise, however well a lucky split scores."""
 
 LEAST_SHARE_OF_CEILING = 0.5
-"""A model that explains less of what can be explained has not learned the objective."""
+"""A model that explains less than this share of what can be explained has not learned the objective."""
 
 CURVE_COLUMNS = ("configurations", "r2_train", "r2_held_out", "r2_held_out_sd")
 
@@ -41,7 +41,7 @@ _CURVE_FRACTIONS = (0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class JudgedSurrogate:
-    """A model with what it was fitted and judged on; `rows` are all trials that measured its objective."""
+    """Holds a model with its training and held-out trials; `rows` are all trials that measured its objective."""
 
     surrogate: Surrogate
     rows: pd.DataFrame
@@ -50,7 +50,7 @@ class JudgedSurrogate:
     curve: pd.DataFrame
 
     def pooled_r2_held_out(self) -> float | None:
-        """R² on all held-out trials; None when too few were held out."""
+        """Returns R² on all held-out trials; None when too few were held out."""
         score = self.scores.loc[self.scores["case"].isna(), "r2_held_out"].iloc[0]
         return None if pd.isna(score) else float(score)
 
@@ -64,7 +64,8 @@ def judge_objective(
 ) -> JudgedSurrogate:
     """Fits one objective on the training configurations and judges it on the held-out ones.
 
-    The judged model is the one that is kept, as in the paper: its scores speak of it and not of a later refit.
+    As in the paper, the judged model is also the one that is kept. The scores are those of this model, and not of a
+    later refit.
     """
     rows = trials[trials[objective].notna()]
     train, held_out = split_by_configuration(rows, study)
@@ -83,11 +84,11 @@ def score_surrogate(
     cross_validated: pd.Series,
     error_variances: Mapping[str, float],
 ) -> pd.DataFrame:
-    """Scores one model, pooled (record size null) and within each record size.
+    """Scores one model, pooled (case null) and within each case.
 
-    R² and its ceiling are on the scale that the model learned: of the logarithm where it learned that, since p95
-    latency spans two decades and users ask for ratios; the mean absolute and squared errors in the objective's own
-    unit. Whether an objective is learnable is judged by all its trials, cross-validated, and not by one split.
+    R² and its ceiling are on the scale that the model learned. That is the logarithm where it learned that, since p95
+    latency spans two decades and users ask for ratios. The mean absolute and squared errors are in the objective's own
+    unit. All trials, cross-validated, decide whether an objective is learnable, not one split.
 
     Args:
         surrogate: The model, fitted on `train`.
@@ -132,7 +133,10 @@ def score_surrogate(
 
 
 def is_learnable(r2: float | None, ceiling: float | None) -> bool:
-    """Whether a model of this R² has learned something, and a fair part of what its ceiling (None: unknown) leaves."""
+    """Tells whether a model of this R² has learned something, and a fair part of what can be learned.
+
+    The ceiling of R² bounds what can be learned; None where it is unknown.
+    """
     if r2 is None or r2 <= 0:
         return False
     return ceiling is None or (ceiling >= CEILING_OF_NOISE_ALONE and r2 >= LEAST_SHARE_OF_CEILING * ceiling)
@@ -141,9 +145,9 @@ def is_learnable(r2: float | None, ceiling: float | None) -> bool:
 def cross_validated(
     study: Study, encoding: FeatureEncoding, rows: pd.DataFrame, objective: ObjectiveName, repeat: int = 0
 ) -> pd.Series:
-    """Each trial's estimate by a model that saw four fifths of the configurations, and not this one.
+    """Returns each trial's estimate by a model that saw four fifths of the configurations, and not this one.
 
-    Another `repeat` cuts the folds elsewhere. NaN with fewer configurations than folds.
+    Another `repeat` draws other folds. NaN with fewer configurations than folds.
     """
     estimates = np.full(len(rows), np.nan)
     if rows["configuration_id"].nunique() < _FOLDS:
@@ -156,19 +160,20 @@ def cross_validated(
 
 
 def r_squared(measured: np.ndarray | pd.Series, estimated: np.ndarray | pd.Series) -> float | None:
-    """The coefficient of determination; None for fewer than three rows, an estimate missing or no spread."""
+    """Returns the coefficient of determination; None for fewer than three rows, an estimate missing or no spread."""
     if len(measured) < _MINIMUM_ROWS_FOR_R2 or np.ptp(np.asarray(measured, dtype=float)) == 0:
         return None
     return None if np.isnan(estimated).any() else float(r2_score(measured, estimated))
 
 
 def noise_ceiling(measured: pd.Series, error_variances: Sequence[float]) -> float | None:
-    """The R² of a model that knows the truth: 1 - mean error variance / variance of what was measured.
+    """Returns the R² of a model that knows the truth: 1 - mean error variance / variance of what was measured.
 
-    Even such a model misses each trial by that trial's own noise. One that learns from trials as noisy stays below.
+    Even such a model misses each trial by that trial's own noise. A model that learns from trials as noisy scores
+    lower.
 
     Returns:
-        A share in [0, 1], or None when fewer than three trials or half of them have a known error: those with several
+        A share in [0, 1]; None when fewer than three trials or half of them have a known error. Those with several
         repetitions, where most have one, are not like the others.
     """
     errors, target = np.array(error_variances, dtype=float), measured.to_numpy(dtype=float)
@@ -179,7 +184,7 @@ def noise_ceiling(measured: pd.Series, error_variances: Sequence[float]) -> floa
 
 
 def trial_keys(trials: pd.DataFrame) -> list[str]:
-    """One name per trial: its record size and configuration."""
+    """Returns one name per trial: its case and configuration."""
     pairs = zip(trials["case"], trials["configuration_id"], strict=True)
     return [f"{case}/{configuration}" for case, configuration in pairs]
 
@@ -192,10 +197,11 @@ def error_variances(
     *,
     of_logarithm: bool = False,
 ) -> dict[str, float]:
-    """How much each trial's objective, or its logarithm, would vary with fresh repetitions, by `trial_keys`.
+    """Returns the variance of each trial's objective, or its logarithm, over new repetitions, by `trial_keys`.
 
-    The delete-one jackknife (Efron and Tibshirani 1993, ch. 11): for a mean it is the squared standard error. NaN for
-    a mean of fewer than two repetitions, for a CV across fewer than three, and for the logarithm of zero.
+    The delete-one jackknife estimates it (Efron and Tibshirani 1993, ch. 11); for a mean it is the squared standard
+    error. NaN for a mean of fewer than two repetitions, for a CV across fewer than three, and for the logarithm of
+    zero.
     """
     by_id = {repetition.repetition_id: repetition for repetition in repetitions}
     variability = study.protocol.variability
@@ -216,7 +222,7 @@ def learning_curve(
     objective: ObjectiveName,
     generator: np.random.Generator,
 ) -> pd.DataFrame:
-    """R² by the number of training configurations, cross-validated over folds that share no configuration.
+    """Returns R² by the number of training configurations, cross-validated over folds that share no configuration.
 
     Returns:
         A frame with `CURVE_COLUMNS`, means over the folds; empty with fewer configurations than folds.
@@ -246,7 +252,10 @@ def learning_curve(
 
 
 def prediction_error(surrogate: Surrogate, points: pd.DataFrame) -> float:
-    """The mean absolute error on these trials: of the logarithm for p95 latency and throughput, plain for the CVs."""
+    """Returns the mean absolute error on these trials.
+
+    It is that of the logarithm for p95 latency and throughput, and plain for the CVs.
+    """
     measured, estimated = points[surrogate.objective].to_numpy(dtype=float), surrogate.predict(points)
     if surrogate.objective.endswith("_cv"):
         return float(np.mean(np.abs(measured - estimated)))
@@ -255,7 +264,7 @@ def prediction_error(surrogate: Surrogate, points: pd.DataFrame) -> float:
 
 
 def describe_scores(scores: pd.DataFrame) -> str:
-    """The scores as lines for a log, one per objective and record size."""
+    """Returns the scores as lines for a log, one per objective and case."""
     heading = (
         f"{'objective':<17} {'record size':>11} {'of':>5} {'R² train':>9} {'held out':>9} {'5 folds':>8} "
         f"{'ceiling':>8} {'MAE':>10} {'RMSE':>10}"
@@ -287,7 +296,7 @@ def _r2_of(surrogate: Surrogate, rows: pd.DataFrame) -> float | None:
 
 
 def _learned(values: pd.Series, surrogate: Surrogate) -> pd.Series:
-    """Values of the objective on the scale that the model learned."""
+    """Returns values of the objective on the scale that the model learned."""
     if not surrogate.log_target:
         return values
     return pd.Series(logarithm(values.to_numpy(dtype=float)), index=values.index)

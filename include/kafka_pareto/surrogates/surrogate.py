@@ -1,4 +1,4 @@
-"""Surrogate models: one gradient-boosted regressor per objective over the factors and the record size. No I/O."""
+"""Fits surrogate models: one gradient-boosted regressor per objective over the factors and the case. No I/O."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _BATCH_SIZE = "batch.size"
 
 
 class FeatureEncoding(BaseModel):
-    """How factors become a model's columns: numbers as they are, a categorical level as its place in `levels`.
+    """Encodes factors as a model's columns: numbers unchanged, a categorical level as its place in `levels`.
 
-    With `codes` the model takes that place for a quantity (the paper's way); with `native` for a category without
-    order. A level that is not listed becomes a missing value. The records that fit a batch are no column of the frame:
-    they are counted here from the batch and record size, and a batch always holds one.
+    With `codes` the model takes that place as a quantity (the paper's way); with `native` as a category without order.
+    A level that is not listed becomes a missing value. The records that fit a batch are no column of the frame: they
+    are computed here from the batch and record size, and a batch always holds one.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,7 +42,7 @@ class FeatureEncoding(BaseModel):
     categories: Literal["codes", "native"]
 
     def encode(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The model's columns, all float64, from a frame with one column per factor and the record size."""
+        """Returns the model's columns, all float64, from a frame with one column per factor and the case."""
         columns = {}
         for name in self.features:
             if name == RECORDS_PER_BATCH_FEATURE:
@@ -57,18 +57,21 @@ class FeatureEncoding(BaseModel):
         return pd.DataFrame(columns, index=frame.index)
 
     def inputs(self) -> list[str]:
-        """The columns that a frame must have to be encoded."""
+        """Lists the columns that a frame must have to be encoded."""
         return [name for name in self.features if name != RECORDS_PER_BATCH_FEATURE]
 
     def feature_types(self) -> list[str] | None:
-        """XGBoost's `feature_types`: `c` for a native category, `q` for a quantity; None when all are quantities."""
+        """Returns XGBoost's `feature_types`: `c` for a native category, `q` for a quantity.
+
+        None when all are quantities.
+        """
         if self.categories == "codes":
             return None
         return ["c" if name in self.levels else "q" for name in self.features]
 
 
 class SurrogateFile(BaseModel):
-    """What is known of one objective's model file; `log_target`: the model answers with the logarithm."""
+    """Describes one objective's model file; `log_target`: the model answers with the logarithm."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -77,7 +80,7 @@ class SurrogateFile(BaseModel):
 
 
 class SurrogateIndex(Record):
-    """`encoding.json`: what the models of a campaign expect, and which objectives have one."""
+    """Describes a campaign's models (`encoding.json`): their encoding, and which objectives have a model."""
 
     encoding: FeatureEncoding
     models: dict[ObjectiveName, SurrogateFile]
@@ -85,7 +88,7 @@ class SurrogateIndex(Record):
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A fitted model of one objective."""
+    """Holds a fitted model of one objective."""
 
     objective: ObjectiveName
     encoding: FeatureEncoding
@@ -93,35 +96,36 @@ class Surrogate:
     regressor: XGBRegressor
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
-        """The objective's estimates, in its own unit, for rows with one column per factor and the record size.
+        """Returns the objective's estimates, in its own unit, for rows with one column per factor and the case.
 
-        A model of the logarithm is turned back by exp, so it estimates the geometric rather than the arithmetic mean.
+        The answers of a model of the logarithm pass through exp: it estimates the geometric rather than the arithmetic
+        mean.
         """
         return self.predict_encoded(self.encoding.encode(frame).to_numpy())
 
     def predict_encoded(self, rows: np.ndarray) -> np.ndarray:
-        """The estimates for rows that are encoded already, shape (rows, features)."""
+        """Returns the estimates for rows that are encoded already, shape (rows, features)."""
         answer = np.asarray(self.regressor.predict(rows), dtype=float)
         return np.exp(answer) if self.log_target else answer
 
     def to_bytes(self) -> bytes:
-        """The model in XGBoost's UBJ format."""
+        """Returns the model in XGBoost's UBJ format."""
         return bytes(self.regressor.get_booster().save_raw("ubj"))
 
     def file(self) -> SurrogateFile:
-        """What the index says of this model."""
+        """Returns the index's entry for this model."""
         return SurrogateFile(sha256=hashlib.sha256(self.to_bytes()).hexdigest(), log_target=self.log_target)
 
 
 class Estimator(Protocol):
-    """Whatever estimates one objective."""
+    """Estimates one objective."""
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
-        """The estimates for rows with one column per factor and the record size."""
+        """Returns the estimates for rows with one column per factor and the case."""
 
 
 def estimates(models: Mapping[ObjectiveName, Estimator], frame: pd.DataFrame) -> dict[ObjectiveName, np.ndarray]:
-    """Each model's estimates; rows are encoded once for all surrogates that share an encoding."""
+    """Returns each model's estimates; rows are encoded once for all surrogates that share an encoding."""
     encoded: dict[int, np.ndarray] = {}
     answers = {}
     for objective, model in models.items():
@@ -154,7 +158,7 @@ def load_surrogate(content: bytes, key: str, objective: ObjectiveName, index: Su
 
 
 def feature_encoding(study: Study, trials: pd.DataFrame) -> FeatureEncoding:
-    """The encoding for a study: levels in the study's order, after them those that only the baseline has."""
+    """Returns the encoding for a study: levels in the study's order, after them those that only the baseline has."""
     levels = {}
     for name, factor in study.factors.items():
         if isinstance(factor, CategoricalFactor):
@@ -198,19 +202,19 @@ def fit_surrogate(
 
 
 def logarithm(values: np.ndarray) -> np.ndarray:
-    """The natural logarithm.
+    """Returns the natural logarithm, with a substitute for 0.
 
-    A value of 0 (the CV of repetitions that agree to the millisecond) has none and stands for one below resolution, so
-    it enters as half of the smallest positive value; where none is positive, all are equal and enter as 1.
+    A value of 0 (the CV of repetitions that agree to the millisecond) has no logarithm and means one below the
+    resolution. It enters as half of the smallest positive value. Where none is positive, all are equal and enter as 1.
     """
     positive = values[values > 0]
     return np.asarray(np.log(np.maximum(values, positive.min() / 2 if len(positive) else 1.0)))
 
 
 def trial_weights(study: Study, rows: pd.DataFrame) -> np.ndarray:
-    """How much each trial counts, 1 on average: with `repetitions` as many times as it has valid ones.
+    """Returns how much each trial counts, 1 on average: with `repetitions` as many times as it has valid ones.
 
-    That is the inverse of the variance of its mean, so a trial counts by the width of its interval; trials with equally
+    That is the inverse of the variance of its mean, so a trial counts by the width of its interval. Trials with equally
     many repetitions all count 1.
     """
     if study.surrogate.weights == "equal":
@@ -220,7 +224,7 @@ def trial_weights(study: Study, rows: pd.DataFrame) -> np.ndarray:
 
 
 def new_regressor(study: Study, encoding: FeatureEncoding, seed: int) -> XGBRegressor:
-    """The study's regressor, not yet fitted. One thread: a few hundred rows gain nothing from more."""
+    """Returns the study's regressor, not yet fitted. One thread: a few hundred rows gain nothing from more."""
     parameters = study.surrogate
     return XGBRegressor(
         n_estimators=parameters.n_estimators,
@@ -238,7 +242,7 @@ def new_regressor(study: Study, encoding: FeatureEncoding, seed: int) -> XGBRegr
 
 
 def importance(surrogate: Surrogate) -> pd.Series:
-    """Each feature's share of the total gain of all splits, largest first; a feature that is never used has 0."""
+    """Returns each feature's share of the total gain of all splits, largest first; 0 for one that is never used."""
     gains = surrogate.regressor.get_booster().get_score(importance_type="total_gain")
     shares = pd.Series({name: float(gains.get(name, 0.0)) for name in surrogate.encoding.features})
     total = shares.sum()
@@ -246,9 +250,10 @@ def importance(surrogate: Surrogate) -> pd.Series:
 
 
 def measured_objectives(trials: pd.DataFrame) -> list[ObjectiveName]:
-    """The objectives that at least one trial has measured; the baseline's alone teach nothing where there are others.
+    """Lists the objectives that at least one trial has measured.
 
-    With one repetition of each configuration, the baseline is the only one that rounds give a CV.
+    Where there are other trials, the baseline's alone teach nothing and do not count. With one repetition of each
+    configuration, only the baseline has a CV in the rounds.
     """
     others = trials[~trials["is_baseline"]]
     learned_from = trials if others.empty else others

@@ -1,1 +1,1 @@
-"""MLflow: runs, models and champions. The only room that imports mlflow."""
+"""Tracks runs, models and champions in MLflow. No other package imports mlflow."""

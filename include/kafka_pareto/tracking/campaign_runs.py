@@ -1,7 +1,7 @@
-"""A campaign in MLflow: what it trained, searched and confirmed.
+"""Tracks a campaign in MLflow: what it trained, searched and confirmed.
 
-One run per campaign, found again by its tags, and below it one run per objective and per searched record size. A part
-that is complete is left alone, an unfinished one is written anew: a step may be retried without leaving duplicates.
+There is one run per campaign, found again by its tags, and below it one run per objective and per searched case. A part
+that is complete is left alone, an unfinished one is written again: a step may be retried without leaving duplicates.
 Without a tracking URI nothing is tracked.
 """
 
@@ -45,7 +45,7 @@ def log_training(
 ) -> None:
     """Records the trained surrogates: a run and a model version per objective, below the campaign's run.
 
-    The version of a later round takes the place of an earlier one's: a campaign has one for each objective.
+    The version of a later round replaces an earlier round's: a campaign has one for each objective.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
@@ -63,7 +63,7 @@ def log_training(
 
 
 def log_measured_hypervolume(campaign: Campaign, round_number: int, hypervolumes: Mapping[str, float]) -> None:
-    """Records on the campaign's run what each record size has come to, with the round as the step.
+    """Records each case's measured hypervolume on the campaign's run, with the round as the step.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
@@ -100,7 +100,7 @@ def log_search(campaign: Campaign, case: str, hypervolume: pd.DataFrame, round_n
 
 
 def log_report(campaign: Campaign, html: bytes) -> None:
-    """Puts the campaign's report beside its run, over whatever report was there.
+    """Attaches the campaign's report to its run and replaces an earlier report.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
@@ -196,7 +196,7 @@ def _source(campaign: Campaign, round_number: int) -> str:
 
 
 def _campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
-    """The campaign's run, made when it is not there yet."""
+    """Returns the campaign's run; makes it when it is not there yet."""
     tags = {CAMPAIGN_TAG: campaign.keys.campaign, PART_TAG: "campaign"}
     run, is_new = run_of(client, campaign.keys, campaign.keys.campaign, tags)
     if is_new:
@@ -206,7 +206,11 @@ def _campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
 
 
 def _new_part(client: MlflowClient, parent: Run, part: str, content_sha256: str) -> str | None:
-    """A new run below the campaign's, in place of stale ones; None when the same content is there and complete."""
+    """Makes a new run below the campaign's, in place of stale ones.
+
+    Returns:
+        None when a complete run with the same content is there.
+    """
     tags = {CAMPAIGN_TAG: parent.data.tags[CAMPAIGN_TAG], PART_TAG: part}
     kept = False
     for run in runs_tagged(client, parent.info.experiment_id, tags):

@@ -1,4 +1,4 @@
-"""Champions: which registered model predicts the confirmed points best."""
+"""Finds champions: the registered models that predict the confirmed points best."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from kafka_pareto.tracking.connection import (
 
 @dataclass(frozen=True)
 class ChampionOutcome:
-    """How a campaign's model did against the champion on the same confirmed points.
+    """Compares a campaign's model with the champion on the same confirmed points.
 
-    Errors are mean absolute errors: of the logarithm for p95 latency and throughput, plain for the CVs; None where
-    there was no champion, or none that knows these factors. `moved` says that the alias points to `version` since.
+    Errors are mean absolute errors: of the logarithm for p95 latency and throughput, plain for the CVs. They are None
+    where there was no champion, or none that knows these factors. `moved` says that the alias now points to `version`.
     """
 
     objective: ObjectiveName
@@ -49,7 +49,7 @@ def judge_champions(campaign: Campaign, confirmation: pd.DataFrame) -> list[Cham
 
     Args:
         campaign: The campaign that was confirmed.
-        confirmation: Confirmed trials of all record sizes, as TRIAL_COLUMNS and one column per factor.
+        confirmation: Confirmed trials of all cases, as TRIAL_COLUMNS and one column per factor.
 
     Returns:
         One outcome for each objective that has a model and a confirmed point.

@@ -1,4 +1,4 @@
-"""The history of a study's checks in MLflow: one run, whose metrics are time series with a step for each check."""
+"""Tracks the history of a study's checks in MLflow: one run, whose metrics have one step for each check."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kafka_pareto.tracking.links import PART_TAG
 
 
 def log_check(keys: CampaignKeys, found: Sequence[PastCheck], number: int) -> None:
-    """Adds what one check found, record size by record size; done again it changes nothing.
+    """Adds what one check found, case by case; a repeated call changes nothing.
 
     Args:
         keys: Of the check.
-        found: The check's place in the history of each record size that it measured.
+        found: The check's place in the history of each case that it measured.
         number: How many checks of the study there are up to this one: the step.
 
     Raises:

@@ -1,6 +1,6 @@
-"""The connection to MLflow: settings that must come before its import, and what every kind of run needs.
+"""Connects to MLflow: settings that must come before its import, and helpers for every kind of run.
 
-This room alone imports mlflow. Without a tracking URI nothing is tracked.
+This package alone imports mlflow. Without a tracking URI nothing is tracked.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CHAMPION = "champion"
 
 @contextmanager
 def connected() -> Iterator[MlflowClient | None]:
-    """A client of the configured server, or None where none is; MLflow's errors become one clear message."""
+    """Opens a client of the configured server, or None where none is; MLflow's errors become one clear message."""
     uri = load_settings().mlflow_tracking_uri
     if not uri:
         logger.info("MLflow is not configured (KAFKA_PARETO_MLFLOW_TRACKING_URI is empty): nothing is tracked")
@@ -61,12 +61,12 @@ def connected() -> Iterator[MlflowClient | None]:
 
 
 def registered_model_name(keys: CampaignKeys, objective: ObjectiveName) -> str:
-    """The registered model of one objective of the study."""
+    """Returns the name of the registered model of one objective of the study."""
     return f"kafka-pareto.{keys.study}.{objective}"
 
 
 def run_of(client: MlflowClient, keys: CampaignKeys, name: str, tags: dict[str, str]) -> tuple[Run, bool]:
-    """The run with these tags in the study's experiment, and whether it was made just now."""
+    """Returns the run with these tags in the study's experiment, and whether it was made just now."""
     experiment = client.get_experiment_by_name(experiment_name(keys))
     experiment_id = experiment.experiment_id if experiment else client.create_experiment(experiment_name(keys))
     found = runs_tagged(client, experiment_id, tags)
@@ -74,7 +74,7 @@ def run_of(client: MlflowClient, keys: CampaignKeys, name: str, tags: dict[str, 
 
 
 def runs_tagged(client: MlflowClient, experiment_id: str, tags: Mapping[str, str]) -> list[Run]:
-    """The experiment's runs with these tags, the oldest first."""
+    """Lists the experiment's runs with these tags, the oldest first."""
     condition = " and ".join(f"tags.`{name}` = '{value}'" for name, value in tags.items())
     return list(client.search_runs([experiment_id], condition, order_by=["attributes.start_time ASC"]))
 
@@ -85,14 +85,14 @@ def log_values(client: MlflowClient, run: Run, values: Mapping[str, float], step
 
 
 def version_of(client: MlflowClient, keys: CampaignKeys, objective: ObjectiveName) -> ModelVersion | None:
-    """The campaign's newest version of the objective's model, or None."""
+    """Returns the campaign's newest version of the objective's model, or None."""
     versions = client.search_model_versions(f"name = '{registered_model_name(keys, objective)}'")
     own = [version for version in versions if version.tags.get(CAMPAIGN_TAG) == keys.campaign]
     return max(own, key=lambda version: int(version.version), default=None)
 
 
 def champion_number(client: MlflowClient, name: str) -> str | None:
-    """The version that the alias points to, or None."""
+    """Returns the version that the alias points to, or None."""
     try:
         return str(client.get_model_version_by_alias(name, CHAMPION).version)
     except RestException as error:

@@ -1,4 +1,4 @@
-"""Where MLflow keeps a campaign's run: by its REST API, without the package, whose import takes seconds."""
+"""Finds a campaign's run in MLflow by the REST API, without the package, whose import takes seconds."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ _TIMEOUT_S = 5.0
 
 
 def experiment_name(keys: CampaignKeys) -> str:
-    """The MLflow experiment of the study."""
+    """Returns the name of the study's MLflow experiment."""
     return f"kafka-pareto/{keys.study}"
 
 
 def without_credentials(uri: str) -> str:
-    """The address without a user and password that it may hold."""
+    """Returns the address without the user and password that it may hold."""
     parts = urlsplit(uri)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
 def run_address(tracking_uri: str, keys: CampaignKeys, public_uri: str = "") -> str | None:
-    """Where a person sees the campaign's run; None where MLflow has none, or none is configured.
+    """Returns the address at which a person sees the campaign's run; None where MLflow has none, or none is configured.
 
     Args:
-        public_uri: Where people reach MLflow, if not at the tracking URI.
+        tracking_uri: MLflow's address for this process; empty where none is configured.
+        keys: The campaign's keys.
+        public_uri: MLflow's address for people, if it differs from the tracking URI.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.

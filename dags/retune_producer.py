@@ -56,6 +56,7 @@ from kafka_pareto_airflow.task_rules import OWNER, RULES
 
 
 def timetable(schedule: str | None) -> CronTriggerTimetable | None:
+    """Returns the timetable of a schedule in UTC; None if there is no schedule."""
     # Airflow would otherwise begin with the time that has just passed, up to a tenth of the interval ago.
     if schedule is None:
         return None
@@ -65,6 +66,7 @@ def timetable(schedule: str | None) -> CronTriggerTimetable | None:
 def retune_dag(
     dag_id: str, study: str, retune: Retune, schedule: CronTriggerTimetable | list[Asset] | None, route: ClusterRoute
 ) -> DAG:
+    """Returns the DAG that checks the settings in force of one study, or of the study that it is asked for."""
     with DAG(
         dag_id=dag_id,
         description="Checks the settings in force on the cluster itself, and tunes again where they have drifted.",
@@ -72,7 +74,7 @@ def retune_dag(
         schedule=schedule,
         catchup=False,
         max_active_runs=1,
-        is_paused_upon_creation=False,  # who writes a schedule into a study wants it kept
+        is_paused_upon_creation=False,  # whoever writes a schedule into a study wants it to run
         tags=["kafka", "tuning"],
         default_args={"owner": OWNER, "queue": route.queue},
         params=retune_parameters(study, route.studies),
@@ -104,7 +106,7 @@ def retune_dag(
             step="check_compare",
             arguments=CHECK_ARGUMENTS,
             outlets=[DRIFT],
-            trigger_rule="none_failed",  # where nothing can be measured, something may be to tune all the same
+            trigger_rule="none_failed",  # if nothing can be measured, a record size may still have to be tuned
             doc_md="Tells drift from noise, and names the record sizes that are tuned again.",
             **RULES["check_compare"],
         )

@@ -42,7 +42,7 @@ with DAG(
     schedule=None,
     catchup=False,
     max_active_runs=1,  # two moves at once: one of them would fail
-    is_paused_upon_creation=False,  # it does nothing that nobody asked for
+    is_paused_upon_creation=False,  # it does nothing unless it is triggered
     tags=["kafka", "rollout"],
     default_args={"owner": OWNER},
     params=in_force_parameters(),
@@ -51,6 +51,7 @@ with DAG(
 
     @task.branch(doc_md="Tells which of the two steps runs.", **RULES["action"])
     def action(params: dict[str, Any]) -> str:
+        """Returns the name of the step that runs."""
         return str(params["action"])
 
     action() >> [

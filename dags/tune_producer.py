@@ -69,7 +69,7 @@ CASE_LABEL = "{{ task.case }} B"
 
 
 def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -> MappedOperator:
-    """The four steps that follow a design or a proposal; all are skipped where it names no record size."""
+    """Adds the four steps that follow a design or a proposal, and returns the last; without a case all are skipped."""
     measure = StepOperator.partial(
         task_id="measure",
         step="measure",
@@ -106,6 +106,7 @@ def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -
 
 
 def tune_dag(route: ClusterRoute) -> None:
+    """Defines the DAG that tunes one cluster."""
     with DAG(
         dag_id=route.tune_dag_id,
         description="Finds the best producer settings for a Kafka cluster, measured on the cluster itself.",

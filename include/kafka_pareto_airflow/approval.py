@@ -18,8 +18,7 @@ NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
 
 class Answer(TypedDict):
-    """Holds the answer (approve, reject, not_asked) and by whom, why and when (ISO 8601), each of which may be empty.
-    """
+    """Holds an answer (approve, reject, not_asked); by whom, why and when (ISO 8601), which may be empty."""
 
     answer: str
     by: str

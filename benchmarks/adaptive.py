@@ -123,7 +123,7 @@ class Recording:
         return self._copies[key]
 
     def _choice(self, blocks: Mapping[str, Blocks]) -> str:
-        """Returns the largest balanced gain over the baseline, each in its own blocks; the smaller id of two equal ones."""
+        """Returns the largest balanced gain over the baseline, each in its own blocks; of equal ones the smaller id."""
         gains = {name: self._balanced(name, own) - self._balanced(self._baseline, own) for name, own in blocks.items()}
         return max(sorted(gains), key=lambda name: gains[name])
 

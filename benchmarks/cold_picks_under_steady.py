@@ -63,7 +63,7 @@ ByCase = Mapping[str, Configuration]
 
 
 class Picks(Record):
-    """Holds each campaign's recommendations by record size; frozen with the study, so that a run goes on with the same."""
+    """Holds each campaign's recommendations by record size, frozen with the study, so that a run can go on."""
 
     cold: dict[str, dict[str, FactorValue]]
     steady: dict[str, dict[str, FactorValue]]

@@ -146,7 +146,7 @@ def measure_blocks(planned: Sequence[PlannedRepetition], measure: Measure) -> No
 
 
 def stored_repetitions(campaign: Campaign) -> list[Repetition]:
-    """Returns all that the campaign has measured so far, in the order of measuring; implausible ones count as failed."""
+    """Returns all repetitions so far, in the order of measuring; implausible ones count as failed."""
     prefixes = [_prefix(campaign, size, phase) for size in campaign.study.cases for phase in get_args(Phase)]
     found = [each for prefix in prefixes for each in campaign.read_repetitions(prefix)]
     return with_nonsense_failed(sorted(found, key=lambda each: each.started_at), campaign.study)

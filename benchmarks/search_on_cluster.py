@@ -73,7 +73,7 @@ class Asker:
         self._answers: list[Repetition] = []
 
     def next_configuration(self) -> Configuration:
-        """Returns the configuration to measure next; after all of a batch is answered, the strategy makes a new batch."""
+        """Returns the configuration to measure next; a batch that is fully answered is followed by a new one."""
         if len(self._answers) == len(self._batch):
             self._batch, self._answers = self._asking.send(self._answers), []
         return self._batch[len(self._answers)]

@@ -99,7 +99,7 @@ def stored(name: str) -> dict[int, list[Answer]]:
 
 
 def made_with(name: str) -> dict[str, str]:
-    """Returns hashes of the recording, of what the study asks, and of the modules that decide what the strategy asks."""
+    """Returns hashes of the recording, of the study, and of the modules that decide what the strategy asks for."""
     own, of_the_library = _CODE[name]
     files = [_STRATEGIES / f"{module}.py" for module in ("table", *own)]
     files += [_LIBRARY / f"{module}.py" for module in of_the_library]

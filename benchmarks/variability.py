@@ -131,7 +131,7 @@ def _line(name: str, cut: Halves) -> str:
 
 
 def _successive_differences(row: pd.Series) -> float:
-    """Returns √(mean(d²) / 2) / mean: drift cancels (von Neumann and others, Annals of Mathematical Statistics 12, 1941)."""
+    """Returns √(mean(d²) / 2) / mean, which cancels drift (von Neumann et al., Annals of Math. Statistics 12, 1941)."""
     inner = np.array(_windows(row.unthrottled_window_records)[1:-1])
     return float(np.sqrt(np.mean(np.diff(inner) ** 2) / 2) / np.mean(inner))
 

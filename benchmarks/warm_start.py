@@ -70,7 +70,7 @@ def todays_campaigns(seed: int) -> list[list[Answer]]:
 
 
 def yesterdays_trials(table: Table, seed: int, block: int) -> pd.DataFrame:
-    """Returns what an earlier campaign knows that this block answered (`PRIOR_TRIAL_COLUMNS` and factors), a day old."""
+    """Returns the trials, a day old, of a campaign that this block answered (`PRIOR_TRIAL_COLUMNS` and factors)."""
     given = table.answers(rounds, table_study(), seed, YESTERDAYS_REPETITIONS, [block])
     trials = summarise_trials(table.repetitions(given), table_study())
     return trials.assign(prior_campaign="yesterday", age_days=1.0, weight=0.5 ** (1.0 / HALF_LIFE_DAYS))

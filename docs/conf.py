@@ -1,4 +1,4 @@
-"""Configures Sphinx for `make docs`. The checkout is the source, so that links work on the site and next to the code."""
+"""Configures Sphinx for `make docs`. The checkout is the source, so links work on the site and next to the code."""
 
 from __future__ import annotations
 

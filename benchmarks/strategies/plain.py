@@ -36,7 +36,7 @@ def latin_hypercube_alone(study: Study, case: str, seed: int) -> Asking:
 
 
 def at_most(wanted: int, study: Study, case: str) -> int:
-    """Returns the wanted number of configurations, or the number that the space has without the baseline, if smaller."""
+    """Returns the wanted number, or the number of configurations without the baseline, whichever is smaller."""
     allowed = [each for each in whole_space(study) or [] if study.may_be_recommended(each, case)]
     return min(wanted, sum(configuration_id(each) != study.baseline_id() for each in allowed) or wanted)
 

@@ -99,7 +99,7 @@ class Table:
         return volume(truth[sorted({each.configuration for each in given})]) / volume(truth)
 
     def volume_handed_over(self, given: Sequence[Answer], seed: int) -> float:
-        """Returns the same share for what a user would get: the non-dominated by the means of the strategy's own answers."""
+        """Returns the same share for what a user would get: the non-dominated by the means of its own answers."""
         truth = self.truth(seed)
         places = np.array(sorted({each.configuration for each in given}))
         means = np.array([self._mean(given, place) for place in places])

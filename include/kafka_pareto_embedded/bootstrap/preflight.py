@@ -1,4 +1,4 @@
-"""Checks, before anything is installed or started, that the machine has what is needed.
+"""Looks, before anything is installed or started, whether the machine has what is needed.
 
 Uses the standard library alone, and syntax that an old Python reads: it runs before the environment exists.
 """

@@ -34,7 +34,7 @@ class Stack:
 
     @classmethod
     def load(cls, environment: Mapping[str, str] = os.environ) -> Stack | None:
-        """Returns the stack of the state folder that the environment names, with its last ports; None if never started."""
+        """Returns the stack of the environment's state folder, with its last ports; None if it was never started."""
         state = state_folder(environment)
         try:
             recorded: dict[str, Any] = json.loads((state / "ports.json").read_text(encoding="utf-8"))

@@ -1,11 +1,11 @@
-"""What adaptive repetitions save and cost, on recorded cold bursts: `python -m benchmarks.adaptive`.
+"""Computes what adaptive repetitions save and cost, on recorded cold bursts: `python -m benchmarks.adaptive`.
 
-A resample draws ten of the ten recorded blocks with replacement, and lets `measurement/racing.py` stop trials after
-each of them. The choice is the largest log balanced gain, log(throughput / p95 latency), among what remains at the
-end, each against the baseline in the blocks that it has. The true gains are those of the ten recorded blocks; the
-regret is by how much the choice's falls short of the best.
+A resample draws ten of the ten recorded blocks with replacement. `measurement/racing.py` may stop trials after each
+block. The choice is the largest log balanced gain, log(throughput / p95 latency), among what remains at the end. Each
+is compared with the baseline in its own blocks. The true gains are those of the ten recorded blocks. The regret is the
+difference between the best true gain and the choice's.
 
-The noise floor is what the full protocol itself cannot tell apart: half of the 95 % interval of the difference between
+The noise floor is what even the full protocol cannot tell apart: half of the 95 % interval of the difference between
 the choice and the best in the ten recorded blocks, by the linearised ratio of means (Cochran, Sampling Techniques, 3rd
 ed., section 6.5). The printed one is the median over the resamples that did not choose the best.
 """
@@ -42,7 +42,7 @@ Blocks = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Resample:
-    """One resample: the share of the full protocol's repetitions that was used, and both choices' regrets."""
+    """Holds one resample: the share of the full protocol's repetitions that was used, and both choices' regrets."""
 
     used_fraction: float
     regret: float
@@ -52,9 +52,9 @@ class Resample:
 
 
 def adaptive_study(promise: Durability) -> Study:
-    """The paper's factors in ten blocks, adaptive from the second on.
+    """Returns a study of the paper's factors in ten blocks, adaptive from the second on.
 
-    A single cold burst varies by a third, so that its mean is never known to 5 %: intervals end at 25 %.
+    A single cold burst varies by a third, so its mean is never known to 5 %. Intervals end at 25 %.
     """
     study = paper_study()
     changes = {
@@ -67,7 +67,7 @@ def adaptive_study(promise: Durability) -> Study:
 
 
 class Recording:
-    """The recorded blocks of one record size, under one promise."""
+    """Holds the recorded blocks of one record size, under one promise of durability."""
 
     def __init__(self, record_size_bytes: int, promise: Durability) -> None:
         self.study = adaptive_study(promise)
@@ -94,7 +94,7 @@ class Recording:
         return np.array([row.throughput_mib_s for row in rows]), latency_ms
 
     def resample(self, rng: np.random.Generator) -> Resample:
-        """Draws ten blocks and compares the adaptive choice, and that of all ten of them, with the truth."""
+        """Draws ten blocks and returns the regrets of the adaptive choice and of the choice from all ten blocks."""
         drawn = rng.integers(BLOCKS, size=BLOCKS)
         measured = self._measured_adaptively(drawn)
         remaining = {each.configuration_id for each in remaining_candidates(self.candidates, measured, self.study)}
@@ -123,7 +123,7 @@ class Recording:
         return self._copies[key]
 
     def _choice(self, blocks: Mapping[str, Blocks]) -> str:
-        """The largest balanced gain over the baseline, each in its own blocks; the smaller id of equals."""
+        """Returns the largest balanced gain over the baseline, each in its own blocks; of equal ones the smaller id."""
         gains = {name: self._balanced(name, own) - self._balanced(self._baseline, own) for name, own in blocks.items()}
         return max(sorted(gains), key=lambda name: gains[name])
 
@@ -139,14 +139,14 @@ class Recording:
         return float(stats.t.isf(0.025, BLOCKS - 1) * stats.sem(difference))
 
     def _linearised(self, name: str) -> Values:
-        """Each block's share in the log balanced gain, but for a constant."""
+        """Returns each block's contribution to the log balanced gain, up to a constant."""
         throughput_mib_s, latency_ms = self._values[name]
         relative: Values = throughput_mib_s / throughput_mib_s.mean() - latency_ms / latency_ms.mean()
         return relative
 
 
 def run(record_size_bytes: int, promise: Durability, resamples: int, seed: int) -> list[Resample]:
-    """That many resamples of one record size; they follow from the seed alone."""
+    """Returns that many resamples of one record size; they follow from the seed alone."""
     recording = Recording(record_size_bytes, promise)
     rng = np.random.default_rng([seed, record_size_bytes])
     return [recording.resample(rng) for _ in range(resamples)]

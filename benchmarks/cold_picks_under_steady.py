@@ -1,8 +1,8 @@
-"""What a cold burst's pick costs in steady state: `python -m benchmarks.cold_picks_under_steady measure`, then `table`.
+"""Measures cold bursts' picks in steady state: `python -m benchmarks.cold_picks_under_steady measure`, then `table`.
 
-What a campaign of `cold_burst` and one of `steady` recommend, and the settings in use, side by side under `steady`'s
-protocol, in interleaved blocks on a stack that `make up` has started. Whatever is in the store is not measured again,
-so that the same command goes on with an interrupted run; the CSV is written at the end.
+Compares the recommendations of a campaign of `cold_burst`, those of one of `steady`, and the settings in use. All run
+under `steady`'s protocol, in interleaved blocks, on a stack that `make up` has started. What is in the store is not
+measured again, so the same command continues an interrupted run. The CSV is written at the end.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ ByCase = Mapping[str, Configuration]
 
 
 class Picks(Record):
-    """By record size what each campaign recommends; frozen beside the study, so that a run goes on with the same."""
+    """Holds each campaign's recommendations by record size, frozen with the study, so that a run can go on."""
 
     cold: dict[str, dict[str, FactorValue]]
     steady: dict[str, dict[str, FactorValue]]
@@ -75,10 +75,10 @@ DataOption = Annotated[Path | None, typer.Option(help="the CSV of every repetiti
 
 
 def recommended(folder: Path, kind: str) -> ByCase:
-    """By record size what a stored campaign (`benchmarks/data/campaigns/…`) recommends; only where it does.
+    """Returns, by record size, the recommendations of a stored campaign (`benchmarks/data/campaigns/…`).
 
-    The cards say at which sizes there is a recommendation; it is what was measured beside the baseline in the gain
-    blocks.
+    The cards say which sizes have a recommendation. The recommendation is what the gain blocks measured together with
+    the baseline.
 
     Raises:
         BadInputError: If a file of the campaign is missing, its protocol is not of this `kind`, or a recommendation is
@@ -102,7 +102,7 @@ def recommended(folder: Path, kind: str) -> ByCase:
 
 
 def begun_with(store: Store, study: Study, campaign_id: str, picks: Picks) -> Campaign:
-    """The campaign, newly begun or found in the store with the very same picks.
+    """Returns the campaign, either new or found in the store with exactly the same picks.
 
     Raises:
         BadInputError: If it was begun with another study, with other picks, or before picks were kept with it.
@@ -120,7 +120,7 @@ def begun_with(store: Store, study: Study, campaign_id: str, picks: Picks) -> Ca
 
 
 def arms(study: Study, case: str, picks: Picks) -> dict[str, str]:
-    """The configuration ids of baseline, cold and steady pick; the baseline's where nothing is recommended."""
+    """Returns the ids of baseline, cold pick and steady pick; the baseline's id if nothing is recommended."""
     baseline = study.baseline_configuration()
     return {
         BASELINE: configuration_id(baseline),
@@ -130,7 +130,7 @@ def arms(study: Study, case: str, picks: Picks) -> dict[str, str]:
 
 
 def run(campaign: Campaign, case: str, testbed: Testbed, picks: Picks, blocks: int, bar: Progress) -> None:
-    """Measures what is in play at one record size, each configuration once in every block."""
+    """Measures the configurations of one record size, each of them once in every block."""
     study = campaign.study
     picked = [each[case] for each in (picks.cold, picks.steady) if case in each]
     in_play = {configuration_id(each): each for each in [study.baseline_configuration(), *picked]}
@@ -142,7 +142,7 @@ def run(campaign: Campaign, case: str, testbed: Testbed, picks: Picks, blocks: i
 
 
 def labelled(repetitions: list[Repetition], study: Study, picks: Picks) -> list[tuple[str, Repetition]]:
-    """Each repetition with what it stands for; `cold+steady` and the like where the picks are the same."""
+    """Returns each repetition with its label; `cold+steady` and the like if the picks are the same."""
 
     def label(repetition: Repetition) -> str:
         if is_warm_up(repetition):
@@ -154,12 +154,12 @@ def labelled(repetitions: list[Repetition], study: Study, picks: Picks) -> list[
 
 
 def csv_of(campaign_id: str) -> Path:
-    """Where a campaign's repetitions are kept."""
+    """Returns the file that keeps a campaign's repetitions."""
     return DATA / f"cold_picks_under_steady_{campaign_id}.csv"
 
 
 def report(table: pd.DataFrame) -> list[str]:
-    """The table, as Markdown: every change with its 95 % interval, by differences within blocks."""
+    """Returns the table as Markdown: every change with its 95 % interval, by differences within blocks."""
     table = table[table.asked_by != WARM_UP]
     lines = [
         "| record size | blocks | | in use | cold pick | steady pick | cold pick to in use | steady pick to in use "
@@ -236,7 +236,7 @@ def _configuration(row: Mapping[str, str], study: Study) -> Configuration:
 
 
 def _valid_in_every_arm(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The repetitions of each arm, one per block and the same blocks for all."""
+    """Returns the repetitions of each arm, one per block, and the same blocks for all arms."""
     valid = rows[rows.outcome == "valid"]
     arms_of = valid.asked_by.str.split("+")
     found = {arm: valid[[arm in each for each in arms_of]].set_index("block") for arm in (BASELINE, COLD, STEADY)}

@@ -1,10 +1,10 @@
-"""How long until the explorer's first screen is there: `python -m benchmarks.explorer`.
+"""Measures the time until the explorer's first screen is there: `python -m benchmarks.explorer`.
 
-A campaign of some 300 trials in a real Airflow, looked at by Debian's Chromium over loopback, with an empty cache and
-once more with what the browser has kept: until the best configuration is named, and until both charts are drawn. Beside
-it, in turn, so that other work on the machine favours none: the same page with Plotly before the data (one script after
-the other, as a plain page would have it), and the campaign's report, a static file of the same server whose figures are
-drawn already.
+Debian's Chromium opens a campaign of some 300 trials in a real Airflow over loopback: first with an empty cache, then
+with what the browser has kept. Two times are taken: until the best configuration is named, and until both charts are
+drawn. Two other pages are measured in turn, so that other work on the machine favours none. One is the same page with
+Plotly before the data (one script after the other, as in a plain page). The other is the campaign's report, a static
+file of the same server whose figures are drawn already.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PATIENCE_MS = 120_000
 Taken: TypeAlias = dict[tuple[str, str, bool], list[float]]
 """Seconds by page, until what, and whether the browser had the page before."""
 
-# Playwright itself looks every half second.
+# Playwright itself polls every half second.
 WATCH = """
     const seen = window.seen = {};
     new MutationObserver(() => {
@@ -96,7 +96,7 @@ def _session(browser: Browser, stack: Stack) -> StorageState:
 def _open(
     browser: Browser, session: StorageState, stack: Stack, campaign: Campaign, what: str
 ) -> list[dict[str, float]]:
-    """Opens the page twice in a browser that knows nothing of it."""
+    """Opens the page twice in a browser that has no cache, and returns the times."""
     context = browser.new_context(viewport={"width": 1280, "height": 800}, storage_state=session)
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()

@@ -1,8 +1,8 @@
-"""What the benchmarks on a running embedded stack share: a campaign of their own, measured by the library's own rules.
+"""Measures campaigns for the benchmarks that run on an embedded stack, by the library's own rules.
 
-Every block lies below a prefix of its own, `06_confirmation/<record size>/<phase>/<block>/`, and is not measured again
-when a run goes on. A block that the cluster troubled is measured anew, whole. Before its first load each run warms up
-with the baseline, again when it goes on; these repetitions count for nothing.
+Every block has a prefix of its own, `06_confirmation/<record size>/<phase>/<block>/`, and is not measured again when a
+run goes on. A block that the cluster disturbed is measured again as a whole. Each run, also one that goes on, warms up
+with the baseline before its first load. These repetitions do not count.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _COLUMNS = (
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """TERM ends a run in order, as Ctrl-C does; a user's trouble is one message, not a traceback."""
+    """Prints a user's mistake as one message, without a traceback; lets TERM end a run in order, like Ctrl-C."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         yield
@@ -72,7 +72,7 @@ def clear_errors() -> Iterator[None]:
 
 
 def stack_settings() -> Settings:
-    """The settings of the embedded stack that `KAFKA_PARETO_STATE` names.
+    """Returns the settings of the embedded stack that `KAFKA_PARETO_STATE` names.
 
     Raises:
         BadInputError: If it was never started.
@@ -86,7 +86,7 @@ def stack_settings() -> Settings:
 
 
 def begun(store: Store, study: Study, campaign_id: str) -> Campaign:
-    """The campaign, newly begun or found in the store.
+    """Returns the campaign, either new or found in the store.
 
     Raises:
         BadInputError: If it was begun with another study.
@@ -101,7 +101,7 @@ def begun(store: Store, study: Study, campaign_id: str) -> Campaign:
 
 
 def measure_on(campaign: Campaign, case: str, testbed: Testbed, warm_up_repetitions: int) -> Measure:
-    """What measures blocks of this campaign on the testbed, warmed up before the first that the store does not hold."""
+    """Returns a function that measures blocks of this campaign, after a warm-up before the first new one."""
     measurer = Measurer(campaign, testbed, sizing_of(campaign, case, testbed))
     is_warm = False
 
@@ -127,7 +127,7 @@ def measure_on(campaign: Campaign, case: str, testbed: Testbed, warm_up_repetiti
                 f"{prefix}: holds {', '.join(sorted(others))}, which is not asked for now; was the code changed since? "
                 "name a new --campaign"
             )
-        # Brokers, topic and caches that have just started or rested are slow: nobody's answer should be.
+        # Brokers, topic and caches that have just started or rested are slow: no strategy should pay for that.
         if not is_warm and stored != set(wanted):
             warm_up()
         measured = {each.repetition_id: each for each in measurer.measure(MeasurementPhase(block, store))}
@@ -137,7 +137,7 @@ def measure_on(campaign: Campaign, case: str, testbed: Testbed, warm_up_repetiti
 
 
 def is_warm_up(repetition: Repetition) -> bool:
-    """Whether it counts for nothing, since nobody asked for it."""
+    """Returns whether the repetition does not count, since it is part of a warm-up."""
     return repetition.phase == _WARM_UP_PHASE
 
 
@@ -148,14 +148,14 @@ def measure_blocks(planned: Sequence[PlannedRepetition], measure: Measure) -> No
 
 
 def stored_repetitions(campaign: Campaign) -> list[Repetition]:
-    """All that the campaign has measured so far, in the order of measuring."""
+    """Returns all repetitions so far, in the order of measuring."""
     prefixes = [_prefix(campaign, size, phase) for size in campaign.study.cases for phase in get_args(Phase)]
     found = [each for prefix in prefixes for each in campaign.read_repetitions(prefix)]
     return sorted(found, key=lambda each: each.started_at)
 
 
 def repetition_table(labelled: Iterable[tuple[str, Repetition]], study: Study) -> pd.DataFrame:
-    """Repetitions as the rows of a CSV: the label `asked_by`, then what was asked for and what came of it."""
+    """Returns repetitions as the rows of a CSV: the label `asked_by`, then what was asked for and the outcome."""
     rows = [
         {"asked_by": label, **each.model_dump(include=set(_COLUMNS)), **each.configuration} for label, each in labelled
     ]
@@ -163,7 +163,7 @@ def repetition_table(labelled: Iterable[tuple[str, Repetition]], study: Study) -
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Writes the table whole, or leaves what was there."""
+    """Writes the table completely, or leaves the earlier file."""
     partial = path.with_suffix(".partial")
     table.to_csv(partial, index=False)
     partial.replace(path)
@@ -171,20 +171,20 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """A table that `repetition_table` made.
+    """Returns a table that `repetition_table` made.
 
     Raises:
         BadInputError: If it is not there.
     """
     if not path.exists():
         raise BadInputError(f"{path} is missing; `measure` writes it once it is through")
-    # Earlier runs named a case by what it was then, its record size.
+    # Earlier runs named a case by its record size.
     read = pd.read_csv(path, dtype={"case": str, "record_size_bytes": str})
     return read.rename(columns={"record_size_bytes": "case"})
 
 
 def change_cell(one: Values, other: Values) -> str:
-    """The change of the mean from one to the other with its 95 % interval, by differences within blocks.
+    """Returns the change of the mean from one to the other with its 95 % interval, by differences within blocks.
 
     Args:
         one: One value per block, shape (blocks,).
@@ -199,17 +199,17 @@ def change_cell(one: Values, other: Values) -> str:
 
 
 def invalid_outcomes(table: pd.DataFrame) -> str:
-    """How many repetitions came to what else than a valid end, in words."""
+    """Returns a text on how many repetitions were not valid, by outcome."""
     wrong = table[table.outcome != "valid"].outcome.value_counts()
     return ", ".join(f"{count} {outcome}" for outcome, count in wrong.items()) or "none"
 
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Bars with the time left; the library's warnings are printed above them."""
+    """Yields progress bars with the time left; the library's warnings are printed above them."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     times = (TimeElapsedColumn(), TextColumn("left:"), TimeRemainingColumn())
-    # Few redraws: they run on the machine that is measured.
+    # Few redraws: they cost time of the machine that is measured.
     progress = Progress(*columns, *times, console=Console(), refresh_per_second=0.5, speed_estimate_period=600)
     logging.basicConfig(level=logging.WARNING, handlers=[RichHandler(console=progress.console, show_path=False)])
     with progress:
@@ -217,7 +217,7 @@ def progress_bars() -> Iterator[Progress]:
 
 
 def shown(measure: Measure, progress: Progress, description: str, repetitions: int) -> Measure:
-    """The same with a bar of its own; where there is no terminal, with a line for each block."""
+    """Returns the same function with a progress bar, or without a terminal with a line for each block."""
     task_id = progress.add_task(description, total=repetitions)
 
     def measured(block: Sequence[PlannedRepetition]) -> list[Repetition]:

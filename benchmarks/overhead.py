@@ -1,7 +1,7 @@
-"""What the pipeline adds to the load tool's own time: `python -m benchmarks.overhead`.
+"""Measures what the pipeline adds to the load tool's own time: `python -m benchmarks.overhead`.
 
-A measure task of cold bursts without pauses runs on brokers of its own; before and after it, half of the same commands
-each run in a plain shell loop, so that a machine that grows slower or faster favours neither.
+A measure task of cold bursts without pauses runs on brokers of its own. Half of the same commands run in a plain shell
+loop before it, half after it. So a machine that becomes slower or faster favours neither.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def main(
 
 
 def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: int, case: str) -> Campaign:
-    """A campaign of cold bursts without pauses, as far as its design."""
+    """Returns a campaign of cold bursts without pauses, with its design."""
     content = yaml.safe_load((ROOT / "include" / "studies" / "quick.yaml").read_text(encoding="utf-8"))
     content |= {"record_sizes_bytes": [int(case)], "design": {"configurations": CONFIGURATIONS}}
     content["workload"] |= {"replication_factor": brokers, "min_insync_replicas": (brokers + 1) // 2}
@@ -84,7 +84,7 @@ def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: in
 
 
 def planned_requests(campaign: Campaign, case: str, cluster: Cluster) -> list[LoadRequest]:
-    """What the measure task will ask of the load tool, for a topic of the shell loop's own."""
+    """Returns the requests that the measure task will make, for the shell loop's own topic."""
     study = campaign.study
     table = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     planned = plan_blocks(
@@ -103,7 +103,7 @@ def planned_requests(campaign: Campaign, case: str, cluster: Cluster) -> list[Lo
 
 
 def measure_task_s(folder: Path, campaign: Campaign, case: str, bootstrap_servers: str) -> float:
-    """Wall time of `python -m tasks.measure`, from its start to its end."""
+    """Returns the wall time of `python -m tasks.measure`, from its start to its end."""
     environment = {
         **{
             name: os.environ[name]
@@ -129,7 +129,7 @@ def measure_task_s(folder: Path, campaign: Campaign, case: str, bootstrap_server
 
 
 def shell_loop_s(folder: Path, requests: Sequence[LoadRequest], bootstrap_servers: str, settings: Settings) -> float:
-    """Wall time of a bash script that executes the requests one after another and does nothing else."""
+    """Returns the wall time of a bash script that runs the requests one after another and does nothing else."""
     folder.mkdir()
     lines = ["set -e"]
     for number, request in enumerate(requests):

@@ -1,7 +1,7 @@
-"""Which strategy finds most with fewest repetitions: `python -m benchmarks.search`.
+"""Compares what the strategies find with few repetitions: `python -m benchmarks.search`.
 
-Reads what every strategy asked for on the recorded grid (`benchmarks.search_runs`), and makes the table of
-`benchmarks/README.md` and the figure `docs/images/search.png`. All volumes are shares of what the whole table holds.
+Reads what every strategy asked for on the recorded grid (`benchmarks.search_runs`). Makes the table of
+`benchmarks/README.md` and the figure `docs/images/search.png`. All volumes are shares of the whole table's.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ def write_section(name: str, text: str) -> None:
 
 
 def budgets_of(runs: Runs) -> list[int]:
-    """The budgets that these runs reach; of the one shot also those beyond."""
+    """Returns the budgets that these runs reach; for the one shot also those beyond."""
     longest = len(runs[0])
     return [*(budget for budget in BUDGETS if budget <= longest), *([longest] if longest > BUDGETS[-1] else [])]
 
 
 def _volumes(runs: Runs, name: str) -> dict[str, Values]:
-    """`measured` and `handed over`, each of shape (seeds, budgets)."""
+    """Returns `measured` and `handed over`, each of shape (seeds, budgets)."""
     table, budgets = recorded_table(), budgets_of(runs)
     kinds = {"measured": table.volume_measured, "handed over": table.volume_handed_over}
     return {
@@ -123,7 +123,7 @@ def _table(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]], 
 
 
 def quartiles(values: Values) -> str:
-    """The median and both quartiles, as a table's cell."""
+    """Returns the median and both quartiles, as a table's cell."""
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
     return f"{middle:.3f} ({low:.2f} to {high:.2f})"
 
@@ -155,7 +155,7 @@ def _count(repetitions: float) -> str:
 def _differences(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Values]], kind: str) -> list[str]:
     lines = ["| minus | " + " | ".join(str(budget) for budget in BUDGETS) + " |", "|" + "---|" * (len(BUDGETS) + 1)]
     for name, label in LABELS.items():
-        if name in (OWN, ONE_SHOT):  # until its end the one shot has but a part of its design
+        if name in (OWN, ONE_SHOT):  # before its end, the one shot has only a part of its design
             continue
         reached = budgets_of(runs[name])
         paired = [found[OWN][kind][:, at] - found[name][kind][:, at] for at in range(len(reached))]
@@ -165,7 +165,7 @@ def _differences(runs: Mapping[str, Runs], found: Mapping[str, Mapping[str, Valu
 
 
 def difference(paired: Values) -> str:
-    """The mean over the splits, each of two seeds, with its interval."""
+    """Returns the mean over the splits, of two seeds each, with its interval."""
     by_split = paired.reshape(-1, len(SPLITS)).mean(axis=0)
     if np.ptp(by_split) == 0:
         return f"{by_split.mean():+.3f}"

@@ -1,9 +1,10 @@
-"""The strategies once on the real cluster: `python -m benchmarks.search_on_cluster measure`, then `table`.
+"""Runs the strategies on the real cluster: `python -m benchmarks.search_on_cluster measure`, then `table`.
 
-Kafka's own bursts at 8,192 B on a stack that `make up` has started; the study is `cold_burst` with levels for its one
-range. All strategies run interleaved: a block is one repetition for each, in random order, so that drift meets all
-alike. At the end what each would hand over is measured in fresh blocks together with the baseline. Whatever is in the
-store is not measured again, so that the same command goes on with an interrupted run; the CSV is written at the end.
+Kafka's own bursts at 8,192 B run on a stack that `make up` has started. The study is `cold_burst` with levels for its
+one range. The strategies are interleaved: a block is one repetition for each, in random order, so drift affects all
+alike. At the end, the configurations that each would hand over are measured in fresh blocks together with the baseline.
+What is in the store is not measured again, so the same command continues an interrupted run. The CSV is written at the
+end.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ DataOption = Annotated[Path | None, typer.Option(help="the CSV of every repetiti
 
 
 class Asker:
-    """A strategy at work; it is asked for one configuration at a time."""
+    """Runs a strategy, which is asked for one configuration at a time."""
 
     def __init__(self, name: str, asking: Asking) -> None:
         self.name = name
@@ -72,18 +73,18 @@ class Asker:
         self._answers: list[Repetition] = []
 
     def next_configuration(self) -> Configuration:
-        """What it wants to be answered next; a batch that is answered brings the next one."""
+        """Returns the configuration to measure next; a batch that is fully answered is followed by a new one."""
         if len(self._answers) == len(self._batch):
             self._batch, self._answers = self._asking.send(self._answers), []
         return self._batch[len(self._answers)]
 
     def answer(self, repetition: Repetition) -> None:
-        """Takes note of the repetition that answers `next_configuration`."""
+        """Takes the repetition that answers `next_configuration`."""
         self._answers.append(repetition)
 
 
 def search_study(seed: int) -> Study:
-    """`cold_burst` at one record size, with levels for batch.size, of which peers need lists."""
+    """Returns `cold_burst` at one record size, with levels for batch.size, since peers need lists."""
     study = load_named_study(load_settings().studies, "cold_burst")
     levels = NumericFactor(type="integer", levels=BATCH_SIZE_LEVELS)
     changes = {
@@ -96,13 +97,13 @@ def search_study(seed: int) -> Study:
 
 
 def askers_of(names: Sequence[str], study: Study, budget: int) -> list[Asker]:
-    """The strategies, each at its beginning."""
+    """Returns the strategies, each at its beginning."""
     loaded = {name: one_shot_within(budget) if name == "one_shot" else strategy(name) for name in names}
     return [Asker(name, start(study, CASE, study.seed)) for name, start in loaded.items()]
 
 
 def search(askers: Sequence[Asker], study: Study, budget: int, measure: Measure) -> None:
-    """Lets all spend the budget side by side: block n holds the n-th repetition of each, in random order."""
+    """Lets all strategies spend the budget: block n holds the n-th repetition of each, in random order."""
     for number in range(budget):
         wanted = [each.next_configuration() for each in askers]
         order = np.random.default_rng([study.seed, number]).permutation(len(askers))
@@ -117,7 +118,7 @@ def search(askers: Sequence[Asker], study: Study, budget: int, measure: Measure)
 def run(
     campaign: Campaign, testbed: Testbed, names: Sequence[str], budget: int, fresh_blocks: int, progress: Progress
 ) -> None:
-    """Lets the strategies search, and measures afresh what they would hand over."""
+    """Runs the strategies, then measures in fresh blocks what they would hand over."""
     study, measure = campaign.study, measure_on(campaign, CASE, testbed, WARM_UP_REPETITIONS)
     baseline = baseline_candidate(campaign)
     searching = shown(measure, progress, "search", budget * len(names))
@@ -133,7 +134,7 @@ def run(
 
 
 def labelled(repetitions: Sequence[Repetition], names: Sequence[str]) -> list[tuple[str, Repetition]]:
-    """Each repetition with whom it answers: a strategy, the fresh blocks, or nobody."""
+    """Returns each repetition with the name of its strategy, of the fresh blocks, or of nobody."""
 
     def label(repetition: Repetition) -> str:
         if is_warm_up(repetition):
@@ -144,7 +145,7 @@ def labelled(repetitions: Sequence[Repetition], names: Sequence[str]) -> list[tu
 
 
 def csv_of(campaign_id: str) -> Path:
-    """Where a campaign's repetitions are kept."""
+    """Returns the file that keeps a campaign's repetitions."""
     return DATA / f"search_on_cluster_{campaign_id}.csv"
 
 

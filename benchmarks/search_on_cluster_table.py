@@ -1,4 +1,4 @@
-"""What the strategies found on the real cluster, from the CSV of `benchmarks.search_on_cluster`."""
+"""Computes what the strategies found on the real cluster, from the CSV of `benchmarks.search_on_cluster`."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ Blocks = npt.NDArray[np.int64]
 
 
 def handed_over_by(table: pd.DataFrame, study: Study) -> dict[str, list[str]]:
-    """For each strategy the ids that are non-dominated by the means of its own answers.
+    """Returns, for each strategy, the ids that are non-dominated by the means of its own answers.
 
-    What lost or duplicated a record is not handed over, nor what never gave a valid repetition.
+    Configurations that lost or duplicated a record, or never had a valid repetition, are not handed over.
     """
     own = _own_losses(table, study)
     return {name: [str(each) for each in means.index[non_dominated(means.to_numpy())]] for name, means in own.items()}
 
 
 def best_by(table: pd.DataFrame, study: Study) -> dict[str, str]:
-    """For each strategy the id with the least sum of both log-losses by its own answers; none where none is valid.
+    """Returns, for each strategy, the id with the least sum of both log-losses by its own answers, if any is valid.
 
-    But for a constant the sum is that of the losses relative to the baseline; the best is among what is handed over.
+    Up to a constant, this is the sum of the losses relative to the baseline. The best is among what is handed over.
     """
     own = _own_losses(table, study)
     return {name: str(means.sum(axis=1).idxmin()) for name, means in own.items() if len(means)}
 
 
 class FreshTruth:
-    """Log-losses relative to the baseline's, by the means over the fresh blocks or over a resample of them.
+    """Computes log-losses relative to the baseline's, from means over the fresh blocks or over a resample of them.
 
-    A block in which the baseline is not valid has nothing to be compared with, and is left out.
+    A block without a valid baseline is left out, since nothing can be compared in it.
 
     Raises:
         BadInputError: If the baseline is valid in no block.
@@ -62,11 +62,11 @@ class FreshTruth:
         if not self.blocks:
             raise BadInputError("the baseline is valid in no fresh block; measure more, with a larger --blocks")
         lost = np.isin(self.ids, _lost(fresh))
-        lost[self._baseline] = False  # what all are compared with
+        lost[self._baseline] = False  # the baseline, which all are compared with
         self._losses[lost] = np.nan
 
     def relative(self, blocks: Blocks) -> Values:
-        """Shape (configurations, 2); NaN, which has no volume, where nothing valid was measured."""
+        """Returns shape (configurations, 2); NaN, which has no volume, if nothing valid was measured."""
         drawn = self._losses[:, blocks]
         known = np.isfinite(drawn)
         with np.errstate(invalid="ignore"):
@@ -75,14 +75,14 @@ class FreshTruth:
         return relative
 
     def shares(self, handed_over: dict[str, list[str]], blocks: Blocks) -> Values:
-        """Of the whole union's hypervolume, the share that each strategy would hand over; NaN where that is nothing."""
+        """Returns each strategy's share of the union's hypervolume; NaN if the union has none."""
         relative = self.relative(blocks)
         volumes = [volume(relative[np.isin(self.ids, own)]) if own else np.nan for own in handed_over.values()]
         return np.array(volumes) / volume(relative)
 
 
 def report(table: pd.DataFrame, study: Study) -> list[str]:
-    """The table and what it says, as Markdown.
+    """Returns the table and its conclusions as Markdown.
 
     Raises:
         BadInputError: If something is missing in the fresh blocks.
@@ -113,7 +113,7 @@ def report(table: pd.DataFrame, study: Study) -> list[str]:
 
 
 def _require_complete(fresh: pd.DataFrame, handed_over: dict[str, list[str]]) -> None:
-    """Refuses fresh blocks that lack the baseline, or something that a strategy hands over."""
+    """Refuses fresh blocks that lack the baseline or a configuration that a strategy hands over."""
     if fresh.empty:
         raise BadInputError(f"the fresh blocks are not measured yet; {_GOES_ON}")
     wanted = {"the baseline": fresh.is_baseline}
@@ -155,7 +155,7 @@ def _interval(value: float, drawn: Values, sign: str = "") -> str:
 
 
 def _change(fresh: pd.DataFrame, configuration_id: str, column: str) -> str:
-    """The configuration's change against the baseline; nothing changes where it is the baseline."""
+    """Returns the configuration's change against the baseline; for the baseline itself, no change."""
     valid = fresh[fresh.outcome == "valid"]
     own, baseline = valid[valid.configuration_id == configuration_id], valid[valid.is_baseline]
     if own.is_baseline.any():
@@ -165,7 +165,7 @@ def _change(fresh: pd.DataFrame, configuration_id: str, column: str) -> str:
 
 
 def _own_losses(table: pd.DataFrame, study: Study) -> dict[str, pd.DataFrame]:
-    """For each strategy the mean log-losses of its valid answers, by configuration id."""
+    """Returns, for each strategy, the mean log-losses of its valid answers by configuration id."""
     found = {}
     for name in LABELS:
         answers = table[table.asked_by == name]
@@ -176,7 +176,7 @@ def _own_losses(table: pd.DataFrame, study: Study) -> dict[str, pd.DataFrame]:
 
 
 def _losses(repetitions: pd.DataFrame, study: Study) -> pd.DataFrame:
-    """Logarithms of p95 latency, and of throughput with its sign turned; NaN where the repetition is not valid."""
+    """Returns logarithms of p95 latency, and of throughput with its sign turned; NaN if a repetition is not valid."""
     valid = repetitions[["latency_p95_ms", "throughput_mib_s"]].where(repetitions.outcome == "valid").astype(float)
     losses = {
         "loss_latency": np.log(valid.latency_p95_ms.clip(lower=smallest_latency_ms(study.protocol))),

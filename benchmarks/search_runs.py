@@ -1,9 +1,9 @@
-"""What strategies asked for on the table benchmark, stored: `python -m benchmarks.search_runs <strategy> …`.
+"""Stores what strategies ask for on the table benchmark: `python -m benchmarks.search_runs <strategy> …`.
 
-One file per strategy in `benchmarks/data/search/`: for each seed the configurations and blocks in the order asked,
-from which every figure is made. A file names the hashes of what it was made with; one that no longer match is refused.
-Comments, docstrings, layout and imports do not count: they cannot change what a strategy asks for, and a run takes
-minutes.
+Writes one file per strategy in `benchmarks/data/search/`: for each seed, the configurations and blocks in the order
+asked. Every figure is made from these files. A file holds hashes of what it was made with, and is refused if one does
+not match any more. Comments, docstrings, layout and imports do not count: they cannot change what a strategy asks for,
+and a run takes minutes.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ NAMES = tuple(_CODE)
 
 
 def stored(name: str) -> dict[int, list[Answer]]:
-    """What a strategy asked for, by seed.
+    """Returns what a strategy asked for, by seed.
 
     Raises:
         SystemExit: If nothing is stored, or it was made with another study, recording or code.
@@ -99,7 +99,7 @@ def stored(name: str) -> dict[int, list[Answer]]:
 
 
 def made_with(name: str) -> dict[str, str]:
-    """Hashes of the recording, of what the study asks, and of the modules that decide what the strategy asks for."""
+    """Returns hashes of the recording, of the study, and of the modules that decide what the strategy asks for."""
     own, of_the_library = _CODE[name]
     files = [_STRATEGIES / f"{module}.py" for module in ("table", *own)]
     files += [_LIBRARY / f"{module}.py" for module in of_the_library]
@@ -111,7 +111,7 @@ def made_with(name: str) -> dict[str, str]:
 
 
 def bare_code(source: str) -> str:
-    """A module's code in one layout, without its imports, comments and docstrings, those of constants among them."""
+    """Returns a module's code in one layout, without its imports, comments, docstrings and texts after constants."""
     return ast.unparse(_BareCode().visit(ast.parse(source)))
 
 

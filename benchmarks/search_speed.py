@@ -1,10 +1,10 @@
-"""What the search costs beside its parts, on recorded measurements: `python -m benchmarks.search_speed`.
+"""Measures what the search costs, compared with its parts: `python -m benchmarks.search_speed`.
 
-The parts: pymoo's own NSGA-III on an objective that costs next to nothing (DTLZ2), with the population, directions,
-operators and generations of the study `paper`; and bare predictions of as many rows by the same four surrogates, a
-batch for each generation or one row at a time. Two spaces: the paper's levels, of which a search of 7,360 evaluations
-meets each configuration many times and estimates it once; and ranges in place of the levels, where next to none
-repeats and that memory saves nothing. All in CPU seconds of one thread, the median over interleaved rounds.
+The first part is pymoo's own NSGA-III on an objective that costs almost nothing (DTLZ2), with the population,
+directions, operators and generations of the study `paper`. The second part is bare predictions of as many rows by the
+same four surrogates: a batch for each generation, or one row at a time. There are two spaces. In the paper's levels, a
+search of 7,360 evaluations meets each configuration many times and estimates it once. In ranges, almost nothing
+repeats, so that memory saves nothing. All figures are CPU seconds of one thread, the median over interleaved rounds.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Surrogates = Mapping[ObjectiveName, Surrogate]
 
 def main() -> None:
     """Prints the CPU seconds of every part, and the ratios."""
-    logging.disable(logging.WARNING)  # pymoo's remark on the paper's population, once for each search
+    logging.disable(logging.WARNING)  # pymoo repeats its remark on the paper's population for each search
     paper, trials, surrogates = _trained()
     ranges = _with_ranges(paper)
     rows = _rows(ranges, surrogates)
@@ -91,7 +91,7 @@ def _print_ratios(name: str, ratio: Callable[[str], float], bound: str) -> None:
 
 
 def _trained() -> tuple[Study, pd.DataFrame, Surrogates]:
-    """The study, one record size's trials, and surrogates trained on all record sizes."""
+    """Returns the study, one record size's trials, and surrogates trained on all record sizes."""
     study = paper_study()
     trials = summarise_trials(recorded_repetitions(tuple(study.cases)), study)
     encoding = feature_encoding(study, trials)
@@ -115,7 +115,7 @@ def _longer(study: Study) -> Study:
 
 
 def _rows(study: Study, surrogates: Surrogates) -> Rows:
-    """As many encoded rows as the search makes evaluations, at random points."""
+    """Returns as many encoded rows as the search makes evaluations, at random points."""
     evaluations = study.search.population * study.search.generations
     points = np.random.default_rng(study.seed).random((evaluations, len(study.factors)))
     frame = pd.DataFrame(ConfigurationSpace(study.factors).columns(points))
@@ -147,7 +147,7 @@ def _predict_in_batches(surrogates: Surrogates, rows: Rows, batch: int) -> None:
 
 
 def _medians(rounds: int, parts: Mapping[str, Callable[[], object]]) -> dict[str, float]:
-    """The median CPU seconds of each part; a round runs every part once, so that drift spreads evenly."""
+    """Returns the median CPU seconds of each part; a round runs every part once, so that drift spreads evenly."""
     times: dict[str, list[float]] = {name: [] for name in parts}
     for _ in range(rounds):
         for name, part in parts.items():

@@ -1,8 +1,9 @@
-"""How near the surrogates come to the noise ceiling, on recorded repetitions: `python -m benchmarks.surrogates`.
+"""Computes how near the surrogates come to the noise ceiling, on recorded data: `python -m benchmarks.surrogates`.
 
-Held-out R² within each record size over five folds that share no configuration, the mean of several ways to cut them
-and its standard deviation over the cuts. The default settings learn the logarithm and are judged by it; the paper's are
-judged both by it and by the value that they learn. Each ceiling is of the same trials on the same scale.
+Computes held-out R² within each record size over five folds that share no configuration. Prints the mean over several
+ways to cut the folds, and the standard deviation over the cuts. The default settings learn the logarithm and are judged
+by it. The paper's settings are judged both by the logarithm and by the value that they learn. Each ceiling is of the
+same trials on the same scale.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def main() -> None:
 
 
 def _estimates(study: Study, trials: pd.DataFrame, objective: ObjectiveName) -> Values:
-    """Held-out estimates of shape (cuts, trials)."""
+    """Returns held-out estimates of shape (cuts, trials)."""
     encoding = feature_encoding(study, trials)
     return np.array([cross_validated(study, encoding, trials, objective, cut) for cut in range(CUTS)])
 

@@ -1,9 +1,9 @@
-"""How repeatable definitions of variability are, on recorded repetitions: `python -m benchmarks.variability`.
+"""Computes how repeatable definitions of variability are, on recorded data: `python -m benchmarks.variability`.
 
-Split-half reliability: a trial's repetitions are cut into two halves in every way there is, each half makes its own
-value, and the correlation of both over the configurations is averaged over the cuts. Spearman and Brown's formula
-(British Journal of Psychology 3, 1910) says what it is for other numbers of repetitions than a half has. The intervals
-are 95 %, from a bootstrap over configurations.
+Uses split-half reliability. A trial's repetitions are cut into two halves in every possible way, and each half gives a
+value. The correlation of both values over the configurations is averaged over the cuts. Spearman and Brown's formula
+(British Journal of Psychology 3, 1910) converts it to other numbers of repetitions than a half has. The intervals are
+95 %, from a bootstrap over configurations.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kafka_pareto.load.within_run_cv import WINDOW_MS, latency_cv_in_run, throug
 from tests.recorded import recorded_rows
 
 STEADY = Path(__file__).parent / "data" / "steady_8192.csv"
-PACED_S = 3.0  # of each recorded repetition; see data/README.md
+PACED_S = 3.0  # the columns of each recorded repetition; see data/README.md
 _UNTHROTTLED_S = 2.5
 _BOOTSTRAP_RESAMPLES = 1_000
 _SEED = 42
@@ -31,18 +31,18 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Halves:
-    """What the halves of each cut come to: two arrays of shape (cuts, configurations), `repetitions` in each half."""
+    """Holds each cut's values: two arrays of shape (cuts, configurations), with `repetitions` in each half."""
 
     repetitions: int
     one: Values
     other: Values
 
     def reliability(self, repetitions: int | None = None) -> float:
-        """The split-half reliability, of a half or of as many repetitions."""
+        """Returns the split-half reliability, of a half or of that many repetitions."""
         return _stepped(_mean_correlation(self.one, self.other), (repetitions or self.repetitions) / self.repetitions)
 
     def interval(self, rng: np.random.Generator) -> tuple[float, float]:
-        """The 95 % percentile interval of a half's reliability."""
+        """Returns the 95 % percentile interval of a half's reliability."""
         count = self.one.shape[1]
         drawn = rng.integers(count, size=(_BOOTSTRAP_RESAMPLES, count))
         reliabilities = [_mean_correlation(self.one[:, rows], self.other[:, rows]) for rows in drawn]
@@ -51,7 +51,7 @@ class Halves:
 
 
 def halves(values: Values, of_half: Callable[[Values], Values]) -> Halves:
-    """Every cut of the repetitions into two halves; one is left out where their number is odd.
+    """Returns every cut of the repetitions into two halves; one repetition is left out if their number is odd.
 
     Args:
         values: Shape (configurations, repetitions).
@@ -73,31 +73,31 @@ def halves(values: Values, of_half: Callable[[Values], Values]) -> Halves:
 
 
 def of_means(values: Values) -> Values:
-    """The mean of each configuration's repetitions."""
+    """Returns the mean of each configuration's repetitions."""
     means: Values = np.mean(values, axis=1)
     return means
 
 
 def of_cvs(values: Values) -> Values:
-    """The CV across each configuration's repetitions, as the paper has it."""
+    """Returns the CV across each configuration's repetitions, as in the paper."""
     cvs: Values = np.std(values, axis=1, ddof=1) / np.mean(values, axis=1)
     return cvs
 
 
 def steady_values(of_repetition: Callable[[pd.Series], float | None]) -> Values:
-    """One value for each recorded steady repetition, shape (configurations, blocks)."""
+    """Returns one value for each recorded steady repetition, shape (configurations, blocks)."""
     rows = pd.read_csv(STEADY)
     rows["value"] = [of_repetition(row) for _, row in rows.iterrows()]
     return rows.pivot(index="configuration_id", columns="block", values="value").to_numpy(dtype=np.float64)
 
 
 def latency_cv(row: pd.Series) -> float | None:
-    """The latency CV within a recorded steady repetition, as the pipeline defines it."""
+    """Returns the latency CV within a recorded steady repetition, as the pipeline defines it."""
     return latency_cv_in_run({name: row[f"latency_{name}_us"] for name in ("p50", "p90")})
 
 
 def throughput_cv(row: pd.Series) -> float | None:
-    """The throughput CV within a recorded steady repetition, as the pipeline defines it."""
+    """Returns the throughput CV within a recorded steady repetition, as the pipeline defines it."""
     return throughput_cv_in_run(_windows(row.paced_window_records), WINDOW_MS, PACED_S)
 
 
@@ -131,7 +131,7 @@ def _line(name: str, cut: Halves) -> str:
 
 
 def _successive_differences(row: pd.Series) -> float:
-    """√(mean(d²) / 2) / mean: drift cancels (von Neumann and others, Annals of Mathematical Statistics 12, 1941)."""
+    """Returns √(mean(d²) / 2) / mean, which cancels drift (von Neumann et al., Annals of Math. Statistics 12, 1941)."""
     inner = np.array(_windows(row.unthrottled_window_records)[1:-1])
     return float(np.sqrt(np.mean(np.diff(inner) ** 2) / 2) / np.mean(inner))
 

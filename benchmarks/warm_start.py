@@ -1,9 +1,9 @@
-"""What an earlier campaign spares a later one: `python -m benchmarks.warm_start`.
+"""Computes what an earlier campaign saves a later one: `python -m benchmarks.warm_start`.
 
-On the recorded grid of `benchmarks.strategies.table`: one of the three answering blocks is yesterday's campaign, the
-two others answer today's. Today's begins cold; warm, with what yesterday's found; and misled, with what yesterday's
-found where the values were dealt out anew among all configurations of the table, as if the cluster had changed in all
-but its baseline. Writes the table of `benchmarks/README.md`.
+Uses the recorded grid of `benchmarks.strategies.table`. One of the three answering blocks is yesterday's campaign; the
+two others answer today's. Today's campaign starts in three ways. A cold one starts with nothing. A warm one starts with
+yesterday's results. A misled one starts with yesterday's values, but shuffled among all configurations of the table, as
+if the cluster had changed in everything but its baseline. Writes the table of `benchmarks/README.md`.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def main() -> None:
 
 
 def todays_campaigns(seed: int) -> list[list[Answer]]:
-    """What the cold, the warm and the misled campaign were given."""
+    """Returns the answers to the cold, the warm and the misled campaign."""
     answering = answering_blocks(seed)
     yesterday = answering.pop(seed % len(answering))
     changed = Table(dealt_anew(recorded_grid(GRID), np.random.default_rng(seed)))
     priors = [None, yesterdays_trials(recorded_table(), seed, yesterday), yesterdays_trials(changed, seed, yesterday)]
-    # Another seed than yesterday's, and of the same truth: the Latin hypercube of today is another one.
+    # A seed with the same truth as yesterday's, but another Latin hypercube.
     todays_seed = SEEDS * len(SPLITS) + seed
     budget = BUDGETS[-1]
     return [
@@ -70,14 +70,14 @@ def todays_campaigns(seed: int) -> list[list[Answer]]:
 
 
 def yesterdays_trials(table: Table, seed: int, block: int) -> pd.DataFrame:
-    """What a campaign of a day ago knows that this block of the table answered (`PRIOR_TRIAL_COLUMNS` and factors)."""
+    """Returns the trials, a day old, of a campaign that this block answered (`PRIOR_TRIAL_COLUMNS` and factors)."""
     given = table.answers(rounds, table_study(), seed, YESTERDAYS_REPETITIONS, [block])
     trials = summarise_trials(table.repetitions(given), table_study())
     return trials.assign(prior_campaign="yesterday", age_days=1.0, weight=0.5 ** (1.0 / HALF_LIFE_DAYS))
 
 
 def dealt_anew(repetitions: Sequence[Repetition], rng: np.random.Generator) -> list[Repetition]:
-    """Every configuration with the values of another, in all blocks the same one's; the baseline keeps its own."""
+    """Returns each configuration with another's values, the same one's in all blocks; the baseline keeps its own."""
     known = {(each.configuration_id, each.block): each for each in repetitions if not each.is_baseline}
     names = sorted({name for name, _ in known})
     dealt_to = dict(zip(names, rng.permutation(names), strict=True))
@@ -89,7 +89,7 @@ def dealt_anew(repetitions: Sequence[Repetition], rng: np.random.Generator) -> l
 
 
 def report(volumes: Values) -> list[str]:
-    """The table, as Markdown; the volumes' shape is (starts, kinds, seeds, budgets)."""
+    """Returns the table as Markdown; the volumes' shape is (starts, kinds, seeds, budgets)."""
     lines = ["| repetitions | " + " | ".join(str(budget) for budget in BUDGETS) + " |"]
     lines.append("|" + "---|" * (len(BUDGETS) + 1))
     for kind, name in enumerate(KINDS):

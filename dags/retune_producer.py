@@ -1,32 +1,33 @@
-"""# Check the settings in force, and tune again where they have drifted
+"""Checks the settings in force, and tunes again if they have drifted.
 
-Measures what is in force for a study, beside the baseline, in blocks, and compares their ratio with the one that was
-confirmed: a slower machine slows both down, and is no drift. Where nothing has changed it records that and ends. Where
-a ratio has changed by more than the study allows, where records were lost, or where the cluster or the study are no
-longer the same, it starts `tune_producer` for those record sizes.
+Measures the settings in force of a study and the baseline, in blocks. Compares their ratio with the ratio that was
+confirmed: a slower machine slows both down, so that is no drift. If nothing has changed, the DAG records that and ends.
+It starts `tune_producer` for the record sizes whose ratio has changed by more than the study allows, for those that
+lost records, and if the cluster or the study are no longer the same.
 
-`retune_producer` runs by hand and by an event of the asset `kafka_producer_check_wanted`, whose extra names the study:
-`{"study": "steady"}`; events of several studies that come while a check runs are refused, one run having one study. A
-study with `retune.schedule` has a DAG of its own beside it, `retune_producer_<study>`, which runs by that schedule, in
-UTC; after a downtime there is one check, not one for each that was missed. So has one that names its cluster: it is
-checked by that DAG alone. Checks and campaigns share the cluster's one slot, so that there are never two loads at once.
+`retune_producer` runs by hand, and by an event of the asset `kafka_producer_check_wanted`. The event's extra names the
+study: `{"study": "steady"}`. One run has one study: if events of several studies come while a check runs, the next run
+refuses them. A study with `retune.schedule` also has a DAG of its own, `retune_producer_<study>`, which runs by that
+schedule, in UTC. After a downtime there is one check, not one for each that was missed. A study that names its cluster
+has such a DAG too, and only that DAG checks it. Checks and campaigns share the cluster's one slot, so there are never
+two loads at once.
 
-**Inputs**: the study; what is in force for it; its section `retune`.
+**Inputs**: the study; its settings in force; its section `retune`.
 
-**Outputs**, in the store under `_checks/<study>/<check>/`: the frozen `study.yaml`, `plan.json`, the repetitions, and
-`08_check.json`, what came of it; in MLflow the run `checks` of the study, with one step per check. The asset
-`kafka_producer_drift` has an event where something is tuned again.
+**Outputs**: in the store, under `_checks/<study>/<check>/`: the frozen `study.yaml`, `plan.json`, the repetitions, and
+the result, `08_check.json`. In MLflow: the study's run `checks`, with one step per check. The asset
+`kafka_producer_drift` has an event if something is tuned again.
 
 ## When a task fails
-The last lines of its log say what is wrong and what to do. After mending the cause, clear the failed task (its
-downstream tasks go with it). Nothing that was measured is lost.
+The last lines of its log say what is wrong and what to do. Fix the cause, then clear the failed task with its
+downstream tasks. Nothing that was measured is lost.
 
 | task | what to look at |
 |---|---|
 | check | the study, its cluster and its consent; the campaign that the settings in force come from |
-| check_measure | brokers and topic; it goes on after the last repetition in the store |
-| check_compare | the store; the MLflow server. What was decided is kept |
-| tune | `tune_producer`: it must not be paused; a run of this check that is there already is not started twice |
+| check_measure | brokers and topic. Cleared, it goes on after the last repetition in the store |
+| check_compare | the store; the MLflow server. A decision that was stored stays |
+| tune | `tune_producer`: it must not be paused. If this check has started a run already, no second one is started |
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ from kafka_pareto_airflow.task_rules import OWNER, RULES
 
 
 def timetable(schedule: str | None) -> CronTriggerTimetable | None:
+    """Returns the timetable of a schedule in UTC; None if there is no schedule."""
     # Airflow would otherwise begin with the time that has just passed, up to a tenth of the interval ago.
     if schedule is None:
         return None
@@ -65,6 +67,7 @@ def timetable(schedule: str | None) -> CronTriggerTimetable | None:
 def retune_dag(
     dag_id: str, study: str, retune: Retune, schedule: CronTriggerTimetable | list[Asset] | None, route: ClusterRoute
 ) -> DAG:
+    """Returns the DAG that checks the settings in force of one study, or of the study that it is asked for."""
     with DAG(
         dag_id=dag_id,
         description="Checks the settings in force on the cluster itself, and tunes again where they have drifted.",
@@ -72,7 +75,7 @@ def retune_dag(
         schedule=schedule,
         catchup=False,
         max_active_runs=1,
-        is_paused_upon_creation=False,  # who writes a schedule into a study wants it kept
+        is_paused_upon_creation=False,  # whoever writes a schedule into a study wants it to run
         tags=["kafka", "tuning"],
         default_args={"owner": OWNER, "queue": route.queue},
         params=retune_parameters(study, route.studies),
@@ -104,7 +107,7 @@ def retune_dag(
             step="check_compare",
             arguments=CHECK_ARGUMENTS,
             outlets=[DRIFT],
-            trigger_rule="none_failed",  # where nothing can be measured, something may be to tune all the same
+            trigger_rule="none_failed",  # if nothing can be measured, a record size may still have to be tuned
             doc_md="Tells drift from noise, and names the record sizes that are tuned again.",
             **RULES["check_compare"],
         )

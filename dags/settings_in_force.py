@@ -1,25 +1,26 @@
-"""# Move the settings in force
+"""Changes the settings in force.
 
-Puts into force what somebody has chosen for a study, or goes back to what was in force before. The explorer's buttons
-and `make rollback` trigger this; so may anybody who may trigger DAGs. What was in force before is kept as a version.
+Puts into force what somebody has chosen for a study, or goes back to the settings before. The explorer's buttons and
+`make rollback` trigger this DAG. Anybody who may trigger DAGs can do it, too. The earlier settings are kept as a
+version.
 
-**Inputs**: the action, and what it is about. `accept` needs the campaign: alone, all that it recommends comes into
-force, what promises less durability included; with a record size and a configuration, one that the campaign has
-confirmed. `roll_back` needs the record size, and returns it to the version before. The reason is kept with the
-version, and so is the person, as Airflow knows them.
+**Inputs**: the action, and what it needs. `accept` needs the campaign. With the campaign alone, all of its
+recommendations come into force, also those that promise less durability. With a record size and a configuration, that
+one comes into force; the campaign must have confirmed it. `roll_back` needs the record size, and returns it to the
+version before. The version keeps the reason and the person, by their name in Airflow.
 
-**Outputs**, in the store under `_in_force/<study>/<record size>/`: one more version, and the files that producers
-read. The asset `kafka_producer_settings_in_force` has an event that says what moved from what to what.
+**Outputs**: in the store, under `_in_force/<study>/<record size>/`: one more version, and the files that producers
+read. The asset `kafka_producer_settings_in_force` has an event that says what changed from what to what.
 
 ## When a task fails
-The last lines of its log say what is wrong and what to do. Record sizes move one after the other: what moved before
-the failure is in force. Clear the task once the cause is mended: it does the rest, and announces all of it.
+The last lines of its log say what is wrong and what to do. Record sizes change one after the other: those that changed
+before the failure are in force. Fix the cause, then clear the task: it does the rest, and announces all of it.
 
 | task | what to look at |
 |---|---|
-| action | nothing: it only tells which of the two runs |
-| accept | the campaign's report and confirmation: only what was measured there, and lost no record, is accepted |
-| roll_back | the record size, which it needs; what is in force: without a version there is nothing to go back from |
+| action | nothing: it only decides which of the two runs |
+| accept | the campaign's report and confirmation: only what was confirmed without losing a record is accepted |
+| roll_back | the record size, which it needs; the settings in force: without a version there is no way back |
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ with DAG(
     schedule=None,
     catchup=False,
     max_active_runs=1,  # two moves at once: one of them would fail
-    is_paused_upon_creation=False,  # it does nothing that nobody asked for
+    is_paused_upon_creation=False,  # it does nothing unless it is triggered
     tags=["kafka", "rollout"],
     default_args={"owner": OWNER},
     params=in_force_parameters(),
@@ -51,6 +52,7 @@ with DAG(
 
     @task.branch(doc_md="Tells which of the two steps runs.", **RULES["action"])
     def action(params: dict[str, Any]) -> str:
+        """Returns the name of the step that runs."""
         return str(params["action"])
 
     action() >> [

@@ -1,47 +1,47 @@
-"""# Tune a Kafka producer
+"""Tunes a Kafka producer.
 
-Measures producer settings on the cluster itself, learns how they act, searches for the best ones, measures those
-again beside the baseline, and hands over a decision card with a `producer.properties` per record size. What is
-recommended then comes into force: by itself, or, with the parameter `approval`, when a person has approved the cards.
+Measures producer settings on the cluster itself, learns how they act, and searches for the best ones. Measures those
+again, beside the baseline. Hands over a decision card and a `producer.properties` for each record size.
+The recommendations then come into force: at once or, with the parameter `approval`, after a person has approved them.
 
-**Inputs**: a study (`include/studies/*.yaml`) and the parameters of the trigger form; an empty field leaves the study
-as it is. Naming the campaign of an earlier run goes on with it: what it has measured is not measured again.
+**Inputs**: a study (`include/studies/*.yaml`) and the parameters of the trigger form. An empty field keeps the study's
+value. To go on with an earlier run, name its campaign: what it has measured is not measured again.
 
-A study with `strategy: rounds` goes on after its design: round by round, what the surrogates expect most of is
-measured too, for as long as the measured hypervolume rises. The graph holds as many rounds as a study may ask for;
-those that are not needed are skipped, and a gate that closes in one stops the campaign. To run a skipped round all
-the same, clear its `propose`, not its `measure`.
+A study with `strategy: rounds` goes on after its design. Each round measures what the surrogates expect most of, for as
+long as the measured hypervolume rises. The graph holds as many rounds as a study may ask for; those that are not needed
+are skipped. If the `validate` of a round fails, the campaign stops. To run a skipped round, clear its `propose`, not
+its `measure`.
 
-**Outputs**, in the store under `<study>/<campaign>/`: the frozen `study.yaml`, `round=00/01_design.parquet` …
+**Outputs**: in the store, under `<study>/<campaign>/`: the frozen `study.yaml`, `round=00/01_design.parquet` …
 `05_front/` and the same for each further round, `06_confirmation/` and `07_report/` (cards, `producer.properties`,
-figures, one HTML page); in MLflow one run per campaign. What came into force is a version below
-`_in_force/<study>/<record size>/`. The assets `kafka_producer_recommendation` and `kafka_producer_settings_in_force`
-have events that carry the same, for other DAGs to be scheduled on.
+figures, one HTML page). In MLflow: one run per campaign. What came into force is a version below
+`_in_force/<study>/<record size>/`. The events of the assets `kafka_producer_recommendation` and
+`kafka_producer_settings_in_force` carry the same, so that other DAGs can be scheduled on them.
 
-A study that names its cluster (`cluster: {name: …}`) has a DAG of its own beside this one, `tune_producer_<cluster>`,
-with a pool and, for an executor that knows queues, the queue `kafka_<cluster>`: several clusters are tuned at once,
-each by workers near it.
+A study that names its cluster (`cluster: {name: …}`) has a DAG of its own, `tune_producer_<cluster>`. That DAG has its
+own pool and, for an executor with queues, the queue `kafka_<cluster>`. So several clusters are tuned at once, each by
+workers near it.
 
-An approval waits for as long as it takes, and the next campaign waits with it; the cluster stays free for checks.
-Whatever the answer is, the campaign keeps it under `08_rollout/`, with who gave it and why.
+An approval waits for as long as it takes, and the next campaign waits with it. The cluster stays free for checks. The
+campaign keeps every answer under `08_rollout/`, with who gave it and why.
 
 ## When a task fails
 The last lines of its log say what is wrong and what to do. A task that says `error: …` and is not retried was given
-something that cannot be used; the others have been retried already. After mending the cause, clear the failed task
-(its downstream tasks go with it), or trigger a run with the same campaign. Nothing that was measured is lost.
+something that cannot be used. The others have been retried already. Fix the cause, then clear the failed task with its
+downstream tasks, or trigger a run with the same campaign. Nothing that was measured is lost.
 
 | task | what to look at |
 |---|---|
-| design | the study, the parameters, the plan that does not fit, the consent that a cluster of your own needs |
-| propose | the trials and fronts of the round before; a decision that is in the store is kept |
-| measure | brokers and topic; it goes on after the last repetition in the store |
-| validate | the Data Docs under `03_validation/`: which rows were set aside, and why; mend it, start a new campaign |
+| design | the study, the parameters, a plan that does not fit, the consent that a cluster of your own needs |
+| propose | the trials and fronts of the round before. A decision that was stored stays |
+| measure | brokers and topic. Cleared, it goes on after the last repetition in the store |
+| validate | the Data Docs under `03_validation/`: rows set aside, and why. Fix the cause and start a new campaign |
 | train | the MLflow server; the round's trials, `03_trials.parquet` |
 | optimize | the study's constraints and search; the surrogates |
 | confirm | as measure |
-| report | the store; everything that it needs has been measured |
-| approve | the store, which holds the cards; cleared, it asks again |
-| accept | the store; cleared, it does the rest, and announces again what it has moved |
+| report | the store. Everything that it needs has been measured |
+| approve | the store, which holds the cards. Cleared, it asks again |
+| accept | the store. Cleared, it does the rest, and announces all of it again |
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ CASE_LABEL = "{{ task.case }} B"
 
 
 def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -> MappedOperator:
-    """The four steps that follow a design or a proposal; all are skipped where it names no record size."""
+    """Adds the four steps that follow a design or a proposal, and returns the last; without a case all are skipped."""
     measure = StepOperator.partial(
         task_id="measure",
         step="measure",
@@ -106,6 +106,7 @@ def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -
 
 
 def tune_dag(route: ClusterRoute) -> None:
+    """Defines the DAG that tunes one cluster."""
     with DAG(
         dag_id=route.tune_dag_id,
         description="Finds the best producer settings for a Kafka cluster, measured on the cluster itself.",

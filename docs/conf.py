@@ -1,4 +1,4 @@
-"""Configures Sphinx for `make docs`. The checkout is the source, so that links hold on the site and beside the code."""
+"""Configures Sphinx for `make docs`. The checkout is the source, so links work on the site and next to the code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FIRST_PAGE = (
 
 
 def _add_contents(_: Sphinx, name: str, source: list[str]) -> None:
-    """Makes the README's list of pages the site's contents; a page that it lacks is a warning, and so an error."""
+    """Makes the README's list of pages the site's contents; a missing page causes a warning, and so an error."""
     if name == root_doc:
         for caption, links in _GROUP.findall(source[0].partition("## Documentation")[2]):
             pages = "\n".join(_PAGE.findall(links))
@@ -46,5 +46,6 @@ def _add_first_page(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    """Connects the two steps to Sphinx."""
     app.connect("source-read", _add_contents)
     app.connect("build-finished", _add_first_page)

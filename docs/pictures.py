@@ -28,11 +28,11 @@ from tests.browser.chromium import launched, log_in
 
 IMAGES = Path(__file__).parent / "images"
 MOST_BYTES = 500_000
-SETTLED_MS = 3_000  # these pages move things into place, and say nowhere that they are done
+SETTLED_MS = 3_000  # these pages move things into place, and give no sign when they are done
 
 
 class Pictured(BaseModel):
-    """The options of `make pictures`: whose campaign is shown, the newest that was reported where none is named."""
+    """Holds the options of `make pictures`: the campaign to show; by default the newest that has a report."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,7 +42,7 @@ class Pictured(BaseModel):
 
 @dataclass(frozen=True)
 class View:
-    """A page, how much of it is shown, and what is to be clicked before."""
+    """Describes a page, how much of it is shown, and what to click before."""
 
     address: str
     height: int
@@ -51,7 +51,7 @@ class View:
 
 
 def take_pictures(stack: Stack, wanted: Pictured) -> list[Path]:
-    """Takes every picture, and returns their files.
+    """Takes every picture and returns the files.
 
     Raises:
         BadInputError: If there is no such campaign, or none was reported yet.
@@ -107,7 +107,7 @@ def _graph(page: Page) -> None:
     page.wait_for_selector(".react-flow__node")
     page.wait_for_timeout(SETTLED_MS)
     page.get_by_role("button", name="Fit View").click()
-    page.mouse.move(0, 0)  # nothing is explained that nobody points at
+    page.mouse.move(0, 0)  # no tooltip in a picture
     page.wait_for_timeout(SETTLED_MS)
 
 

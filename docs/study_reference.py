@@ -32,7 +32,7 @@ _TYPES = {"boolean": "true or false", "integer": "whole number", "number": "numb
 
 
 class Reference:
-    """The page for a study's JSON schema: a section for the study, then one for each part, as a reader meets them.
+    """Renders a study's JSON schema as a page: a section for the study, then one for each part, as a reader meets them.
 
     Attributes:
         titles: The parts with keys of their own, by the name of their model: the key under which each is met first.
@@ -90,7 +90,7 @@ class Reference:
         if name in self.titles:
             title = self.titles[name]
             return f"[{title}](#{_slug(title)})"
-        # The one model without keys: a study names what the schema numbers.
+        # The one model without keys: the study gives names where the schema has numbers.
         return " or ".join(f"`{durability}`" for durability in Durability.__members__)
 
     def _plain(self, schema: Schema) -> str:
@@ -112,7 +112,7 @@ def _default(key: str, value: Schema, schema: Schema) -> str:
         return "**required**"
     if "$ref" in value:
         return "its own defaults"
-    if "default" not in value:  # made anew for each study
+    if "default" not in value:  # made again for each study
         return "all of them" if "enum" in value.get("items", {}) else "empty"
     return "none" if value["default"] is None else f"`{json.dumps(value['default'])}`"
 

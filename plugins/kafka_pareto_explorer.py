@@ -1,4 +1,4 @@
-"""The Pareto explorer in Airflow's UI: an entry in the navigation, and a tab on the page of `tune_producer`."""
+"""Adds the Pareto explorer to Airflow's UI: an entry in the navigation, and a tab on `tune_producer`'s page."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def _app() -> Asgi:
 
 
 async def explorer(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """The app, imported at its first request: every process of Airflow loads the plugins, and one serves pages."""
+    """Calls the app, and imports it at the first request: every process loads the plugins, only one serves pages."""
     await (await to_thread.run_sync(_app))(scope, receive, send)
 
 
 class KafkaParetoExplorer(AirflowPlugin):
-    """Serves the explorer below `/kafka-pareto/`; the app itself sees to it that only readers of the DAG get in."""
+    """Serves the explorer below `/kafka-pareto/`; the app itself lets only readers of the DAG in."""
 
     name = "kafka_pareto_explorer"
     fastapi_apps = [{"app": explorer, "url_prefix": "/kafka-pareto", "name": "kafka-pareto explorer"}]  # noqa: RUF012
     external_views = [  # noqa: RUF012
-        # Without a route of Airflow's own the button of the navigation does nothing.
+        # Without a route of Airflow's own, the button in the navigation does nothing.
         {
             "name": "Pareto explorer",
             "href": "kafka-pareto/",

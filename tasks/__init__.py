@@ -1,1 +1,1 @@
-"""One module per step of the pipeline: argv in, one library call, artifact out."""
+"""Runs the steps of the pipeline, one per module: reads argv, calls the library once, writes artifacts."""

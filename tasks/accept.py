@@ -1,4 +1,4 @@
-"""Step `accept`: a campaign's recommendations, or a configuration that somebody picked, come into force."""
+"""Runs the step `accept`: puts a campaign's recommendations, or a picked configuration, in force."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campa
 
 
 class GivenAnswer(StrEnum):
-    """What a person said to the recommendations."""
+    """Holds a person's answer to the recommendations."""
 
     approve = "approve"
     reject = "reject"

@@ -1,4 +1,4 @@
-"""Step `check`: what is in force, and whether it can be compared with what it was confirmed with."""
+"""Runs the step `check`: reads the settings in force, and whether they can be compared with their confirmation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step `check_compare`: what has drifted, and what is tuned again."""
+"""Runs the step `check_compare`: decides what has drifted, and what is tuned again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step `check_measure`: the settings in force and the baseline at one record size, on the real cluster."""
+"""Runs the step `check_measure`: measures the settings in force and the baseline for one case, on the real cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every step's command line shares: its options, its way to fail, its last line."""
+"""Defines what every step's command line shares: options, errors, and the last line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def open_check(study: str, check: str) -> Campaign:
 
 
 def run_command(main: Callable[..., Any]) -> None:
-    """Runs the step's `main` with the process's arguments; what is wrong with them is said in the last line."""
+    """Runs the step's `main` with the process's arguments; the last line names what is wrong with them."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command()(main)
     app()
@@ -46,7 +46,7 @@ def run_command(main: Callable[..., Any]) -> None:
 def run_step(step: Callable[[], Manifest], manifest_path: Path | None = None) -> None:
     """Runs the step, prints its manifest as the last line, and turns the project's errors into one clear message.
 
-    TERM ends a step like Ctrl-C does: contexts are left in order, so that the load stops and the lease is returned.
+    TERM ends a step like Ctrl-C: contexts are left in order, so that the load stops and the lease is returned.
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

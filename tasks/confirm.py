@@ -1,4 +1,4 @@
-"""Step `confirm`: points of the front measured again on the real cluster, beside the baseline."""
+"""Runs the step `confirm`: measures points of the front and the baseline again on the real cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step `design`: freezes the study, says what the campaign will cost, and draws the design."""
+"""Runs the step `design`: freezes the study, computes what the campaign will cost, and draws the design."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _cases(text: str | None) -> list[str] | None:
 
 
 def _foreign_cluster(of_the_study: ForeignCluster | None, given: dict[str, Any]) -> ForeignCluster | None:
-    """The cluster that the options name, or the study's own with what the options say otherwise."""
+    """Returns the cluster that the options name, or the study's own with the options' changes; None if neither."""
     known = of_the_study.model_dump() if of_the_study else {}
     merged = known | given
     if not merged:

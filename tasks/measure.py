@@ -1,4 +1,4 @@
-"""Step `measure`: every configuration of the design at one record size, on the real cluster."""
+"""Runs the step `measure`: measures every configuration of the design for one case, on the real cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step `optimize`: NSGA-III over the surrogates of one record size."""
+"""Runs the step `optimize`: searches the surrogates of one case with NSGA-III."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step `propose`: which record sizes go on with another round, and what it measures there."""
+"""Runs the step `propose`: decides which cases go on with another round, and what it measures there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step `report`: decision cards, `producer.properties`, tables, figures and one HTML page."""
+"""Runs the step `report`: writes decision cards, `producer.properties`, tables, figures and one HTML page."""
 
 from __future__ import annotations
 

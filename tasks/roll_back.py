@@ -1,4 +1,4 @@
-"""Step `roll_back`: the settings before the newest version come into force again."""
+"""Runs the step `roll_back`: puts the settings before the newest version in force again."""
 
 from __future__ import annotations
 

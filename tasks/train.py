@@ -1,4 +1,4 @@
-"""Step `train`: surrogate models of the four objectives, tracked in MLflow."""
+"""Runs the step `train`: trains surrogate models of the study's objectives, tracked in MLflow."""
 
 from __future__ import annotations
 

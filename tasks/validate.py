@@ -1,4 +1,4 @@
-"""Step `validate`: the gate between measuring and learning, with its Data Docs."""
+"""Runs the step `validate`: checks measurements before learning, and writes the Data Docs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer says to a peer."""
+"""Turns an answer into numbers for a peer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from kafka_pareto.study.study import Study
 
 
 def log_objectives(study: Study, repetition: Repetition) -> tuple[float, float] | None:
-    """Log p95 latency (ms, to minimise) and log throughput (MiB/s, to maximise); None unless the answer is valid.
+    """Returns log p95 latency (ms, to minimise) and log throughput (MiB/s, to maximise); None for an invalid answer.
 
-    What lost or duplicated records was often fast: as a good answer it would draw the search to where nothing may be
-    recommended.
+    Repetitions that lost or duplicated records were often fast. As good answers they would draw the search to regions
+    where nothing may be recommended.
     """
     latency_ms, throughput_mib_s = repetition.latency_p95_ms, repetition.throughput_mib_s
     if repetition.outcome != "valid" or latency_ms is None or not throughput_mib_s:

@@ -1,6 +1,6 @@
-"""BoTorch's noisy expected hypervolume improvement as a strategy (Daulton et al., 2021; Ament et al., 2023).
+"""Runs BoTorch's noisy expected hypervolume improvement (Daulton et al., 2021; Ament et al., 2023) as a strategy.
 
-A Gaussian process for each of log p95 latency and log throughput, with an inferred noise, learns from every single
+Two Gaussian processes, for log p95 latency and log throughput, infer their noise and learn from every single
 repetition. After the baseline and a Latin hypercube of 16, batches of four maximise qLogNEHVI over all candidates.
 """
 
@@ -39,7 +39,7 @@ Matrix = npt.NDArray[np.float64]
 
 
 def botorch_nehvi(study: Study, case: str, seed: int) -> Asking:
-    """qLogNEHVI over every configuration that may be recommended; the baseline is asked for first.
+    """Maximises qLogNEHVI over every configuration that may be recommended; asks for the baseline first.
 
     Raises:
         StudyError: If the candidates cannot be listed (`all_candidates`).
@@ -70,7 +70,7 @@ def _encoded(configurations: Sequence[Configuration], study: Study) -> Matrix:
 def _latin_hypercube(
     candidates: Sequence[Configuration], study: Study, rng: np.random.Generator
 ) -> list[Configuration]:
-    """The candidates next to the points of a Latin hypercube over the levels that they have, none twice."""
+    """Returns the candidates nearest to the points of a Latin hypercube over their levels, none twice."""
     levels = [list(dict.fromkeys(each[name] for each in candidates)) for name in study.factors]
     positions = qmc.LatinHypercube(d=len(levels), rng=rng).random(min(INITIAL_CONFIGURATIONS, len(candidates)))
     drawn = [
@@ -85,10 +85,7 @@ def _latin_hypercube(
 
 
 def _most_promising(candidates: Tensor, baseline: Tensor, asked: Tensor, gains: Tensor) -> list[int]:
-    """Indices of the batch that qLogNEHVI expects most of, under a model of the gains that were seen.
-
-    The reference point is the benchmark's own: twice the baseline's latency and half of its throughput.
-    """
+    """Returns the indices of the batch with the largest qLogNEHVI, under a model of the gains so far."""
     model = SingleTaskGP(asked, gains)
     fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
     with torch.no_grad():

@@ -1,9 +1,9 @@
-"""Optuna's NSGA-III and TPE samplers as strategies (Akiba et al., 2019; Deb and Jain, 2014; Ozaki et al., 2022).
+"""Runs Optuna's NSGA-III and TPE samplers (Akiba et al., 2019; Deb and Jain, 2014; Ozaki et al., 2022) as strategies.
 
-One trial is one repetition, through the library's ask-and-tell interface. A categorical factor is categorical, an
-ordered one an integer: the index of its level, or the number itself where the study gives a range. Constraints on one
-factor alone narrow its levels. Whatever else makes a proposal infeasible ends its trial as pruned, with a constraint
-that it broke: NSGA-III takes no parents from such trials, TPE learns to keep away, and none costs a repetition.
+One trial is one repetition, through the library's ask-and-tell interface. A categorical factor stays categorical. An
+ordered factor becomes an integer: the index of its level, or the number itself if the study gives a range. Constraints
+on a single factor narrow its levels. Any other infeasible proposal ends its trial as pruned, with a constraint that it
+broke. NSGA-III takes no parents from such trials, TPE learns to avoid them, and none costs a repetition.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from kafka_pareto.study.study import Study
 
 
 def optuna_nsga3(study: Study, case: str, seed: int) -> Asking:
-    """Optuna's `NSGAIIISampler`: a population of 50 at random, then its offspring."""
+    """Runs Optuna's `NSGAIIISampler`: a population of 50 at random, then its offspring."""
     return _ask_and_tell(study, case, NSGAIIISampler(seed=seed))
 
 
 def optuna_tpe(study: Study, case: str, seed: int) -> Asking:
-    """Optuna's `TPESampler` for several objectives: ten trials at random, then what the better ones have in common.
+    """Runs Optuna's `TPESampler` for several objectives: ten random trials, then what the better ones have in common.
 
-    The factors are modelled jointly, which finds more on the recorded grid than the default of one at a time.
+    The factors are modelled jointly. On the recorded grid this finds more than the default, one factor at a time.
     """
     return _ask_and_tell(study, case, TPESampler(seed=seed, multivariate=True))
 
@@ -62,7 +62,7 @@ def _distribution(factor: Factor) -> BaseDistribution:
 
 
 def _value(factor: Factor, parameter: Any) -> FactorValue:
-    """The factor's value for what the sampler suggested: levels of a numeric factor are suggested by their index."""
+    """Returns the factor's value for the sampler's suggestion, which is an index for levels of a numeric factor."""
     if isinstance(factor, CategoricalFactor) or factor.levels is None:
         value: FactorValue = parameter
         return value

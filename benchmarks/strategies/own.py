@@ -1,4 +1,4 @@
-"""This project's two strategies, by the library's own design, surrogates, search and proposals."""
+"""Runs this project's two strategies, by the library's own design, surrogates, search and proposals."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ ONE_SHOT_POINTS = 30
 
 
 def rounds(study: Study, case: str, seed: int, prior: pd.DataFrame | None = None) -> Asking:
-    """The strategy of `strategy: rounds`, the baseline in each, and going on for as long as it is asked.
+    """Runs `strategy: rounds`, with the baseline in each round, for as long as it is asked.
 
-    With a `prior` (`PRIOR_TRIAL_COLUMNS` and factors) it begins warm, with what that knows.
+    With a `prior` (`PRIOR_TRIAL_COLUMNS` and factors) it starts warm, with the prior's trials.
 
-    The pipeline ends with its fourth round, or when two have brought too little, and measures the best again in blocks.
-    Here rounds follow without end; what is left of one when nothing more is expected of any new configuration goes to
-    those that are non-dominated so far, those with the fewest repetitions first.
+    The pipeline ends with its fourth round, or when two rounds have brought too little, and measures the best again in
+    blocks. Here rounds follow without end. If no new configuration promises anything, the rest of a round goes to the
+    non-dominated configurations so far, those with the fewest repetitions first.
     """
     study = study.model_copy(update={"seed": seed})
     rng = np.random.default_rng([seed, case_seed(case)])
@@ -56,9 +56,10 @@ def rounds(study: Study, case: str, seed: int, prior: pd.DataFrame | None = None
 
 
 def one_shot(study: Study, case: str, seed: int) -> Asking:
-    """The paper's: 60 configurations, ten repetitions each; then 30 points of the front, ten repetitions each.
+    """Runs the paper's strategy: 60 configurations, then 30 points of the front, ten repetitions each.
 
-    As in the paper, it searches all four objectives. Asked for more, it measures the design and the points again.
+    As in the paper, it searches all four objectives. If it is asked for more, it measures the design and the points
+    again.
     """
     study = study.model_copy(update={"seed": seed})
     rng = np.random.default_rng([seed, case_seed(case)])

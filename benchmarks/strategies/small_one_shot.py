@@ -1,4 +1,4 @@
-"""The one shot at a budget that the paper's own 910 repetitions are far beyond."""
+"""Runs the one shot at budgets far below the paper's own 910 repetitions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate, m
 
 
 def one_shot_within(budget: int) -> Strategy:
-    """Half of the budget for the baseline and a Latin hypercube, the rest for points of the front, each measured once.
+    """Returns a strategy: half of the budget is for baseline and Latin hypercube, the rest for points of the front.
 
-    Surrogates and NSGA-III are those of `strategy: one_shot` with the study's own settings; without repeats there are
-    no CVs, so that it searches two objectives. A front that is too small is filled up with the best measured, as in the
-    pipeline. Asked for more, it measures the design and the points again.
+    Each configuration is measured once. Surrogates and NSGA-III are those of `strategy: one_shot` with the study's own
+    settings. Without repetitions there are no CVs, so it searches two objectives. A front that is too small is filled
+    up with the best measured, as in the pipeline. If it is asked for more, it measures the design and the points again.
     """
 
     def asking(study: Study, case: str, seed: int) -> Asking:

@@ -1,1 +1,1 @@
-"""What DAGs and the plugin share. Imports Airflow and nothing heavy; knows the steps by their command lines only."""
+"""Holds what DAGs and the plugin share. Imports Airflow and nothing heavy; knows steps by their command lines only."""

@@ -1,4 +1,4 @@
-"""The question to a person: may what a campaign recommends come into force?"""
+"""Asks a person whether a campaign's recommendations may come into force."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
 
 class Answer(TypedDict):
-    """What was answered: approve, reject or not_asked; by whom, why and when (ISO 8601), each of which may be empty."""
+    """Holds an answer (approve, reject, not_asked); by whom, why and when (ISO 8601), which may be empty."""
 
     answer: str
     by: str
@@ -27,26 +27,26 @@ class Answer(TypedDict):
 
 
 class ApprovalNotifier(Notifier):
-    """Tells that an approval waits for somebody."""
+    """Tells people that an approval waits for an answer."""
 
     def message(self, context: Context) -> Message:
-        """The question's subject, and where it is answered."""
+        """Returns the question's subject, and where it is answered."""
         question = context["task"]
         address = question.generate_link_to_ui(task_instance=context["ti"])
         return Message(question.subject, f"Nothing changes before somebody has answered:\n{address}")
 
 
 class CardApproval(HITLOperator):
-    """Shows a person what approving overrides and the decision cards, and waits for as long as it takes.
+    """Shows a person the decision cards and what an approval overrides, and waits for as long as it takes.
 
-    Nobody is asked where the run's parameter `approval` is off, or where nothing is recommended. A rejection skips
-    nothing: the step that follows keeps the answer.
+    Nobody is asked if the run's parameter `approval` is off, or if nothing is recommended. A rejection skips no task:
+    the next step stores the answer.
 
     Args:
         report_task_id: The task whose manifest says what is recommended.
     """
 
-    # What is asked is made of artifacts, which must not act as templates.
+    # The question is made from artifacts, which must not act as templates.
     template_fields: ClassVar[Collection[str]] = ()
 
     def __init__(self, *, report_task_id: str, **kwargs: Any) -> None:
@@ -59,7 +59,7 @@ class CardApproval(HITLOperator):
         self.report_task_id = report_task_id
 
     def execute(self, context: Context) -> Answer:
-        """Asks, or passes at once."""
+        """Asks the person, or returns at once if nobody is to be asked."""
         manifest = context["ti"].xcom_pull(task_ids=self.report_task_id, key="manifest")
         recommended = _recommended(manifest)
         if not context["params"]["approval"] or not recommended:
@@ -72,7 +72,7 @@ class CardApproval(HITLOperator):
         return answer
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Answer:
-        """Takes the answer."""
+        """Returns the answer that the person gave."""
         given = super().execute_complete(context, event)
         reason = (given["params_input"].get("reason") or "").replace("\0", "")
         return Answer(
@@ -84,9 +84,9 @@ class CardApproval(HITLOperator):
 
 
 def as_code(text: str) -> str:
-    """The text as Markdown that shows it as it stands: each line a code span of its own, which nothing in it can end.
+    """Returns Markdown that shows the text exactly as it is: each line is a code span that nothing in it can end.
 
-    Of a whole block of code, Airflow's page makes one paragraph: it folds spaces and lines.
+    A whole block of code would not do: Airflow's page folds its spaces and lines into one paragraph.
     """
     lines = text.splitlines()
     width = max(map(len, lines), default=0)
@@ -114,8 +114,8 @@ def _named(found: dict[str, Any]) -> str:
 
 
 def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]]) -> str:
-    """By record size what approving overrides, as of now, then the cards."""
-    # Only where somebody is asked: their libraries would slow the reading of the DAG, which every task does.
+    """Returns for each record size what an approval overrides now, then the cards."""
+    # Imported only where somebody is asked: these libraries would slow the parsing of the DAG, which every task does.
     from kafka_pareto.campaign.keys import CampaignKeys  # noqa: PLC0415
     from kafka_pareto.rollout.messages import approval_text  # noqa: PLC0415
     from kafka_pareto.rollout.versions import in_force  # noqa: PLC0415

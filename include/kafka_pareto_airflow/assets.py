@@ -1,4 +1,4 @@
-"""The assets whose events carry what was found or moved, for DAGs to be scheduled on."""
+"""Defines the assets whose events say what was found or moved; DAGs can be scheduled on them."""
 
 from __future__ import annotations
 

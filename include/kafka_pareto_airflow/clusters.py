@@ -1,4 +1,4 @@
-"""Where the tasks of each Kafka cluster run: the installation's own, and those that studies name."""
+"""Says where the tasks of each Kafka cluster run: of the installation's own, and of those that studies name."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from kafka_pareto_airflow.forms.parameters import study_files, study_names
 
 @dataclass(frozen=True)
 class ClusterRoute:
-    """Leads the tasks of one cluster to its DAG, its pool and its workers, apart from those of other clusters.
+    """Routes the tasks of one cluster to its own DAG, pool and workers.
 
     Attributes:
         tune_dag_id: The DAG that tunes the cluster.
-        pool: Its one slot lets one load at a time onto the cluster.
-        queue: To which an executor with queues hands the tasks: workers near the cluster listen to it.
-        studies: What may be asked of that DAG.
+        pool: Has one slot, so that one load at a time runs on the cluster.
+        queue: The queue of an executor that has queues; workers near the cluster listen to it.
+        studies: The studies that the DAG offers.
     """
 
     tune_dag_id: str

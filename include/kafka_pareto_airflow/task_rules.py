@@ -1,4 +1,4 @@
-"""How often and how long each task of the DAGs is tried, each rule with its reason, and who owns the DAGs."""
+"""Defines how often and how long each task of the DAGs is tried, each rule with its reason, and the DAGs' owner."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ OWNER = "kafka-pareto"
 
 
 class Rule(TypedDict):
-    """The arguments of a task that say how often and how long it is tried."""
+    """Holds the arguments of a task that say how often and how long it is tried."""
 
     retries: int
     retry_delay: timedelta
@@ -30,7 +30,7 @@ RULES: dict[str, Rule] = {
     # The store may be restarting.
     "propose": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
     "measure": _MEASURING,
-    # A gate that is asked again must not answer otherwise.
+    # A gate that is asked again must give the same answer.
     "validate": _rule(retries=0, after=timedelta(0), timeout=timedelta(minutes=30)),
     # The MLflow server or the store may be restarting.
     "train": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(hours=1)),
@@ -38,7 +38,7 @@ RULES: dict[str, Rule] = {
     "confirm": _MEASURING,
     # The MLflow server or the store may be restarting.
     "report": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
-    # The store may be restarting. A timeout would count for the person's answer.
+    # The store may be restarting. A timeout would count as the person's answer.
     "approve": _rule(retries=2, after=timedelta(seconds=10), timeout=None),
     # A version that is in force already is not made twice.
     "accept": _QUICK,

@@ -1,1 +1,1 @@
-"""What prepares the stack in containers: its secrets, databases, buckets, and Airflow's users."""
+"""Prepares the stack in containers: its secrets, databases, buckets, and Airflow's users."""

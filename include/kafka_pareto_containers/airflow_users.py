@@ -1,4 +1,4 @@
-"""Airflow before its first use: its tables, its users with their roles, and a pool for each Kafka cluster."""
+"""Prepares Airflow before its first use: its tables, its users with roles, and a pool for each Kafka cluster."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from kafka_pareto.study.cluster_names import cluster_names
 from kafka_pareto.study.identifiers import pool_of
 from kafka_pareto_containers.environment import required
 
-# By the name of the login: FAB's role, which holds what each may do. `User` may trigger, `Viewer` only look.
+# The role in FAB of each login; it holds the permissions. `User` may trigger, `Viewer` may only look.
 ROLES = {"viewer": "Viewer", "operator": "User", "admin": "Admin"}
 _PASSWORD_OF = {login: f"AIRFLOW_{login.upper()}_PASSWORD" for login in ROLES}
 _MIGRATION_TIMEOUT_S = 600
 
 
 class AirflowError(KafkaParetoError):
-    """Airflow could not be prepared."""
+    """Says that Airflow could not be prepared."""
 
 
 def main() -> int:
-    """Migrates the database, then adds what is missing; the exit code."""
+    """Migrates the database, then adds what is missing; returns the exit code."""
     try:
         passwords = {login: required(name) for login, name in _PASSWORD_OF.items()}
         migrate()
@@ -40,7 +40,7 @@ def migrate() -> None:
     """Brings the tables of Airflow and of its user management to the installed version.
 
     Raises:
-        AirflowError: If Airflow cannot, or needs too long.
+        AirflowError: If Airflow cannot do it, or takes too long.
     """
     passwords = set(_PASSWORD_OF.values())
     try:
@@ -61,12 +61,12 @@ def migrate() -> None:
 
 
 def add_users(passwords: dict[str, str]) -> None:
-    """Adds each login that is not there yet; one that is keeps its password and its roles.
+    """Adds each login that does not exist yet; an existing one keeps its password and its roles.
 
     Raises:
         AirflowError: If a user cannot be added.
     """
-    # Airflow's modules read its database when they are imported, which must have been migrated.
+    # Airflow's modules read its database when they are imported, so it must have been migrated before.
     from airflow.providers.fab.auth_manager.cli_commands.utils import get_application_builder  # noqa: PLC0415
 
     with get_application_builder() as builder:
@@ -74,7 +74,7 @@ def add_users(passwords: dict[str, str]) -> None:
         for login, password in passwords.items():
             if manager.find_user(login) is None:
                 role = manager.find_role(ROLES[login])
-                address = f"{login}@kafka-pareto.invalid"  # FAB wants one that is nobody else's
+                address = f"{login}@kafka-pareto.invalid"  # FAB wants a unique one
                 if not manager.add_user(login, login.capitalize(), "kafka-pareto", address, role, password):
                     raise AirflowError(f"Airflow refused to add the user {login}; what it said stands above")
 

@@ -1,4 +1,4 @@
-"""Postgres before its first use: a database for each application, owned by a role that may enter no other."""
+"""Prepares Postgres before its first use: a database for each application, whose role may enter no other."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ _CONNECT_TIMEOUT_S = 10
 
 
 class DatabaseError(KafkaParetoError):
-    """Postgres refused or cannot be reached."""
+    """Says that Postgres refused or cannot be reached."""
 
 
 def make_databases(host: str, superuser_password: str, passwords: dict[str, str]) -> None:
-    """Makes role and database of each name where they are not there yet; a role's password is set anew.
+    """Makes each role and database that does not exist yet; sets every role's password again.
 
     Args:
         host: Postgres' host; the superuser is `postgres`.
-        passwords: By the name of a role and its database.
+        superuser_password: The password of `postgres`.
+        passwords: The password of each role, by the name of the role and its database.
 
     Raises:
         DatabaseError: If Postgres refuses.
@@ -29,7 +30,7 @@ def make_databases(host: str, superuser_password: str, passwords: dict[str, str]
         connection = psycopg2.connect(
             host=host, user="postgres", password=superuser_password, connect_timeout=_CONNECT_TIMEOUT_S
         )
-        connection.autocommit = True  # no database is made within a transaction
+        connection.autocommit = True  # a database cannot be made within a transaction
         with connection.cursor() as asking:
             for name, password in passwords.items():
                 _make_role(asking, name, password)
@@ -55,5 +56,5 @@ def _make_database(asking: cursor, name: str) -> None:
 
 
 def _close_to_others(asking: cursor, name: str) -> None:
-    """Leaves a database to its owner and the superuser; Postgres lets every role in."""
+    """Closes a database to all but its owner and the superuser; by default Postgres lets every role in."""
     asking.execute(sql.SQL("REVOKE CONNECT ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name)))

@@ -1,6 +1,6 @@
-"""Writes `.env`, which docker-compose.yaml reads: the lines of `.env.example`, with every secret drawn anew.
+"""Writes `.env` for docker-compose.yaml: the lines of `.env.example`, with new random secrets.
 
-Standard library alone: it runs before anything is installed. A line that is there already stays as it is.
+Uses the standard library alone: it runs before anything is installed. A line that exists already stays as it is.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _GROUP_OF = re.compile(r"<group of ([A-Z_]+)>")
 
 
 class EnvFileError(Exception):
-    """`.env` cannot be written; the message names the variable, its value and the remedy."""
+    """Says that `.env` cannot be written, with the variable, its value and the remedy."""
 
 
 def completed(example: str, existing: str, environment: Mapping[str, str]) -> str:
-    """The text of `.env`: what exists, and after it each line of the example that it lacks.
+    """Returns the text of `.env`: the existing lines, then each line of the example that they lack.
 
     Args:
         example: The text of `.env.example`.
-        existing: The text of `.env`; empty where there is none.
+        existing: The text of `.env`; empty if there is none.
         environment: A variable of this name replaces the example's value, except where it is a secret.
 
     Raises:
@@ -83,7 +83,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 
 def main(folder: Path = PROJECT) -> int:
-    """Brings the project's `.env` up to date and says what was done; the exit code."""
+    """Brings the project's `.env` up to date, says what was done, and returns the exit code."""
     path = folder / ".env"
     existing = path.read_text(encoding="utf-8") if path.exists() else ""
     try:

@@ -1,4 +1,4 @@
-"""What a container that prepares something was told, by variables that docker-compose.yaml sets."""
+"""Reads the variables that docker-compose.yaml sets for the containers that prepare something."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kafka_pareto.errors import BadInputError
 
 
 def required(name: str) -> str:
-    """The variable's value.
+    """Returns the variable's value.
 
     Raises:
         BadInputError: If it is not set, or empty.

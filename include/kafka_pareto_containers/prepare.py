@@ -1,4 +1,4 @@
-"""Gives Postgres and MinIO what the applications need, before any of these starts; may be repeated."""
+"""Prepares Postgres and MinIO before the applications start; may be repeated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_pareto_containers.environment import required
 
 
 def main() -> int:
-    """Databases and roles, then buckets and users; the exit code."""
+    """Makes databases and roles, then buckets and users; returns the exit code."""
     try:
         make_databases(
             required("POSTGRES_HOST"),

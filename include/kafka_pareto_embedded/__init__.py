@@ -1,1 +1,1 @@
-"""The embedded stack: real parts as processes on this machine."""
+"""Runs the embedded stack: real servers as processes on this machine."""

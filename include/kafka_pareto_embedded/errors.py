@@ -1,4 +1,4 @@
-"""What can go wrong with the embedded stack."""
+"""Defines the errors of the embedded stack."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from kafka_pareto.errors import KafkaParetoError
 
 
 class StackError(KafkaParetoError):
-    """The embedded stack cannot be started, asked or stopped; the message says what to do."""
+    """Says that the embedded stack cannot be started, asked or stopped, and what to do."""
 
 
 class AirflowUnreachableError(StackError):
-    """Airflow's API did not answer."""
+    """Says that Airflow's API did not answer."""
 
 
 class AirflowRefusedError(StackError):
-    """Airflow's API answered that it will not, or cannot for now.
+    """Says that Airflow's API refused, or cannot answer for now.
 
     Args:
-        message: What the user reads.
+        message: The text that the user reads.
         status: The HTTP status of the answer.
         detail: Airflow's own words, in one line.
     """
@@ -29,5 +29,5 @@ class AirflowRefusedError(StackError):
 
     @property
     def may_pass(self) -> bool:
-        """True where the server is in trouble: the same request may succeed later."""
+        """Returns whether the server is in trouble: the same request may succeed later."""
         return self.status >= 500

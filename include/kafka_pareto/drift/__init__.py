@@ -1,1 +1,1 @@
-"""Checks of what is in force: whether it is still as good as when it was confirmed."""
+"""Checks whether the settings in force are still as good as when they were confirmed."""

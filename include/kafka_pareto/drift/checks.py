@@ -1,4 +1,4 @@
-"""Checks of the settings in force: what each found, what it is compared with, and their history."""
+"""Stores and reads checks of the settings in force: what each found, and what it is compared with."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ CheckOutcome = Literal[
 ]
 TUNED_AGAIN: tuple[CheckOutcome, ...] = ("drifted", "not_comparable", "new_record_size")
 
-# After one of these there is nothing before it that a check may be compared with.
+# After one of these outcomes, a check may not be compared with anything earlier.
 _NEW_LEVEL: tuple[CheckOutcome, ...] = ("reference", "not_comparable")
 
 
 class PlannedCase(BaseModel):
-    """What a check does at one record size.
+    """Plans what a check does at one record size.
 
     Attributes:
-        settings: What is in force; None at a record size where nothing is.
-        outcome: What is known without measuring; None where it is measured.
+        settings: What is in force; None if nothing is.
+        outcome: The outcome that is known without measuring; None if it is measured.
         reasons: Sentences that say why.
     """
 
@@ -44,22 +44,22 @@ class PlannedCase(BaseModel):
 
 
 class CheckPlan(Record):
-    """What a check does, decided once."""
+    """Plans what a check does. It is decided once."""
 
     cases: list[PlannedCase]
 
 
 class CheckedCase(BaseModel):
-    """What a check found at one record size.
+    """Holds what a check found at one record size.
 
     Attributes:
-        version: Of the settings in force that were checked; None where nothing is in force.
-        outcome: `reference`: there was nothing to compare with, later checks are compared with this one.
-            `not_comparable`: cluster or study are no longer those that the settings were measured with.
-            `not_measured`: too few valid repetitions to say anything.
-        tune: Whether this record size is tuned again.
+        version: The version of the settings that were checked; None if nothing is in force.
+        outcome: `reference`: there was nothing to compare with. Later checks are compared with this one.
+            `not_comparable`: cluster or study are no longer those that the settings were measured with. `not_measured`:
+            too few valid repetitions to say anything.
+        tune: True if this record size is tuned again.
         compared_with: The campaign or check that it is compared with; may be empty.
-        changes: One for p95 latency and one for throughput; none where nothing was measured.
+        changes: One for p95 latency and one for throughput; empty if nothing was measured.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -75,12 +75,12 @@ class CheckedCase(BaseModel):
 
     @property
     def ratios(self) -> dict[ObjectiveName, Ratio]:
-        """What was found."""
+        """Returns the ratios that were found."""
         return {change.objective: change.found for change in self.changes if change.found is not None}
 
 
 class Check(Record):
-    """What a check found, and when; `drift_fraction` is the smallest change that is drift."""
+    """Holds what a check found, and when; `drift_fraction` is the smallest change that counts as drift."""
 
     study: str
     check: str
@@ -90,11 +90,11 @@ class Check(Record):
 
 
 class PastCheck(CheckedCase):
-    """One check in the history of a record size.
+    """Holds one check in the history of a record size.
 
     Attributes:
-        change_point: Whether the level was left that all checks of this version since the last change point, and the
-            confirmation before them, have had together.
+        change_point: True if the ratio left its earlier level. That is the common level of the confirmation and of all
+            checks of this version since the last change point.
     """
 
     check: str
@@ -104,17 +104,17 @@ class PastCheck(CheckedCase):
 
     @computed_field
     def outcome_text(self) -> str:
-        """The outcome in words."""
+        """Returns the outcome in words."""
         return outcome_text(self.outcome)
 
 
 def outcome_text(outcome: CheckOutcome) -> str:
-    """An outcome in words; what was compared and did not drift may have changed by less than can be shown."""
+    """Returns an outcome in words. "No drift" means that any change is too small to be shown."""
     return "no drift shown" if outcome == "unchanged" else outcome.replace("_", " ")
 
 
 def read_checks(store: Store, study: str, case: str) -> list[PastCheck]:
-    """The history of a record size, the oldest check first; empty where none was ever made."""
+    """Returns the history of a record size, the oldest check first; empty if there was no check."""
     found = [
         PastCheck(**dict(checked), check=check.check, at=check.at, drift_fraction=check.drift_fraction)
         for check in _all_checks(store, study)
@@ -127,16 +127,16 @@ def read_checks(store: Store, study: str, case: str) -> list[PastCheck]:
 def reference_of(
     store: Store, settings: SettingsInForce, past: Iterable[PastCheck]
 ) -> tuple[str, dict[ObjectiveName, Ratio]]:
-    """What a check of these settings is compared with, and its ratios; "" and none where there is nothing yet.
+    """Returns the campaign or check to compare with and its ratios; "" and no ratios if there is none yet.
 
-    That is the confirmation which put them in force: its gain blocks, since by its choice blocks the configuration was
-    picked, and they flatter it. Settings without gain blocks are compared with their first check. Once a tuning has
-    answered a drift, what stayed in force is compared with the check that found it, in what had drifted; until then the
-    drift is found again.
+    It is the confirmation that put these settings in force. Its gain blocks are used: the choice blocks flatter the
+    configuration that was picked by them. Settings without gain blocks are compared with their first check. When a
+    tuning has answered a drift and the settings stayed in force, later checks are compared with the check that found
+    the drift, in the objectives that had drifted. Until then the drift is found again.
 
     Args:
         store: Where the campaign of the settings lies.
-        settings: What is checked.
+        settings: The settings that are checked.
         past: The earlier checks of this record size, the oldest first.
     """
     ratios = confirmed_ratios(store, settings)
@@ -156,33 +156,33 @@ def reference_of(
 
 
 def was_answered(store: Store, study: str, check: PastCheck) -> bool:
-    """Whether the tuning that a check asked for, which has the check's id, has come to its report."""
+    """Returns whether the tuning that a check asked for has written its report. It has the check's id."""
     return store.tag(CampaignKeys(study, check.check).report("cards.json")) is not None
 
 
 def confirmed_ratios(store: Store, settings: SettingsInForce) -> dict[ObjectiveName, Ratio]:
-    """Of the campaign's gain blocks; none where the settings have none there."""
+    """Returns the ratios from the campaign's gain blocks; empty if the settings have none there."""
     campaign = Campaign.open(store, settings.study, settings.campaign)
     repetitions = confirming_repetitions(campaign, settings.case)
     return ratios_of(repetitions, settings.configuration_id, campaign.study)
 
 
 def confirming_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
-    """The gain blocks of a campaign or a check."""
+    """Returns the repetitions of a campaign's or a check's gain blocks."""
     found = campaign.read_repetitions(campaign.keys.confirmation(case, "repetitions/"))
     return [each for each in found if each.phase == "gain"]
 
 
 def ratios_of(repetitions: Sequence[Repetition], configuration_id: str, study: Study) -> dict[ObjectiveName, Ratio]:
-    """The configuration over the baseline in both means, as far as they have one."""
+    """Returns the configuration's ratios to the baseline in both means, as far as they can be computed."""
     ratios = {objective: ratio_of(objective, repetitions, configuration_id, study) for objective in study.means}
     return {objective: ratio for objective, ratio in ratios.items() if ratio is not None}
 
 
 def last_look(store: Store, settings: SettingsInForce, past: Sequence[PastCheck]) -> CampaignKeys:
-    """Where the study and the cluster were seen last that go with these settings: by a check, else their campaign.
+    """Returns the last check, or else the campaign, that recorded the settings' study and cluster.
 
-    A change that no tuning has answered yet is not the new normal.
+    A change that no tuning has answered yet does not become the new reference.
     """
     checks = [
         each.check
@@ -194,25 +194,25 @@ def last_look(store: Store, settings: SettingsInForce, past: Sequence[PastCheck]
 
 
 def latest_check(store: Store, study: str) -> Campaign | None:
-    """The newest check that was made to its end."""
+    """Returns the newest complete check; None if there is none."""
     checks = _all_checks(store, study)
     return Campaign.at(store, CheckKeys(study, checks[-1].check)) if checks else None
 
 
 def count_checks(store: Store, study: str, up_to: str) -> int:
-    """How many checks were made to their end by then (ISO 8601)."""
+    """Returns the number of checks that were complete by then (ISO 8601)."""
     return sum(check.at <= up_to for check in _all_checks(store, study))
 
 
 def _all_checks(store: Store, study: str) -> list[Check]:
-    """Every check that was made to its end, the oldest first."""
+    """Returns every complete check, the oldest first."""
     keys = [CheckKeys(study, name).check() for name in store.folders(f"_checks/{study}/")]
     found = [decode_record(store.get(key), key, Check) for key in keys if store.tag(key) is not None]
     return sorted(found, key=lambda check: check.at)
 
 
 def _runs(history: Sequence[PastCheck]) -> list[list[PastCheck]]:
-    """The history, cut where another version was checked or nothing before can be compared."""
+    """Returns the history, cut where the version changed or nothing earlier can be compared."""
     runs: list[list[PastCheck]] = []
     for each in history:
         if not runs or each.version != runs[-1][-1].version or each.outcome in _NEW_LEVEL:

@@ -1,1 +1,1 @@
-"""What the explorer's page shows of a campaign."""
+"""Builds what the explorer's page shows of a campaign."""

@@ -1,4 +1,4 @@
-"""What the explorer hands out as files: settings of one configuration, and all trials."""
+"""Writes the files that the explorer offers for download: the settings of one configuration, and all trials."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kafka_pareto.study.cases import case_label
 
 
 def settings_text(seen: Seen, configuration_id: str, form: Form) -> str:
-    """The file, with what is known of the configuration in its first lines.
+    """Returns the settings file; its first lines say what is known of the configuration.
 
-    The recommended `producer.properties` is not made anew: it is the report's.
+    The recommended `producer.properties` is the report's own file, unchanged.
 
     Raises:
         BadInputError: If the configuration was not measured at this record size.
@@ -36,7 +36,7 @@ def settings_text(seen: Seen, configuration_id: str, form: Form) -> str:
 
 
 def trials_csv(seen: Seen) -> str:
-    """All trials of the record size, those of the design and its rounds and those of the choice blocks."""
+    """Returns all trials of the record size as CSV: those of the design, the rounds and the choice blocks."""
     tables = {"design": seen.trials, "choice": seen.confirmed}
     frames = [frame.assign(phase=phase) for phase, frame in tables.items() if len(frame)]
     if not frames:

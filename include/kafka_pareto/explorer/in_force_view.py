@@ -1,4 +1,4 @@
-"""What the explorer shows of the settings in force, and what a button would change of them. It moves nothing."""
+"""Describes the settings in force, and what a button would change of them. Changes nothing itself."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kafka_pareto.study.cases import case_label
 
 
 class Move(BaseModel):
-    """What a button would change.
+    """Describes what a button would change.
 
     Attributes:
-        from_version: The version in force; None where nothing was ever accepted, and the baseline holds.
-        changes: What the producer is told differently afterwards.
-        weakens: Where it promises less durability afterwards, what it promised and what it will; else empty.
-        refused: Why it may not be done; empty where it may.
+        from_version: The version in force. None if nothing was ever accepted: the baseline holds.
+        changes: The properties that would differ afterwards.
+        weakens: The promise of durability before and after, if it gets weaker; else empty.
+        refused: Why it may not be done; empty if it may.
     """
 
     from_version: int | None
@@ -32,11 +32,11 @@ class Move(BaseModel):
 
 
 class InForceView(BaseModel):
-    """The settings in force for one record size of a study.
+    """Describes the settings in force for one record size of a study.
 
     Attributes:
-        versions: Every version, the oldest first: the last one is in force.
-        differs_from_baseline: What it tells the producer otherwise than the baseline of the first version did.
+        versions: Every version, the oldest first. The last one is in force.
+        differs_from_baseline: The properties that differ from the baseline of the first version.
         way_back: What going back would change.
     """
 
@@ -46,7 +46,7 @@ class InForceView(BaseModel):
 
 
 def in_force_view(kept: Sequence[SettingsInForce]) -> InForceView:
-    """Puts together what the versions tell, given oldest first."""
+    """Returns the view of these versions, which are given oldest first."""
     if not kept:
         nothing = "Nothing was put in force yet: there is nothing to go back from."
         return InForceView(
@@ -66,9 +66,9 @@ def in_force_view(kept: Sequence[SettingsInForce]) -> InForceView:
 
 
 def move_to(seen: Seen, configuration_id: str, now: SettingsInForce | None) -> Move:
-    """What putting this configuration in force would change of what is in force now.
+    """Returns what would change if this configuration came into force now.
 
-    Whether it may be done is asked of the rule that the step goes by, which looks again.
+    The step's own rule says whether it may be done. The step checks that again.
 
     Raises:
         BadInputError: If the configuration was not measured at this record size.

@@ -1,4 +1,4 @@
-"""How well the means of trials are known: 95 % intervals, by Student's t over a trial's repetitions."""
+"""Computes 95 % intervals of the means of trials, by Student's t over a trial's repetitions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ Intervals = dict[ObjectiveName, tuple[float, float]]
 
 
 def intervals(seen: Seen) -> dict[str, dict[str, Intervals]]:
-    """95 % intervals of the means, by `design` or `confirmed`, configuration and objective; Student's t.
+    """Returns 95 % intervals of the means by phase (`design` or `confirmed`), configuration and objective.
 
-    Of configurations with two valid repetitions and more. A CV across repetitions has none: there is but one.
+    Only configurations with at least two valid repetitions have them. A CV across repetitions has none, since a trial
+    has only one.
     """
     return {"design": _intervals(seen, seen.trials), "confirmed": _intervals(seen, seen.confirmed)}
 

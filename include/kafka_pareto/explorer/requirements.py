@@ -1,6 +1,7 @@
-"""What a user needs, and which measured configuration serves it best. Pure.
+"""Finds the measured configuration that serves a user's requirements best. Does no I/O.
 
-The study's own choice is the campaign's; this one is asked afterwards, of what was measured, by the same rules.
+The campaign has its own choice, by the study's preference. This one is made later, from what was measured, by the same
+rules.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ _CRITERIA: dict[Preference, ChooseBy] = {
 
 
 class Wishes(BaseModel):
-    """What is needed: limits to keep, the weakest durability to accept, and what counts among what keeps both.
+    """Holds a user's requirements: limits, the weakest acceptable durability, and a preference among what remains.
 
-    `study` prefers as the study does, and so the campaign's own recommendation as long as it keeps the limits.
+    With `study`, the study's preference holds: the campaign's own recommendation is named if it keeps the limits.
     """
 
     limits: list[Limit] = []
@@ -44,14 +45,14 @@ class Wishes(BaseModel):
 
 
 class Remaining(BaseModel):
-    """What is left under the wishes, and the best of it.
+    """Holds the configurations that meet the requirements, and the best of them.
 
     Attributes:
-        best_id: None where nothing keeps the wishes.
-        basis: What speaks for it: the campaign's recommendation, its confirmation, or single trials of the design.
-        remaining_ids: Every measured configuration that keeps the wishes.
-        reasons: Sentences.
-        nearest_id: Where none keeps the limits, the one whose worst miss is the smallest.
+        best_id: None if no configuration meets the requirements.
+        basis: The evidence for it: the campaign's recommendation, its confirmation, or single trials of the design.
+        remaining_ids: Every measured configuration that meets the requirements.
+        reasons: Sentences that say why.
+        nearest_id: The configuration whose worst miss is the smallest, if none keeps the limits.
     """
 
     best_id: str | None
@@ -62,11 +63,12 @@ class Remaining(BaseModel):
 
 
 def best_remaining(seen: Seen, wishes: Wishes) -> Remaining:
-    """Names the best measured configuration that keeps the wishes; what was confirmed goes before what was not.
+    """Returns the best measured configuration that meets the requirements; confirmed ones come first.
 
-    Never one that lost a record, breaks the study's rules, or has no valid repetition. The baseline takes part
-    like any other, exempt from the rules as in the study. Whether a limit is kept, fresh blocks say of the campaign's
-    own pick and of the baseline; of all others the blocks in which candidates were compared.
+    A configuration is never named if it lost a record, breaks the study's rules, or has no valid repetition. The
+    baseline take part like any other; as in the study, its rules do not bind them. The campaign's pick and the
+    baseline are held against the limits by their fresh blocks. All others are held against them by the blocks in
+    which candidates were compared.
     """
     confirmed, design = (_eligible(table, wishes) for table in (seen.confirmed, seen.trials))
     design = design[~design.index.isin(seen.confirmed.configuration_id)]
@@ -96,7 +98,7 @@ def best_remaining(seen: Seen, wishes: Wishes) -> Remaining:
 
 
 def _eligible(trials: pd.DataFrame, wishes: Wishes) -> pd.DataFrame:
-    """Those that may be named at all, by id, in the order of their ids."""
+    """Returns the trials that may be named at all, by id, in the order of their ids."""
     strong = trials.durability.map(lambda name: Durability[name] >= wishes.durability).astype(bool)
     allowed = (trials.feasible | trials.is_baseline).astype(bool)
     sound = ((trials.repetitions_lost_records == 0) & (trials.repetitions_valid > 0)).astype(bool)
@@ -104,7 +106,7 @@ def _eligible(trials: pd.DataFrame, wishes: Wishes) -> pd.DataFrame:
 
 
 def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd.DataFrame:
-    """The trials with what fresh blocks say, where there were any: of the campaign's pick and the baseline."""
+    """Returns the trials with the values of fresh blocks, which the pick and the baseline have."""
     fresh = confirmed.copy()
     if decision is None:
         return fresh
@@ -119,7 +121,7 @@ def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd
 
 
 def _pick_left_out(seen: Seen, judged: pd.DataFrame, wishes: Wishes) -> list[str]:
-    """Why the campaign's own pick is not among what keeps the limits."""
+    """Returns why the campaign's own pick does not keep the limits; nothing if it does."""
     pick = seen.decision.pick_configuration_id if seen.decision else None
     if pick is None or pick not in judged.index:
         return []
@@ -138,7 +140,7 @@ def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
 def _best(
     seen: Seen, remaining: pd.DataFrame, measured: pd.DataFrame, prefer: Preference
 ) -> tuple[str, ChooseBy] | None:
-    """The best of them by gains over the baseline, and by what it is; None where nothing can be compared."""
+    """Returns the best by gains over the baseline, and its criterion; None if none can be compared."""
     baselines = measured[measured.configuration_id == seen.study.baseline_id()]
     if remaining.empty or baselines.empty:
         return None
@@ -155,7 +157,7 @@ def _best(
     candidates = gains.drop(index=baseline_id, errors="ignore")
     if candidates.empty:
         return None if gains.empty else (baseline_id, asked)
-    # The baseline stands first: of equals the first is taken.
+    # The baseline stand first: among equals the first is taken.
     return best_by(asked, pd.concat([gains.drop(index=candidates.index), candidates]), remaining, baseline_id)
 
 
@@ -194,7 +196,7 @@ def _reasons(
 
 
 def _standing(decision: Decision | None, best_id: str) -> str:
-    """What the campaign itself came to about a confirmed configuration."""
+    """Returns what the campaign concluded about a confirmed configuration."""
     if decision is None or best_id != decision.pick_configuration_id:
         return (
             "Its values are of the blocks in which candidates were compared; fresh ones, from which gains are stated, "

@@ -1,4 +1,4 @@
-"""What a campaign's artifacts tell of one record size so far, read for those who look at it."""
+"""Reads what a campaign's artifacts say of one record size so far."""
 
 from __future__ import annotations
 
@@ -29,20 +29,21 @@ _REPETITIONS_KEPT = 8192
 
 @dataclass(frozen=True)
 class Seen:
-    """One record size of one campaign. A table is empty where there is nothing of it yet.
+    """Holds one record size of one campaign. A table is empty if there is nothing of it yet.
 
     Attributes:
         written: When each object of the campaign was written, by key.
-        trials: `TRIAL_COLUMNS` and factors: what the design and the rounds have measured.
+        trials: `TRIAL_COLUMNS` and factors, from the design and the rounds.
         unvalidated: Configurations among them that no gate has passed yet.
         round_of: The round that first drew a configuration.
         front: `FRONT_COLUMNS` and factors of the last search.
-        candidates: `CANDIDATE_COLUMNS` and factors: what is confirmed.
-        confirmed: `TRIAL_COLUMNS` and factors of the choice blocks, as far as they are measured.
-        decision: None before the confirmation has ended; adjusted over all record sizes once there is a report.
-        context: What the card says beside the decision; None before the report.
-        noise: The A/A study of the baseline; None where there is none.
-        problems: Why the gate stopped the campaign; nothing where it did not.
+        candidates: `CANDIDATE_COLUMNS` and factors of the configurations that are confirmed.
+        confirmed: `TRIAL_COLUMNS` and factors of the choice blocks, as far as measured.
+        decision: None before the confirmation has ended. It is adjusted over all record sizes as soon as there is a
+            report.
+        context: What the card says in addition to the decision; None before the report.
+        noise: The A/A study of the baseline; None if there is none.
+        problems: Why the gate stopped the campaign; empty if it did not.
     """
 
     campaign: Campaign
@@ -61,11 +62,12 @@ class Seen:
 
     @property
     def study(self) -> Study:
+        """Returns the campaign's study."""
         return self.campaign.study
 
 
 def read_seen(campaign: Campaign, case: str) -> Seen:
-    """Reads tables where a step has ended, and single repetitions only of a round that no gate has passed.
+    """Reads tables of steps that have ended; reads single repetitions only if no gate has passed their round.
 
     Raises:
         BadInputError: If the campaign has no such record size.
@@ -111,7 +113,7 @@ class _Reader:
         return found[found.case == self._case].reset_index(drop=True)
 
     def _last(self, key_of: Callable[[int], str]) -> str:
-        """The key of the last round that has it; that of round 0 where none has."""
+        """Returns the key of the last round that has the object; round 0's key if none has."""
         return next((key for number in reversed(self._rounds) if (key := key_of(number)) in self._written), key_of(0))
 
     def _round_of(self) -> dict[str, int]:
@@ -122,7 +124,7 @@ class _Reader:
         return found
 
     def _trials(self) -> tuple[pd.DataFrame, frozenset[str]]:
-        """The last gate's trials, which hold those of the rounds before, and what was measured since."""
+        """Returns the last gate's trials and what was measured since. That gate's trials include earlier rounds."""
         passed = self._table(self._last(self._keys.trials), TRIAL_COLUMNS)
         since = [number for number in self._rounds if self._keys.trials(number) not in self._written]
         prefixes = [self._keys.measurements(self._case, number) for number in since]
@@ -154,7 +156,7 @@ class _Reader:
         return self._campaign.read_record(own, Decision) if own in self._written else None, None
 
     def _problems(self) -> list[str]:
-        """Of the last gate, where it did not let the campaign pass."""
+        """Returns the problems that the last gate found, if it stopped the campaign."""
         last = self._last(lambda number: self._keys.validation("summary.json", number))
         return self._campaign.read_record(last, ValidationSummary).problems if last in self._written else []
 
@@ -182,7 +184,7 @@ def _read_once(written: _Written) -> Repetition:
 
 
 def repetition_key(seen: Seen, repetition_id: str) -> str:
-    """Where a repetition of a trial lies; its id says phase and round."""
+    """Returns the key of a trial's repetition, whose id says phase and round."""
     phase, number, *_ = repetition_id.split("-")
     if phase == "choice":
         return seen.campaign.keys.confirmation(seen.case, f"repetitions/{repetition_id}.json")

@@ -1,6 +1,6 @@
-"""What the explorer shows of one record size: every configuration with what was estimated and measured. Pure.
+"""Builds the explorer's view of one record size: each configuration, estimated and measured. Does no I/O.
 
-Every number is an artifact's; what is not known is None.
+Every number comes from an artifact. What is not known is None.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Values = dict[ObjectiveName, float | None]
 
 
 class Measured(BaseModel):
-    """What was measured of a configuration, in the design and its rounds or in the choice blocks."""
+    """Holds what was measured of a configuration, in the design and the rounds or in the choice blocks."""
 
     values: Values
     repetitions: int
@@ -41,13 +41,13 @@ class Measured(BaseModel):
 
 
 class Point(BaseModel):
-    """One configuration.
+    """Describes one configuration.
 
     Attributes:
-        round: The round that drew it; None for what only the search proposed.
-        design: Its trial of the design and the rounds.
-        confirmed: Its trial of the choice blocks.
-        estimated: What the last search's surrogates say of it.
+        round: The round that drew it; None if only the search proposed it.
+        design: Its trial from the design and the rounds.
+        confirmed: Its trial from the choice blocks.
+        estimated: The estimates of the last search's surrogates.
         chosen_as: Why it was confirmed, in words.
     """
 
@@ -68,7 +68,7 @@ class Point(BaseModel):
 
 
 class FactorAxis(BaseModel):
-    """A factor as an axis: its levels in order where it is categorical, else numbers, perhaps on a log scale."""
+    """Describes a factor as an axis: levels in order if categorical, else numbers, perhaps on a log scale."""
 
     name: str
     levels: list[str]
@@ -76,14 +76,16 @@ class FactorAxis(BaseModel):
 
 
 class CaseView(BaseModel):
-    """One record size of one campaign.
+    """Describes one record size of one campaign.
 
     Attributes:
-        points: What was measured, what is confirmed, and as much of the estimated front as can be looked at.
-        estimated_front_points: How many the whole of that front has.
-        measured_front_of: What the measured front is drawn from: `confirmed`, or `design` before there are any.
+        points: The configurations that were measured or confirmed, and a part of the estimated front that can still be
+            read.
+        estimated_front_points: The number of points of the whole estimated front.
+        measured_front_of: The trials that the measured front is drawn from: `confirmed`, or `design` before there are
+            any.
         decision: The card's headline and reasons; None before the confirmation has ended.
-        provisional: Whether the report, which adjusts the decision over all record sizes, is still to come.
+        provisional: True until the report has adjusted the decision over all record sizes.
         noise: The A/A study as a table, and in sentences.
     """
 
@@ -111,7 +113,7 @@ class CaseView(BaseModel):
 
 
 def case_view(seen: Seen) -> CaseView:
-    """Puts together what the artifacts tell of one record size."""
+    """Returns the view of one record size, made from its artifacts."""
     study, decision, keys = seen.study, seen.decision, seen.campaign.keys
     return CaseView(
         study=keys.study,
@@ -150,11 +152,11 @@ def _axes(seen: Seen) -> list[FactorAxis]:
 
 
 def _points(seen: Seen) -> list[Point]:
-    """Every configuration once: what was measured first, then what was only estimated."""
+    """Returns every configuration once, measured ones first."""
     trials, confirmed = _by_id(seen.trials), _by_id(seen.confirmed)
     joint_front = _joint_front(seen)
     on_front = set(joint_front.configuration_id)
-    # The candidates keep the estimates with which they were chosen; the front may be a later round's.
+    # The candidates keep the estimates with which they were chosen; the front may be from a later round.
     estimated = {**_by_id(seen.front), **_by_id(seen.candidates)}
     shown = {**trials, **confirmed, **_by_id(seen.candidates), **_by_id(_thinned(joint_front))}
     measured_front = measured_front_ids(seen)
@@ -185,14 +187,14 @@ def _points(seen: Seen) -> list[Point]:
 
 
 def _joint_front(seen: Seen) -> pd.DataFrame:
-    """The front of all accepted durabilities together; those of weaker ones stand in the report."""
+    """Returns the front over all accepted durabilities; the report has the fronts of weaker ones."""
     return seen.front[seen.front.on_joint_front.astype(bool)]
 
 
 def _thinned(front: pd.DataFrame) -> pd.DataFrame:
-    """As many of its points as can be looked at, evenly along the throughput, both ends among them.
+    """Returns points of the front, evenly along the throughput, with both ends.
 
-    A search over ranges finds thousands that hardly differ.
+    A search over ranges finds thousands of points that hardly differ.
     """
     ordered = front.sort_values(["estimated_throughput_mib_s", "configuration_id"])
     places = np.unique(np.linspace(0, len(front) - 1, min(len(front), _FRONT_POINTS_SHOWN)).round().astype(int))
@@ -200,9 +202,10 @@ def _thinned(front: pd.DataFrame) -> pd.DataFrame:
 
 
 def measured_front_ids(seen: Seen) -> set[str]:
-    """The non-dominated ones of what was confirmed, or of all that was measured before anything is.
+    """Returns the non-dominated ids of what was confirmed; of all that was measured if nothing is confirmed yet.
 
-    Of those that may be recommended: single lucky repetitions of the design do not compete with confirmed ones.
+    Only ids that may be recommended take part. A single lucky repetition of the design does not compete with confirmed
+    configurations.
     """
     measured = seen.confirmed if len(seen.confirmed) else seen.trials
     usable = measured[(measured.repetitions_valid > 0).astype(bool)]

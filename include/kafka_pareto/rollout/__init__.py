@@ -1,1 +1,1 @@
-"""Settings in force: versions, approvals, and the files that producers read."""
+"""Keeps the settings in force: versions, approvals, and the files that producers read."""

@@ -1,4 +1,4 @@
-"""What people have answered when they were asked about a campaign's recommendations; every answer is kept."""
+"""Keeps every answer that people gave about a campaign's recommendations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kafka_pareto.storage.record import Record, decode_record
 
 
 class Answer(Record):
-    """What a person answered when they were asked about the recommendations for these record sizes."""
+    """Holds a person's answer about the recommendations for these record sizes."""
 
     answer: Literal["approve", "reject"]
     by: str
@@ -20,12 +20,12 @@ class Answer(Record):
 
 
 def keep_answer(campaign: Campaign, answer: Answer) -> str:
-    """Writes the answer beside the earlier ones, and returns its key; the same one again is the same object."""
+    """Stores the answer next to earlier ones and returns its key; the same answer is stored once."""
     return campaign.write_record(campaign.keys.answer(answer.at), answer)
 
 
 def last_answer(campaign: Campaign, case: str) -> Answer | None:
-    """The last one that was given for the record size; None where nobody has answered."""
+    """Returns the last answer for the record size; None if nobody has answered."""
     for key in reversed(campaign.store.keys(campaign.keys.answers())):
         answer = decode_record(campaign.store.get(key), key, Answer)
         if case in answer.cases:

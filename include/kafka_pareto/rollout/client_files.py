@@ -1,6 +1,7 @@
-"""Settings as the files that producers read, and the trials as a table.
+"""Writes settings as files that producers read.
 
-Names of librdkafka's settings: its CONFIGURATION.md; of Spring Boot's: its application properties, `spring.kafka`.
+The names of librdkafka's settings are from its CONFIGURATION.md. Those of Spring Boot are from its application
+properties, `spring.kafka`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.kafka.properties_file import properties_lines, property_text
 
 Form = Literal["producer.properties", "application.yaml", "librdkafka.properties"]
-# Those that Spring Boot has a key of its own for; the others go below `properties`.
+# Spring Boot has a key of its own for these; the others go below `properties`.
 _SPRING_KEYS = {
     "acks": "acks",
     "batch.size": "batch-size",
@@ -33,7 +34,7 @@ _NOT_IN_LIBRDKAFKA = {
     "partitioner.availability.timeout.ms": "its partitioner does not adapt",
     "partitioner.ignore.keys": "choose a `partitioner` instead",
 }
-# Java's 0 or -1 turns something off, or leaves it to the system; librdkafka says so by its least value.
+# In Java, 0 or -1 turns these off or leaves them to the system; librdkafka has its least value for that.
 _LEAST_IN_LIBRDKAFKA = {
     "batch.size": 1,
     "connections.max.idle.ms": 0,
@@ -46,7 +47,7 @@ _BYTES_IN_A_KBYTE = 1024
 
 
 def settings_file(properties: Mapping[str, PropertyValue], form: Form, header: Sequence[str]) -> str:
-    """The properties as the file, below these lines as comments."""
+    """Returns the text of the file: the header's lines as comments, then the properties."""
     write = {
         "producer.properties": _java,
         "application.yaml": _spring,
@@ -68,7 +69,7 @@ def _spring(properties: Mapping[str, PropertyValue]) -> str:
 
 
 def _librdkafka(properties: Mapping[str, PropertyValue]) -> str:
-    """Its own names and units; what it lacks is said in a comment."""
+    """Returns librdkafka's names and units; a comment names what it does not have."""
     lines = ["# Measured with Java's producer; librdkafka fills its batches in its own way: measure there, too."]
     for name in sorted(properties):
         value = properties[name]

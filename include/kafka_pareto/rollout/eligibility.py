@@ -1,4 +1,4 @@
-"""Which of a campaign's confirmed configurations a person may put in force, whatever the campaign recommends."""
+"""Decides which confirmed configurations a person may put in force, whatever the campaign recommends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_pareto.study.cases import case_label
 
 
 def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: str) -> dict[str, Any]:
-    """The configuration's trial of the choice blocks: `TRIAL_COLUMNS` and its factors.
+    """Returns the configuration's trial from the choice blocks: `TRIAL_COLUMNS` and its factors.
 
     Raises:
         PickError: If it was not confirmed at the decision's record size.
@@ -31,9 +31,9 @@ def confirmed_trial(campaign: Campaign, decision: Decision, configuration_id: st
 
 
 def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, configuration_id: str) -> None:
-    """Lets pass what was confirmed without losing a record, keeps the study's rules and its least durability.
+    """Refuses a configuration that lost a record, breaks the study's rules or is less durable than it accepts.
 
-    The baseline is exempt from the last two, as it is everywhere.
+    The last two rules do not bind the baseline, as everywhere.
 
     Raises:
         PickError: With the rule that it breaks.
@@ -56,7 +56,7 @@ def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, config
 
 
 def _lost_in_any_block(decision: Decision, configuration_id: str) -> bool:
-    """The trials do not hold the gain blocks, which the decision counts too."""
+    """Returns whether a record was lost in any block. The decision counts gain blocks too; trials do not."""
     lost = {
         decision.pick_configuration_id: decision.repetitions_lost_records,
         decision.baseline_configuration_id: decision.baseline_repetitions_lost_records,

@@ -1,4 +1,4 @@
-"""What is said when settings come into force, or do not: to people as a notice, to other DAGs as an event. Pure."""
+"""Says what came into force, as a notice for people and as an event for other DAGs. Does no I/O."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _IN_EVENT = {"version", "configuration_id", "properties", "previous_properties",
 
 
 class Change(BaseModel):
-    """One property that differs, as a reader sees it."""
+    """Describes one property that differs."""
 
     name: str
     before: str
@@ -26,19 +26,19 @@ class Change(BaseModel):
 
 
 def changes(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> list[Change]:
-    """The properties that differ, by name; what is not stated has Kafka's default."""
+    """Returns the properties that differ, by name; a property that is not stated has Kafka's default."""
     both = [(name, shown(name, dict(before)), shown(name, dict(after))) for name in sorted({*before, *after})]
     return [Change(name=name, before=old, after=new) for name, old, new in both if old != new]
 
 
 def weakening(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> str:
-    """What is promised afterwards instead of what was, where that is less; else empty."""
+    """Returns the promise of durability before and after, if it gets weaker; else an empty text."""
     former, promised = durability_of(before), durability_of(after)
     return f"{promised.name} instead of {former.name}" if promised < former else ""
 
 
 def event_of(study: str, moved: Sequence[SettingsInForce]) -> dict[str, JsonValue]:
-    """What the asset event carries: by record size what came into force; nothing where nothing did."""
+    """Returns the asset event: what came into force, by record size; empty if nothing did."""
     cases: dict[str, JsonValue] = {
         str(settings.case): settings.model_dump(mode="json", include=_IN_EVENT) for settings in moved
     }
@@ -46,7 +46,7 @@ def event_of(study: str, moved: Sequence[SettingsInForce]) -> dict[str, JsonValu
 
 
 def moved_text(kept: Sequence[SettingsInForce]) -> str:
-    """Says the newest of these versions, oldest first: settings, what changed, gains, the way back; a few lines."""
+    """Returns a few lines on the newest of these versions (oldest first): changes, gains, and the way back."""
     settings = kept[-1]
     words = f"{configuration_words(settings.configuration)} ({settings.configuration_id})"
     lines = [standing_text(settings), f"  Settings: {words}.", *_change_lines(replaced(kept), settings.properties)]
@@ -60,7 +60,7 @@ def moved_text(kept: Sequence[SettingsInForce]) -> str:
 
 
 def standing_text(settings: SettingsInForce) -> str:
-    """That it is in force, and how it came to be; one line."""
+    """Returns one line that says what is in force, and how it came into force."""
     return f"{case_label(settings.case)}: version {settings.version} is in force, {_came_by(settings)}."
 
 
@@ -70,13 +70,13 @@ def approval_text(
     baseline: Mapping[str, PropertyValue],
     recommended: Mapping[str, PropertyValue],
 ) -> str:
-    """What approving overrides at a record size, and what changes by it; a few lines.
+    """Returns a few lines on what an approval overrides at a record size, and what it changes.
 
     Args:
         case: The record size.
-        now: What is in force; None where nothing ever was, and the baseline holds.
-        baseline: What the baseline tells the producer.
-        recommended: What it is to be told instead.
+        now: What is in force; None if nothing ever was: the baseline holds.
+        baseline: The baseline's properties.
+        recommended: The recommended properties.
     """
     replaced = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
     lines = [f"{case_label(case)}: approving replaces {replaced}."]
@@ -84,12 +84,12 @@ def approval_text(
 
 
 def plain(text: str) -> str:
-    """What a person typed, in one line and without characters that a terminal would act upon."""
+    """Returns a person's text in one line, without characters that control a terminal."""
     return " ".join("".join(each if each.isprintable() else " " for each in text).split())
 
 
 def by_whom(by: str, reason: str) -> str:
-    """The person and their words, as the end of a sentence; nothing where nobody was asked."""
+    """Returns the person and their words as the end of a sentence; empty if nobody was asked."""
     return (f" by {by}" if by else "") + (f" ({reason})" if reason else "")
 
 

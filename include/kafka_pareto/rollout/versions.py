@@ -1,8 +1,8 @@
-"""The settings in force: per study and record size the configuration that was accepted last, every version kept.
+"""Keeps the settings in force: for each study and record size, every version that was ever accepted.
 
-Nothing else moves them than an accepted recommendation, a confirmed configuration that somebody picked, or the way back
-to the version before. A version is written once and never over; the newest is in force, and lies beside the versions as
-the files that producers read.
+A new version comes from an accepted recommendation, from a confirmed configuration that somebody picked, or from going
+back. A version is written once and never changed. The newest is in force. It is also written as the files that
+producers read.
 """
 
 from __future__ import annotations
@@ -30,22 +30,23 @@ CameBy = Literal["recommended", "picked", "rolled_back"]
 
 
 class SettingsInForce(Record):
-    """One version of what is in force for a record size of a study.
+    """Holds one version of the settings in force for a record size of a study.
 
     Attributes:
-        version: From 1 on.
-        previous_version: The version that a way back leads to; None: the baseline, from before any.
-        came_by: How it came into force: recommended and accepted, picked by somebody, or by the way back.
-        configuration: The factors' values; those of the baseline after the way back from version 1.
-        properties: All that the producer is told.
-        previous_properties: The same of what a way back leads to.
-        campaign: The campaign that it was confirmed in, whose record of it is the evidence.
-        gains: What that campaign has stated from fresh blocks; nothing where somebody picked it, and of the baseline.
+        version: Counts from 1.
+        previous_version: The version to go back to; None is the baseline, which was in use before any version.
+        came_by: How it came into force: recommended and accepted, picked by somebody, or by going back.
+        configuration: The factors' values; the baseline's after going back from version 1.
+        properties: All properties of the producer.
+        previous_properties: All properties after going back.
+        campaign: The campaign that confirmed it; its artifacts are the evidence.
+        gains: The gains that this campaign states from fresh blocks; empty for the baseline and for what somebody
+            picked.
         fingerprint: The cluster and machine that it was confirmed on.
-        accepted_by: Who accepted it, as Airflow knows them; empty where nobody was asked.
-        reason: In their words; may be empty.
-        at: When, in ISO 8601, UTC.
-        request: The id of the request that made it, by which a retry is known; may be empty.
+        accepted_by: Who accepted it, by their name in Airflow; empty if nobody was asked.
+        reason: Their reason; may be empty.
+        at: When it came into force, in ISO 8601, UTC.
+        request: The id of the request that made it. It makes a retry recognisable. May be empty.
     """
 
     study: str
@@ -69,32 +70,31 @@ class SettingsInForce(Record):
 
 
 def versions(store: Store, study: str, case: str) -> list[SettingsInForce]:
-    """Every version, the oldest first; none where nothing was ever accepted."""
+    """Returns every version, the oldest first; empty if nothing was ever accepted."""
     found = store.keys(InForceKeys(study, case).versions())
     return [decode_record(store.get(key), key, SettingsInForce) for key in found]
 
 
 def in_force(store: Store, study: str, case: str) -> SettingsInForce | None:
-    """The newest version, or None where nothing was ever accepted."""
+    """Returns the newest version; None if nothing was ever accepted."""
     found = store.keys(InForceKeys(study, case).versions())
     return decode_record(store.get(found[-1]), found[-1], SettingsInForce) if found else None
 
 
 def cases_in_force(store: Store, study: str) -> list[str]:
-    """The record sizes of the study for which something was accepted, in order."""
+    """Returns the study's record sizes for which something was accepted, in order."""
     return in_order(store.folders(InForceKeys.of_study(study)))
 
 
 def add_version(store: Store, settings: SettingsInForce) -> str:
-    """Writes the next version, and returns its key; `write_files` belongs after it.
+    """Writes the next version and returns its key; call `write_files` after it.
 
     Raises:
-        BadInputError: If there is such a version already: somebody else was faster, and their change is to be looked
-            at first.
+        BadInputError: If there is such a version already: somebody else was faster. Look at their change first.
     """
     key = InForceKeys(settings.study, settings.case).version(settings.version)
     content = settings.model_dump_json().encode()
-    # Where ours lies there, the answer to it was lost on the way, and the store was asked once more.
+    # Our own version lies there if the store's answer was lost on the way and the client asked once more.
     if store.put_if(key, content, None) is None and store.get(key) != content:
         raise BadInputError(
             f"{key}: was written meanwhile; look at what is in force for {case_label(settings.case)} now, "
@@ -106,7 +106,7 @@ def add_version(store: Store, settings: SettingsInForce) -> str:
 def write_files(store: Store, study: str, case: str) -> None:
     """Writes the newest version as the files that producers read.
 
-    Safe beside another that does the same: who wrote last has looked once more for a newer version.
+    Two writers at once are safe: the last one has looked again for a newer version.
     """
     keys = InForceKeys(study, case)
     forms: Sequence[Form] = get_args(Form)
@@ -118,12 +118,12 @@ def write_files(store: Store, study: str, case: str) -> None:
 
 
 def mend_files(store: Store, study: str, cases: Collection[str]) -> None:
-    """Writes all files of the study anew: a step may have been killed between a version and its files.
+    """Writes all files of the study again: a step may have been killed between a version and its files.
 
     Args:
         store: The store.
         study: Its name.
-        cases: Those that are about to be moved; of any other, what cannot be read is only logged.
+        cases: Those that are about to change. An unreadable version of any other case is only logged.
 
     Raises:
         ArtifactError: If a version of one of these cannot be read.
@@ -138,12 +138,12 @@ def mend_files(store: Store, study: str, cases: Collection[str]) -> None:
 
 
 def refuse_another_version(kept: Sequence[SettingsInForce], from_version: int | None) -> None:
-    """Refuses a move that was decided on while something else was in force than is now.
+    """Refuses a change that was decided on while another version was in force.
 
     Args:
         kept: Every version of the record size, the oldest first.
-        from_version: The version that was in force when it was decided on; 0: there was none yet; None: not stated,
-            nothing is refused.
+        from_version: The version that was in force at the decision. 0: there was none yet. None: not stated, so nothing
+            is refused.
 
     Raises:
         BadInputError: If another version is in force.
@@ -158,15 +158,15 @@ def refuse_another_version(kept: Sequence[SettingsInForce], from_version: int | 
 
 
 def replaced(kept: Sequence[SettingsInForce]) -> dict[str, PropertyValue]:
-    """What the producer was told before the newest of these, oldest first, came into force."""
+    """Returns the properties that were in force before the newest of these versions, which are given oldest first."""
     return kept[-2].properties if len(kept) > 1 else kept[-1].previous_properties
 
 
 def way_back(kept: Sequence[SettingsInForce], *, by: str, reason: str, request: str) -> SettingsInForce:
-    """The version that goes back from the newest of these, oldest first; not yet written.
+    """Returns the version that goes back from the newest of these (oldest first); it is not written yet.
 
-    It says what the newest one's `previous_version` says, so that a further way back leads further back; before
-    version 1 there is the baseline, which the versions themselves tell: no campaign needs to be there any more.
+    The newest version's `previous_version` says where it goes. So going back again leads further back. Before version 1
+    there is the baseline. The versions hold it, so no campaign needs to exist any more.
 
     Raises:
         BadInputError: If the baseline is in force, and nothing lies before it.
@@ -209,7 +209,7 @@ def way_back(kept: Sequence[SettingsInForce], *, by: str, reason: str, request: 
 
 
 def now() -> str:
-    """The time in ISO 8601, UTC."""
+    """Returns the time in ISO 8601, UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

@@ -1,1 +1,1 @@
-"""The explorer's routes in Airflow's web server."""
+"""Serves the explorer in Airflow's web server."""

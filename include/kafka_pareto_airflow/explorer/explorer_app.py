@@ -1,7 +1,7 @@
-"""The explorer's pages and answers, behind Airflow's own login: for those who may read the DAG, and read-only.
+"""Serves the explorer's page and data behind Airflow's login: read-only, for users who may read the DAG.
 
-An app that a plugin brings inherits nothing of the core API's checks: the dependency of the whole app does what the
-core API does for each of its routes, and a last route catches every other path, so that none answers without it.
+A plugin's app does not inherit the checks of Airflow's core API. So a dependency of the whole app does what the core
+API does for each of its routes. A last route catches every other path, so that none answers without the check.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ _STATIC = {
     ),
 }
 
-# Scripts and styles are files of this app; a page of the store (report, Data Docs) may bring its own style, but no
-# script, and is no part of this origin.
-# The one style sheet that Plotly 7.1.0 inserts by itself; a browser names the hash of another one in its console.
+# Scripts and styles are files of this app. A page of the store (report, Data Docs) may bring its own style, but no
+# script, and does not belong to this origin.
+# The one style sheet that Plotly 7.1.0 inserts by itself. The browser's console names the hash of any other one.
 _STYLE_OF_PLOTLY = "'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='"
 _PAGE_POLICY = (
     f"default-src 'none'; script-src 'self'; style-src 'self' {_STYLE_OF_PLOTLY}; img-src 'self' data: blob:; "
@@ -83,7 +83,7 @@ router = APIRouter()
 
 
 def create_app() -> FastAPI:
-    """The app, every route of it for those alone who may read the DAG."""
+    """Returns the app. Every route of it is only for users who may read the DAG."""
     app = FastAPI(
         title="kafka-pareto explorer",
         dependencies=[Depends(requires_access_dag("GET", param_dag_id=TUNE_DAG_ID))],
@@ -101,12 +101,14 @@ def create_app() -> FastAPI:
 
 @router.get("/")
 def page() -> HTMLResponse:
+    """Returns the explorer's page."""
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     return HTMLResponse(text.replace("PLOTLY_VERSION", _PLOTLY_VERSION))
 
 
 @router.get("/static/{name}")
 def static(name: str) -> FileResponse:
+    """Returns one of the page's scripts or styles."""
     if name not in _STATIC:
         raise HTTPException(404, "there is no such file")
     # The page asks for Plotly by its version.
@@ -116,11 +118,13 @@ def static(name: str) -> FileResponse:
 
 @router.get("/api/campaigns")
 def campaigns() -> list[CampaignEntry]:
+    """Lists all campaigns."""
     return list_campaigns(_store())
 
 
 @router.get("/api/campaigns/{study}/{campaign}")
 def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
+    """Returns a campaign's cases, progress, and links to its report and Data Docs."""
     found = Campaign.open(_store(), study, campaign)
     artifacts = found.store.keys(f"{found.keys.prefix}/")
     docs = [key for key in artifacts if key.endswith("/data_docs/index.html")]
@@ -140,11 +144,13 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
 
 @router.get("/api/campaigns/{study}/{campaign}/progress")
 def progress(study: StudyName, campaign: CampaignId) -> ProgressReport:
+    """Returns how far a campaign is."""
     return campaign_progress(Campaign.open(_store(), study, campaign))
 
 
 @router.get("/api/campaigns/{study}/{campaign}/mlflow")
 def mlflow_run(study: StudyName, campaign: CampaignId) -> RedirectResponse:
+    """Redirects to the campaign's run in MLflow."""
     settings = load_settings()
     keys = Campaign.open(_store(), study, campaign).keys
     address = run_address(settings.mlflow_tracking_uri, keys, settings.mlflow_public_uri)
@@ -155,6 +161,7 @@ def mlflow_run(study: StudyName, campaign: CampaignId) -> RedirectResponse:
 
 @router.get("/api/campaigns/{study}/{campaign}/artifacts/{name:path}")
 def artifact(study: StudyName, campaign: CampaignId, name: ArtifactName) -> Response:
+    """Returns an artifact: a page or picture is shown, any other file is a download."""
     keys = Campaign.open(_store(), study, campaign).keys
     kind = _STORED_TYPES.get(FilePath(name).suffix)
     content = _store().get(f"{keys.prefix}/{name}")
@@ -165,11 +172,13 @@ def artifact(study: StudyName, campaign: CampaignId, name: ArtifactName) -> Resp
 
 @router.get("/api/campaigns/{study}/{campaign}/{case}")
 def view(study: StudyName, campaign: CampaignId, case: Case) -> CaseView:
+    """Returns the view of one case."""
     return case_view(_seen(study, campaign, case))
 
 
 @router.get("/api/campaigns/{study}/{campaign}/{case}/intervals")
 def case_intervals(study: StudyName, campaign: CampaignId, case: Case) -> dict[str, dict[str, Intervals]]:
+    """Returns 95 % intervals of the means of one case's trials."""
     return intervals(_seen(study, campaign, case))
 
 
@@ -185,6 +194,7 @@ def choice(
     durability: DurabilityName | None = None,
     prefer: Preference = "study",
 ) -> Remaining:
+    """Returns the best measured configuration that meets the requirements."""
     bounds = dict(
         zip(PRODUCER.objective_names, (p95_latency_ms, throughput_mib_s, latency_cv, throughput_cv), strict=True)
     )
@@ -199,28 +209,33 @@ def choice(
 
 @router.get("/api/campaigns/{study}/{campaign}/{case}/trials.csv")
 def trials(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextResponse:
+    """Returns all trials of one case as CSV."""
     text = trials_csv(_seen(study, campaign, case))
     return PlainTextResponse(text, media_type="text/csv", headers=_download(f"trials-{study}-{campaign}-{case}.csv"))
 
 
 @router.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/move")
 def move(study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId) -> Move:
+    """Returns what would change if this configuration came into force."""
     return move_to(_seen(study, campaign, case), configuration, in_force(_store(), study, case))
 
 
 @router.get("/api/in-force/{study}/{case}")
 def settings_in_force(study: StudyName, case: Case) -> InForceView:
+    """Returns all versions of the settings in force for one case."""
     return in_force_view(versions(_store(), study, case))
 
 
 @router.get("/api/in-force/{study}/{case}/{form}")
 def file_in_force(study: StudyName, case: Case, form: Form) -> PlainTextResponse:
+    """Returns the settings in force as a file for producers."""
     content = _store().get(InForceKeys(study, case).file(form))
     return PlainTextResponse(content, headers=_download(f"{study}-{case}-{form}"))
 
 
 @router.get("/api/checks/{study}/{case}")
 def checks(study: StudyName, case: Case) -> list[PastCheck]:
+    """Returns the checks of one case, the oldest first."""
     return read_checks(_store(), study, case)
 
 
@@ -228,12 +243,14 @@ def checks(study: StudyName, case: Case) -> list[PastCheck]:
 def settings_file(
     study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId, form: Form
 ) -> PlainTextResponse:
+    """Returns the settings of one configuration as a file for producers."""
     text = settings_text(_seen(study, campaign, case), configuration, form)
     return PlainTextResponse(text, headers=_download(f"{case}-{configuration}-{form}"))
 
 
 @router.api_route("/{path:path}", methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
 def nothing_else(path: str) -> None:  # noqa: ARG001 (named by the route)
+    """Refuses any other path, after the check of the whole app."""
     raise HTTPException(404, "there is no such page")
 
 
@@ -260,14 +277,14 @@ async def _with_headers(request: Request, call_next: Callable[[Request], Awaitab
 
 
 async def _said(_request: Request, error: Exception) -> JSONResponse:
-    """The project's errors are one clear message for the user each."""
+    """Returns a project's error as one clear message for the user."""
     if isinstance(error, ArtifactError) and not isinstance(error, MissingArtifactError):
         return JSONResponse({"detail": str(error)}, 422)
     return JSONResponse({"detail": str(error)}, 404 if isinstance(error, BadInputError) else 503)
 
 
 async def _refused(_request: Request, error: Exception) -> JSONResponse:
-    """What breaks a pattern is named, and not repeated."""
+    """Returns a refusal that names the pattern that was broken, without repeating the input."""
     places = [str(each["loc"][-1]) for each in error.errors()] if isinstance(error, RequestValidationError) else []
     return JSONResponse({"detail": f"cannot be used: {', '.join(places)}"}, 404)
 

@@ -1,1 +1,1 @@
-"""The trigger forms of the DAGs."""
+"""Defines the trigger forms of the DAGs."""

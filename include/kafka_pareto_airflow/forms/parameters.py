@@ -1,4 +1,4 @@
-"""The DAGs' parameters: their schema for the trigger form and the API, and the arguments they become."""
+"""Defines the DAGs' parameters: their schema for the trigger form and the API, and the steps' arguments."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ DESIGN_ARGUMENTS = [
     "{% if params.consent %}--consent{% endif %}",
 ]
 
-# What the task `approve` has returned.
+# The answer that the task `approve` returned.
 ANSWER_ARGUMENTS = [
     *CAMPAIGN_ARGUMENTS,
     "--answer={{ ti.xcom_pull(task_ids='approve')['answer'] }}",
     "--approved-by={{ ti.xcom_pull(task_ids='approve')['by'] }}",
     "--reason={{ ti.xcom_pull(task_ids='approve')['reason'] }}",
     "--answered-at={{ ti.xcom_pull(task_ids='approve')['at'] }}",
-    # A retry is the same request; an answer that was asked for anew is another.
+    # A retry is the same request. An answer that was asked for again is a new one.
     "--request={{ (run_id ~ ' ' ~ ti.xcom_pull(task_ids='approve')['at']) | trim }}",
 ]
-# Whoever triggers it has decided: nobody is asked again.
+# Whoever triggers the DAG has decided: nobody is asked again.
 ACCEPT_ARGUMENTS = [
     "--study={{ params.study }}",
     "--campaign={{ params.campaign or '' }}",
@@ -66,7 +66,7 @@ ROLL_BACK_ARGUMENTS = [
     "{% if params.case %}--case={{ params.case }}{% endif %}",
     "--by={{ dag_run.triggering_user_name or '' }}",
     "--reason={{ params.reason or '' }}",
-    "--request={{ run_id }}",  # a retry does not go back once more
+    "--request={{ run_id }}",  # a retry does not go back twice
     "{% if params.from_version is not none %}--from-version={{ params.from_version | int }}{% endif %}",
 ]
 
@@ -74,12 +74,12 @@ LONGEST_REASON = 500
 
 
 def round_arguments(number: int) -> list[str]:
-    """The arguments of a step in a round after the design's."""
+    """Returns the arguments of a step in a round after the design's."""
     return [*CAMPAIGN_ARGUMENTS, f"--round={number}"]
 
 
 def study_files() -> list[Path]:
-    """The studies of the folder that the steps read, as of now.
+    """Returns the files of the studies in the folder that the steps read, as of now.
 
     Raises:
         BadInputError: If there is none.
@@ -93,12 +93,12 @@ def study_files() -> list[Path]:
 
 
 def study_names() -> list[str]:
-    """The names of these studies."""
+    """Returns the names of these studies."""
     return [file.stem for file in study_files()]
 
 
 def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
-    """The parameters with their JSON schemas, to choose among these studies (all). Null leaves the study as it is."""
+    """Returns the parameters with JSON schemas, to choose among these studies (all). Null keeps the study's value."""
     studies = studies or study_names()
     return {
         "study": Param(
@@ -188,7 +188,7 @@ def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
 
 
 def answer_parameters() -> dict[str, Param]:
-    """The form of the task `approve`. Too long a reason is cut rather than refused, which would fail the task."""
+    """Returns the form of the task `approve`. Too long a reason is cut, since a refusal would fail the task."""
     return {
         "reason": Param(
             None,
@@ -200,7 +200,7 @@ def answer_parameters() -> dict[str, Param]:
 
 
 def in_force_parameters() -> dict[str, Param]:
-    """The parameters of `settings_in_force`; which of them an action needs, its step says."""
+    """Returns the parameters of `settings_in_force`; the step says which of them an action needs."""
     studies = study_names()
     return {
         "action": Param(

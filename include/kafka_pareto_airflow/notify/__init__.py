@@ -1,1 +1,1 @@
-"""Notices to people."""
+"""Sends notices to people."""

@@ -1,7 +1,7 @@
-"""Notices to people: what a step says of its end, an approval that waits, a run that failed.
+"""Sends notices to people: of a step's end, of an approval that waits, of a run that failed.
 
-`KAFKA_PARETO_NOTIFY` names who is told, several by comma: `log` (the task's log, where it is not set),
-`smtp:<address>` (mail, by the Airflow connection `smtp_default`), `slack:<connection>` (an incoming webhook).
+`KAFKA_PARETO_NOTIFY` names the receivers, separated by commas: `log` (the task's log; the default), `smtp:<address>`
+(mail, by the Airflow connection `smtp_default`), `slack:<connection>` (an incoming webhook).
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ _CONNECTION = r"[A-Za-z0-9_.-]+"
 
 
 class Message(NamedTuple):
-    """What people read: plain text, the subject of one line."""
+    """Holds what people read: plain text, with a subject of one line."""
 
     subject: str
     text: str
 
 
 class Notifier(BaseNotifier):
-    """Sends a message to everybody whom the installation names; a failure to do so never fails a task.
+    """Sends a message to all receivers that the installation names; a failure to send never fails a task.
 
-    A subclass says what there is to tell in the context that Airflow calls it with.
+    A subclass makes the message from the context that Airflow hands over.
     """
 
     def message(self, context: Context) -> Message | None:
-        """The message, or None where nobody needs to be told."""
+        """Returns the message; None if there is nothing to tell."""
         raise NotImplementedError
 
     def notify(self, context: Context) -> None:
@@ -48,7 +48,7 @@ class Notifier(BaseNotifier):
             return
         if message is None:
             return
-        # Mail headers end with the line.
+        # A line break would end the mail's header.
         subject, text = " ".join(message.subject.split()), message.text
         for name in receivers(os.environ):
             try:
@@ -72,19 +72,19 @@ class Notifier(BaseNotifier):
 
 
 class StepNotifier(Notifier):
-    """Tells what the step's manifest has for people."""
+    """Sends the notice in a step's manifest."""
 
     def message(self, context: Context) -> Message | None:
-        """The manifest's notice."""
+        """Returns the manifest's notice."""
         notice = (context["ti"].xcom_pull(key="manifest") or {}).get("notice")
         return Message(notice["subject"], notice["text"]) if notice else None
 
 
 class FailureNotifier(Notifier):
-    """Tells that a run of a DAG has failed, and where to look."""
+    """Tells people that a run of a DAG has failed, and where to look."""
 
     def message(self, context: Context) -> Message:
-        """Names the run, its address and, where Airflow knows it, the task that ended last."""
+        """Returns the run, its address and, if Airflow knows it, the task that ended last."""
         dag_id, run_id = context["dag"].dag_id, context["run_id"]
         last = f"Its last task was {context['ti'].task_id}. " if "ti" in context else ""
         return Message(
@@ -95,18 +95,18 @@ class FailureNotifier(Notifier):
 
 
 def receivers(environment: Mapping[str, str]) -> list[str]:
-    """Who is to be told, as the installation names them."""
+    """Returns the receivers that the installation names."""
     named = [name.strip() for name in environment.get(VARIABLE, "").split(",")]
     return [name for name in named if name] or ["log"]
 
 
 def run_address(dag_id: str, run_id: str) -> str:
-    """Where a browser finds the run."""
+    """Returns the address at which a browser shows the run."""
     return f"{conf.get('api', 'base_url', fallback='').rstrip('/')}/dags/{dag_id}/runs/{run_id}"
 
 
 def _send_mail(address: str, message: Message) -> None:
-    """Calls the notifier past its own templates: what a study or a person wrote is no Jinja, and no HTML."""
+    """Sends a mail without the notifier's templates: text of a study or a person is no Jinja and no HTML."""
     from airflow.providers.smtp.notifications.smtp import SmtpNotifier  # noqa: PLC0415 (few tasks have a notice)
 
     body = f"<pre>{html.escape(message.text)}</pre>"
@@ -114,7 +114,7 @@ def _send_mail(address: str, message: Message) -> None:
 
 
 def _send_to_slack(connection: str, message: Message) -> None:
-    """As for mail; without the three characters that make links and mentions of text, it can only be set in bold."""
+    """Sends to Slack, without templates too; without the characters of links and mentions, text can only be bold."""
     from airflow.providers.slack.notifications.slack_webhook import SlackWebhookNotifier  # noqa: PLC0415
 
     text = html.escape(f"{message.subject}\n{message.text}", quote=False)

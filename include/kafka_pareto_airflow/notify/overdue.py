@@ -1,4 +1,4 @@
-"""Tells people of a run that takes longer than it may: the callback of a DAG's deadline, run by the triggerer."""
+"""Tells people that a run takes too long. The triggerer calls this when a DAG's deadline has passed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class OverdueNotifier(Notifier):
     """Names the run, its address and the likely causes."""
 
     def message(self, context: Context) -> Message:
-        """Of the little that Airflow tells a deadline's callback."""
+        """Returns the message, from the little that Airflow tells the callback of a deadline."""
         run: dict[str, Any] = dict(context["dag_run"])
         dag_id, run_id = str(run["dag_id"]), str(run["dag_run_id"])
         return Message(
@@ -25,5 +25,5 @@ class OverdueNotifier(Notifier):
 
 
 async def tell_overdue(context: dict[str, Any]) -> None:
-    """Sends the notice, beside the triggerer's other work."""
+    """Sends the notice while the triggerer goes on with its other work."""
     await asyncio.to_thread(OverdueNotifier().notify, context)

@@ -1,1 +1,1 @@
-"""A step as an Airflow task: by process, container or pod."""
+"""Runs a step as an Airflow task, in a process, a container or a pod."""

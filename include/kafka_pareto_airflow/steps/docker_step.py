@@ -1,4 +1,4 @@
-"""A step in a container of its own, which is given nothing of the machine that it runs on."""
+"""Runs a step in a container of its own, which sees nothing of the machine that it runs on."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto_airflow.steps.step import KILL_GRACE_S, Step
 from kafka_pareto_airflow.steps.step_settings import StepSettings, load_step_settings, settings_for_steps
 
-# The proxy before the engine lets Airflow do something to containers of such a name only.
+# The proxy before the engine lets Airflow change only containers with such a name.
 NAME_PREFIX = "kafka-pareto-step-"
-# By these Compose takes a step for an orphan of the stack, which `docker compose down --remove-orphans` does not leave
-# behind. It sees only what has a hash of its configuration; which one does not matter.
+# By these labels Compose takes a step for an orphan of the stack, which `docker compose down --remove-orphans` removes.
+# Compose sees only what has a hash of its configuration; its value does not matter.
 LABELS = {
     "com.docker.compose.project": "kafka-pareto",
     "com.docker.compose.service": "step",
     "com.docker.compose.config-hash": "step",
 }
 
-# Compression libraries of the JVM unpack themselves there and are executed from there.
+# Compression libraries of the JVM are unpacked there and executed from there.
 _TEMPORARY_FILES = {"/tmp": "rw,exec,nosuid,nodev,size=512m"}  # noqa: S108 (in the container)
 _MOST_PROCESSES = 1024
 
 
 class DockerStep(Step, DockerOperator):
-    """A step by DockerOperator, in the image and the network that the environment names, within its limits.
+    """Runs a step by DockerOperator, in the image, network and limits that the environment names.
 
-    Its container has no mount of the host, no capability and a read-only file system but for `/tmp`. It is removed
-    when the step has ended or its task is stopped; what earlier tries have left is ended before the next begins, so
-    that a task never has two. Each try's has a name of its own: an earlier try that still lives cannot end a later
-    one's. An image is never pulled.
+    Its container has no mount of the host, no capability and a read-only file system except for `/tmp`. The container
+    is removed when the step has ended or its task is stopped. Containers of earlier tries are ended before the next try
+    begins, so a task never has two. Each try has a container name of its own, so an earlier try that still lives cannot
+    end a later one's. An image is never pulled.
     """
 
     def __init__(self, **kwargs: Any) -> None:
-        # What the environment says is read when the task runs, where it runs.
+        # The environment is read when and where the task runs.
         fixed = {"image": "", "auto_remove": "force", "mount_tmp_dir": False}
         super().__init__(**{**kwargs, **fixed})
         self._complaint = ""
 
     def run_step(self, command: list[str], context: Context) -> tuple[int, str]:
-        """Runs the step in a new container; where it fails, its last words are those of its stderr."""
+        """Runs the step in a new container; if it fails, the last line of its stderr is the reason."""
         try:
             settings = load_step_settings(needed="network")
             body = container_body(settings, command, settings_for_steps(os.environ))
@@ -94,15 +94,15 @@ class DockerStep(Step, DockerOperator):
             raise
 
     def _end(self, name: str) -> None:
-        """Ends the container, if there is one: the step is asked to, then killed, then removed."""
+        """Ends the container, if there is one: asks the step to end, then kills it, then removes the container."""
         with suppress(NotFound):
             self.cli.stop(name)
             self.cli.remove_container(name, force=True)
 
     def _lines_of_stdout(self, chunks: Iterable[tuple[bytes | None, bytes | None]]) -> Iterator[str]:
-        """Whole lines as they come; those of stderr are logged, the last of them kept.
+        """Yields whole lines of stdout as they come; logs those of stderr and keeps the last of them.
 
-        The engine hands over two streams, whose order is not that of the writing.
+        The engine hands over two streams. Their order is not the order of writing.
         """
         begun = [b"", b""]
         for chunk in chunks:
@@ -123,9 +123,9 @@ class DockerStep(Step, DockerOperator):
 
 
 def container_names(context: Context) -> list[str]:
-    """Those of all tries of a task of a run, from this one back to the first.
+    """Returns the container names of all tries of a task of a run, from this one back to the first.
 
-    Each is what one may read of the task, a hash that tells it apart, and the number of the try.
+    A name has a readable part of the task, a hash that tells it apart, and the number of the try.
     """
     ti = context["ti"]
     parts = [ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index)]
@@ -135,10 +135,7 @@ def container_names(context: Context) -> list[str]:
 
 
 def container_body(settings: StepSettings, command: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    """What the engine's API is asked to create.
-
-    The proxy before the engine (include/containers/engine/haproxy.cfg) accepts exactly these keys, in this order.
-    """
+    """Returns the request that makes the engine create the container."""
     try:
         memory_bytes = int(parse_bytes(settings.memory))
     except Exception as error:

@@ -1,4 +1,4 @@
-"""A step in a pod of its own, in Airflow's cluster and namespace."""
+"""Runs a step in a pod of its own, in Airflow's cluster and namespace."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def _powerless(**more: Any) -> k8s.V1SecurityContext:
 
 
 class KubernetesStep(Step, KubernetesPodOperator):
-    """A step by KubernetesPodOperator, in the image that the environment names, within its limits.
+    """Runs a step by KubernetesPodOperator, in the image and limits that the environment names.
 
-    The installation's settings come from the Secret that the environment names, so that none of them is in the pod's
+    The installation's settings come from the Secret that the environment names, so none of them is in the pod's
     description. The manifest comes by the operator's XCom file. The pod is deleted when the step has ended or its task
-    is stopped; the next try of a task that was killed takes up the pod that it has left.
+    is stopped. After a task was killed, its next try takes over the pod that is left.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -51,14 +51,14 @@ class KubernetesStep(Step, KubernetesPodOperator):
             ),
             "container_security_context": _powerless(),
             "xcom_sidecar_container_security_context": _powerless(run_as_user=_NOBODY),
-            # Compression libraries of the JVM unpack themselves there.
+            # Compression libraries of the JVM are unpacked there.
             "volumes": [k8s.V1Volume(name=_TEMPORARY_FILES, empty_dir=k8s.V1EmptyDirVolumeSource(size_limit="512Mi"))],
             "volume_mounts": [k8s.V1VolumeMount(name=_TEMPORARY_FILES, mount_path="/tmp")],  # noqa: S108
         }
         super().__init__(**{**kwargs, **fixed})
 
     def run_step(self, command: list[str], context: Context) -> tuple[int, str]:
-        """Runs the step in a pod; where it fails, its last words are those that the cluster has kept."""
+        """Runs the step in a pod; if it fails, its last words come from the cluster."""
         self._fit_out(command)
         try:
             manifest = KubernetesPodOperator.execute_sync(self, context)
@@ -82,7 +82,7 @@ class KubernetesStep(Step, KubernetesPodOperator):
         self.container_resources = k8s.V1ResourceRequirements(requests=share, limits=share)
 
     def _ended(self) -> k8s.V1ContainerStateTerminated | None:
-        """How the step's container ended, if it did."""
+        """Returns how the step's container ended; None if it has not."""
         status = self.remote_pod.status if self.remote_pod else None
         containers = (status.container_statuses if status else None) or []
         return next((each.state.terminated for each in containers if each.name == self.base_container_name), None)

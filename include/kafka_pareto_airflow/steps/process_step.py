@@ -1,4 +1,4 @@
-"""A step as a process beside Airflow: how it is started and stopped, and what it gets to see."""
+"""Runs a step as a process on Airflow's own machine: how it starts and stops, and what it sees."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _PASSED_VARIABLES = frozenset(
 
 
 class ProcessStep(Step):
-    """A step as a process of Airflow's own Python, in the project's root.
+    """Runs a step as a process of Airflow's own Python, in the project's root.
 
-    It ends with its task: asked to when the task is stopped or times out, and by the kernel's parent-death signal
-    when the task's process is killed.
+    The process ends with its task. It is asked to end when the task is stopped or times out. The kernel's parent-death
+    signal ends it when the task's process is killed.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -51,7 +51,7 @@ class ProcessStep(Step):
         self._process: subprocess.Popen[str] | None = None
 
     def run_step(self, command: list[str], context: Context) -> tuple[int, str]:  # noqa: ARG002 (other runners need it)
-        """Runs the step, its two streams as one."""
+        """Runs the step; its stdout and stderr become one stream."""
         root = project_root(os.environ)
         self._process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "TERM", "--", sys.executable, *command[1:]],
@@ -63,14 +63,14 @@ class ProcessStep(Step):
             errors="backslashreplace",
             start_new_session=True,  # it leads a process group of its own
         )
-        # Left open when a timeout strikes: whoever closes it would end a step that still prints as it cleans up.
+        # Left open after a timeout: closing it would end a step that still prints while it cleans up.
         output = cast(IO[str], self._process.stdout)
         last_line = self.log_lines(output)
         output.close()
         return self._process.wait(), last_line
 
     def on_kill(self) -> None:
-        """Tells the step and its children to end, and kills those that do not."""
+        """Asks the step and its children to end, and kills those that do not."""
         process = self._process
         if process is None:
             return
@@ -82,7 +82,7 @@ class ProcessStep(Step):
 
 
 def step_environment(environment: Mapping[str, str], root: Path) -> dict[str, str]:
-    """What a step gets to see of the task's environment: nothing of Airflow's, and so none of its secrets."""
+    """Returns the environment of a step: nothing of Airflow's, so none of its secrets."""
     passed = {
         name: value
         for name, value in environment.items()

@@ -1,4 +1,4 @@
-"""What every step of the pipeline has in common as a task of Airflow, whatever it runs in."""
+"""Defines what every step of the pipeline has in common as an Airflow task, whatever it runs in."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Downs
 from kafka_pareto.errors import EXIT_BAD_INPUT, EXIT_NO_CONSENT
 from kafka_pareto_airflow.notify.notices import StepNotifier
 
-# What a step's command line answers to an argument that it does not know or cannot read.
+# The exit code of a step's command line for an argument that it does not know or cannot read.
 _EXIT_USAGE = 2
 _NOT_RETRIED = (EXIT_BAD_INPUT, EXIT_NO_CONSENT, _EXIT_USAGE)
 
-# Airflow kills a task's process 5 s after it told it to end; the step must be gone before.
+# Airflow kills a task's process 5 s after it asked it to end; the step must have ended before.
 KILL_GRACE_S = 4
 
 
 class Step(BaseOperator):
     """Runs the module `tasks.<step>` with an argument list and takes its manifest.
 
-    The step's last line is its manifest, pushed as the XCom `manifest` and kept out of the log, which so ends with the
-    step's words for people. Of a step that fails, the XCom `exit_code` is pushed instead. The events of the task's
-    outlets carry what the manifest has for them; without any, nothing has happened to these assets, and there is no
-    event. Its notice goes to the people whom the installation names.
+    The step's last line is its manifest. It is pushed as the XCom `manifest` and is not logged, so the log ends with
+    the step's words for people. If a step fails, the XCom `exit_code` is pushed instead.
 
-    The operator returns what a later task is mapped over: the manifest's cases or, where the step was itself
-    mapped over them, its one case. A manifest without cases leaves the tasks that follow nothing to do:
-    they are skipped.
+    The events of the task's outlets carry what the manifest has for them. If it has nothing, there is no event. The
+    manifest's notice goes to the people whom the installation names.
 
-    A subclass says what the step runs in, and sees to it that the step ends with its task.
+    The operator returns what a later task is mapped over: the manifest's cases or, if the step was mapped itself, its
+    one case. If a manifest has no cases, the tasks that follow are skipped.
+
+    A subclass defines what the step runs in, and ends the step with its task.
 
     Args:
         step: The module's name under `tasks`.
-        arguments: The step's arguments, each a Jinja template; one that renders to nothing is left out.
+        arguments: The step's arguments, each a Jinja template; an argument that renders to nothing is left out.
         case: The case of a mapped step.
 
     Raises:
@@ -47,10 +47,10 @@ class Step(BaseOperator):
     """
 
     template_fields: ClassVar[Sequence[str]] = ("arguments",)
-    template_ext: ClassVar[Sequence[str]] = ()  # an argument that ends like a file's name is no file
+    template_ext: ClassVar[Sequence[str]] = ()  # an argument that ends like a file's name is not a template file
 
     def __init__(self, *, step: str, arguments: Sequence[str], case: str | None = None, **kwargs: Any) -> None:
-        # A mapped step is made with every argument that an operator knows, this one among them.
+        # Airflow makes a mapped step with every argument that an operator knows, this one included.
         super().__init__(**{**kwargs, "on_success_callback": StepNotifier()})
         self.step = step
         self.arguments = arguments
@@ -58,10 +58,10 @@ class Step(BaseOperator):
         self._held_back = ""
 
     def run_step(self, command: list[str], context: Context) -> tuple[int, str]:
-        """Runs the command, which begins with the name of Python, and logs what it prints, but for the manifest.
+        """Runs the command, which begins with the name of Python, and logs what it prints, except for the manifest.
 
         Returns:
-            Its exit code, and the line that says how it ended: the manifest, or what went wrong.
+            The exit code, and the line that says how it ended: the manifest, or the error.
         """
         raise NotImplementedError
 
@@ -85,7 +85,7 @@ class Step(BaseOperator):
         context["ti"].xcom_push(key="manifest", value=manifest)
         event = manifest.get("event")
         if not event:
-            self.outlets: list[Asset] = []  # Airflow makes an event of each that is left
+            self.outlets: list[Asset] = []  # Airflow makes an event of each outlet that is left
         for asset in self.outlets:
             context["outlet_events"][asset].extra = event
         if self.case is not None:
@@ -96,7 +96,7 @@ class Step(BaseOperator):
         return named
 
     def log_lines(self, lines: Iterable[str]) -> str:
-        """Logs the lines, but for a last one that may be a manifest; returns the last one."""
+        """Logs the lines, except for a last one that may be a manifest, and returns the last one."""
         line = ""
         for raw_line in lines:
             if self._held_back:
@@ -108,7 +108,7 @@ class Step(BaseOperator):
         return line
 
     def _skipped_with_it(self) -> list[str]:
-        """Every task that Airflow would skip after this one, task by task and a second for each."""
+        """Returns every task that Airflow would skip after this one; Airflow needs a second for each."""
         skipped: dict[str, None] = {}
         reached: list[Any] = [self]
         while reached:

@@ -1,6 +1,6 @@
-"""The operator of the pipeline's steps, as the installation runs them: `KAFKA_PARETO_RUNNER` says in what.
+"""Selects the operator that runs the pipeline's steps: `KAFKA_PARETO_RUNNER` says which.
 
-`process` (where it is not set): beside Airflow; `docker`: in containers; `kubernetes`: in pods.
+`process` (the default) runs a step on Airflow's own machine, `docker` in a container, `kubernetes` in a pod.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from kafka_pareto.errors import BadInputError
 
 RUNNER_VARIABLE = "KAFKA_PARETO_RUNNER"
 
-# One is imported and no other: Docker's and Kubernetes' clients take longer to import than a DAG file to parse.
+# Only one is imported: Docker's and Kubernetes' clients take longer to import than a DAG file takes to parse.
 match os.environ.get(RUNNER_VARIABLE) or "process":
     case "process":
         from kafka_pareto_airflow.steps.process_step import ProcessStep as StepOperator

@@ -1,4 +1,4 @@
-"""What a step's container is given, whichever engine runs it: image, limits, and the settings of the installation."""
+"""Reads what a step's container is given, whichever engine runs it: image, limits, the installation's settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF_THE_IMAGE = frozenset(f"KAFKA_PARETO_{name}" for name in ("JAVA", "KAFKA_JAR
 
 
 class StepSettings(BaseSettings):
-    """From `KAFKA_PARETO_STEP_…`. What a runner has no use for may be left empty."""
+    """Holds the variables `KAFKA_PARETO_STEP_…`. A setting that a runner does not use may be empty."""
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, frozen=True)
 
@@ -43,7 +43,7 @@ def load_step_settings(needed: str) -> StepSettings:
 
 
 def settings_for_steps(environment: Mapping[str, str]) -> dict[str, str]:
-    """The installation's settings that a step reads, out of those of the task; where files lie its image says."""
+    """Returns the installation's settings that a step reads, without paths: the image defines those."""
     kept_back = _OF_AIRFLOW | _OF_THE_IMAGE
     return {
         name: value

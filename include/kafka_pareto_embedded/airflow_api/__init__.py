@@ -1,1 +1,1 @@
-"""One client for the REST API of an Airflow, with typed answers."""
+"""Asks the REST API of an Airflow by one client, with typed answers."""

@@ -1,4 +1,4 @@
-"""The embedded stack's own Airflow, asked as its administrator."""
+"""Asks the embedded stack's own Airflow as its administrator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _POOL_DESCRIPTION = "One load at a time on the Kafka cluster."
 
 
 def administrator(stack: Stack) -> AirflowClient:
-    """Returns a client for a stack that is up: it waits out passing trouble. Close it, or use it as a context."""
+    """Returns a client for a stack that is up. It waits out passing trouble. Close it, or use it as a context."""
     login = stack.credentials
     account = Login(login.airflow_admin_user, login.airflow_admin_password)
     return AirflowClient(AirflowConnection(stack.airflow_url, account))
@@ -28,7 +28,7 @@ def is_healthy(stack: Stack, parts: tuple[str, ...] = PARTS) -> bool:
 
 
 def create_pool(client: AirflowClient, name: str) -> None:
-    """Makes a pool that lets one load at a time onto its cluster; content when it is there."""
+    """Makes a pool that lets one load at a time onto its cluster; does nothing if it exists."""
     client.create_pool(name, _POOL_DESCRIPTION)
 
 

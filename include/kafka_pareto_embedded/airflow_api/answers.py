@@ -1,4 +1,4 @@
-"""What Airflow's API answers, as types: the fields that this project reads."""
+"""Types the answers of Airflow's API: the fields that this project reads."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class _Answer(BaseModel):
 
 
 class PartHealth(_Answer):
-    """How one part of Airflow is; it has no status before its first heartbeat."""
+    """Holds the status of one part of Airflow; None before its first heartbeat."""
 
     status: str | None = None
 
 
 class Health(_Answer):
-    """How the parts of Airflow are."""
+    """Holds the status of all parts of Airflow."""
 
     metadatabase: PartHealth | None = None
     scheduler: PartHealth | None = None
@@ -39,14 +39,14 @@ class Health(_Answer):
 
 
 class Pool(_Answer):
-    """A pool of tasks."""
+    """Describes a pool of tasks."""
 
     name: str
     slots: int
 
 
 class Dag(_Answer):
-    """A DAG that the DAG processor has read."""
+    """Describes a DAG that the DAG processor has read."""
 
     dag_id: str
     is_paused: bool
@@ -55,18 +55,19 @@ class Dag(_Answer):
 
 
 class ImportFailure(_Answer):
-    """A DAG file that cannot be imported."""
+    """Describes a DAG file that cannot be imported."""
 
     filename: str
     stack_trace: str
 
     @property
     def last_line(self) -> str:
+        """Returns the last line of the stack trace."""
         return self.stack_trace.strip().splitlines()[-1]
 
 
 class DagRun(_Answer):
-    """A run of a DAG: `queued`, `running`, `success` or `failed`."""
+    """Describes a run of a DAG: `queued`, `running`, `success` or `failed`."""
 
     dag_run_id: str
     state: str
@@ -74,22 +75,24 @@ class DagRun(_Answer):
 
     @property
     def parameters(self) -> dict[str, Any]:
+        """Returns the run's parameters; empty if it has none."""
         return self.conf or {}
 
     @property
     def has_ended(self) -> bool:
+        """Returns whether the run has succeeded or failed."""
         return self.state in ("success", "failed")
 
 
 class XCom(_Answer):
-    """What a task has left for others."""
+    """Holds what a task has left for others."""
 
     value: JsonValue
 
 
 @dataclass(frozen=True)
 class TaskRun:
-    """One task of a run; a mapped one has an index, in the order of what it is mapped over, and a label as it runs."""
+    """Describes one task of a run. A mapped one has an index, in its mapping's order, and a label after its start."""
 
     task_id: str
     map_index: int
@@ -104,7 +107,7 @@ class TaskRun:
 
     @classmethod
     def of(cls, answer: dict[str, Any]) -> TaskRun:
-        """Reads an answer of Airflow's; a task that has no state yet is `waiting`."""
+        """Reads an answer of Airflow; a task that has no state yet is `waiting`."""
         return cls(
             task_id=answer["task_id"],
             map_index=answer["map_index"],
@@ -120,18 +123,19 @@ class TaskRun:
 
     @property
     def waits_for_a_person(self) -> bool:
+        """Returns whether the task waits for a person's answer."""
         return self.state == _WAITS_FOR_A_PERSON
 
     @property
     def seconds(self) -> float | None:
-        """How long it has taken so far."""
+        """Returns how long the task has taken so far; None before it has started."""
         if self.started_at is None:
             return None
         return ((self.ended_at or datetime.now(UTC)) - self.started_at).total_seconds()
 
 
 def log_texts(line: str | dict[str, Any]) -> list[str]:
-    """Returns a line of a log as its text, and that of an exception that Airflow itself met; its folds are left out."""
+    """Returns a line of a log as its text and, if Airflow logged an exception, the exception's; without fold marks."""
     if isinstance(line, str):
         return [line]
     raised = [f"{error['exc_type']}: {error['exc_value']}" for error in line.get("error_detail") or []]

@@ -1,4 +1,4 @@
-"""The client of Airflow's REST API: everything in this project that asks Airflow something asks it by this class."""
+"""Asks Airflow's REST API. Everything in this project that asks Airflow does so by this class."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from kafka_pareto_embedded.airflow_api.answers import (
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection
 from kafka_pareto_embedded.errors import AirflowRefusedError
 
-PAGE = 100  # Airflow's own most for one answer
+PAGE = 100  # Airflow's own limit for one answer
 _API = "/api/v2"
 
 
 class AirflowClient:
     """Asks one Airflow, with the rights of the connection's login.
 
-    Every method raises StackError where Airflow does not answer (AirflowUnreachableError) or refuses
-    (AirflowRefusedError, with its status).
+    Every method raises StackError if Airflow does not answer (AirflowUnreachableError) or refuses (AirflowRefusedError,
+    with its status).
     """
 
     def __init__(self, connection: AirflowConnection) -> None:
@@ -49,6 +49,7 @@ class AirflowClient:
 
     @property
     def url(self) -> str:
+        """Returns the address of the API server."""
         return self._connection.url
 
     def token(self) -> str:
@@ -65,11 +66,11 @@ class AirflowClient:
         return answer.json() if answer.content else None
 
     def health(self) -> Health:
-        """Returns how Airflow's parts are."""
+        """Returns the status of Airflow's parts."""
         return Health.model_validate(self.ask("GET", "monitor/health"))
 
     def create_pool(self, name: str, description: str) -> None:
-        """Makes a pool of one slot; content when it is there."""
+        """Makes a pool of one slot; does nothing if it exists."""
         pool = {"name": name, "slots": 1, "description": description, "include_deferred": False}
         self._connection.ask("POST", f"{_API}/pools", pool, accepted=(HTTPStatus.CONFLICT,))
 
@@ -78,12 +79,12 @@ class AirflowClient:
         return Pool.model_validate(self.ask("GET", f"pools/{name}"))
 
     def dag(self, dag_id: str) -> Dag | None:
-        """Returns the DAG; None where the DAG processor has not read it."""
+        """Returns the DAG; None if the DAG processor has not read it."""
         answer = self._connection.ask("GET", f"{_API}/dags/{dag_id}", accepted=(HTTPStatus.NOT_FOUND,))
         return Dag.model_validate(answer.json()) if answer.is_success else None
 
     def choices(self, dag_id: str, parameter: str) -> list[Any]:
-        """Returns the values that the DAG offers for a parameter; empty where its schema has no `enum`."""
+        """Returns the values that the DAG offers for a parameter; empty if its schema has no `enum`."""
         parameters = self.ask("GET", f"dags/{dag_id}/details")["params"] or {}
         return list(parameters.get(parameter, {}).get("schema", {}).get("enum") or [])
 
@@ -96,12 +97,12 @@ class AirflowClient:
         self.ask("PATCH", f"dags/{dag_id}", {"is_paused": is_paused})
 
     def read_again(self, dag_id: str) -> None:
-        """Has the DAG's file read now, rather than when its turn comes."""
+        """Asks Airflow to read the DAG's file now, not when its turn comes."""
         token = self.ask("GET", f"dags/{dag_id}")["file_token"]
         self.ask("PUT", f"parseDagFile/{token}")
 
     def trigger(self, dag_id: str, parameters: Mapping[str, Any], run_id: str | None = None) -> DagRun:
-        """Starts a run; Airflow makes an id for it where none is given.
+        """Starts a run and returns it; Airflow makes an id if none is given.
 
         Raises:
             BadInputError: If Airflow refuses a parameter; the message is Airflow's.
@@ -127,7 +128,7 @@ class AirflowClient:
         return self._runs(dag_id, {"order_by": "-run_after", "limit": PAGE})
 
     def stop(self, dag_id: str, run_id: str) -> None:
-        """Marks the run as failed, whereupon Airflow ends its tasks; content when there is no such run."""
+        """Marks the run as failed, whereupon Airflow ends its tasks; does nothing if there is no such run."""
         path = f"{_API}/{_run_path(dag_id, run_id)}"
         self._connection.ask("PATCH", path, {"state": "failed"}, accepted=(HTTPStatus.NOT_FOUND,))
 
@@ -149,13 +150,13 @@ class AirflowClient:
         return [text for line in self.ask("GET", path, query=query)["content"] for text in log_texts(line)]
 
     def xcom(self, dag_id: str, run_id: str, task_id: str, key: str, map_index: int = -1) -> JsonValue:
-        """Returns what the task has left under this key; None where it has left nothing."""
+        """Returns what the task has left under this key; None if there is nothing."""
         path = f"{_API}/{_run_path(dag_id, run_id)}/taskInstances/{task_id}/xcomEntries/{key}"
         answer = self._connection.ask("GET", path, query={"map_index": map_index}, accepted=(HTTPStatus.NOT_FOUND,))
         return XCom.model_validate(answer.json()).value if answer.is_success else None
 
     def run_address(self, dag_id: str, run_id: str) -> str:
-        """Returns where a person sees the run."""
+        """Returns the address where a person sees the run."""
         return f"{self.url}/dags/{dag_id}/runs/{quote(run_id, safe='')}"
 
     def _runs(self, dag_id: str, query: Mapping[str, Any]) -> list[DagRun]:

@@ -1,4 +1,4 @@
-"""The connection to an Airflow's API server: its token, its timeouts, its retries and its errors in words."""
+"""Connects to an Airflow's API server: token, timeouts, retries, and errors in words."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _LONGEST_DETAIL = 300
 
 
 class Login(NamedTuple):
-    """A user of Airflow."""
+    """Holds a user of Airflow and the password."""
 
     username: str
     password: str
 
 
 class AirflowConnection:
-    """Sends requests with a token that it fetches, and renews when it has expired.
+    """Sends requests with a token, which it fetches, and renews after it has expired.
 
-    Questions (GET) that fail for a passing reason are repeated. Nothing else is: Airflow may have acted already.
+    A question (GET) that fails for a passing reason is repeated. No other request is: Airflow may have acted already.
 
     Args:
-        url: Where the API server is.
-        login: Whose rights the requests have; None: nobody's.
-        timeout_s: How long one answer may take.
-        retry_for_s: How long a question is repeated while Airflow does not answer; 0: never.
+        url: The address of the API server.
+        login: The user whose rights the requests have; None: nobody's.
+        timeout_s: The longest time for one answer.
+        retry_for_s: The time for which a question is repeated while Airflow does not answer; 0: never.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class AirflowConnection:
         """Sends a request that must succeed, or be answered with one of the accepted statuses.
 
         Raises:
-            AirflowUnreachableError: If Airflow does not answer, a question for as long as it is repeated.
+            AirflowUnreachableError: If Airflow does not answer, nor to a question that is repeated.
             AirflowRefusedError: If it answers with another status.
         """
 
@@ -99,7 +99,7 @@ class AirflowConnection:
         return repeated(once)
 
     def close(self) -> None:
-        """Gives the connections back."""
+        """Closes the connections."""
         self._client.close()
 
     def _sent(
@@ -128,7 +128,7 @@ def _may_pass(error: BaseException) -> bool:
 
 
 def _detail(answer: httpx.Response) -> str:
-    """Returns Airflow's own words, where it has any, in one line."""
+    """Returns Airflow's own words in one line, if it has any."""
     try:
         said = answer.json()
     except ValueError:

@@ -1,1 +1,1 @@
-"""What runs before anything is installed. Standard library alone."""
+"""Runs before anything is installed. Uses the standard library alone."""

@@ -1,4 +1,7 @@
-"""The ports of the embedded stack. Standard library alone: the preflight reads this before anything is installed."""
+"""Chooses the ports of the embedded stack.
+
+Uses the standard library alone: the preflight imports this before anything is installed.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ VARIABLES = {
 
 
 class Ports(NamedTuple):
-    """Where each server listens on loopback; one broker and one controller port for each Kafka node."""
+    """Holds the port of each server on loopback; each Kafka node has a broker port and a controller port."""
 
     airflow: int = 8080
     mlflow: int = 5000
@@ -26,13 +29,13 @@ class Ports(NamedTuple):
     controllers: Tuple[int, ...] = (19192, 19193, 19194)  # noqa: UP006
 
     def by_server(self) -> list[tuple[str, int]]:
-        """Each server's name, as in `VARIABLES`, with one of its ports."""
+        """Returns each server's name, as in `VARIABLES`, with one of its ports."""
         single = [(name, getattr(self, name)) for name in ("airflow", "mlflow", "minio")]
         return single + [("kafka", port) for port in self.kafka] + [("controllers", port) for port in self.controllers]
 
 
 def read_ports(environment: Mapping[str, str]) -> Ports:
-    """The default ports, changed as the environment says.
+    """Returns the default ports, changed as the environment says.
 
     Raises:
         ValueError: Naming the variable, its value and the rule.
@@ -56,7 +59,7 @@ def read_ports(environment: Mapping[str, str]) -> Ports:
 
 
 def taken_ports(ports: Ports) -> list[str]:
-    """One clear line for each port on which something listens already."""
+    """Returns one clear line for each port on which something listens already."""
     return [
         f"port {port} ({server}) is taken: stop what listens there, or choose another by {VARIABLES[server]}=…"
         for server, port in ports.by_server()
@@ -74,7 +77,7 @@ def _read(variable: str, text: str, count: int) -> tuple[int, ...]:
 
 def _is_taken(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # As the servers do: a connection of a former run that lingers in TIME_WAIT takes no port.
+        # As the servers do: a connection of an earlier run that lingers in TIME_WAIT takes no port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))

@@ -1,6 +1,6 @@
 """Looks, before anything is installed or started, whether the machine has what is needed.
 
-Standard library alone, and syntax that an old Python reads: it runs before the environment exists.
+Uses the standard library alone, and syntax that an old Python reads: it runs before the environment exists.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ JDK_PACKAGE = "default-jdk-headless"
 MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO asks for (GOTOOLCHAIN=auto)
 SETUP_GIB = 8
 RUNNING_GIB = 4
-TESTS_GIB = 2  # of brokers, stores and databases, in the folder for temporary files
-BROWSERS = ("chromium", "google-chrome")  # in the Makefile as well
+TESTS_GIB = 2  # for brokers, stores and databases, in the folder for temporary files
+BROWSERS = ("chromium", "google-chrome")  # the Makefile says so too
 FETCHED_BROWSER_RUNS_ON = "x86_64"
-# Sockets lie in the state folder, and a socket's path has no more than 107 bytes.
+# Sockets lie in the state folder, and a socket's path has at most 107 bytes.
 MAX_STATE_PATH_LENGTH = 70
 
 
 class Problem(NamedTuple):
-    """One thing that is missing, with its remedy, and the Debian package that brings it, if one does."""
+    """Describes one thing that is missing, its remedy, and the Debian package that brings it, if one does."""
 
     text: str
     package: str = ""
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
-    """The folder that holds a stack's whole state: `KAFKA_PARETO_STATE`, or `.state` in the checkout."""
+    """Returns the folder of a stack's whole state: `KAFKA_PARETO_STATE`, or `.state` in the checkout."""
     chosen = environment.get("KAFKA_PARETO_STATE")
     return Path(chosen).expanduser().resolve() if chosen else PROJECT / ".state"
 
 
 def find_java(environment: Mapping[str, str]) -> Optional[str]:  # noqa: UP045
-    """The Java to use: `KAFKA_PARETO_JAVA`, else `JAVA_HOME`'s, else the PATH's."""
+    """Returns the Java to use: `KAFKA_PARETO_JAVA`, else the one of `JAVA_HOME`, else the one on the PATH."""
     home = environment.get("JAVA_HOME")
     return shutil.which(environment.get("KAFKA_PARETO_JAVA") or (str(Path(home) / "bin" / "java") if home else "java"))
 
 
 def is_supervised(state: Path) -> bool:
-    """Whether the stack's process manager answers."""
+    """Returns whether the stack's process manager answers."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(str(state / "supervisor.sock"))
@@ -61,13 +61,13 @@ def is_supervised(state: Path) -> bool:
 
 
 def find_browser() -> Optional[str]:  # noqa: UP045
-    """Finds a browser on the PATH that tests can drive; not a snap, which may not read their files."""
+    """Returns a browser on the PATH that tests can drive; never a snap, which may not read their files."""
     found = (shutil.which(name) for name in BROWSERS)
     return next((path for path in found if path and not path.startswith("/snap/")), None)
 
 
 def setup_problems(tools: Path, environment: Mapping[str, str]) -> list[Problem]:
-    """Lists what the machine lacks for set-up; `tools` is where set-up installs."""
+    """Returns what the machine lacks for set-up; `tools` is where set-up installs."""
     found = [_python_problem(), _java_problem(environment), _setpriv_problem()]
     if not (tools / "venv").exists():
         found.append(_venv_problem())
@@ -81,14 +81,14 @@ def setup_problems(tools: Path, environment: Mapping[str, str]) -> list[Problem]
 
 
 def problems_for_tests() -> list[Problem]:
-    """Lists what the machine lacks for the tests, beyond what set-up needs."""
+    """Returns what the machine lacks for the tests, beyond what set-up needs."""
     found = [_browser_problem(), _disk_problem(Path(tempfile.gettempdir()), TESTS_GIB)]
     return [problem for problem in found if problem]
 
 
 def start_problems(state: Path, environment: Mapping[str, str], with_taken_ports: bool = True) -> list[str]:
-    """One clear line for each thing that stands in the way of a start of the stack."""
-    # Imported here: on too old a Python only its own message must come out.
+    """Returns one clear line for each thing that prevents a start of the stack."""
+    # Imported here, so that a Python that is too old prints its own message only.
     from kafka_pareto_embedded.bootstrap.ports import read_ports, taken_ports  # noqa: PLC0415
 
     if len(str(state)) > MAX_STATE_PATH_LENGTH:
@@ -188,7 +188,7 @@ def _output(argv: list[str]) -> str:
 
 
 def main() -> int:
-    """Prints every problem on a line of its own, and the packages to install; exit code 1 when there is one."""
+    """Prints every problem on a line of its own, and the packages to install; returns 1 if there is a problem."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--start", action="store_true", help="also look whether the stack's ports are free")
     parser.add_argument("--tests", action="store_true", help="also look for what the tests need")
@@ -198,7 +198,7 @@ def main() -> int:
         problems += problems_for_tests()
     state = state_folder(os.environ)
     if asked.start and not _python_problem() and not is_supervised(state):
-        # What a killed process manager left may hold the ports still: `up` ends it first, and looks again then.
+        # A killed process manager may have left processes that hold the ports: `up` ends them first, then looks again.
         has_been_up = (state / "ports.json").exists()
         problems += [Problem(text) for text in start_problems(state, os.environ, with_taken_ports=not has_been_up)]
     for problem in problems:

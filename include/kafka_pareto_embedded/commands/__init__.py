@@ -1,1 +1,1 @@
-"""The commands behind make's targets."""
+"""Runs the commands behind make's targets."""

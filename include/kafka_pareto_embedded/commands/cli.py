@@ -1,4 +1,4 @@
-"""Command line of the embedded stack; `make` is its front door."""
+"""Runs the embedded stack's command line, which `make` calls."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def clean() -> None:
 @app.command()
 def run() -> None:
     """Brings the stack up, then tunes: triggers the DAG, follows it, and prints the decision cards."""
-    # Imported here and below: the other commands start faster without.
+    # Imported here and below, so that the other commands start faster.
     from kafka_pareto.study.study_file import load_named_study  # noqa: PLC0415
     from kafka_pareto_embedded.runs.request import RunRequest  # noqa: PLC0415
     from kafka_pareto_embedded.runs.run import run as run_campaign  # noqa: PLC0415
@@ -72,7 +72,7 @@ def run() -> None:
     with clear_errors():
         request = read_options(RunRequest, "run")
         if request.campaign is None:
-            load_named_study(load_settings().studies, request.study)  # a mistake in it is said before anything starts
+            load_named_study(load_settings().studies, request.study)  # its mistakes are reported before anything starts
         code = run_campaign(lifecycle.up(_say), request)
     raise typer.Exit(code)
 
@@ -136,7 +136,7 @@ def _status_table(stack: Stack, processes: list[ProcessState]) -> Table:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """TERM ends a command in order, as Ctrl-C does; a user's trouble is one message, not a traceback."""
+    """Prints a user's mistake as one message, without a traceback; lets TERM end a command in order, like Ctrl-C."""
     os.umask(0o077)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:

@@ -1,4 +1,4 @@
-"""The options that `make` hands over in the environment, so that no shell reads them (`make run SEED=7`)."""
+"""Reads the options that `make` passes in the environment, so that no shell reads them (`make run SEED=7`)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
 
 
 def read_options(model: type[AnyOptions], target: str, environment: Mapping[str, str] = os.environ) -> AnyOptions:
-    """The options of one target of `make`; an empty one counts as not given.
+    """Returns the options of one target of `make`; an empty one counts as not given.
 
     Args:
-        model: Its fields are the options, in lower case.
+        model: The model whose fields are the options, in lower case.
         target: The target's name, for messages.
+        environment: The variables that hold the options.
 
     Raises:
-        BadInputError: If one is missing, cannot be read, or is none of this target's; one line for each.
+        BadInputError: If an option is missing, cannot be read, or does not belong to this target; one line for each.
     """
     said = {
         name.removeprefix(PREFIX): value

@@ -1,1 +1,1 @@
-"""Starting, supervising and stopping the stack."""
+"""Starts, supervises and stops the stack."""

@@ -1,4 +1,4 @@
-"""The embedded stack's life: up, down, status, clean."""
+"""Brings the embedded stack up and down, shows its status, and removes it."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _FOLDERS = ("airflow", "brokers", "client-configs", "home", "logs", "minio", "ml
 
 
 def up(say: Say) -> Stack:
-    """Brings the whole stack up and waits until it is ready; does nothing to one that is.
+    """Brings the whole stack up, waits until it is ready, and returns it; does nothing if it is ready already.
 
-    What this call has started is stopped again when it fails or is interrupted.
+    If this call fails or is interrupted, what it has started is stopped again.
 
     Args:
         say: Receives each line for the user.
@@ -65,7 +65,7 @@ def up(say: Say) -> Stack:
 
 
 def running() -> Stack:
-    """The stack that is up.
+    """Returns the stack that is up.
 
     Raises:
         StackError: If it is down.
@@ -77,7 +77,7 @@ def running() -> Stack:
 
 
 def down(say: Say) -> None:
-    """Stops the whole stack; silent when nothing runs."""
+    """Stops the whole stack; prints nothing if nothing runs."""
     state = state_folder(os.environ)
     if not state.is_dir():
         return
@@ -92,15 +92,15 @@ def down(say: Say) -> None:
 
 
 def status() -> tuple[Stack | None, list[ProcessState]]:
-    """The stack as last started (None: never), and its programs (none: it is down)."""
+    """Returns the stack as last started (None: never), and its programs (none: it is down)."""
     return Stack.load(), Supervisor(state_folder(os.environ)).processes()
 
 
 def clean(say: Say) -> None:
-    """Stops the stack and removes its state folder; that of the checkout holds the installed tools as well.
+    """Stops the stack and removes its state folder; the checkout's own state folder holds the installed tools as well.
 
     Raises:
-        BadInputError: If the folder is none of a stack's.
+        BadInputError: If the folder does not belong to a stack.
     """
     state = state_folder(os.environ)
     if not state.exists():
@@ -113,10 +113,10 @@ def clean(say: Say) -> None:
 
 
 def _claim(state: Path) -> None:
-    """Makes the state folder, for its owner alone; one with somebody's files in it is refused, as `clean` removes it.
+    """Makes the state folder, for its owner alone. A folder with other files is refused, since `clean` removes it.
 
     Raises:
-        BadInputError: If the folder cannot be had.
+        BadInputError: If the folder cannot be made or used.
     """
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -149,7 +149,7 @@ def _start(stack: Stack, supervisor: Supervisor, say: Say) -> None:
         try:
             supervisor.shut_down()
         except StackError as error:
-            say(str(error))  # said here, so that it does not hide why the start failed
+            say(str(error))  # reported here, so that it does not hide why the start failed
         raise
 
 
@@ -166,7 +166,7 @@ def _mend(stack: Stack, supervisor: Supervisor, say: Say) -> None:
         _wait_until_ready(stack, supervisor)
     except BaseException:
         for process in started:
-            with suppress(StackError):  # it may have ended by itself; why the start failed is what counts
+            with suppress(StackError):  # it may have ended by itself; the reason of the failed start counts
                 supervisor.stop(process)
         raise
 
@@ -190,7 +190,7 @@ def _new_stack(state: Path, say: Say) -> Stack:
     if problems:
         raise BadInputError("\n".join(problems))
     stack = Stack(state, read_ports(os.environ))
-    stack.record_ports()  # first: by this file the folder is known as a stack's
+    stack.record_ports()  # first: this file marks the folder as a stack's
     for name in _FOLDERS:
         (state / name).mkdir(exist_ok=True, mode=0o700)
     if stack.secrets_file.exists():

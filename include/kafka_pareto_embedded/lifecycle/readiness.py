@@ -1,4 +1,4 @@
-"""When is a server of the stack ready: it answers, and the answer is our own process's."""
+"""Waits until each server of the stack answers, and checks that the answer is our own process's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TIMEOUT_S = 180.0
 
 
 def answers_everywhere(stack: Stack) -> bool:
-    """A quick look, without a wait, whether a stack that has been ready still is."""
+    """Returns whether a stack that has been ready still answers; does not wait."""
     return (
         all(_listens(port) for port in stack.ports.kafka)
         and _answers(_minio_health(stack))
@@ -45,7 +45,7 @@ def wait_for_mlflow(stack: Stack, supervisor: Supervisor) -> None:
 
 
 def wait_for_brokers(stack: Stack, supervisor: Supervisor) -> None:
-    """Waits until every broker listens and the cluster counts all of them among its members."""
+    """Waits until every broker listens and the cluster has all of them as members."""
     names = [f"kafka-{number}" for number in range(1, len(stack.ports.kafka) + 1)]
     _wait(stack, supervisor, names, "the brokers listen", lambda: all(_listens(port) for port in stack.ports.kafka))
     for name, port in zip(names, stack.ports.kafka, strict=True):
@@ -62,7 +62,7 @@ def wait_for_brokers(stack: Stack, supervisor: Supervisor) -> None:
 
 
 def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
-    """Waits until all parts of Airflow are healthy, its pools are there, and the DAG is known and may run."""
+    """Waits until all parts of Airflow are healthy, its pools exist, and the DAG is known and may run."""
     names = [process.name for process in supervisor.processes() if process.group == "airflow"]
     _wait(stack, supervisor, names, "every part of Airflow is healthy", lambda: is_healthy(stack))
     _check_owner(supervisor, "airflow-api-server", stack.ports.airflow)
@@ -113,7 +113,7 @@ def _listens(port: int) -> bool:
 
 
 def _check_owner(supervisor: Supervisor, name: str, port: int) -> None:
-    """What answers must be our own process: another stack on the same port would answer just as well."""
+    """Checks that our own process answers: another stack on the same port would answer just as well."""
     process = next(process for process in supervisor.processes() if process.name == name)
     if process.pid is None or port not in _ports_of(process.pid):
         raise StackError(

@@ -1,4 +1,4 @@
-"""The process manager: supervisord's configuration, and a client of its socket in the state folder."""
+"""Runs the process manager: writes supervisord's configuration, and calls its socket in the state folder."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from kafka_pareto_embedded.programs.programs import Program, tied_to_parent
 _CALL_TIMEOUT_S = 10.0
 _START_TIMEOUT_S = 15.0
 _STOP_TIMEOUT_S = 90.0
-_SHORTEST_RUN_S = 3  # a program that ends sooner after its start has failed to start
+_SHORTEST_RUN_S = 3  # a program that ends sooner counts as one that failed to start
 _LEFTOVER_GRACE_S = 15.0
 _LOG_BYTES = 10 * 2**20
 
 
 @dataclass(frozen=True)
 class ProcessState:
-    """A program as the process manager sees it; `state` is its word, like RUNNING, STARTING, BACKOFF or FATAL."""
+    """Describes a program; `state` is the process manager's word, like RUNNING, STARTING, BACKOFF or FATAL."""
 
     name: str
     group: str
@@ -45,23 +45,24 @@ class ProcessState:
 
     @property
     def is_running(self) -> bool:
+        """Returns whether the program runs."""
         return self.state == "RUNNING"
 
     @property
     def has_failed(self) -> bool:
-        """Whether it ended by itself, or never began."""
+        """Returns whether the program ended by itself, or never started."""
         return self.state in ("BACKOFF", "EXITED", "FATAL", "UNKNOWN")
 
 
 class Supervisor:
-    """The process manager of one state folder."""
+    """Controls the process manager of one state folder."""
 
     def __init__(self, state: Path) -> None:
         self._state = state
         self._socket = state / "supervisor.sock"
 
     def is_up(self) -> bool:
-        """Whether the process manager answers."""
+        """Returns whether the process manager answers."""
         return is_supervised(self._state)
 
     def launch(self, programs: list[Program], environment: dict[str, str]) -> None:
@@ -92,7 +93,7 @@ class Supervisor:
         wait_until("the process manager answers", self.is_up, _START_TIMEOUT_S, f"see {log}")
 
     def processes(self) -> list[ProcessState]:
-        """All programs in the order of their groups; empty when the process manager is down."""
+        """Returns all programs in the order of their groups; empty if the process manager is down."""
         return [_process_state(info) for info in self._call("getAllProcessInfo")] if self.is_up() else []
 
     def start(self, process: ProcessState) -> None:
@@ -104,10 +105,10 @@ class Supervisor:
         self._call("stopProcess", f"{process.group}:{process.name}", True, timeout_s=_STOP_TIMEOUT_S)
 
     def end_leftovers(self) -> bool:
-        """Ends what outlived a process manager that was killed; says whether there was something.
+        """Ends what outlived a killed process manager; returns whether there was something.
 
-        Each program has TERM from the kernel by then (`tied_to_parent`), but not all heed it once their log's reader is
-        gone. They are known by their home, the state folder's, and each leads a process group.
+        The kernel has sent each program TERM by then (`tied_to_parent`). Some do not heed it after their log's reader
+        is gone. They are found by their home, which is the state folder's. Each leads a process group.
         """
         home = str(self._state / "home")
         leaders = [process for process in psutil.process_iter() if _home(process) == home and _leads_group(process)]
@@ -119,10 +120,10 @@ class Supervisor:
         return bool(leaders)
 
     def shut_down(self) -> None:
-        """Stops all programs and the process manager, and waits until they are gone; silent when it is down.
+        """Stops all programs and the process manager, and waits until they are gone; prints nothing if it is down.
 
         Raises:
-            StackError: If something is still there after a generous while.
+            StackError: If something still runs after a long wait.
         """
         if not self.is_up():
             return
@@ -151,7 +152,7 @@ class Supervisor:
 
 
 def render_configuration(state: Path, programs: list[Program]) -> str:
-    """The text of supervisord.conf. It holds secrets: the file is for its owner alone."""
+    """Returns the text of supervisord.conf. It holds secrets: the file is for its owner alone."""
     logs = state / "logs"
     lines = [
         "[supervisord]",
@@ -206,7 +207,7 @@ def _environment(program: Program) -> str:
 
 
 class _SocketTransport(xmlrpc.client.Transport):
-    """XML-RPC over a Unix socket; no call hangs for ever."""
+    """Sends XML-RPC over a Unix socket; every call has a timeout."""
 
     def __init__(self, path: Path, timeout_s: float) -> None:
         super().__init__()
@@ -214,7 +215,7 @@ class _SocketTransport(xmlrpc.client.Transport):
         self._timeout_s = timeout_s
 
     def make_connection(self, host: Any) -> http.client.HTTPConnection:
-        """A connection to the socket, whatever the host is called."""
+        """Returns a connection to the socket, whatever the host is called."""
         connection = http.client.HTTPConnection(str(host), timeout=self._timeout_s)
         connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.sock.settimeout(self._timeout_s)

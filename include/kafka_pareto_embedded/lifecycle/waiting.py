@@ -1,4 +1,4 @@
-"""Waiting for a condition, with a deadline and a message."""
+"""Waits for a condition, with a deadline and a message."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ _POLL_S = 0.2
 def wait_until(
     what: str, condition: Callable[[], bool], timeout_s: float, remedy: str = "", poll_s: float = _POLL_S
 ) -> None:
-    """Asks again and again until the condition holds.
+    """Repeats the question until the condition holds.
 
     Args:
         what: The condition in words, as in "MinIO answers".
-        remedy: What to do when it does not hold in time.
+        condition: Returns whether it holds.
+        timeout_s: The longest wait.
+        remedy: What to do if it does not hold in time.
+        poll_s: The pause between two questions.
 
     Raises:
         StackError: If it does not hold in time; whatever the condition raises passes through.

@@ -1,1 +1,1 @@
-"""The programs of the stack and their settings."""
+"""Defines the programs of the stack and their settings."""

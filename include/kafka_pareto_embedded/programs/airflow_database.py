@@ -1,4 +1,4 @@
-"""Airflow's database: prepared at the first start, and after an upgrade."""
+"""Prepares Airflow's database at the first start and after an upgrade."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def migrate_database(stack: Stack) -> None:
     """Brings the database to the installed version, once for each version.
 
     Raises:
-        StackError: If Airflow cannot.
+        StackError: If Airflow cannot do it.
     """
     database = stack.state / "airflow" / "airflow.db"
     migrated = database.with_name("migrated-to")
@@ -50,6 +50,6 @@ def migrate_database(stack: Stack) -> None:
 
 
 def _remove_half_made(database: Path) -> None:
-    """A first migration that was cut short leaves tables without a version; begin anew."""
+    """Removes what a first migration left that was cut short: tables without a version."""
     for path in database.parent.glob(f"{database.name}*"):
         path.unlink()

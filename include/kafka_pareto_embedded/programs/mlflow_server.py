@@ -1,7 +1,7 @@
-"""MLflow's tracking server, begun once what a killed one has left behind is gone.
+"""Starts MLflow's tracking server after it has ended what a killed one left behind.
 
-The server proper is a child of `mlflow server`, which it outlives, and it keeps the port. The process manager makes
-each program the leader of a process group: what is of its session and in a group without a leader was left behind.
+The actual server is a child of `mlflow server`. It outlives that parent and keeps the port. The process manager makes
+each program the leader of a process group. So a process of its session whose group has no leader was left behind.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _END_WITHIN_S = 10.0
 
 
 def main() -> None:
-    """Becomes `mlflow` with the arguments of this process."""
+    """Becomes `mlflow`, with the arguments of this process."""
     left_behind = [process for process in psutil.process_iter() if _is_left_behind(process.pid)]
     for process in left_behind:
         with suppress(psutil.NoSuchProcess):

@@ -1,4 +1,4 @@
-"""The embedded stack's buckets and users."""
+"""Makes the embedded stack's buckets and users."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kafka_pareto_embedded.stack.stack import Stack
 
 
 def prepare_object_store(stack: Stack) -> None:
-    """Makes the embedded stack's buckets and users where they are not there yet; may be repeated.
+    """Makes the embedded stack's buckets and users that do not exist yet; may be repeated.
 
     Raises:
         StoreError: If MinIO refuses.

@@ -1,4 +1,4 @@
-"""The programs of the embedded stack: how each is started, and what little it is told."""
+"""Defines the programs of the embedded stack: their command lines, and the few settings that each is given."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.stack.credentials import read_pairs
 from kafka_pareto_embedded.stack.stack import PROJECT, Stack
 
-# What a user may set: a folder of studies, who is told of what happens, and the Airflow connections that this takes.
+# Users may set these: a folder of studies, the receivers of notices, and the Airflow connections that notices need.
 _PASSED_ON = ("KAFKA_PARETO_STUDIES", "KAFKA_PARETO_NOTIFY", "AIRFLOW_CONN_")
 _STEP_LIMITS = {"OMP_NUM_THREADS": "2", "MPLBACKEND": "Agg"}
 _AIRFLOW_PARTS = {
@@ -31,13 +31,13 @@ _AIRFLOW_PARTS = {
 
 @dataclass(frozen=True)
 class Program:
-    """One supervised process.
+    """Describes one supervised process.
 
     Attributes:
-        group: Groups are stopped one after the other, the last started first.
-        environment: All that the process sees of the environment.
-        port: Where it listens on loopback; None if it does not.
-        stop_timeout_s: How long it may take to end before it is killed.
+        group: The group; groups are stopped one after the other, the last started first.
+        environment: The whole environment of the process.
+        port: The port on loopback; None if it does not listen.
+        stop_timeout_s: The time that it has to end before it is killed.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Program:
 
 
 def prepare_programs(stack: Stack) -> list[Program]:
-    """All programs of the stack, in the order in which they start; writes what they need to have on the disk.
+    """Returns all programs of the stack in the order in which they start; writes the files that they need.
 
     Raises:
         KafkaParetoError: If a tool is missing or the brokers' storage cannot be prepared.
@@ -61,7 +61,7 @@ def prepare_programs(stack: Stack) -> list[Program]:
 
 
 def airflow_environment(stack: Stack) -> dict[str, str]:
-    """What every part of Airflow needs to know, and its command line; nothing of the steps."""
+    """Returns the environment that every part of Airflow and its command line need; nothing for the steps."""
     home = stack.state / "airflow"
     secret = stack.credentials
     passed_on = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON) and value}
@@ -74,13 +74,13 @@ def airflow_environment(stack: Stack) -> dict[str, str]:
         "AIRFLOW__CORE__DAGS_FOLDER": str(PROJECT / "dags"),
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(PROJECT / "plugins"),
         "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
-        # `run` has the DAG read again for a study that was just added; what was read counts at once.
+        # `run` asks for the DAG to be read again for a study that was just added; the result must count at once.
         "AIRFLOW__CORE__MIN_SERIALIZED_DAG_UPDATE_INTERVAL": "1",
         "AIRFLOW__CORE__FERNET_KEY": secret.airflow_fernet_key,
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{secret.airflow_admin_user}:admin",
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(_passwords_file(stack)),
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{stack.airflow_url}/execution/",
-        # SQLite has one writer at a time; the others wait for it rather than fail.
+        # SQLite has one writer at a time; the others wait and do not fail.
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{home / 'airflow.db'}?timeout=30",
         "AIRFLOW__API__HOST": LOOPBACK,
         "AIRFLOW__API__PORT": str(stack.ports.airflow),
@@ -107,7 +107,7 @@ def _minio(stack: Stack) -> Program:
 def _brokers(stack: Stack) -> list[Program]:
     ports = list(zip(stack.ports.kafka, stack.ports.controllers, strict=True))
     nodes = prepare_nodes(stack.state / "brokers", stack.kafka_jars, stack.java, ports)
-    # Its home is what a program of this stack is known by (`Supervisor.end_leftovers`).
+    # A program of this stack is known by its home (`Supervisor.end_leftovers`).
     environment = {**java_environment(), "HOME": base_environment(stack)["HOME"]}
     return [
         Program(
@@ -138,7 +138,7 @@ def _mlflow(stack: Stack) -> Program:
 
 def _airflow(stack: Stack) -> list[Program]:
     common = airflow_environment(stack)
-    # Tasks are the scheduler's children: it alone holds what the steps need. The explorer only reads.
+    # Tasks are the scheduler's children, so only the scheduler has what the steps need. The explorer only reads.
     environments = {
         "scheduler": {**common, **_STEP_LIMITS, **stack.step_environment()},
         "api-server": {**common, **stack.explorer_environment()},
@@ -158,7 +158,7 @@ def _airflow(stack: Stack) -> list[Program]:
 
 
 def base_environment(stack: Stack) -> dict[str, str]:
-    """What every process of the stack sees, the process manager too; no secret among it."""
+    """Returns the environment of every process of the stack, the process manager too; it holds no secret."""
     kept = {name: os.environ[name] for name in ("JAVA_HOME", "TZ") if os.environ.get(name)}
     binaries = Path(sys.executable).parent
     return {
@@ -166,7 +166,7 @@ def base_environment(stack: Stack) -> dict[str, str]:
         "PATH": f"{binaries}:{os.environ.get('PATH', os.defpath)}",
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
-        # What the programs leave at home or among the temporary files stays in the state folder.
+        # Files that programs leave at home or in the temporary folder stay in the state folder.
         "HOME": str(stack.state / "home"),
         "TMPDIR": str(stack.state / "tmp"),
         "PYTHONUNBUFFERED": "1",
@@ -178,10 +178,10 @@ def _passwords_file(stack: Stack) -> Path:
 
 
 def tied_to_parent(argv: list[str]) -> list[str]:
-    """The command line, such that the process gets TERM as soon as its parent is gone, even by `kill -9`.
+    """Returns a command line whose process gets TERM as soon as its parent is gone, even by `kill -9`.
 
     Raises:
-        StackError: If util-linux's setpriv, which sees to that, is not there.
+        StackError: If util-linux's setpriv, which does this, is missing.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:

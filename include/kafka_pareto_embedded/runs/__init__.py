@@ -1,1 +1,1 @@
-"""Runs of the pipeline: requested, followed and stopped through Airflow's API."""
+"""Starts, follows and stops runs of the pipeline through Airflow's API."""

@@ -1,4 +1,4 @@
-"""Runs of one DAG as the command line sees them: start one, ask how it goes, read what a step said, stop it."""
+"""Starts, follows, reads and stops the runs of one DAG, for the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kafka_pareto_embedded.stack.stack import Stack
 
 
 class AirflowRuns:
-    """The runs of one DAG."""
+    """Controls the runs of one DAG."""
 
     def __init__(self, client: AirflowClient, dag_id: str) -> None:
         self._client = client
@@ -34,11 +34,11 @@ class AirflowRuns:
         return [str(study) for study in self._client.choices(self._dag_id, "study")]
 
     def read_dag_again(self) -> None:
-        """Asks Airflow to read the DAG's file now: what it offers changes with the folder of studies."""
+        """Asks Airflow to read the DAG's file now: its choices follow the folder of studies."""
         self._client.read_again(self._dag_id)
 
     def active(self) -> list[tuple[str, dict[str, Any]]]:
-        """Returns id and parameters of the runs that are queued or running, oldest first."""
+        """Returns the ids and parameters of the runs that are queued or running, oldest first."""
         return [(run.dag_run_id, run.parameters) for run in self._client.active_runs(self._dag_id)]
 
     def newest_of(self, study: str, campaign: str) -> str:
@@ -65,31 +65,31 @@ class AirflowRuns:
         return self._client.log(self._dag_id, run_id, task)
 
     def notice(self, run_id: str, task: TaskRun) -> Notice | None:
-        """Returns what the task's step tells people, from its manifest; None where it has nothing, or no manifest."""
+        """Returns the notice in the manifest of the task's step; None if there is none."""
         manifest = self._client.xcom(self._dag_id, run_id, task.task_id, "manifest", task.map_index)
         notice = manifest.get("notice") if isinstance(manifest, dict) else None
         return None if notice is None else Notice.model_validate(notice)
 
     def exit_code(self, run_id: str, task: TaskRun) -> int | None:
-        """Returns what the task's step has ended with, where it has failed by itself."""
+        """Returns the exit code of the task's step; None unless the step itself has failed."""
         code = self._client.xcom(self._dag_id, run_id, task.task_id, "exit_code", task.map_index)
         return code if isinstance(code, int) else None
 
     def stop(self, run_id: str) -> None:
-        """Marks the run as failed, whereupon Airflow ends its tasks; content when there is no such run."""
+        """Marks the run as failed, whereupon Airflow ends its tasks; does nothing if there is no such run."""
         self._client.stop(self._dag_id, run_id)
 
     def address(self, run_id: str) -> str:
-        """Returns where a person sees the run."""
+        """Returns the address where a person sees the run."""
         return self._client.run_address(self._dag_id, run_id)
 
     def answer_address(self, run_id: str, task: TaskRun) -> str:
-        """Returns where a person answers a task that waits for one."""
+        """Returns the address where a person answers a task that waits."""
         return f"{self.address(run_id)}/tasks/{task.task_id}/required_actions?map_index={task.map_index}"
 
 
 @contextmanager
 def stack_runs(stack: Stack, dag_id: str) -> Iterator[AirflowRuns]:
-    """Yields the runs of a DAG of the stack, as its administrator."""
+    """Yields the runs of a DAG of the stack, with the administrator's rights."""
     with administrator(stack) as client:
         yield AirflowRuns(client, dag_id)

@@ -1,4 +1,4 @@
-"""Follows a run of the DAG to its end, and says what went wrong where it failed."""
+"""Follows a run of the DAG to its end, and says what went wrong if it failed."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from kafka_pareto_embedded.terminal.display import open_display
 _POLL_S = 1.5
 _STOP_WITHIN_S = 30.0
 _AT_WORK = frozenset({"running", "restarting"})
-# What stands before and after a step's own words in the log of its task.
+# These surround a step's own words in the log of its task.
 _FIRST_LINE = "Running command: "
 _LAST_LINE = "Command exited with return code"
 _AIRFLOW_FAILED = "Task failed with exception"
 
 
 def follow(runs: AirflowRuns, run_id: str, followed: FollowedRun, console: Console) -> Progress:
-    """Shows the run's progress until it has ended, and returns the last of it; says where a person is waited for."""
+    """Shows the run's progress until the end and returns the last of it; says where a person's answer is awaited."""
     began = time.monotonic()
     never = Event()
     asked: set[str] = set()
     with open_display(console) as display:
         while True:
-            # The run's state first: once it has ended, its tasks do not change any more.
+            # The run's state first: after it has ended, its tasks do not change any more.
             state = runs.state(run_id)
             progress = followed.at(state, runs.tasks(run_id), time.monotonic() - began)
             display.show(progress)
@@ -49,10 +49,10 @@ def follow(runs: AirflowRuns, run_id: str, followed: FollowedRun, console: Conso
 def stop(runs: AirflowRuns, run_id: str, keys: CampaignKeys) -> bool:
     """Stops the run and waits for its tasks and their processes, so that no load is left on the cluster.
 
-    Airflow calls a task failed at once, but ends its process only at that one's next heartbeat.
+    Airflow calls a task failed at once, but ends its process only at the next heartbeat.
 
     Returns:
-        Whether all have ended.
+        True if all have ended.
     """
     runs.stop(run_id)
     ask = retry(
@@ -65,7 +65,7 @@ def stop(runs: AirflowRuns, run_id: str, keys: CampaignKeys) -> bool:
 
 
 def _is_loading(keys: CampaignKeys) -> bool:
-    """Whether a process on this machine is one of the campaign's steps, or its load on a topic of the campaign."""
+    """Returns whether a process of this machine is a step of the campaign, or loads one of its topics."""
     step = {f"--study={keys.study}", f"--campaign={keys.campaign}"}
     topics = f"kafka-pareto.{keys.study}.{keys.campaign}."
     for process in psutil.process_iter():
@@ -79,12 +79,12 @@ def _is_loading(keys: CampaignKeys) -> bool:
 
 
 def failed_rows(progress: Progress) -> list[Row]:
-    """The tasks that failed themselves; those that were not reached because of them are left out."""
+    """Returns the tasks that failed themselves, without those that were not reached because of them."""
     return [row for row in progress.rows if row.state == "failed"]
 
 
 def say_what_failed(runs: AirflowRuns, run_id: str, row: Row) -> None:
-    """Prints the step's own message, from its log; where it had none, the last that it said."""
+    """Prints the step's own message from its log; the last logged line if it has no message."""
     try:
         message = message_in(runs.log(run_id, row.task))
     except StackError as error:
@@ -94,7 +94,7 @@ def say_what_failed(runs: AirflowRuns, run_id: str, row: Row) -> None:
 
 
 def say_notices(runs: AirflowRuns, run_id: str, rows: Sequence[Row]) -> None:
-    """Prints what the steps of these tasks tell people."""
+    """Prints the notices of these tasks' steps."""
     for row in rows:
         notice = runs.notice(run_id, row.task)
         if notice is not None:
@@ -102,9 +102,9 @@ def say_notices(runs: AirflowRuns, run_id: str, rows: Sequence[Row]) -> None:
 
 
 def message_in(log: Sequence[str]) -> str:
-    """The last message of a step's log, after the plan's line, which a refused plan is judged by.
+    """Returns the error in a step's log, with the plan's line before it, which explains a refused plan.
 
-    Where no step was started, it is Airflow's own message.
+    Without an error it is the last line. If no step was started, it is Airflow's own message.
     """
     lines = [line.rstrip() for line in log if line.strip()]
     begun = [number for number, line in enumerate(lines) if line.startswith(_FIRST_LINE)]

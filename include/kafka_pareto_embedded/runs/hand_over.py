@@ -1,4 +1,4 @@
-"""What a campaign leaves with its user: the decision cards, and the addresses of everything behind them."""
+"""Hands a campaign over to its user: the decision cards, and the addresses of everything behind them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from kafka_pareto_embedded.terminal.short_cards import short_cards
 
 
 def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, terminal_width: int | None) -> str:
-    """Fetches the report and the Data Docs, and returns the cards, addresses and what to do next as text.
+    """Fetches the report and the Data Docs, and returns a text with the cards, the addresses and what to do next.
 
     Args:
-        stack: Where the report is copied to, and where the rest is seen.
+        stack: The stack that the report is copied to, and that shows the rest.
         store: The store.
-        keys: The campaign's.
-        run_address: Where the run is seen in Airflow.
-        terminal_width: A terminal narrower than a card gets the cards' essence; None: there is no terminal.
+        keys: The campaign's keys.
+        run_address: The address of the run in Airflow.
+        terminal_width: The width of the terminal; None if there is none. One narrower than a card gets short cards.
 
     Raises:
         ArtifactError: If the report's cards or its page are not in the store.
@@ -63,7 +63,7 @@ def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, 
 
 
 def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:
-    """What a user may want to do now, each with its command."""
+    """Returns what a user may want to do now, each with its command."""
     commands = {f"make in-force STUDY={keys.study}": "what producers are told now, and since when"}
     if any(decision.recommended for decision in cards.cards):
         commands[f"make retune STUDY={keys.study}"] = "is it still the best?"
@@ -75,7 +75,7 @@ def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:
 
 
 def _data_docs(store: Store, keys: CampaignKeys, folder: Path) -> dict[str, str]:
-    """The pages of every round, the design's first."""
+    """Returns the Data Docs' pages of every round, the design's first."""
     addresses = {}
     for number in range(Campaign.open(store, keys.study, keys.campaign).last_round() + 1):
         pages = store.keys(keys.validation("data_docs/", number))
@@ -86,7 +86,7 @@ def _data_docs(store: Store, keys: CampaignKeys, folder: Path) -> dict[str, str]
 
 
 def _download(store: Store, keys: Sequence[str], prefix: str, folder: Path) -> list[Path]:
-    """Objects of the store are private, so a browser gets copies; their paths below `prefix` are kept."""
+    """Copies private objects to files, so that a browser can open them; their paths below `prefix` are kept."""
     paths = []
     for key in keys:
         path = (folder / key.removeprefix(prefix)).resolve()
@@ -104,7 +104,7 @@ def _address_of(paths: Sequence[Path], name: str) -> str:
 
 
 def _mlflow_address(stack: Stack, keys: CampaignKeys) -> str:
-    """The campaign's run; the server's own page where that cannot be asked for."""
+    """Returns the address of the campaign's run in MLflow; the server's own page if MLflow does not answer."""
     try:
         return run_address(stack.mlflow_url, keys) or stack.mlflow_url
     except TrackingError:

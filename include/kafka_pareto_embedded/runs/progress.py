@@ -1,4 +1,4 @@
-"""How far a run is: its tasks as Airflow sees them, and a campaign's repetitions as they lie in the store."""
+"""Computes how far a run is, from Airflow's tasks and from the campaign's repetitions in the store."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _AFTER_THE_ROUNDS = ("confirm", "report", "approve", "accept")
 _NOT_BEGUN = ("skipped", "waiting", "upstream_failed")
 _QUEUED = ("scheduled", "queued")
 
-# A pace from fewer repetitions says nothing.
+# Fewer repetitions say nothing about the pace.
 _PACE_REPETITIONS = 3
-# To count is to list the store, on the machine that is measured.
+# Counting lists the store, on the machine that is measured.
 _COUNT_EVERY_S = 5.0
 
 
 @dataclass(frozen=True)
 class _Count:
-    """The repetitions of a task, the state that it had when they were counted, and when that was."""
+    """Holds a task's number of repetitions, its state at that count, and the time of the count."""
 
     repetitions: int
     state: str
@@ -42,7 +42,7 @@ class _Count:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the display: a step, or a step at one record size; those after the design's name their round."""
+    """Describes one line of the display: a step, or a step at one record size; after the design it names its round."""
 
     step: str
     round_number: int
@@ -54,24 +54,28 @@ class Row:
 
     @property
     def has_begun(self) -> bool:
+        """Returns whether the task runs or has ended."""
         return self.state not in (*_NOT_BEGUN, *_QUEUED)
 
     @property
     def has_ended_well(self) -> bool:
+        """Returns whether the task has succeeded or was skipped."""
         return self.state in ("success", "skipped")
 
     @property
     def is_after_the_rounds(self) -> bool:
+        """Returns whether the step follows all rounds."""
         return self.step in _AFTER_THE_ROUNDS
 
     @property
     def name(self) -> str:
+        """Returns the step's name and, if it has one, the label of its case."""
         case = "" if self.case is None else f" ({case_label(self.case)})"
         return f"{self.step_name}{case}"
 
     @property
     def part(self) -> Part | None:
-        """What the row has measured; None for a row without repetitions."""
+        """Returns what the row has measured; None for a row without repetitions."""
         if self.case is None or self.repetitions is None:
             return None
         round_number = None if self.step == "confirm" else self.round_number
@@ -79,17 +83,18 @@ class Row:
 
     @property
     def step_name(self) -> str:
+        """Returns the step's name, with its round after the design."""
         return f"round {self.round_number} {self.step}" if self.round_number else self.step
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A run at one moment.
+    """Describes a run at one moment.
 
-    `repetitions_planned` is the most that the campaign can come to: adaptive trials may stop early, rounds may be
-    spared, and what keeps the baseline needs no gain blocks. It falls to what was measured as tasks end; None before
-    the plan is in the store. So is `planned_s`, what the plan says of the time. Rows of rounds that are skipped, or not
-    begun, are left out.
+    `repetitions_planned` is the most that the campaign can need. Adaptive trials may stop early, rounds may be skipped,
+    and a case that keeps the baseline needs no gain blocks. As tasks end, it falls to what was measured. `planned_s` is
+    the time that the plan gives. Both are None before the plan is in the store. Rows of rounds that are skipped or have
+    not begun are left out.
     """
 
     run_state: str
@@ -102,23 +107,24 @@ class Progress:
 
 
 class FollowedRun(Protocol):
-    """Turns what Airflow says of a run into its progress, `elapsed_s` after the follower began."""
+    """Turns Airflow's view of a run into its progress."""
 
-    def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress: ...
+    def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
+        """Returns the progress `elapsed_s` after the follower began."""
 
 
 class TaskProgress:
-    """Follows a run by its tasks alone; those that were skipped are left out."""
+    """Follows a run by its tasks alone; skipped tasks are left out."""
 
     def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
-        """The progress now, in the order in which the tasks have begun."""
+        """Returns the progress now, in the order in which the tasks began."""
         shown = [task for task in tasks if task.state != "skipped"]
         rows = tuple(_plain_row(task) for task in sorted(shown, key=_as_begun))
         return Progress(run_state, rows, 0, None, elapsed_s, None)
 
 
 class CampaignProgress:
-    """Follows one campaign in the store. A task is counted when its state changes, and now and then while it runs."""
+    """Follows one campaign in the store. Counts a task when its state changes, and now and then while it runs."""
 
     def __init__(self, store: Store, keys: CampaignKeys) -> None:
         self._store = store
@@ -130,7 +136,7 @@ class CampaignProgress:
         self._loading_since_s = 0.0
 
     def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
-        """The progress now, `elapsed_s` after the follower began."""
+        """Returns the progress `elapsed_s` after the follower began."""
         if self._planned is None:
             self._read_plan()
         self._read_proposals(tasks)
@@ -150,7 +156,7 @@ class CampaignProgress:
         )
 
     def _belongs(self, task: TaskRun) -> bool:
-        """Whether to show the task: those of round 0, and of the study's other rounds what has begun."""
+        """Returns whether to show the task: every one of round 0, and those of later rounds that have begun."""
         number = _round_of(task)
         if number and self._planned is not None and number not in self._planned.study.round_numbers():
             return False
@@ -167,7 +173,7 @@ class CampaignProgress:
         self._planned = ExpectedRepetitions(study, plan, Counter(design.case.tolist()))
 
     def _read_proposals(self, tasks: list[TaskRun]) -> None:
-        """Which record sizes the rounds go on with, as far as that is decided."""
+        """Reads which record sizes the rounds go on with, as far as that is decided."""
         study = self._planned.study if self._planned else None
         for task in tasks:
             number = _round_of(task)
@@ -208,10 +214,10 @@ class CampaignProgress:
         try:
             count = sum(key.endswith(".json") for key in self._store.keys(prefix))
         except StoreError:
-            # The steps wait for the store themselves; their failure is worth a message, a count is not.
+            # The steps wait for the store themselves. Their failure is worth a message; a count that fails is not.
             return None if last is None else last.repetitions
         self._counts[prefix] = _Count(count, task.state, elapsed_s)
-        # What lay there from an earlier run of the campaign is no part of this run's pace.
+        # What an earlier run of the campaign has measured does not belong to this run's pace.
         self._found_counts.setdefault(prefix, count)
         return count
 
@@ -229,7 +235,7 @@ def _step_of(task: TaskRun) -> str:
 
 
 def _round_of(task: TaskRun) -> int:
-    """The round that the task belongs to; 0 for what belongs to none."""
+    """Returns the round that the task belongs to; 0 if it belongs to none."""
     return step_and_round(task.task_id)[1]
 
 

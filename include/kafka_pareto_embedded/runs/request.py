@@ -1,4 +1,4 @@
-"""What the user asks of `make run`, checked and turned into the parameters of the DAG."""
+"""Checks the options of `make run` and turns them into the parameters of the DAG."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _NAMED_CAMPAIGNS = 5
 
 
 class RunRequest(BaseModel):
-    """The options of `make run`; None where nothing was said.
+    """Holds the options of `make run`; None means not given.
 
     Attributes:
-        campaign: An interrupted campaign to go on with.
-        record_sizes: Only these, in bytes, as in `1024,8192`.
+        campaign: The interrupted campaign to go on with.
+        record_sizes: The only record sizes to measure, in bytes, as in `1024,8192`.
         warm_start: `latest`, or ids of campaigns to learn from.
-        approval: Whether a person is asked before a recommendation comes into force.
-        kafka: An existing cluster, as `host:port,…`; what follows speaks of it.
+        approval: True if a person is asked before a recommendation comes into force.
+        kafka: An existing cluster, as `host:port,…`; the options after this one concern it.
         kafka_config: Its `client.properties`.
-        consent: Whether it may be loaded as planned.
+        consent: True if it may be loaded as planned.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -53,10 +53,10 @@ class RunRequest(BaseModel):
 
 
 def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dict[str, Any]:
-    """The parameters of the run; `study` and `campaign` are always among them.
+    """Returns the parameters of the run; `study` and `campaign` are always among them.
 
-    A campaign that is in the store goes on with the values that it was started with; what the user says beside it
-    comes on top, and is for the design step to judge.
+    A campaign in the store goes on with the values that it was started with. The user's other options are added, and
+    the design step judges them.
 
     Raises:
         BadInputError: If something given cannot be used.
@@ -90,12 +90,12 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
 
 
 def timestamp() -> str:
-    """Now, as part of an id."""
+    """Returns the time now, as part of an id."""
     return datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
 
 
 def _find_campaign(store: Store, settings: Settings, study: str, campaign: str) -> tuple[str, Study]:
-    """The study of a campaign, as it was frozen: the named study's campaign, or else another study's.
+    """Returns the named study's campaign, or else another study's, with the study as it was frozen.
 
     Raises:
         BadInputError: If no study has this campaign.
@@ -115,7 +115,7 @@ def _find_campaign(store: Store, settings: Settings, study: str, campaign: str) 
 
 
 def _newest(store: Store, studies: list[str]) -> str:
-    """The campaigns that there are, in words; a campaign's id begins with the time of its start, unless chosen."""
+    """Returns a text on the latest campaigns. An id begins with the time of the start, unless somebody chose it."""
     found = [(campaign, study) for study in studies for campaign in campaign_ids(store, study)]
     if not found:
         return "there are none yet"
@@ -124,7 +124,7 @@ def _newest(store: Store, studies: list[str]) -> str:
 
 
 def _parameters_of(frozen: Study) -> dict[str, Any]:
-    """The parameters that a campaign was started with, as far as its design step compares them."""
+    """Returns the parameters that a campaign was started with, as far as its design step compares them."""
     parameters: dict[str, Any] = {
         **frozen.case_overrides(frozen.cases),
         "seed": frozen.seed,
@@ -145,7 +145,7 @@ def _sizes(text: str) -> list[int]:
 
 
 def _keep_client_config(folder: Path, path: Path | None, campaign: str) -> str | None:
-    """Copies the file to where the steps find it, and returns its name there: the secrets in it never travel."""
+    """Copies the file to where the steps find it, and returns its name there: its secrets never travel."""
     if path is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What comes after a recommendation, from the command line: what is in force, the way back, and a check of it."""
+"""Shows the settings in force, goes back to earlier ones, and checks them, from the command line."""
 
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ class _Options(BaseModel):
 
 
 class RollBackRequest(_Options):
-    """The options of `make rollback`."""
+    """Holds the options of `make rollback`."""
 
     record_size: Annotated[int, Field(gt=0)]
     reason: str = ""
 
 
 class RetuneRequest(_Options):
-    """The options of `make retune`."""
+    """Holds the options of `make retune`."""
 
 
 class InForceRequest(_Options):
-    """The options of `make in-force`: with a folder, the files that producers read are copied there."""
+    """Holds the options of `make in-force`; the files that producers read are copied to the folder, if one is named."""
 
     folder: Path | None = None
 
 
 def roll_back(request: RollBackRequest, stack: Stack) -> int:
-    """Triggers the way back, follows it, and prints what is in force then.
+    """Triggers the run that goes back, follows it, and prints what is in force then.
 
     Returns:
-        0 when it has ended well, 1 when it failed.
+        0 if it has ended well, 1 if it failed.
 
     Raises:
         BadInputError: If nothing is in force, or Airflow refuses a parameter.
@@ -76,7 +76,7 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
 
 
 def retune_now(request: RetuneRequest, stack: Stack) -> int:
-    """Triggers a check of what is in force, and follows it to its decision; returns as `roll_back` does."""
+    """Triggers a check of the settings in force and follows it to its decision; returns as `roll_back` does."""
     cluster = cluster_of(stack.settings().studies, request.study)
     check_dag = retune_dag_of(request.study if cluster else "")
     code = _run_dag(stack, check_dag, f"retune__{timestamp()}", {"study": request.study})
@@ -89,7 +89,7 @@ def retune_now(request: RetuneRequest, stack: Stack) -> int:
 
 
 def show_in_force(request: InForceRequest, stack: Stack) -> None:
-    """Prints what is in force for each record size of the study; copies the files where a folder is named.
+    """Prints the settings in force for each record size of the study; copies the files if a folder is named.
 
     Raises:
         BadInputError: If nothing is in force, or the folder cannot be written to.

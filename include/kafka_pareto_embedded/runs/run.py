@@ -1,4 +1,4 @@
-"""The main job on a running stack: trigger a campaign, follow it, and hand over its cards and addresses."""
+"""Runs a campaign on a running stack: triggers it, follows it, and hands over its cards and addresses."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from kafka_pareto_embedded.stack.stack import Stack
 
 _INTERRUPTED = 130
 _STUDY_POLL_S = 2.0
-_STUDY_SEEN_WITHIN_S = 45.0  # by itself, Airflow reads the DAG's file every 30 s
+_STUDY_SEEN_WITHIN_S = 45.0  # Airflow itself reads the DAG's file every 30 s
 
 
 def run(stack: Stack, request: RunRequest) -> int:
-    """Runs a campaign to its end; one that exists already goes on with the values that it was started with.
+    """Runs a campaign to its end; an existing one goes on with the values that it was started with.
 
     Returns:
-        0 when the campaign has ended well, 1 when it failed, 130 when it was interrupted.
+        0 if the campaign has ended well, 1 if it failed, 130 if it was interrupted.
 
     Raises:
-        BadInputError: If something given cannot be used; nothing has been started then.
+        BadInputError: If an option cannot be used; nothing has been started then.
         StackError: If the stack does not answer.
     """
     settings = stack.settings()
@@ -44,7 +44,7 @@ def run(stack: Stack, request: RunRequest) -> int:
 
 
 def run_campaign(stack: Stack, runs: AirflowRuns, store: Store, parameters: dict[str, Any]) -> int:
-    """Triggers the campaign's run, or joins the one that is at work on it, and follows it; returns as `run` does."""
+    """Triggers the campaign's run, or joins the one that works on it, and follows it; returns as `run` does."""
     keys = CampaignKeys(parameters["study"], parameters["campaign"])
     at_work = _run_of(runs, keys)
     run_id = at_work or f"{keys.campaign}__{timestamp()}"
@@ -68,7 +68,7 @@ def run_campaign(stack: Stack, runs: AirflowRuns, store: Store, parameters: dict
 
 
 def _say_interrupted(runs: AirflowRuns, run_id: str, store: Store, keys: CampaignKeys) -> None:
-    """Stops the campaign, so that no load is left; one that only waits for a person's answer goes on waiting."""
+    """Stops the campaign, so that no load is left; a run that only waits for a person goes on waiting."""
     waiting = [task for task in runs.tasks(run_id) if task.waits_for_a_person]
     if waiting:
         _say(f"\nThe campaign goes on waiting for your answer: {runs.answer_address(run_id, waiting[0])}")
@@ -84,7 +84,7 @@ def _say_interrupted(runs: AirflowRuns, run_id: str, store: Store, keys: Campaig
 
 
 def _run_of(runs: AirflowRuns, keys: CampaignKeys) -> str | None:
-    """The run that is at work on this campaign already, as after a restart of the stack."""
+    """Returns the run that works on this campaign already, as after a restart of the stack; None if none does."""
     for run_id, parameters in runs.active():
         if (parameters.get("study"), parameters.get("campaign")) == (keys.study, keys.campaign):
             return run_id
@@ -92,7 +92,7 @@ def _run_of(runs: AirflowRuns, keys: CampaignKeys) -> str | None:
 
 
 def trigger(runs: AirflowRuns, run_id: str, parameters: dict[str, Any]) -> None:
-    """Starts the run. A study so new that Airflow has not seen its file yet is waited for.
+    """Starts the run. Waits first if the study is so new that Airflow has not seen its file.
 
     Raises:
         BadInputError: If Airflow refuses a parameter.
@@ -105,14 +105,14 @@ def trigger(runs: AirflowRuns, run_id: str, parameters: dict[str, Any]) -> None:
             retry=retry_if_result(lambda is_offered: not is_offered),
             wait=wait_fixed(_STUDY_POLL_S),
             stop=stop_after_delay(_STUDY_SEEN_WITHIN_S),
-            retry_error_callback=lambda _: False,  # Airflow's refusal then says what it offers
+            retry_error_callback=lambda _: False,  # Airflow's refusal then names its choices
         )
         wait(lambda: study in runs.studies())
     runs.trigger(run_id, parameters)
 
 
 def _is_designed(store: Store, keys: CampaignKeys) -> bool:
-    """Whether the campaign's design is in the store; nothing is sent to a cluster before."""
+    """Returns whether the campaign's design is in the store; before that, nothing is sent to a cluster."""
     return store.tag(keys.frozen_study()) is not None
 
 

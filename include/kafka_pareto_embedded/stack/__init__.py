@@ -1,1 +1,1 @@
-"""The embedded stack's parts, folders and credentials."""
+"""Describes the embedded stack: its parts, folders and credentials."""

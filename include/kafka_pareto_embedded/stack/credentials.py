@@ -1,4 +1,4 @@
-"""The stack's passwords and keys: made once, kept in one file that only its owner may read."""
+"""Keeps the stack's passwords and keys: they are drawn once, into one file that only its owner may read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _token() -> str:
 
 @dataclass(frozen=True, repr=False)
 class Credentials:
-    """Every password and key of the stack; each program is given only those that it needs."""
+    """Holds every password and key of the stack; each program is given only those that it needs."""
 
     airflow_admin_user: str = "admin"
     airflow_admin_password: str = field(default_factory=lambda: secrets.token_hex(12))
@@ -51,7 +51,7 @@ def read_credentials(path: Path) -> Credentials:
 
 
 def add_later_credentials(path: Path) -> None:
-    """Gives the file of a stack made by an earlier release what that release did not know yet."""
+    """Adds credentials that the release did not know that made the stack's file."""
     later = ("s3_explorer_access_key", "s3_explorer_secret_key")
     pairs, made = read_pairs(path), asdict(Credentials())
     missing = [f"{name.upper()}={made[name]}" for name in later if name.upper() not in pairs]
@@ -60,13 +60,13 @@ def add_later_credentials(path: Path) -> None:
 
 
 def read_pairs(path: Path) -> dict[str, str]:
-    """The `NAME=value` lines of a file; others are comments."""
+    """Returns the `NAME=value` lines of a file; other lines are comments."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
 
 
 def write_credentials(path: Path, credentials: Credentials) -> None:
-    """Writes the file of secrets, mode 600, whole or not at all."""
+    """Writes the file of secrets with mode 600, completely or not at all."""
     lines = [f"{name.upper()}={value}" for name, value in asdict(credentials).items()]
     write_private(
         path, "\n".join(["# Made at the first start of the embedded stack. Keep it to yourself.", *lines, ""])

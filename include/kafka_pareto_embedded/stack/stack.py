@@ -1,4 +1,4 @@
-"""The embedded stack as the command line and its helpers see it: folders, addresses, credentials."""
+"""Describes the embedded stack for the command line and its modules: folders, addresses, credentials."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.stack.credentials import Credentials, read_credentials
 
 PROJECT = Path(__file__).parents[3]
-TOOLS = PROJECT / ".state"  # what set-up installs; stacks with a state folder of their own share it
+TOOLS = PROJECT / ".state"  # set-up installs here; stacks with a state folder of their own share it
 
 
 @dataclass(frozen=True)
 class Stack:
-    """One embedded stack. Its folder says which ports were chosen at its last start."""
+    """Describes one embedded stack. Its folder holds the ports of its last start."""
 
     state: Path
     ports: Ports
 
     @classmethod
     def load(cls, environment: Mapping[str, str] = os.environ) -> Stack | None:
-        """The stack of the state folder that the environment names, with the ports of its last start, if it had one."""
+        """Returns the stack of the environment's state folder, with its last ports; None if it was never started."""
         state = state_folder(environment)
         try:
             recorded: dict[str, Any] = json.loads((state / "ports.json").read_text(encoding="utf-8"))
@@ -49,55 +49,62 @@ class Stack:
         return cls(state, ports)
 
     def record_ports(self) -> None:
-        """Writes the chosen ports where `load` finds them."""
+        """Writes the chosen ports to where `load` finds them."""
         write_private(self.state / "ports.json", json.dumps(self.ports._asdict()) + "\n")
 
     @cached_property
     def credentials(self) -> Credentials:
-        """Passwords and keys, from the file of secrets."""
+        """Returns the passwords and keys, from the file of secrets."""
         return read_credentials(self.secrets_file)
 
     @property
     def secrets_file(self) -> Path:
+        """Returns the path of the file of secrets."""
         return self.state / "secrets.env"
 
     @property
     def logs(self) -> Path:
+        """Returns the folder of the programs' logs."""
         return self.state / "logs"
 
     @property
     def client_configs(self) -> Path:
-        """Folder of the `client.properties` files of existing clusters."""
+        """Returns the folder of the `client.properties` files of existing clusters."""
         return self.state / "client-configs"
 
     @property
     def reports(self) -> Path:
-        """Folder for the reports that `run` downloads."""
+        """Returns the folder for the reports that `run` downloads."""
         return self.state / "reports"
 
     @property
     def airflow_url(self) -> str:
+        """Returns the address of Airflow's API server and pages."""
         return f"http://{LOOPBACK}:{self.ports.airflow}"
 
     @property
     def mlflow_url(self) -> str:
+        """Returns the address of MLflow's server."""
         return f"http://{LOOPBACK}:{self.ports.mlflow}"
 
     @property
     def s3_url(self) -> str:
+        """Returns the address of the object store."""
         return f"http://{LOOPBACK}:{self.ports.minio}"
 
     @property
     def bootstrap_servers(self) -> str:
+        """Returns the brokers' addresses, separated by commas."""
         return ",".join(f"{LOOPBACK}:{port}" for port in self.ports.kafka)
 
     @property
     def kafka_jars(self) -> Path:
+        """Returns the folder of Kafka's jars."""
         return TOOLS / "kafka" / "jars"
 
     @property
     def java(self) -> str:
-        """The Java that was found at the start.
+        """Returns the Java that was found at the start.
 
         Raises:
             StackError: If there is none.
@@ -109,7 +116,7 @@ class Stack:
 
     @property
     def minio(self) -> str:
-        """The MinIO server's binary.
+        """Returns the MinIO server's binary.
 
         Raises:
             StackError: If there is none.
@@ -120,7 +127,7 @@ class Stack:
         return minio
 
     def settings(self) -> Settings:
-        """The library's settings for this stack: what a step gets, and what opens its store."""
+        """Returns the library's settings for this stack: a step gets them, and they open its store."""
         return Settings(
             s3_endpoint=self.s3_url,
             s3_access_key=self.credentials.s3_pareto_access_key,
@@ -134,11 +141,11 @@ class Stack:
         )
 
     def step_environment(self) -> dict[str, str]:
-        """`settings()` as the `KAFKA_PARETO_…` variables of a step's process."""
+        """Returns `settings()` as the `KAFKA_PARETO_…` variables of a step's process."""
         return _variables(self.settings().model_dump(exclude_none=True))
 
     def explorer_environment(self) -> dict[str, str]:
-        """What the explorer in Airflow's API server needs: the store, to be read only, and where MLflow is."""
+        """Returns what the explorer in Airflow's API server needs: read access to the store, and MLflow's address."""
         return _variables(
             {
                 "s3_endpoint": self.s3_url,

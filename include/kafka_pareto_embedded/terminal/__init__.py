@@ -1,1 +1,1 @@
-"""What the terminal shows."""
+"""Shows a run and its cards on the terminal."""

@@ -1,4 +1,4 @@
-"""The progress of a campaign on the screen: redrawn in place on a terminal, line by line elsewhere."""
+"""Shows the progress of a campaign: redrawn in place on a terminal, line by line elsewhere."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ _BAR_WIDTH = 48
 
 
 class Display(Protocol):
-    """Shows each progress that it is given, between entering and leaving, and what else is to be said meanwhile."""
+    """Shows each progress and each message that it is given, between entering and leaving."""
 
-    def show(self, progress: Progress) -> None: ...
+    def show(self, progress: Progress) -> None:
+        """Shows the progress."""
 
-    def say(self, text: str) -> None: ...
+    def say(self, text: str) -> None:
+        """Prints a message."""
 
     def __enter__(self) -> Self: ...
 
@@ -41,21 +43,23 @@ class Display(Protocol):
 
 
 def open_display(console: Console) -> Display:
-    """The display that suits where the console writes to."""
+    """Returns the display that suits the console's output."""
     redraws = console.is_terminal and not console.is_dumb_terminal
     return LiveDisplay(console) if redraws else LineDisplay(console)
 
 
 class LiveDisplay:
-    """A table that is redrawn in place."""
+    """Shows a table that is redrawn in place."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False)
 
     def show(self, progress: Progress) -> None:
+        """Draws the table again."""
         self._live.update(_drawn(progress), refresh=True)
 
     def say(self, text: str) -> None:
+        """Prints a message above the table."""
         self._live.console.print(text, style="bold", highlight=False, markup=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
@@ -69,7 +73,7 @@ class LiveDisplay:
 
 
 class LineDisplay:
-    """One line for each change of a task, a run that is held back, and the repetitions now and then; no codes."""
+    """Prints a line for each change of a task, for a queued run, and now and then the count; no control codes."""
 
     def __init__(self, console: Console) -> None:
         self._file = console.file
@@ -79,6 +83,7 @@ class LineDisplay:
         self._queued_said = False
 
     def show(self, progress: Progress) -> None:
+        """Prints what has changed."""
         queued = progress.run_state == "queued" and progress.elapsed_s > _BEGINS_WITHIN_S
         if queued and not self._queued_said:
             self._say(progress, _summary(progress))
@@ -94,6 +99,7 @@ class LineDisplay:
             self._say(progress, _summary(progress))
 
     def say(self, text: str) -> None:
+        """Prints a message."""
         print(text, file=self._file, flush=True)
 
     def _say(self, progress: Progress, text: str) -> None:
@@ -109,7 +115,7 @@ class LineDisplay:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them: `45 s`, `3 min 20 s`, `2 h 05 min`."""
+    """Returns seconds as people say them: `45 s`, `3 min 20 s`, `2 h 05 min`."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -141,7 +147,7 @@ def _below(progress: Progress) -> list[RenderableType]:
     so_far = f"{duration(progress.elapsed_s)} so far"
     if progress.repetitions_planned is None:
         return [Text(f"{_summary(progress)}, {so_far}" if progress.run_state == "queued" else so_far)]
-    bar = Table.grid()  # a bar ends no line by itself
+    bar = Table.grid()  # a bar has no line break of its own
     bar.add_row(ProgressBar(progress.repetitions_planned, progress.repetitions, width=_BAR_WIDTH))
     return [bar, Text(f"{_summary(progress)}, {so_far}")]
 

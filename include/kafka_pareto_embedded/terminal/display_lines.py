@@ -1,4 +1,4 @@
-"""A run's tasks as few lines: what has ended or not begun is put together, so that a terminal of 24 lines holds it."""
+"""Summarises a run's tasks in few lines: ended and waiting ones are put together, so that 24 lines are enough."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Line:
-    """What one line shows; `state` is Airflow's, for its colour."""
+    """Holds the content of one line; `state` is Airflow's, for the colour."""
 
     step: str
     cases: str
@@ -32,14 +32,14 @@ class Line:
 
 
 def state_text(row: Row) -> str:
-    """The row's state in words."""
+    """Returns the row's state in words."""
     word = _WORDS.get(row.state, row.state)
     again = row.state == "running" and row.task.try_number > 1
     return f"{word}, try {row.task.try_number}" if again else word
 
 
 def lines_of(rows: Sequence[Row]) -> tuple[list[Line], list[str]]:
-    """The lines, in the order of the rows: rounds that are over, the steps at work; and the steps still to come."""
+    """Returns the lines in the order of the rows (rounds that are over, steps at work), and the steps still to come."""
     begun = [row for row in rows if row.has_begun]
     last_begun = max((_part(row) for row in begun), default=(False, 0))
     lines: list[Line] = []
@@ -57,7 +57,7 @@ def _part(row: Row) -> tuple[bool, int]:
 
 
 def _of_step(rows: Iterable[Row]) -> list[Line]:
-    """Rows at work stand alone; others of the same state together."""
+    """Returns a line for each row at work, and one for all others of the same state."""
     lines = []
     for _, grouped in groupby(rows, state_text):
         same = list(grouped)
@@ -82,7 +82,7 @@ def _together(name: str, rows: Sequence[Row]) -> Line:
 
 
 def _span_s(rows: Sequence[Row]) -> float | None:
-    """From the first's beginning to the last's end."""
+    """Returns the seconds from the first begin to the last end; None if nothing has begun."""
     begun = [(row.task.started_at, row.seconds) for row in rows if row.task.started_at and row.seconds is not None]
     if not begun:
         return None

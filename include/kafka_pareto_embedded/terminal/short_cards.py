@@ -1,4 +1,4 @@
-"""The essence of the decision cards, for a terminal that is narrower than a card."""
+"""Shortens the decision cards for a terminal that is narrower than a card."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kafka_pareto.report.cards import Cards, gain_rows, settings_rows, warnings_
 from kafka_pareto.report.reasons import HEADLINES, reason_of
 from kafka_pareto.study.cases import case_label
 
-_COLUMNS_OF_GAINS = 5  # without what was shown and its p, which the reasons say
+_COLUMNS_OF_GAINS = 5  # without the verdict of each test and its p, which the reasons give
 
 
 def short_cards(cards: Cards, width: int) -> str:
-    """Of each record size the verdict, its reasons and warnings, the settings that change, and the gains."""
+    """Returns for each record size the verdict, its reasons and warnings, the settings that change, and the gains."""
     return "\n\n".join(_short_card(decision, width) for decision in cards.cards)
 
 

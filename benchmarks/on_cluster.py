@@ -179,7 +179,8 @@ def read_csv(path: Path) -> pd.DataFrame:
     if not path.exists():
         raise BadInputError(f"{path} is missing; `measure` writes it once it is through")
     # Earlier runs named a case by what it was then, its record size.
-    return pd.read_csv(path).rename(columns={"record_size_bytes": "case"})
+    read = pd.read_csv(path, dtype={"case": str, "record_size_bytes": str})
+    return read.rename(columns={"record_size_bytes": "case"})
 
 
 def change_cell(one: Values, other: Values) -> str:

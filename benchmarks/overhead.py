@@ -20,6 +20,7 @@ from typing import Annotated
 import typer
 import yaml
 
+from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import candidates_of
 from kafka_pareto.campaign.records import Sizing
@@ -35,7 +36,6 @@ from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study_file import parse_study
-from tests.system.broker_fixtures import running_brokers
 
 ROOT = Path(__file__).parent.parent
 CONFIGURATIONS = 11  # and the baseline
@@ -51,8 +51,7 @@ def main(
     settings = load_settings()
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-overhead-") as name:
         folder = Path(name)
-        (folder / "brokers").mkdir()
-        with running_brokers(folder / "brokers", brokers) as running:
+        with Brokers(brokers, settings, jmx_configuration=None, gc_log=False) as running:
             bootstrap_servers = running.bootstrap_servers
             with Cluster(bootstrap_servers, None, settings) as cluster:
                 campaign = begin_campaign(folder, cluster, brokers, repetitions, str(record_size))

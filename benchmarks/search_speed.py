@@ -30,7 +30,8 @@ from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.search.pareto_search import search
 from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.factors import NumericFactor
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Search, Study
 from kafka_pareto.surrogates.surrogate import Surrogate, feature_encoding, fit_surrogate
 from tests.recorded import paper_study, recorded_repetitions
@@ -41,7 +42,7 @@ _LONG_ROUNDS = 3
 _TIMES_AS_LONG = 10
 
 Rows = npt.NDArray[np.float64]
-Surrogates = Mapping[Objective, Surrogate]
+Surrogates = Mapping[ObjectiveName, Surrogate]
 
 
 def main() -> None:
@@ -94,7 +95,9 @@ def _trained() -> tuple[Study, pd.DataFrame, Surrogates]:
     study = paper_study()
     trials = summarise_trials(recorded_repetitions(tuple(study.cases)), study)
     encoding = feature_encoding(study, trials)
-    surrogates = {objective: fit_surrogate(study, encoding, trials, objective) for objective in OBJECTIVES}
+    surrogates = {
+        objective: fit_surrogate(study, encoding, trials, objective) for objective in PRODUCER.objective_names
+    }
     return study, trials[trials["case"] == _CASE], surrogates
 
 
@@ -122,7 +125,9 @@ def _rows(study: Study, surrogates: Surrogates) -> Rows:
 
 
 def _pymoo_alone(parameters: Search) -> None:
-    directions = get_reference_directions("das-dennis", len(OBJECTIVES), n_partitions=parameters.reference_partitions)
+    directions = get_reference_directions(
+        "das-dennis", len(PRODUCER.objective_names), n_partitions=parameters.reference_partitions
+    )
     with contextlib.redirect_stdout(io.StringIO()):
         algorithm = NSGA3(
             ref_dirs=directions,
@@ -130,7 +135,7 @@ def _pymoo_alone(parameters: Search) -> None:
             crossover=SBX(prob=parameters.crossover_probability, eta=parameters.crossover_eta),
             mutation=PM(prob=parameters.mutation_probability, eta=parameters.mutation_eta),
         )
-        problem = DTLZ2(n_var=4, n_obj=len(OBJECTIVES))
+        problem = DTLZ2(n_var=4, n_obj=len(PRODUCER.objective_names))
         algorithm.setup(problem, termination=("n_gen", parameters.generations), seed=1, verbose=False)
         algorithm.run()
 

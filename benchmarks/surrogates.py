@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from kafka_pareto.analysis.trials import summarise_trials
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study, Surrogate
 from kafka_pareto.surrogates.scores import (
     cross_validated,
@@ -39,7 +40,7 @@ def main() -> None:
     print(f"held-out R² over 5 folds, mean of {CUTS} cuts (their standard deviation); {len(trials)} trials")
     print(f"{'':25} {'of the logarithm':^48} {'of the value':^16}")
     print(f"{'objective':25} {'default':>16} {'ceiling':>8} {'share':>6} {'paper':>8} {'paper':>16} {'ceiling':>8}")
-    for objective in OBJECTIVES:
+    for objective in PRODUCER.objective_names:
         ours, theirs = (_estimates(study, trials, objective) for study in (default, paper))
         errors, value_errors = (
             error_variances(trials, repetitions, objective, paper, of_logarithm=scale) for scale in (True, False)
@@ -61,7 +62,7 @@ def main() -> None:
     print("share: of the ceiling; none: not learnable")
 
 
-def _estimates(study: Study, trials: pd.DataFrame, objective: Objective) -> Values:
+def _estimates(study: Study, trials: pd.DataFrame, objective: ObjectiveName) -> Values:
     """Held-out estimates of shape (cuts, trials)."""
     encoding = feature_encoding(study, trials)
     return np.array([cross_validated(study, encoding, trials, objective, cut) for cut in range(CUTS)])

@@ -32,45 +32,38 @@ downstream tasks go with it). Nothing that was measured is lost.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
-from airflow.sdk import DAG, Asset, AsyncCallback, CronTriggerTimetable, DeadlineAlert, DeadlineReference
+from airflow.sdk import (  # type: ignore[attr-defined]  # the SDK's stub file lacks the three of deadlines
+    DAG,
+    Asset,
+    AsyncCallback,
+    CronTriggerTimetable,
+    DeadlineAlert,
+    DeadlineReference,
+)
 
+from kafka_pareto.study.identifiers import retune_dag_of
 from kafka_pareto.study.retune import Retune
 from kafka_pareto_airflow.assets import CHECK_WANTED, DRIFT
-from kafka_pareto_airflow.clusters import Rails, own_rails, rails_of_studies
+from kafka_pareto_airflow.clusters import ClusterRoute, own_route, routes_of_studies
 from kafka_pareto_airflow.forms.parameters import DEFAULT_STUDY
 from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.notify.overdue import tell_overdue
 from kafka_pareto_airflow.retuning import CHECK_ARGUMENTS, retune_parameters, studies_with_checks_of_their_own
 from kafka_pareto_airflow.steps.step_operator import StepOperator
-
-OWNER = "kafka-pareto"
-
-
-def rule(retries: int, after: timedelta, timeout: timedelta) -> dict[str, Any]:
-    return {"retries": retries, "retry_delay": after, "execution_timeout": timeout}
-
-
-RULES = {
-    # The store or a broker may be just starting.
-    "check": rule(retries=2, after=timedelta(seconds=10), timeout=timedelta(minutes=10)),
-    # A broker may die and come back; a retry measures only what is missing.
-    "check_measure": rule(retries=3, after=timedelta(seconds=20), timeout=timedelta(hours=12)),
-    # The MLflow server or the store may be restarting.
-    "check_compare": rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=10)),
-    "tune": rule(retries=2, after=timedelta(seconds=10), timeout=timedelta(minutes=10)),
-}
+from kafka_pareto_airflow.task_rules import OWNER, RULES
 
 
 def timetable(schedule: str | None) -> CronTriggerTimetable | None:
     # Airflow would otherwise begin with the time that has just passed, up to a tenth of the interval ago.
-    return schedule and CronTriggerTimetable(schedule, timezone="UTC", run_immediately=timedelta(0))
+    if schedule is None:
+        return None
+    return CronTriggerTimetable(schedule, timezone="UTC", run_immediately=timedelta(0))
 
 
 def retune_dag(
-    dag_id: str, study: str, retune: Retune, schedule: CronTriggerTimetable | list[Asset] | None, rails: Rails
+    dag_id: str, study: str, retune: Retune, schedule: CronTriggerTimetable | list[Asset] | None, route: ClusterRoute
 ) -> DAG:
     with DAG(
         dag_id=dag_id,
@@ -81,8 +74,8 @@ def retune_dag(
         max_active_runs=1,
         is_paused_upon_creation=False,  # who writes a schedule into a study wants it kept
         tags=["kafka", "tuning"],
-        default_args={"owner": OWNER, "queue": rails.queue},
-        params=retune_parameters(study, rails.studies),
+        default_args={"owner": OWNER, "queue": route.queue},
+        params=retune_parameters(study, route.studies),
         on_failure_callback=FailureNotifier(),
         deadline=DeadlineAlert(
             reference=DeadlineReference.DAGRUN_QUEUED_AT,
@@ -101,7 +94,7 @@ def retune_dag(
             task_id="check_measure",
             step="check_measure",
             arguments=CHECK_ARGUMENTS,
-            pool=rails.pool,
+            pool=route.pool,
             map_index_template="{{ task.case }} B",
             doc_md="Measures the settings in force and the baseline in blocks, for one record size.",
             **RULES["check_measure"],
@@ -117,7 +110,7 @@ def retune_dag(
         )
         tune = TriggerDagRunOperator(
             task_id="tune",
-            trigger_dag_id=rails.tune_dag_id,
+            trigger_dag_id=route.tune_dag_id,
             trigger_run_id="retune__{{ dag.dag_id }}__{{ run_id }}",
             conf="{{ ti.xcom_pull(task_ids='check_compare', key='manifest')['event']['tune'] | tojson }}",
             skip_when_already_exists=True,
@@ -128,7 +121,7 @@ def retune_dag(
     return dag
 
 
-own, named = own_rails(), rails_of_studies()  # asked once: they read every study
-retune_dag("retune_producer", DEFAULT_STUDY, Retune(), [CHECK_WANTED], own)
+own, named = own_route(), routes_of_studies()  # asked once: they read every study
+retune_dag(retune_dag_of(""), DEFAULT_STUDY, Retune(), [CHECK_WANTED], own)
 for name, retune in studies_with_checks_of_their_own(named).items():
-    retune_dag(f"retune_producer_{name}", name, retune, timetable(retune.schedule), named.get(name, own))
+    retune_dag(retune_dag_of(name), name, retune, timetable(retune.schedule), named.get(name, own))

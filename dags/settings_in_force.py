@@ -24,26 +24,19 @@ the failure is in force. Clear the task once the cause is mended: it does the re
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import DAG, task
 
+from kafka_pareto.study.identifiers import SETTINGS_IN_FORCE_DAG_ID
 from kafka_pareto_airflow.assets import SETTINGS_IN_FORCE
 from kafka_pareto_airflow.forms.parameters import ACCEPT_ARGUMENTS, ROLL_BACK_ARGUMENTS, in_force_parameters
 from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.steps.step_operator import StepOperator
-
-OWNER = "kafka-pareto"
-# The store may be restarting; a version that is in force already is not made twice.
-RULE: dict[str, Any] = {
-    "retries": 2,
-    "retry_delay": timedelta(seconds=10),
-    "execution_timeout": timedelta(minutes=10),
-}
+from kafka_pareto_airflow.task_rules import OWNER, RULES
 
 with DAG(
-    dag_id="settings_in_force",
+    dag_id=SETTINGS_IN_FORCE_DAG_ID,
     description="Puts a measured configuration into force, or goes back to the one before.",
     doc_md=__doc__,
     schedule=None,
@@ -56,7 +49,7 @@ with DAG(
     on_failure_callback=FailureNotifier(),
 ):
 
-    @task.branch(doc_md="Tells which of the two steps runs.", **RULE)
+    @task.branch(doc_md="Tells which of the two steps runs.", **RULES["action"])
     def action(params: dict[str, Any]) -> str:
         return str(params["action"])
 
@@ -67,7 +60,7 @@ with DAG(
             arguments=ACCEPT_ARGUMENTS,
             outlets=[SETTINGS_IN_FORCE],
             doc_md="Puts the campaign's recommendations, or one confirmed configuration, into force.",
-            **RULE,
+            **RULES["accept"],
         ),
         StepOperator(
             task_id="roll_back",
@@ -75,6 +68,6 @@ with DAG(
             arguments=ROLL_BACK_ARGUMENTS,
             outlets=[SETTINGS_IN_FORCE],
             doc_md="Returns the record size to what was in force before.",
-            **RULE,
+            **RULES["roll_back"],
         ),
     ]

@@ -46,15 +46,13 @@ something that cannot be used; the others have been retried already. After mendi
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any
-
 from airflow.sdk import DAG, TaskGroup
 from airflow.sdk.definitions.mappedoperator import MappedOperator
 
+from kafka_pareto.study.identifiers import MOST_ROUNDS, round_group
 from kafka_pareto_airflow.approval import CardApproval
 from kafka_pareto_airflow.assets import RECOMMENDATION, SETTINGS_IN_FORCE
-from kafka_pareto_airflow.clusters import Rails, named_rails, own_rails
+from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
 from kafka_pareto_airflow.forms.parameters import (
     ANSWER_ARGUMENTS,
     CAMPAIGN_ARGUMENTS,
@@ -65,35 +63,9 @@ from kafka_pareto_airflow.forms.parameters import (
 )
 from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.steps.step_operator import StepOperator
+from kafka_pareto_airflow.task_rules import OWNER, RULES
 
-OWNER = "kafka-pareto"
 CASE_LABEL = "{{ task.case }} B"
-MOST_ROUNDS = 4  # after the design; as the study's schema allows, whose import takes too long for a DAG file
-
-
-def rule(retries: int, after: timedelta, timeout: timedelta) -> dict[str, Any]:
-    return {"retries": retries, "retry_delay": after, "execution_timeout": timeout}
-
-
-RULES = {
-    # The store or a broker may be just starting.
-    "design": rule(retries=2, after=timedelta(seconds=10), timeout=timedelta(minutes=10)),
-    # The store may be restarting.
-    "propose": rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
-    # A broker may die and come back; a retry measures only what is missing.
-    "measure": rule(retries=3, after=timedelta(seconds=20), timeout=timedelta(hours=12)),
-    # A gate that is asked again must not answer otherwise.
-    "validate": rule(retries=0, after=timedelta(0), timeout=timedelta(minutes=30)),
-    # The MLflow server or the store may be restarting.
-    "train": rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(hours=1)),
-    "optimize": rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(hours=1)),
-    # As measure.
-    "confirm": rule(retries=3, after=timedelta(seconds=20), timeout=timedelta(hours=12)),
-    # The MLflow server or the store may be restarting.
-    "report": rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
-    # The store may be restarting.
-    "accept": rule(retries=2, after=timedelta(seconds=10), timeout=timedelta(minutes=10)),
-}
 
 
 def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -> MappedOperator:
@@ -133,9 +105,9 @@ def measure_and_learn(designed: StepOperator, arguments: list[str], pool: str) -
     return optimize
 
 
-def tune_dag(rails: Rails) -> None:
+def tune_dag(route: ClusterRoute) -> None:
     with DAG(
-        dag_id=rails.tune_dag_id,
+        dag_id=route.tune_dag_id,
         description="Finds the best producer settings for a Kafka cluster, measured on the cluster itself.",
         doc_md=__doc__,
         schedule=None,
@@ -143,8 +115,8 @@ def tune_dag(rails: Rails) -> None:
         max_active_runs=1,  # a campaign that trains would disturb the one that measures
         is_paused_upon_creation=False,
         tags=["kafka", "tuning"],
-        default_args={"owner": OWNER, "queue": rails.queue},
-        params=tune_parameters(rails.studies),
+        default_args={"owner": OWNER, "queue": route.queue},
+        params=tune_parameters(route.studies),
         on_failure_callback=FailureNotifier(),
     ):
         design = StepOperator(
@@ -154,9 +126,11 @@ def tune_dag(rails: Rails) -> None:
             doc_md="Freezes the study, draws the configurations to measure, and checks that the campaign fits.",
             **RULES["design"],
         )
-        learned = measure_and_learn(design, CAMPAIGN_ARGUMENTS, rails.pool)
+        learned = measure_and_learn(design, CAMPAIGN_ARGUMENTS, route.pool)
         for number in range(1, MOST_ROUNDS + 1):
-            with TaskGroup(f"round_{number}", tooltip="Measures what the surrogates expect most of; skipped when done"):
+            with TaskGroup(
+                round_group(number), tooltip="Measures what the surrogates expect most of; skipped when done"
+            ):
                 propose = StepOperator(
                     task_id="propose",
                     step="propose",
@@ -165,12 +139,12 @@ def tune_dag(rails: Rails) -> None:
                     **RULES["propose"],
                 )
                 learned >> propose
-                learned = measure_and_learn(propose, round_arguments(number), rails.pool)
+                learned = measure_and_learn(propose, round_arguments(number), route.pool)
         confirm = StepOperator.partial(
             task_id="confirm",
             step="confirm",
             arguments=CAMPAIGN_ARGUMENTS,
-            pool=rails.pool,
+            pool=route.pool,
             map_index_template=CASE_LABEL,
             trigger_rule="none_failed",  # rounds that are not needed are skipped
             doc_md="Measures points of the front and the baseline again, in blocks, and decides.",
@@ -188,10 +162,8 @@ def tune_dag(rails: Rails) -> None:
             task_id="approve",
             report_task_id="report",
             params=answer_parameters(),
-            # As the store may be restarting; no timeout, which would count for the person's answer.
-            retries=2,
-            retry_delay=timedelta(seconds=10),
             doc_md="Asks a person whether what is recommended may come into force; passes at once unless told to ask.",
+            **RULES["approve"],
         )
         accept = StepOperator(
             task_id="accept",
@@ -205,5 +177,5 @@ def tune_dag(rails: Rails) -> None:
         learned >> confirm >> report >> approve >> accept
 
 
-for rails in (own_rails(), *named_rails().values()):
-    tune_dag(rails)
+for route in (own_route(), *named_routes().values()):
+    tune_dag(route)

@@ -17,12 +17,12 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.listing import list_campaigns
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.store import open_store
-from kafka_pareto.study.cluster_names import TUNE_DAG_ID
+from kafka_pareto.study.identifiers import TUNE_DAG_ID
 from kafka_pareto.tracking.links import run_address
 from kafka_pareto_embedded.commands.cli import clear_errors
 from kafka_pareto_embedded.commands.options import read_options
 from kafka_pareto_embedded.lifecycle import lifecycle
-from kafka_pareto_embedded.runs.follow import stack_runs
+from kafka_pareto_embedded.runs.airflow_runs import stack_runs
 from kafka_pareto_embedded.stack.stack import Stack
 from tests.browser.chromium import launched, log_in
 

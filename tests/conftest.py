@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+# Small matrices: on two cores a second thread of BLAS's spins more than it computes, 27 s of CPU time for 8.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".state/cache/hypothesis"))
 # Whatever a script's shell runs in the background is deaf to it, and hands that down to what it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

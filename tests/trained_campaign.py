@@ -14,7 +14,8 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.surrogates.surrogate import Surrogate, feature_encoding, fit_surrogate
@@ -41,11 +42,11 @@ def recorded_trials() -> pd.DataFrame:
 
 
 @cache
-def surrogates() -> dict[Objective, Surrogate]:
+def surrogates() -> dict[ObjectiveName, Surrogate]:
     """Models of all four objectives, fitted to them."""
     study, trials = small_study(), recorded_trials()
     encoding = feature_encoding(study, trials)
-    return {objective: fit_surrogate(study, encoding, trials, objective) for objective in OBJECTIVES}
+    return {objective: fit_surrogate(study, encoding, trials, objective) for objective in PRODUCER.objective_names}
 
 
 def recorded_campaign(folder: Path, study: Study, repetitions: list[Repetition], campaign_id: str = "c1") -> Campaign:

@@ -21,7 +21,7 @@ from kafka_pareto.search.acquisition import propose, searched_objectives
 from kafka_pareto.search.pareto_search import search
 from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.objectives import MEANS
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate, measured_objectives
 
@@ -79,7 +79,7 @@ def one_shot(study: Study, case: str, seed: int) -> Asking:
 
 
 def _to_measure_again(study: Study, trials: pd.DataFrame, count: int) -> list[Configuration]:
-    losses = relative_losses(trials, study, MEANS)
+    losses = relative_losses(trials, study, PRODUCER.means)
     if losses is None or count <= 0:
         return []
     best = trials[non_dominated(losses)].sort_values(["repetitions_valid", "configuration_id"])

@@ -1,12 +1,23 @@
 """Every error that a user may see. All derive from `KafkaParetoError` and read as one clear message.
 
-`exit_code` follows sysexits.h: 65 is the user's to mend (a retry cannot help), 75 may pass by itself.
+`exit_code` follows sysexits.h: 65 is the user's to mend (a retry cannot help), 77 is theirs to allow (nor can it), 75
+may pass by itself.
 """
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 EXIT_BAD_INPUT = 65
 EXIT_TEMPORARY = 75
+EXIT_NO_CONSENT = 77
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Ends a message about an unknown name with the known one that was probably meant; empty where none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 class KafkaParetoError(Exception):
@@ -37,6 +48,12 @@ class StudyError(BadInputError):
 
 class PlanError(BadInputError):
     """The campaign as planned may not run: it does not fit the disk, passes a ceiling, or lacks a consent."""
+
+
+class ConsentError(PlanError):
+    """The cluster is not ours, and nobody has agreed to the plan yet."""
+
+    exit_code = EXIT_NO_CONSENT
 
 
 class PickError(BadInputError):

@@ -68,7 +68,8 @@ class CardApproval(HITLOperator):
         cases = ", ".join(f"{case_label(case)} ({found['configuration_id']})" for case, found in recommended.items())
         self.subject = f"{manifest['study']}, campaign {manifest['campaign']}: new settings recommended for {cases}"
         self.body = as_code(_question(manifest["study"], manifest["campaign"], recommended))
-        return super().execute(context)
+        answer: Answer = super().execute(context)
+        return answer
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Answer:
         """Takes the answer."""

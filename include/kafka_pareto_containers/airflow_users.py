@@ -8,7 +8,8 @@ import sys
 
 from kafka_pareto.errors import KafkaParetoError
 from kafka_pareto.settings import load_settings
-from kafka_pareto.study.cluster_names import cluster_names, pool_of
+from kafka_pareto.study.cluster_names import cluster_names
+from kafka_pareto.study.identifiers import pool_of
 from kafka_pareto_containers.environment import required
 
 # By the name of the login: FAB's role, which holds what each may do. `User` may trigger, `Viewer` only look.

@@ -5,8 +5,15 @@ export class Refused extends Error {}
 /** Nothing was decided: the same question may be answered a moment later. */
 export class Unanswered extends Refused {}
 
+/** For an Airflow that does not answer: what was known before, until it is asked again. */
+export const keptWhere = (before) => (error) => {
+  if (error instanceof Unanswered) return before;
+  throw error;
+};
+
 const AIRFLOW = "../api/v2";
 const POLL_MS = 1000;
+const RUN_AFTER = /^(?<day>\S+?)T(?<time>[\d:]+)(?:\.(?<fraction>\d+))?/u;
 
 async function said(answer) {
   const { detail } = await answer.json().catch(() => ({}));
@@ -18,8 +25,8 @@ async function send(path, options) {
   let answer;
   try {
     answer = await fetch(path, options);
-  } catch {
-    throw new Unanswered("Airflow does not answer.");
+  } catch (cause) {
+    throw new Unanswered("Airflow does not answer.", { cause });
   }
   if (answer.status === 401) throw new Refused("You are logged out of Airflow. Log in, then open this page again.");
   return answer;
@@ -39,7 +46,7 @@ export const inForcePath = (study, size) => `api/in-force/${encodeURIComponent(s
 function runs(run, study, campaign) {
   const named = run.conf?.campaign;
   if (named) return named === campaign && (run.conf.study ?? study) === study;
-  const [, day, time, fraction = ""] = /^(\S+?)T([\d:]+)(?:\.(\d+))?/.exec(run.run_after) ?? [];
+  const { day, time, fraction = "" } = RUN_AFTER.exec(run.run_after)?.groups ?? {};
   return day && `${day.replaceAll("-", "")}T${time.replaceAll(":", "")}-${fraction.padEnd(6, "0")}` === campaign;
 }
 
@@ -66,15 +73,22 @@ export const runAddress = (run) => `../dags/${run.dag_id}/runs/${encodeURICompon
 /** Triggers the DAG that moves the settings in force, and tells of its run, or why nothing is heard of it, until it ended. */
 export async function moveSettings(conf, tell) {
   const address = `${AIRFLOW}/dags/settings_in_force/dagRuns`;
-  const answer = await send(address, { method: "POST", headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ logical_date: null, conf }) });
-  if (answer.status === 403) throw new Refused("You may look, but not change what is in force: Airflow lets you trigger no DAG.");
+  const answer = await send(address, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ logical_date: null, conf }),
+  });
+  if (answer.status === 403)
+    throw new Refused("You may look, but not change what is in force: Airflow lets you trigger no DAG.");
   if (answer.status === 404) throw new Refused("Airflow has no DAG settings_in_force; nothing was changed.");
   if (!answer.ok) throw new Refused(`Nothing was changed: ${await said(answer)}`);
   let run = await answer.json();
   tell(run);
   while (run.state === "queued" || run.state === "running") {
-    await new Promise((done) => { setTimeout(done, POLL_MS); });
+    // biome-ignore lint/performance/noAwaitInLoops: it waits for the run, a look at a time
+    await new Promise((done) => {
+      setTimeout(done, POLL_MS);
+    });
     try {
       run = await ask(`${address}/${encodeURIComponent(run.dag_run_id)}`);
       tell(run);
@@ -93,7 +107,9 @@ export async function failureOf(run) {
   const tasks = listed.ok ? (await listed.json()).task_instances : [];
   const failed = tasks.find((task) => task.state === "failed");
   if (!failed) return "";
-  const log = await send(`${address}/${failed.task_id}/logs/${failed.try_number}`, { headers: { Accept: "application/json" } });
+  const log = await send(`${address}/${failed.task_id}/logs/${failed.try_number}`, {
+    headers: { Accept: "application/json" },
+  });
   const lines = log.ok ? (await log.json()).content.map((line) => line.event ?? "") : [];
   return lines.findLast((line) => line.startsWith("error: "))?.slice("error: ".length) ?? "";
 }

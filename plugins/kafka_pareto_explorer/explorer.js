@@ -1,18 +1,31 @@
 // What is looked at, kept in the address so that a view can be shared, and asked of the server, which decides.
 
-import { ask, questionOf, Refused, runOf, Unanswered } from "./asking.js";
+import { campaignOf, change } from "./address.js";
+import { ask, keptWhere, questionOf, Refused, runOf } from "./asking.js";
 import { drawCharts, redrawOnTheme } from "./charts.js";
 import { redrawChecks, showChecks } from "./checks.js";
-import { fill, el, options } from "./dom.js";
+import { label, measuredOf } from "./configurations.js";
+import { el, fill, options } from "./dom.js";
 import { offer, showInForce } from "./in_force.js";
+import { intervalNote } from "./panel_text.js";
+// biome-ignore lint/performance/noNamespaceImport: panels.best says what best does not, and nothing is bundled
 import * as panels from "./panels.js";
+import { followTheme } from "./theme.js";
 import { readWishes, wishForm } from "./wishes.js";
 
 const PROGRESS_EVERY_MS = 10_000;
 const RESULTS_EVERY_MS = 30_000;
 
-const state = { view: null, path: null, choice: null, intervals: { design: {}, confirmed: {} }, asked: 0,
-  opened: 0, current: null, following: null };
+const state = {
+  view: null,
+  path: null,
+  choice: null,
+  intervals: { design: {}, confirmed: {} },
+  asked: 0,
+  opened: 0,
+  current: null,
+  following: null,
+};
 let at = new URLSearchParams(location.hash.slice(1));
 
 const $ = (id) => document.getElementById(id);
@@ -24,10 +37,7 @@ function tell(error) {
 }
 
 function remember(changes) {
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === "" || value === null || value === undefined) at.delete(name);
-    else at.set(name, value);
-  }
+  change(at, changes);
   history.replaceState(null, "", `#${at}`);
 }
 
@@ -38,7 +48,8 @@ const sizePath = () => `${campaignPath()}/${part("size")}`;
 /** What is shown goes at once; the answer tells whether anything else was opened since, after which nothing asked counts. */
 function opening() {
   for (const id of ["view", "trouble"]) $(id).hidden = true;
-  const number = ++state.opened;
+  state.opened += 1;
+  const number = state.opened;
   state.current = () => number === state.opened;
   return state.current;
 }
@@ -48,13 +59,15 @@ async function start() {
   const campaigns = await ask("api/campaigns");
   if (!current()) return;
   $("empty").hidden = campaigns.length > 0;
-  if (!campaigns.length) return;
+  if (campaigns.length === 0) return;
   const name = (entry) => `${entry.study}/${entry.campaign}`;
-  const wanted = `${at.get("study")}/${at.get("campaign")}`;
-  const known = campaigns.some((entry) => name(entry) === wanted);
-  const chosen = known || at.has("campaign") ? wanted : name(campaigns[0]);
-  options($("campaign"), campaigns.map((entry) => [name(entry), `${name(entry)} (${entry.state})`]), chosen);
-  if (!known && at.has("campaign")) $("campaign").prepend(el("option", { value: wanted, selected: true }, wanted));
+  const { name: chosen, listed } = campaignOf(at, campaigns);
+  options(
+    $("campaign"),
+    campaigns.map((entry) => [name(entry), `${name(entry)} (${entry.state})`]),
+    chosen,
+  );
+  if (!listed) $("campaign").prepend(el("option", { value: chosen, selected: true }, chosen));
   await openCampaign(chosen, current);
 }
 
@@ -68,7 +81,11 @@ async function openCampaign(name, current = opening()) {
   if (!current()) return;
   const sizes = overview.cases.map((each) => each.case);
   remember({ size: sizes.includes(at.get("size")) ? at.get("size") : sizes[0] });
-  options($("size"), overview.cases.map((each) => [each.case, each.label]), at.get("size"));
+  options(
+    $("size"),
+    overview.cases.map((each) => [each.case, each.label]),
+    at.get("size"),
+  );
   panels.links(overview, campaignPath());
   panels.prior(overview.prior);
   panels.progress(overview.progress, null, overview.tune_dag);
@@ -84,7 +101,12 @@ async function openSize(current = opening()) {
   Object.assign(state, { view, path, intervals: { design: {}, confirmed: {} } });
   $("trouble").hidden = true;
   // New results bring new steps of the sliders; whoever moves one, or types, is not disturbed.
-  if ($("view").hidden || !$("wishes").contains(document.activeElement)) wishForm(view, at, told(() => choose(true)));
+  if ($("view").hidden || !$("wishes").contains(document.activeElement))
+    wishForm(
+      view,
+      at,
+      told(() => choose(true)),
+    );
   choiceOfAxes();
   panels.evidence(view);
   $("view").hidden = false;
@@ -94,18 +116,15 @@ async function openSize(current = opening()) {
   const intervals = await ask(`${path}/intervals`);
   if (!current()) return;
   state.intervals = intervals;
-  const shown = view.points.filter((point) => point.on_estimated_front).length;
-  const thinned = shown < view.estimated_front_points
-    ? `; ${shown} of ${view.estimated_front_points} points of the estimated front` : "";
-  $("interval-note").textContent = `bars: 95 % intervals of means, where measured twice or more${thinned}`;
+  $("interval-note").textContent = intervalNote(view);
   draw();
 }
 
 /** What follows the campaign into use: neither the choice nor the charts wait for it. */
 function beside() {
-  const { view: { study, case: size, case_label: label }, current } = state;
-  told(() => showInForce(study, size, label, inForceMoved, current))();
-  told(() => showChecks(study, size, current))();
+  const { view, current } = state;
+  told(() => showInForce(view, inForceMoved, current))();
+  told(() => showChecks(view.study, view.case, current))();
 }
 
 function inForceMoved() {
@@ -117,14 +136,15 @@ function inForceMoved() {
 function offerToMove(place, configuration) {
   const { view } = state;
   const conf = { study: view.study, campaign: view.campaign, case: view.case, configuration };
-  if ($(place)) told(() => offer($(place), state.path, conf, view.case_label, inForceMoved))();
+  if ($(place)) told(() => offer($(place), state.path, { conf, at: view.case_label }, inForceMoved))();
 }
 
 /** Asks for the best that remains; of answers that overtake each other the last question's counts. */
 async function choose(changed) {
   const wishes = readWishes();
   if (changed) remember(wishes);
-  const number = ++state.asked;
+  state.asked += 1;
+  const number = state.asked;
   const { current, path } = state;
   const given = Object.entries(wishes).filter(([, value]) => value !== "");
   const choice = await ask(`${path}/choice?${new URLSearchParams(given)}`);
@@ -149,8 +169,8 @@ function choiceOfAxes() {
 
 function choiceOfSides() {
   const { view, choice } = state;
-  const measured = view.points.filter((point) => point.confirmed ?? point.design);
-  const entries = measured.map((point) => [point.configuration_id, panels.label(view, point)]);
+  const measured = view.points.filter(measuredOf);
+  const entries = measured.map((point) => [point.configuration_id, label(view, point)]);
   const ids = measured.map((point) => point.configuration_id);
   const known = (id, other) => (ids.includes(id) ? id : other);
   options($("left"), entries, known(at.get("left"), choice.best_id ?? choice.nearest_id));
@@ -164,18 +184,14 @@ function side(which, id) {
   choiceOfSides();
 }
 
-/** For an Airflow that does not answer: what was known before, until it is asked again. */
-const keptWhere = (before) => (error) => {
-  if (error instanceof Unanswered) return before;
-  throw error;
-};
-
 /** Says so while a decided campaign waits for somebody's approval; once its run has ended, what is in force is asked anew. */
 function followApproval(dag) {
   const [study, campaign] = [at.get("study"), at.get("campaign")];
   let wentOn = false;
   const look = told(() => show().catch(keptWhere(null)));
-  const timer = setInterval(() => { if (!document.hidden) look(); }, PROGRESS_EVERY_MS);
+  const timer = setInterval(() => {
+    if (!document.hidden) look();
+  }, PROGRESS_EVERY_MS);
   state.following = timer;
   async function show() {
     const run = await runOf(dag, study, campaign);
@@ -201,9 +217,12 @@ function follow(first, dag) {
   let known = first.repetitions;
   let run = null;
   let readAt = Date.now();
-  const timer = setInterval(told(async () => {
-    if (!document.hidden) await show(await ask(`${path}/progress`));
-  }), PROGRESS_EVERY_MS);
+  const timer = setInterval(
+    told(async () => {
+      if (!document.hidden) await show(await ask(`${path}/progress`));
+    }),
+    PROGRESS_EVERY_MS,
+  );
   state.following = timer;
   async function show(progress) {
     // What lies in the store is shown, whether or not Airflow answers.
@@ -215,7 +234,7 @@ function follow(first, dag) {
       clearInterval(timer);
       followApproval(dag);
     }
-    if (!due && !progress.finished) return;
+    if (!(due || progress.finished)) return;
     known = progress.repetitions;
     readAt = Date.now();
     await openSize(state.current);
@@ -223,11 +242,7 @@ function follow(first, dag) {
   told(() => show(first))();
 }
 
-function theme() {
-  // Airflow keeps its user's choice there, where the same origin may read it.
-  const stored = localStorage.getItem("theme");
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  document.documentElement.dataset.theme = ["light", "dark"].includes(stored) ? stored : dark ? "dark" : "light";
+function redraw() {
   if (state.choice) redrawOnTheme();
   redrawChecks();
 }
@@ -237,20 +252,42 @@ function told(action) {
   return () => {
     const done = action();
     const { current } = state;
-    return Promise.resolve(done).catch((error) => { if (current() || !(error instanceof Refused)) tell(error); });
+    return Promise.resolve(done).catch((error) => {
+      if (current() || !(error instanceof Refused)) tell(error);
+    });
   };
 }
 
-theme();
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", theme);
-addEventListener("storage", theme);
-addEventListener("hashchange", told(() => { at = new URLSearchParams(location.hash.slice(1)); return start(); }));
-$("campaign").addEventListener("change", told(() => openCampaign($("campaign").value)));
-$("size").addEventListener("change", told(() => { remember({ size: $("size").value }); return openSize(); }));
-for (const id of ["across", "up"]) $(id).addEventListener("change", () => { remember({ [id]: $(id).value }); draw(); });
+followTheme(redraw);
+addEventListener(
+  "hashchange",
+  told(() => {
+    at = new URLSearchParams(location.hash.slice(1));
+    return start();
+  }),
+);
+$("campaign").addEventListener(
+  "change",
+  told(() => openCampaign($("campaign").value)),
+);
+$("size").addEventListener(
+  "change",
+  told(() => {
+    remember({ size: $("size").value });
+    return openSize();
+  }),
+);
+for (const id of ["across", "up"])
+  $(id).addEventListener("change", () => {
+    remember({ [id]: $(id).value });
+    draw();
+  });
 for (const id of ["left", "right"]) $(id).addEventListener("change", () => side(id, $(id).value));
 addEventListener("unhandledrejection", (event) => {
-  if (event.reason instanceof Refused) { event.preventDefault(); tell(event.reason); }
+  if (event.reason instanceof Refused) {
+    event.preventDefault();
+    tell(event.reason);
+  }
 });
 $("loading").remove(); // it stays where a part of this script never came
 fill("card", el("p", { class: "quiet" }, "Reading …"));

@@ -1,7 +1,8 @@
 // The settings in force, and the buttons that move them: by a DAG of Airflow's, as whoever is logged in.
 
 import { ask, failureOf, inForcePath, moveSettings, Refused, runAddress } from "./asking.js";
-import { counted, el, fill, FORMS, link, moment, table } from "./dom.js";
+import { el, FORMS, fill, link, table } from "./dom.js";
+import { counted, moment } from "./format.js";
 
 const LONGEST_REASON = 500;
 const CAME_BY = { recommended: "recommended", picked: "picked", rolled_back: "gone back" };
@@ -9,8 +10,10 @@ const CAME_BY = { recommended: "recommended", picked: "picked", rolled_back: "go
 const changesTable = (changes, before, after) =>
   table([["Property", before, after], ...changes.map((each) => [each.name, each.before, each.after])]);
 
-const nameOf = (version) => (version
-  ? `Version ${version.version}: ${version.configuration_id}${version.is_baseline ? " (the baseline)" : ""}` : "The baseline");
+const nameOf = (version) =>
+  version
+    ? `Version ${version.version}: ${version.configuration_id}${version.is_baseline ? " (the baseline)" : ""}`
+    : "The baseline";
 
 function newest(view, study) {
   const now = view.versions.at(-1);
@@ -20,66 +23,127 @@ function newest(view, study) {
   return [
     el("p", { class: "name" }, nameOf(now)),
     el("p", {}, `Since ${moment(now.at)}; ${by}${now.reason ? `: ${now.reason}` : ""}. From campaign `, from, "."),
-    view.differs_from_baseline.length ? changesTable(view.differs_from_baseline, "baseline", "in force")
+    view.differs_from_baseline.length > 0
+      ? changesTable(view.differs_from_baseline, "baseline", "in force")
       : el("p", {}, "It tells the producer the same as the baseline."),
   ];
 }
 
 function history(view) {
-  const rows = view.versions.toReversed().map((each) => [String(each.version), moment(each.at), each.configuration_id,
-    CAME_BY[each.came_by], each.accepted_by || "-", each.campaign, each.reason || "-"]);
+  const rows = view.versions
+    .toReversed()
+    .map((each) => [
+      String(each.version),
+      moment(each.at),
+      each.configuration_id,
+      CAME_BY[each.came_by],
+      each.accepted_by || "-",
+      each.campaign,
+      each.reason || "-",
+    ]);
   const header = ["Version", "since", "configuration", "came by", "by", "campaign", "reason"];
-  return el("details", {}, el("summary", {}, rows.length > 1 ? `All ${counted(rows.length, "version")}` : "Its only version"), table([header, ...rows], { text: [6], wrap: true }));
+  return el(
+    "details",
+    {},
+    el("summary", {}, rows.length > 1 ? `All ${counted(rows.length, "version")}` : "Its only version"),
+    table([header, ...rows], { text: [6], wrap: true }),
+  );
 }
 
 /**
  * Shows what is in force for a record size, unless another one is looked at (`current`) once it is known; `moved` is
  * called when it may have changed.
  */
-export async function showInForce(study, size, label, moved, current) {
+export async function showInForce({ study, case: size, case_label: at }, moved, current) {
   const view = await ask(inForcePath(study, size));
-  if (!current()) return undefined;
-  const back = el("button", { type: "button", id: "go-back", disabled: Boolean(view.way_back.refused),
-    onclick: () => confirmMove({ title: "Go back to what was in force before", move: view.way_back,
-      conf: { action: "roll_back", study, case: size }, label, moved }) }, "Go back …");
-  const nothing = el("p", { class: "quiet" },
-    "Nothing was put in force for this record size yet: producers are taken to use the baseline.");
-  if (!view.versions.length) return fill("in-force", nothing);
-  return fill("in-force", ...newest(view, study), history(view), el("div", { class: "downloads" }, back,
-    view.way_back.refused ? el("span", { class: "quiet" }, view.way_back.refused) : null,
-    ...FORMS.map(([form, text]) => el("a", { href: `${inForcePath(study, size)}/${form}`, download: true }, text))));
+  if (!current()) return;
+  const back = el(
+    "button",
+    {
+      type: "button",
+      id: "go-back",
+      disabled: Boolean(view.way_back.refused),
+      onclick: () =>
+        confirmMove({
+          title: "Go back to what was in force before",
+          move: view.way_back,
+          conf: { action: "roll_back", study, case: size },
+          at,
+          moved,
+        }),
+    },
+    "Go back …",
+  );
+  const nothing = el(
+    "p",
+    { class: "quiet" },
+    "Nothing was put in force for this record size yet: producers are taken to use the baseline.",
+  );
+  if (view.versions.length === 0) return fill("in-force", nothing);
+  return fill(
+    "in-force",
+    ...newest(view, study),
+    history(view),
+    el(
+      "div",
+      { class: "downloads" },
+      back,
+      view.way_back.refused ? el("span", { class: "quiet" }, view.way_back.refused) : null,
+      ...FORMS.map(([form, text]) => el("a", { href: `${inForcePath(study, size)}/${form}`, download: true }, text)),
+    ),
+  );
 }
 
 /** Readies a button that puts one measured configuration in force, or says why it may not be. */
-export async function offer(place, path, conf, label, moved) {
+export async function offer(place, path, { conf, at }, moved) {
   const move = await ask(`${path}/${encodeURIComponent(conf.configuration)}/move`);
   const title = `Put ${conf.configuration} in force`;
   place.replaceChildren(
-    el("button", { type: "button", disabled: Boolean(move.refused),
-      onclick: () => confirmMove({ title, move, conf: { action: "accept", ...conf }, label, moved }) }, `${title} …`),
-    el("p", { class: "quiet" }, move.refused));
+    el(
+      "button",
+      {
+        type: "button",
+        disabled: Boolean(move.refused),
+        onclick: () => confirmMove({ title, move, conf: { action: "accept", ...conf }, at, moved }),
+      },
+      `${title} …`,
+    ),
+    el("p", { class: "quiet" }, move.refused),
+  );
 }
 
-function confirmMove({ title, move, conf, label, moved }) {
+function confirmMove({ title, move, conf, at, moved }) {
   const dialog = document.getElementById("move");
   const from = move.from_version === null ? "the baseline" : `version ${move.from_version}`;
   const reason = el("textarea", { id: "reason", rows: 2, maxlength: LONGEST_REASON });
   const said = el("p", { role: "status" });
   const close = el("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
-  const confirm = el("button", { type: "button", class: "main", onclick: async () => {
-    confirm.disabled = true;
-    const stated = { ...conf, from_version: move.from_version ?? 0, reason: reason.value.trim() };
-    confirm.disabled = await carryOut(stated, said, moved);
-    close.textContent = "Close";
-  } }, "Confirm");
+  const confirm = el(
+    "button",
+    {
+      type: "button",
+      class: "main",
+      onclick: async () => {
+        confirm.disabled = true;
+        const stated = { ...conf, from_version: move.from_version ?? 0, reason: reason.value.trim() };
+        confirm.disabled = await carryOut(stated, said, moved);
+        close.textContent = "Close";
+      },
+    },
+    "Confirm",
+  );
   dialog.replaceChildren(
     el("h2", { id: "move-title" }, title),
-    el("p", {}, `Study ${conf.study} at ${label}. From ${from}:`),
-    move.changes.length ? changesTable(move.changes, "now", "afterwards")
+    el("p", {}, `Study ${conf.study} at ${at}. From ${from}:`),
+    move.changes.length > 0
+      ? changesTable(move.changes, "now", "afterwards")
       : el("p", {}, "The producer is told the same; only the evidence is another."),
     move.weakens ? el("p", { class: "warning" }, `Warning: it promises less durability, ${move.weakens}.`) : "",
-    el("label", { for: "reason" }, "Reason (kept with the version)"), reason,
-    said, el("div", { class: "downloads" }, confirm, close));
+    el("label", { for: "reason" }, "Reason (kept with the version)"),
+    reason,
+    said,
+    el("div", { class: "downloads" }, confirm, close),
+  );
   dialog.showModal();
   reason.focus();
 }

@@ -1,15 +1,35 @@
-"""Debian's Chromium, of which this project brings none of its own, and the way into Airflow with it."""
+"""A Chromium, the machine's or the one that set-up has fetched, and the way into Airflow with it."""
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from playwright.sync_api import Browser, Page, Playwright
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto_embedded.stack.stack import Stack
+from kafka_pareto_embedded.bootstrap.preflight import find_browser
+from kafka_pareto_embedded.stack.stack import TOOLS, Stack
+
+FETCHED = TOOLS / "browser"
+
+
+def browser_command(fetched: Path = FETCHED) -> tuple[str, dict[str, str]]:
+    """Finds the browser to drive, and the environment that it needs: the PATH's, else the fetched one.
+
+    Raises:
+        BadInputError: If there is neither.
+    """
+    if installed := find_browser():
+        return installed, dict(os.environ)
+    binary = fetched / "chromium"
+    if not binary.exists():
+        raise BadInputError("there is no browser; `make test` fetches one, or put chromium on the PATH")
+    # It brings the libraries and the fonts that a bare machine lacks.
+    brought = {"LD_LIBRARY_PATH": str(fetched / "al2023" / "lib"), "FONTCONFIG_FILE": str(fetched / "fonts.conf")}
+    return str(binary), {**os.environ, **brought}
 
 
 @contextmanager
@@ -17,13 +37,11 @@ def launched(playwright: Playwright) -> Iterator[Browser]:
     """A browser that is gone afterwards.
 
     Raises:
-        BadInputError: If there is none on the PATH.
+        BadInputError: If there is none.
     """
-    binary = shutil.which("chromium")
-    if binary is None:
-        raise BadInputError("there is no chromium on the PATH; install it (apt-get install chromium)")
+    binary, environment = browser_command()
     # Its sandbox refuses to start as root, as which CI runs.
-    browser = playwright.chromium.launch(executable_path=binary, chromium_sandbox=False)
+    browser = playwright.chromium.launch(executable_path=binary, env={**environment}, chromium_sandbox=False)
     try:
         yield browser
     finally:

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto_embedded.airflow_api import administrator as airflow_api
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
+from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
 from kafka_pareto_embedded.stack.stack import Stack
 from tests.browser.chromium import launched, log_in
 from tests.dags.airflow_server import running_airflow
@@ -115,8 +117,7 @@ def visitor(administrator: Visitor) -> Visitor:
 def onlooker(explorer: Explorer, chromium: Browser) -> Iterator[Visitor]:
     """Somebody who may read the DAGs, and trigger none; their session is begun by Airflow's API."""
     passwords = json.loads((explorer.stack.state / "airflow" / "passwords.json").read_text())
-    login = {"username": ONLOOKER, "password": passwords[ONLOOKER]}
-    token = httpx.post(f"{explorer.stack.airflow_url}/auth/token", json=login, trust_env=False).json()["access_token"]
+    token = AirflowConnection(explorer.stack.airflow_url, Login(ONLOOKER, passwords[ONLOOKER])).token()
     context = chromium.new_context(viewport=SCREEN)
     context.set_default_timeout(PATIENCE_MS)
     context.add_cookies([{"name": "_token", "value": token, "url": explorer.stack.airflow_url}])
@@ -125,11 +126,7 @@ def onlooker(explorer: Explorer, chromium: Browser) -> Iterator[Visitor]:
 
 
 @pytest.fixture
-def airflow(explorer: Explorer) -> Iterator[httpx.Client]:
+def airflow(explorer: Explorer) -> Iterator[AirflowClient]:
     """Airflow's API, as the administrator."""
-    secret = explorer.stack.credentials
-    login = {"username": secret.airflow_admin_user, "password": secret.airflow_admin_password}
-    with httpx.Client(base_url=explorer.stack.airflow_url, trust_env=False, timeout=20) as client:
-        token = client.post("/auth/token", json=login).json()["access_token"]
-        client.headers["Authorization"] = f"Bearer {token}"
+    with airflow_api.administrator(explorer.stack) as client:
         yield client

@@ -8,7 +8,7 @@ from kafka_pareto.analysis.drift import Ratio, RatioChange
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.drift.checks import Check, CheckedCase, CheckOutcome
 from kafka_pareto.storage.store import Store
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 
 STUDY, BLOCKS, DEVIATION = "paper", 5, 0.04
 
@@ -25,7 +25,7 @@ def ratio(value: float) -> Ratio:
     )
 
 
-def change(objective: Objective, found: float, reference: float, *, drifted: bool) -> RatioChange:
+def change(objective: ObjectiveName, found: float, reference: float, *, drifted: bool) -> RatioChange:
     of = found / reference
     return RatioChange(
         objective=objective,

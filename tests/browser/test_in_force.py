@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import httpx
 import pytest
 from playwright.sync_api import Route, expect
 
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.rollout.versions import in_force, versions
+from kafka_pareto.study.identifiers import TUNE_DAG_ID
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from tests.browser.conftest import Explorer, Visitor
 from tests.browser.test_explorer import CASE, best_id, open_view
 from tests.tasks.report_campaign import CAMPAIGN
@@ -105,7 +106,7 @@ def test_what_was_not_confirmed_has_no_button_but_a_reason(explorer: Explorer, v
 
 
 def test_a_campaign_whose_run_has_failed_is_not_said_to_be_running(
-    explorer: Explorer, visitor: Visitor, airflow: httpx.Client
+    explorer: Explorer, visitor: Visitor, airflow: AirflowClient
 ) -> None:
     for key in explorer.store.keys(f"paper/{CAMPAIGN}/07_report/"):
         explorer.store.delete(key)
@@ -115,34 +116,30 @@ def test_a_campaign_whose_run_has_failed_is_not_said_to_be_running(
     expect(progress).to_contain_text("last written")
 
     # Paused: the run waits, and measures nothing.
-    airflow.patch("/api/v2/dags/tune_producer", json={"is_paused": True}).raise_for_status()
-    runs = "/api/v2/dags/tune_producer/dagRuns"
-    conf = {"study": "paper", "campaign": CAMPAIGN}
-    run = airflow.post(runs, json={"logical_date": None, "conf": conf}).raise_for_status().json()
+    airflow.set_paused(TUNE_DAG_ID, True)
+    run = airflow.trigger(TUNE_DAG_ID, {"study": "paper", "campaign": CAMPAIGN})
     open_view(explorer, visitor)
     expect(progress).to_contain_text("Waiting in Airflow")
-    airflow.patch(f"{runs}/{run['dag_run_id']}", json={"state": "failed"}).raise_for_status()
+    airflow.stop(TUNE_DAG_ID, run.dag_run_id)
     open_view(explorer, visitor)
     expect(progress).to_contain_text("Stopped, its run in Airflow has failed")
     visitor.picture("stopped")
 
 
 def test_a_recommendation_that_waits_for_approval_says_so_and_leads_to_the_question(
-    explorer: Explorer, visitor: Visitor, airflow: httpx.Client
+    explorer: Explorer, visitor: Visitor, airflow: AirflowClient
 ) -> None:
-    dag = "/api/v2/dags/tune_producer"
     recommended = {"verdict": "recommended", "configuration_id": "c0123456789", "baseline_properties": {"acks": "all"}}
     event = {"cases": {CASE: {**recommended, "properties": {"acks": "1"}}}}
     decided = {"study": "paper", "campaign": CAMPAIGN, "event": event}
 
     # All but the question is said to be done already; it alone runs.
-    airflow.patch(dag, json={"is_paused": True}).raise_for_status()
-    asked = {"dag_run_id": "asked", "conf": {"study": "paper", "campaign": CAMPAIGN, "approval": True}}
-    airflow.post(f"{dag}/dagRuns", json={"logical_date": None, **asked}).raise_for_status()
-    report = f"{dag}/dagRuns/asked/taskInstances/report"
-    airflow.patch(report, json={"new_state": "success", "include_upstream": True}).raise_for_status()
-    airflow.post(f"{report}/xcomEntries", json={"key": "manifest", "value": decided}).raise_for_status()
-    airflow.patch(dag, json={"is_paused": False}).raise_for_status()
+    airflow.set_paused(TUNE_DAG_ID, True)
+    airflow.trigger(TUNE_DAG_ID, {"study": "paper", "campaign": CAMPAIGN, "approval": True}, "asked")
+    report = f"dags/{TUNE_DAG_ID}/dagRuns/asked/taskInstances/report"
+    airflow.ask("PATCH", report, {"new_state": "success", "include_upstream": True})
+    airflow.ask("POST", f"{report}/xcomEntries", {"key": "manifest", "value": decided})
+    airflow.set_paused(TUNE_DAG_ID, False)
 
     waits = visitor.page.locator("#approval")
     open_view(explorer, visitor)
@@ -152,5 +149,5 @@ def test_a_recommendation_that_waits_for_approval_says_so_and_leads_to_the_quest
         waits.get_by_role("link").click()
     expect(opened.value.get_by_role("button", name="Reject")).to_be_visible()
     opened.value.close()
-    airflow.patch(f"{dag}/dagRuns/asked", json={"state": "failed"}).raise_for_status()
+    airflow.stop(TUNE_DAG_ID, "asked")
     expect(waits).to_be_hidden()

@@ -6,16 +6,16 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
-
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.storage.store import open_store
+from kafka_pareto.study.identifiers import TUNE_DAG_ID
+from kafka_pareto_embedded.airflow_api.answers import TaskRun
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.compose.phases import phase
 from tests.compose.stack import ComposeStack
 
-DAG_RUNS = "/api/v2/dags/tune_producer/dagRuns"
 STUDY, CASE = "quick", "1024"
 _GOES_ON_WITHIN_S = 240.0
 _ENDS_WITHIN_S = 420.0
@@ -34,7 +34,7 @@ class Finished:
     run_id: str
     campaign: Campaign
     state: str
-    tasks: dict[str, dict[str, Any]]
+    tasks: dict[str, TaskRun]
     begun_s: float
     ended_s: float
 
@@ -44,8 +44,7 @@ def run_disturbed(stack: ComposeStack) -> Finished:
     begun_s = time.time()
     with stack.login("operator") as airflow:
         conf = {"study": STUDY, "record_sizes": [int(CASE)], "repetitions": 4}
-        run = airflow.post(DAG_RUNS, json={"logical_date": None, "conf": conf}).raise_for_status().json()
-        run_id = run["dag_run_id"]
+        run_id = airflow.trigger(TUNE_DAG_ID, conf).dag_run_id
         with phase("campaign until it measures"):
             wait_until("design is done", lambda: _task(airflow, run_id, "design") == "success", _GOES_ON_WITHIN_S)
             keys = CampaignKeys(STUDY, _campaign_id(airflow, run_id))
@@ -62,20 +61,20 @@ def run_disturbed(stack: ComposeStack) -> Finished:
             stack.compose("restart", "--timeout", "5", "airflow-scheduler")
             _wait_for_repetitions(campaign, stored + 2)
         with phase("campaign's rest"):
-            wait_until("the run has ended", lambda: _state(airflow, run_id) in ("success", "failed"), _ENDS_WITHIN_S)
-        listed = airflow.get(f"{DAG_RUNS}/{run_id}/taskInstances", params={"limit": 200}).json()["task_instances"]
-        tasks = {task["task_id"]: task for task in listed if task["state"] not in (None, "skipped")}
-        return Finished(run_id, campaign, _state(airflow, run_id), tasks, begun_s, time.time())
+            wait_until("the run has ended", lambda: airflow.run(TUNE_DAG_ID, run_id).has_ended, _ENDS_WITHIN_S)
+        listed = airflow.tasks(TUNE_DAG_ID, run_id)
+        tasks = {task.task_id: task for task in listed if task.state not in ("waiting", "skipped")}
+        return Finished(run_id, campaign, airflow.run(TUNE_DAG_ID, run_id).state, tasks, begun_s, time.time())
 
 
-def manifest(airflow: httpx.Client, run_id: str, task: str) -> dict[str, Any]:
+def manifest(airflow: AirflowClient, run_id: str, task: str) -> dict[str, Any]:
     """What the task's step said as its last line, from Airflow's XComs."""
-    answer = airflow.get(f"{DAG_RUNS}/{run_id}/taskInstances/{task}/xcomEntries/manifest", params={"deserialize": True})
-    found: dict[str, Any] = answer.raise_for_status().json()["value"]
+    found = airflow.xcom(TUNE_DAG_ID, run_id, task, "manifest")
+    assert isinstance(found, dict), f"{task} has left no manifest"
     return found
 
 
-def _campaign_id(airflow: httpx.Client, run_id: str) -> str:
+def _campaign_id(airflow: AirflowClient, run_id: str) -> str:
     return str(manifest(airflow, run_id, "design")["campaign"])
 
 
@@ -88,10 +87,5 @@ def _wait_for_repetitions(campaign: Campaign, count: int) -> None:
     wait_until(what, lambda: _repetitions(campaign) >= count, _GOES_ON_WITHIN_S)
 
 
-def _task(airflow: httpx.Client, run_id: str, task: str) -> str | None:
-    state: str | None = airflow.get(f"{DAG_RUNS}/{run_id}/taskInstances/{task}").raise_for_status().json()["state"]
-    return state
-
-
-def _state(airflow: httpx.Client, run_id: str) -> str:
-    return str(airflow.get(f"{DAG_RUNS}/{run_id}").raise_for_status().json()["state"])
+def _task(airflow: AirflowClient, run_id: str, task: str) -> str:
+    return next((each.state for each in airflow.tasks(TUNE_DAG_ID, run_id) if each.task_id == task), "waiting")

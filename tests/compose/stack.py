@@ -12,19 +12,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import yaml
 from pydantic import SecretStr
 
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto_containers.env_file import completed
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
+from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
 from kafka_pareto_embedded.stack.credentials import read_pairs
 from kafka_pareto_embedded.stack.stack import TOOLS
 from tests.compose.engine import BASE_IMAGE, Engine
 from tests.compose.phases import phase
 from tests.recorded import STUDIES
-from tests.system.broker_fixtures import free_ports
 
 ROOT = Path(__file__).parent.parent.parent
 PROJECT = "kafka-pareto"
@@ -86,12 +87,10 @@ class ComposeStack:
             self._add_study(f"kafka-pareto/{image}:local")
 
     @contextmanager
-    def login(self, name: str) -> Iterator[httpx.Client]:
+    def login(self, name: str) -> Iterator[AirflowClient]:
         """A client of Airflow's API with the rights of this user."""
-        given = {"username": name, "password": self.variables[f"AIRFLOW_{name.upper()}_PASSWORD"]}
-        with httpx.Client(base_url=self.airflow_url, timeout=60, trust_env=False) as client:
-            token = client.post("/auth/token", json=given).raise_for_status().json()["access_token"]
-            client.headers["Authorization"] = f"Bearer {token}"
+        login = Login(name, self.variables[f"AIRFLOW_{name.upper()}_PASSWORD"])
+        with AirflowClient(AirflowConnection(self.airflow_url, login, timeout_s=60)) as client:
             yield client
 
     def settings(self) -> Settings:

@@ -7,10 +7,14 @@ import json
 import httpx
 import pytest
 
+from kafka_pareto.study.identifiers import TUNE_DAG_ID
 from kafka_pareto.tracking.links import run_address
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
+from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
+from kafka_pareto_embedded.errors import AirflowRefusedError
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.compose.dashboards import unanswered
-from tests.compose.disturbed_campaign import CASE, DAG_RUNS, Finished, manifest, run_disturbed
+from tests.compose.disturbed_campaign import CASE, Finished, manifest, run_disturbed
 from tests.compose.stack import ComposeStack
 from tests.compose.two_clusters import tune_both
 from tests.planned import planned_confirmation, planned_design, stored_ids
@@ -47,11 +51,16 @@ def test_every_service_is_healthy_and_everything_listens_on_loopback_alone(stack
 
 def test_a_viewer_may_look_but_not_trigger_and_a_stranger_may_nothing(stack: ComposeStack) -> None:
     with stack.login("viewer") as viewer:
-        assert viewer.get("/api/v2/dags/tune_producer").is_success
-        assert viewer.post(DAG_RUNS, json={"logical_date": None}).status_code == 403
-    assert httpx.get(f"{stack.airflow_url}/api/v2/dags", trust_env=False).status_code == 401
-    guess = {"username": "admin", "password": "admin"}
-    assert httpx.post(f"{stack.airflow_url}/auth/token", json=guess, trust_env=False).status_code == 401
+        assert viewer.dag(TUNE_DAG_ID)
+        with pytest.raises(AirflowRefusedError) as refusal:
+            viewer.trigger(TUNE_DAG_ID, {})
+        assert refusal.value.status == 403
+    with AirflowClient(AirflowConnection(stack.airflow_url, login=None)) as stranger:
+        assert stranger.send("GET", "/api/v2/dags").status_code == 401
+    with AirflowClient(AirflowConnection(stack.airflow_url, Login("admin", "admin"))) as guessing:
+        with pytest.raises(AirflowRefusedError) as refusal:
+            guessing.token()
+        assert refusal.value.status == 401
 
 
 def test_a_step_reaches_brokers_store_and_tracking_but_neither_database_engine_nor_the_world(
@@ -106,16 +115,15 @@ def test_a_viewer_sees_the_campaign_in_the_explorer_with_a_link_to_mlflows_door(
     keys = finished.campaign.keys
     with stack.login("viewer") as airflow:
         view = f"/kafka-pareto/api/campaigns/{keys.prefix}"
-        assert airflow.get(view).raise_for_status().json()["report"] == "07_report/report.html"
-        link = airflow.get(f"{view}/mlflow").headers["location"]
+        assert airflow.send("GET", view).raise_for_status().json()["report"] == "07_report/report.html"
+        link = airflow.send("GET", f"{view}/mlflow").headers["location"]
     assert link == run_address(stack.mlflow_url, keys)
 
 
 def test_logs_and_manifests_of_the_steps_come_back_to_airflow(stack: ComposeStack, finished: Finished) -> None:
     with stack.login("viewer") as airflow:
         assert manifest(airflow, finished.run_id, "validate")["step"] == "validate"
-        number = finished.tasks["report"]["try_number"]
-        log = airflow.get(f"{DAG_RUNS}/{finished.run_id}/taskInstances/report/logs/{number}").text
+        log = "\n".join(airflow.log(TUNE_DAG_ID, finished.run_id, finished.tasks["report"]))
     assert "champion for p95_latency_ms: this campaign's model" in log
     assert not any(secret in log for name, secret in stack.variables.items() if name.startswith("S3_"))
 
@@ -133,16 +141,15 @@ def test_the_stack_is_whole_again_after_the_disturbances(stack: ComposeStack, fi
 
 def test_two_clusters_are_tuned_at_the_same_time_by_workers_of_their_own(stack: ComposeStack) -> None:
     own, second = tune_both(stack)
-    assert (own.measure["queue"], second.measure["queue"]) == ("default", "kafka_second")
+    assert (own.measure.queue, second.measure.queue) == ("default", "kafka_second")
     workers = [
         stack.container(service)["Config"]["Hostname"] for service in ("airflow-worker", "airflow-worker-second")
     ]
-    assert [own.measure["hostname"], second.measure["hostname"]] == workers
-    latest_start, first_end = (
-        pick(tuned.measure[moment] for tuned in (own, second))
-        for pick, moment in ((max, "start_date"), (min, "end_date"))
-    )
-    assert latest_start < first_end
+    assert [own.measure.hostname, second.measure.hostname] == workers
+    for one, other in ((own, second), (second, own)):
+        assert one.measure.started_at
+        assert other.measure.ended_at
+        assert one.measure.started_at < other.measure.ended_at
     assert own.fingerprint.brokers == ["kafka-1:9092", "kafka-2:9092", "kafka-3:9092"]
     assert second.fingerprint.brokers == ["kafka-second:9092"]
     for tuned in (own, second):

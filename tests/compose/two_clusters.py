@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-import httpx
 from tenacity import retry, retry_if_exception, stop_after_delay, wait_fixed
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.storage.store import open_store
+from kafka_pareto.study.identifiers import tune_dag_of
+from kafka_pareto_embedded.airflow_api.answers import TaskRun
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
+from kafka_pareto_embedded.errors import AirflowRefusedError
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.compose.phases import phase
 from tests.compose.stack import ComposeStack
@@ -30,7 +33,14 @@ class Tuned:
 
     campaign: Campaign
     fingerprint: Fingerprint
-    measure: dict[str, Any]
+    measure: TaskRun
+
+
+class Triggered(NamedTuple):
+    """A run that was triggered."""
+
+    dag_id: str
+    run_id: str
 
 
 def tune_both(stack: ComposeStack) -> tuple[Tuned, Tuned]:
@@ -39,43 +49,43 @@ def tune_both(stack: ComposeStack) -> tuple[Tuned, Tuned]:
         stack.turn_to_celery()
     with phase("celery: two campaigns measured"), stack.login("operator") as airflow:
         runs = {
-            "quick": _trigger(airflow, "tune_producer", {"study": "quick", "record_sizes": [int(CASE)]}),
-            "second": _trigger(airflow, "tune_producer_second", {"study": "second"}),
+            "quick": _trigger(airflow, tune_dag_of(""), {"study": "quick", "record_sizes": [int(CASE)]}),
+            "second": _trigger(airflow, tune_dag_of("second"), {"study": "second"}),
         }
         tuned = (_measured(stack, airflow, "quick", runs["quick"]), _measured(stack, airflow, "second", runs["second"]))
     with phase("celery: both campaigns stopped"), stack.login("operator") as airflow:
         for run in runs.values():
-            _stop(airflow, run.removesuffix("/taskInstances"))
+            _stop(airflow, run)
         wait_until("the steps of the stopped runs are gone", lambda: stack.steps() == [], _STOPPED_WITHIN_S)
     return tuned
 
 
 def _is_the_servers_fault(error: BaseException) -> bool:
-    return isinstance(error, httpx.HTTPStatusError) and error.response.is_server_error
+    return isinstance(error, AirflowRefusedError) and error.may_pass
 
 
 @retry(retry=retry_if_exception(_is_the_servers_fault), stop=stop_after_delay(30), wait=wait_fixed(1), reraise=True)
-def _stop(airflow: httpx.Client, run: str) -> None:
+def _stop(airflow: AirflowClient, run: Triggered) -> None:
     """Asks again where the API clashed with the scheduler in the database (as in apache/airflow#66734)."""
-    airflow.patch(run, json={"state": "failed"}).raise_for_status()
+    airflow.stop(run.dag_id, run.run_id)
 
 
-def _trigger(airflow: httpx.Client, dag_id: str, conf: dict[str, Any]) -> str:
-    path = f"/api/v2/dags/{dag_id}"
-    wait_until(f"Airflow knows {dag_id}", lambda: airflow.get(path).is_success, _KNOWN_WITHIN_S)
-    run = airflow.post(f"{path}/dagRuns", json={"logical_date": None, "conf": conf}).raise_for_status().json()
-    return f"{path}/dagRuns/{run['dag_run_id']}/taskInstances"
+def _trigger(airflow: AirflowClient, dag_id: str, conf: dict[str, Any]) -> Triggered:
+    wait_until(f"Airflow knows {dag_id}", lambda: airflow.dag(dag_id) is not None, _KNOWN_WITHIN_S)
+    return Triggered(dag_id, airflow.trigger(dag_id, conf).dag_run_id)
 
 
-def _measured(stack: ComposeStack, airflow: httpx.Client, study: str, tasks: str) -> Tuned:
-    found: dict[str, Any] = {}
+def _measured(stack: ComposeStack, airflow: AirflowClient, study: str, run: Triggered) -> Tuned:
+    found: list[TaskRun] = []
 
     def has_measured() -> bool:
-        found.update(airflow.get(f"{tasks}/measure/0").json())
-        return found.get("state") == "success"
+        tasks = airflow.tasks(run.dag_id, run.run_id)
+        found[:] = [task for task in tasks if (task.task_id, task.state) == ("measure", "success")]
+        return bool(found)
 
     wait_until(f"{study} has measured", has_measured, _MEASURED_WITHIN_S)
-    manifest = airflow.get(f"{tasks}/design/xcomEntries/manifest", params={"deserialize": True}).json()["value"]
-    keys = CampaignKeys(study, manifest["campaign"])
+    manifest = airflow.xcom(run.dag_id, run.run_id, "design", "manifest")
+    assert isinstance(manifest, dict)
+    keys = CampaignKeys(study, str(manifest["campaign"]))
     campaign = Campaign.open(open_store(stack.settings()), keys.study, keys.campaign)
-    return Tuned(campaign, campaign.read_record(keys.fingerprint(CASE), Fingerprint), found)
+    return Tuned(campaign, campaign.read_record(keys.fingerprint(CASE), Fingerprint), found[0])

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
+from kafka_pareto.brokers.ports import free_ports
 from tests.compose.engine import is_required
-from tests.system.broker_fixtures import free_ports
 
 CONFIGURATION = Path(__file__).parent.parent.parent / "include" / "containers" / "engine" / "haproxy.cfg"
 

@@ -14,10 +14,10 @@ import urllib3
 from minio import Minio
 from tenacity import retry, retry_if_exception_type, retry_if_result, stop_after_delay, wait_fixed
 
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.s3_store import S3Store
 from kafka_pareto.storage.store import open_store
-from tests.system.broker_fixtures import free_ports
 
 _READY_DEADLINE_S = 60
 _STOP_TIMEOUT_S = 20

@@ -20,18 +20,18 @@ from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixe
 
 from kafka_pareto.analysis.hypervolume import measured_hypervolume
 from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.tables import HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import TrackingError
 from kafka_pareto.steps import optimize, train
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Rounds
 from kafka_pareto.tracking import campaign_runs, champions
 from kafka_pareto.tracking.links import run_address
 from tests.recorded import recorded_repetitions
-from tests.system.broker_fixtures import free_ports
 from tests.trained_campaign import recorded_campaign, small_study
 from tests.unit import checking
 
@@ -105,7 +105,7 @@ def runs_of(client: MlflowClient, campaign: str) -> dict[str, mlflow.entities.Ru
 @pytest.mark.usefixtures("trained")
 def test_a_retried_campaign_has_one_parent_and_one_child_per_objective_and_search(client: MlflowClient) -> None:
     runs = runs_of(client, "first")
-    assert set(runs) == {"first", f"optimize {CASE}", *(f"train {objective}" for objective in OBJECTIVES)}
+    assert set(runs) == {"first", f"optimize {CASE}", *(f"train {objective}" for objective in PRODUCER.objective_names)}
     parent = runs.pop("first")
     assert {run.data.tags["mlflow.parentRunId"] for run in runs.values()} == {parent.info.run_id}
     assert {run.info.status for run in [parent, *runs.values()]} == {"FINISHED"}
@@ -122,7 +122,7 @@ def test_the_campaigns_run_is_found_without_mlflows_package(client: MlflowClient
 
 @pytest.mark.usefixtures("trained")
 def test_each_objective_has_one_version_however_often_its_step_ran(client: MlflowClient) -> None:
-    for objective in OBJECTIVES:
+    for objective in PRODUCER.objective_names:
         versions = client.search_model_versions(f"name = 'kafka-pareto.paper.{objective}'")
         own = [version for version in versions if version.tags["kafka_pareto.campaign"] == "first"]
         assert len(own) == 1
@@ -130,7 +130,7 @@ def test_each_objective_has_one_version_however_often_its_step_ran(client: Mlflo
 
 def test_the_metrics_of_a_child_are_the_scores_in_the_store(trained: Campaign, client: MlflowClient) -> None:
     scores = trained.read_table(trained.keys.surrogates("scores.parquet"), SCORE_COLUMNS, factors=False)
-    for objective in OBJECTIVES:
+    for objective in PRODUCER.objective_names:
         run = runs_of(client, "first")[f"train {objective}"]
         pooled = scores[(scores["objective"] == objective) & scores["case"].isna()].iloc[0]
         names = ("r2_train", "r2_held_out", "mae_held_out", "rmse_held_out", "r2_noise_ceiling")
@@ -213,7 +213,7 @@ def test_each_round_is_a_part_of_its_own_and_the_last_rounds_model_is_the_campai
     experiment = client.get_experiment_by_name("kafka-pareto/rounds")
     assert experiment is not None
     runs = {run.info.run_name: run for run in client.search_runs([experiment.experiment_id])}
-    parts = [f"optimize {CASE}", *(f"train {objective}" for objective in OBJECTIVES)]
+    parts = [f"optimize {CASE}", *(f"train {objective}" for objective in PRODUCER.objective_names)]
     assert set(runs) == {"c1", *parts, *(f"round 1 {part}" for part in parts)}
     (version,) = client.search_model_versions("name = 'kafka-pareto.rounds.p95_latency_ms'")
     assert version.run_id == runs["round 1 train p95_latency_ms"].info.run_id

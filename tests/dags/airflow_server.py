@@ -11,17 +11,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import httpx
-
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.storage.private_file import write_private
-from kafka_pareto.study.cluster_names import pool_of
+from kafka_pareto.study.identifiers import TUNE_DAG_ID, pool_of
+from kafka_pareto_embedded.airflow_api.administrator import administrator, create_pool, has_dag, is_healthy
 from kafka_pareto_embedded.bootstrap.ports import Ports
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
+from kafka_pareto_embedded.programs.airflow_database import migrate_database
 from kafka_pareto_embedded.programs.programs import airflow_environment
-from kafka_pareto_embedded.runs.airflow_api import AirflowApi, migrate_database
 from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
-from tests.system.broker_fixtures import free_ports
 
 # It passes a failure on by one task a loop, and waits after each: a second, as shipped.
 _HASTE = {"AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.1"}
@@ -40,12 +39,13 @@ def running_airflow(state: Path, step_environment: dict[str, str]) -> Iterator[S
     with ExitStack() as started:
         environment = {**airflow_environment(stack), **_HASTE, **step_environment}
         started.enter_context(_running(stack, environment))
-        wait_until("Airflow answers", lambda: _is_up(stack), 90, f"see {stack.logs}")
-        api = AirflowApi(stack)
-        started.callback(api.close)
-        api.create_pool(pool_of(""))
-        wait_until("Airflow knows the DAG", api.has_dag, 60, f"see {stack.logs}")
-        api.unpause_dag()
+        wait_until(
+            "Airflow answers", lambda: is_healthy(stack, ("scheduler", "dag_processor")), 90, f"see {stack.logs}"
+        )
+        with administrator(stack) as airflow:
+            create_pool(airflow, pool_of(""))
+            wait_until("Airflow knows the DAG", lambda: has_dag(airflow, TUNE_DAG_ID), 60, f"see {stack.logs}")
+            airflow.set_paused(TUNE_DAG_ID, False)
         yield stack
 
 
@@ -81,11 +81,3 @@ def _await_end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def _is_up(stack: Stack) -> bool:
-    try:
-        health = httpx.get(f"{stack.airflow_url}/api/v2/monitor/health", timeout=5, trust_env=False).json()
-    except (httpx.HTTPError, ValueError):
-        return False
-    return all((health.get(part) or {}).get("status") == "healthy" for part in ("scheduler", "dag_processor"))

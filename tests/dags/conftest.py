@@ -48,7 +48,7 @@ class FakeProject:
         )
 
     def environment(self) -> dict[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "OMP_NUM_THREADS") if name in os.environ}
         paths = {"PYTHONPATH": f"{PROJECT / 'include'}:{PROJECT}", "KAFKA_PARETO_PROJECT_ROOT": str(self.root)}
         return {**kept, **AIRFLOW_ENVIRONMENT, **paths, "AIRFLOW__CORE__FERNET_KEY": "an Airflow secret"}
 

@@ -14,7 +14,7 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from tests.system.broker_fixtures import free_ports
+from kafka_pareto.brokers.ports import free_ports
 
 WEBHOOK_SECRET = "T0/B0/the-webhooks-own-secret"  # noqa: S105 (nobody's)
 

@@ -10,13 +10,12 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
-import httpx
-from tenacity import retry, retry_if_result, stop_after_attempt, wait_fixed
-
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
 from kafka_pareto.measurement.cost import plan_campaign
 from kafka_pareto.study.study_file import dump_study
+from kafka_pareto_embedded.airflow_api.administrator import administrator
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.stack.stack import Stack
 from tests.dags.airflow_server import running_airflow
@@ -39,7 +38,7 @@ class Served:
     store: Path
     mails: list[Message]
     posts: list[dict[str, Any]]
-    client: httpx.Client
+    client: AirflowClient
 
     def noted(self, name: str) -> list[list[Any]]:
         """The lines that the stand-in steps, or the DAG that reacts, have written to this file."""
@@ -47,34 +46,22 @@ class Served:
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
     def trigger(self, dag_id: str, run_id: str, conf: dict[str, Any]) -> None:
-        self.ask("POST", f"dags/{dag_id}/dagRuns", {"dag_run_id": run_id, "logical_date": None, "conf": conf})
-
-    def state(self, dag_id: str, run_id: str) -> str:
-        return str(self.ask("GET", f"dags/{dag_id}/dagRuns/{run_id}")["state"])
+        self.client.trigger(dag_id, conf, run_id)
 
     def log(self, dag_id: str, run_id: str, task_id: str) -> list[str]:
-        """What the task's last try has logged."""
+        """What the task's last try has logged, its folds included."""
         path = f"dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}"
         number = self.ask("GET", path)["try_number"]
         return [str(line["event"]) for line in self.ask("GET", f"{path}/logs/{number}?full_content=true")["content"]]
 
     def ended(self, dag_id: str, run_id: str) -> str:
         """The state in which the run has ended, once it has."""
-        soon(f"{run_id} has ended", lambda: self.state(dag_id, run_id) in ("success", "failed"))
-        return self.state(dag_id, run_id)
+        soon(f"{run_id} has ended", lambda: self.client.run(dag_id, run_id).has_ended)
+        return self.client.run(dag_id, run_id).state
 
     def ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """Asks Airflow's REST API, as its administrator; a busy one that cannot answer a question is asked again."""
-        attempts = 5 if method == "GET" else 1
-        send = retry(
-            retry=retry_if_result(lambda answer: answer.is_server_error),
-            stop=stop_after_attempt(attempts),
-            wait=wait_fixed(1),
-            retry_error_callback=lambda state: state.outcome.result(),
-        )(self.client.request)
-        answer = send(method, f"/api/v2/{path}", json=body)
-        assert answer.is_success, answer.text
-        return dict(answer.json())
+        """Asks Airflow's REST API what the client has no method for, as its administrator."""
+        return dict(self.client.ask(method, path, body))
 
 
 def soon(what: str, condition: Callable[[], bool]) -> None:
@@ -105,18 +92,8 @@ def served(folder: Path) -> Iterator[Served]:
             "AIRFLOW_CONN_SMTP_DEFAULT": json.dumps(smtp),
             "AIRFLOW_CONN_OUR_TEAM": json.dumps({"conn_type": "slackwebhook", "password": address}),
         }
-        with running_airflow(folder / "stack", environment) as stack, _administrator(stack) as client:
+        with running_airflow(folder / "stack", environment) as stack, administrator(stack) as client:
             yield Served(stack, store, mails, posts, client)
-
-
-@contextmanager
-def _administrator(stack: Stack) -> Iterator[httpx.Client]:
-    login = stack.credentials
-    account = {"username": login.airflow_admin_user, "password": login.airflow_admin_password}
-    with httpx.Client(base_url=stack.airflow_url, trust_env=False, timeout=60) as client:
-        token = client.post("/auth/token", json=account).raise_for_status().json()["access_token"]
-        client.headers["Authorization"] = f"Bearer {token}"
-        yield client
 
 
 def _write_study(folder: Path) -> None:

@@ -30,15 +30,15 @@ def write(key: str, text: str = "") -> None:
     path.write_text(text)
 
 
-def refuse(message: str) -> None:
+def refuse(message: str, code: int = 65) -> None:
     print(f"error: {message}", file=sys.stderr)
-    sys.exit(65)
+    sys.exit(code)
 
 
 if STEP == "design":
     if CAMPAIGN == "unasked":
         print("plan: 8 repetitions, about 1 minutes", flush=True)
-        refuse("it starts only with your consent")
+        refuse("it starts only with your consent", 77)
     write("study.yaml", (STUDY / "study.yaml").read_text())
     write("plan.json", (STUDY / "plan.json").read_text())
     (STUDY / CAMPAIGN / "round=00").mkdir(exist_ok=True)

@@ -13,9 +13,9 @@ import pytest
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.cluster_names import TUNE_DAG_ID
+from kafka_pareto.study.identifiers import TUNE_DAG_ID
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
-from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
+from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
 from kafka_pareto_embedded.runs.rollout import RollBackRequest, roll_back
 from kafka_pareto_embedded.runs.run import run_campaign
 from kafka_pareto_embedded.stack.stack import Stack
@@ -37,10 +37,8 @@ def store_folder(airflow: Served) -> Path:
 
 @pytest.fixture
 def runs(stack: Stack) -> Iterator[AirflowRuns]:
-    login = stack.credentials
-    runs = AirflowRuns(stack.airflow_url, TUNE_DAG_ID, login.airflow_admin_user, login.airflow_admin_password)
-    yield runs
-    runs.close()
+    with stack_runs(stack, TUNE_DAG_ID) as runs:
+        yield runs
 
 
 def tune(stack: Stack, runs: AirflowRuns, store_folder: Path, campaign: str) -> int:
@@ -107,10 +105,10 @@ def test_ctrl_c_stops_the_load_and_says_how_to_go_on(
 def test_the_way_back_is_followed_to_what_its_step_tells_people_and_to_what_is_in_force(
     airflow: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    put_in_force(FolderStore(airflow.store), "paper", 1024)
+    put_in_force(FolderStore(airflow.store), "paper", "1024")
     reason = "$(it) 'was' \"worse\"; --study=x {{ 1 + 1 }}"
     stack = FolderStack(airflow.stack.state, airflow.stack.ports, airflow.store)
-    assert roll_back(RollBackRequest(study="paper", case="1024", reason=reason), stack) == 0
+    assert roll_back(RollBackRequest(study="paper", record_size=1024, reason=reason), stack) == 0
     step, options = airflow.noted("moves")[-1]
     assert (step, options["case"], options["by"], options["reason"]) == ("roll_back", "1024", "admin", reason)
     said = capsys.readouterr().out

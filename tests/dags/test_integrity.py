@@ -19,8 +19,7 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import ParamValidationError
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.study import MOST_ROUNDS
-from kafka_pareto.study.warm_start import CAMPAIGN_ID
+from kafka_pareto.study.identifiers import CAMPAIGN_ID, MOST_ROUNDS
 from kafka_pareto_airflow.forms.parameters import tune_parameters
 from kafka_pareto_airflow.notify.notices import FailureNotifier
 from tests.dags.conftest import PROJECT

@@ -164,12 +164,13 @@ def test_a_step_sees_the_projects_settings_and_nothing_of_airflows(root: Path, m
     assert "AWS_SECRET_ACCESS_KEY" not in seen
 
 
-@pytest.mark.parametrize("code", [65, 2])
-def test_refused_input_fails_without_a_retry_and_with_the_steps_own_words(root: Path, code: int) -> None:
+@pytest.mark.parametrize("code", [65, 77, 2])
+def test_refused_input_fails_without_a_retry_and_with_the_steps_own_words_and_code(root: Path, code: int) -> None:
+    refusing = f"import sys; print('error: quick.yaml: seed: must be a number', file=sys.stderr); sys.exit({code})"
+    pushed = PushedXComs()
     with pytest.raises(AirflowFailException, match=r"^error: quick\.yaml: seed: must be a number$"):
-        execute(
-            root, f"import sys; print('error: quick.yaml: seed: must be a number', file=sys.stderr); sys.exit({code})"
-        )
+        execute(root, refusing, pushed)
+    assert pushed == {"exit_code": code}
 
 
 def test_any_other_failure_may_be_retried(root: Path) -> None:

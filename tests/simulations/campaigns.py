@@ -14,7 +14,9 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice
 from kafka_pareto.decision.decide import adjust_across_cases, decide
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES, Objective
+from kafka_pareto.study.driver import is_maximised
+from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 
@@ -82,7 +84,7 @@ class EqualArms:
             rng=self._rng,
         )
 
-    def with_planted_gain(self, objective: Objective, comparisons: int, rng: np.random.Generator) -> Gain | None:
+    def with_planted_gain(self, objective: ObjectiveName, comparisons: int, rng: np.random.Generator) -> Gain | None:
         """The pick with a gain of twice what a noise report of the same configuration calls detectable.
 
         Returns:
@@ -90,7 +92,7 @@ class EqualArms:
         """
         noise = noise_report(
             STUDY, self._case, self.drawn("baseline", np.ones(NOISE_REPETITIONS), rng), comparisons
-        ).objectives[OBJECTIVES.index(objective)]
+        ).objectives[PRODUCER.objective_names.index(objective)]
         if noise.minimum_detectable_effect_fraction is None:
             return None
         factor = 1 + 2 * noise.minimum_detectable_effect_fraction
@@ -98,14 +100,14 @@ class EqualArms:
         return compare(objective, self.baseline, pick, STUDY.protocol, rng)
 
 
-def improved(repetitions: Sequence[Repetition], objective: Objective, factor: float) -> list[Repetition]:
+def improved(repetitions: Sequence[Repetition], objective: ObjectiveName, factor: float) -> list[Repetition]:
     """With `objective` better by this factor, and the other three as they were."""
     field = "latency_p95_ms" if objective in ("p95_latency_ms", "latency_cv") else "throughput_mib_s"
     values = np.array([getattr(r, field) for r in repetitions])
     if objective.endswith("_cv"):
         values = values.mean() + (values - values.mean()) / factor
     else:
-        values = values * factor if objective in MAXIMISED else values / factor
+        values = values * factor if is_maximised(objective) else values / factor
     return [r.model_copy(update={field: value}) for r, value in zip(repetitions, values.tolist(), strict=True)]
 
 
@@ -116,10 +118,14 @@ def simulated_campaign(rng: np.random.Generator, shared_sd: float) -> tuple[list
 
 
 def resolution_of_planted(
-    arms: Sequence[EqualArms], decisions: Sequence[Decision], objective: Objective, at: int, rng: np.random.Generator
+    arms: Sequence[EqualArms],
+    decisions: Sequence[Decision],
+    objective: ObjectiveName,
+    at: int,
+    rng: np.random.Generator,
 ) -> str | None:
     """What the campaign says of a gain planted at one of its record sizes; None where none could be."""
-    planted = arms[at].with_planted_gain(objective, len(decisions) * len(OBJECTIVES), rng)
+    planted = arms[at].with_planted_gain(objective, len(decisions) * len(PRODUCER.objective_names), rng)
     if planted is None:
         return None
     gains = [planted if gain.objective == objective else gain for gain in decisions[at].gains]

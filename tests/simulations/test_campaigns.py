@@ -8,7 +8,7 @@ from scipy import stats
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from tests.simulations.campaigns import EqualArms, resolution_of_planted, simulated_campaign
 
 pytestmark = pytest.mark.simulations
@@ -52,7 +52,7 @@ def test_equal_campaigns_claim_any_change_no_more_often_than_their_level_leaves_
 
 @pytest.mark.parametrize("objective", ["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"])
 def test_a_gain_of_twice_the_detectable_effect_is_found_in_at_least_four_of_five_campaigns(
-    equal_campaigns: list[tuple[list[EqualArms], list[Decision]]], objective: Objective
+    equal_campaigns: list[tuple[list[EqualArms], list[Decision]]], objective: ObjectiveName
 ):
     found = [
         resolution_of_planted(arms, decisions, objective, number % len(arms), np.random.default_rng([13, number]))

@@ -13,14 +13,15 @@ import pandas as pd
 import pytest
 
 from kafka_pareto.analysis.drift import RatioChange, adjusted, change_between, ratio_between
-from kafka_pareto.study.objectives import MEANS, Objective
+from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.retune import Retune
 from tests.recorded import RECORDED
 
 pytestmark = pytest.mark.simulations
 
 CHECKS = 400
-Blocks = dict[tuple[int, Objective], np.ndarray]
+Blocks = dict[tuple[int, ObjectiveName], np.ndarray]
 """By record size and objective: shape (blocks, 2), the baseline first."""
 
 
@@ -32,12 +33,12 @@ def recorded(request: pytest.FixtureRequest) -> Blocks:
     return {
         (size, objective): of_size.pivot_table(index="block", columns="side", values=objective).to_numpy(dtype=float)
         for size, of_size in rows.groupby("record_size_bytes")
-        for objective in MEANS
+        for objective in PRODUCER.means
     }
 
 
 def simulated_check(
-    recorded: Blocks, blocks: int, rng: np.random.Generator, factor: Callable[[int, Objective], float]
+    recorded: Blocks, blocks: int, rng: np.random.Generator, factor: Callable[[int, ObjectiveName], float]
 ) -> list[RatioChange]:
     """One check of all record sizes; `factor` is what the settings in force have become."""
     drawn: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -51,7 +52,7 @@ def simulated_check(
     return adjusted(changes)
 
 
-def drifted(recorded: Blocks, seed: int, factor: Callable[[int, Objective], float]) -> int:
+def drifted(recorded: Blocks, seed: int, factor: Callable[[int, ObjectiveName], float]) -> int:
     """How many checks find any drift."""
     rng = np.random.default_rng(seed)
     checks = (simulated_check(recorded, Retune().blocks, rng, factor) for _ in range(CHECKS))
@@ -63,7 +64,7 @@ def test_at_most_one_in_twenty_checks_of_an_unchanged_cluster_is_a_false_alarm(r
 
 
 def test_a_throughput_whose_gain_shrank_by_a_factor_of_1_3_is_found_by_four_of_five_checks(recorded: Blocks) -> None:
-    def slower(_: int, objective: Objective) -> float:
+    def slower(_: int, objective: ObjectiveName) -> float:
         return 1 / 1.3 if objective == "throughput_mib_s" else 1.0
 
     assert drifted(recorded, 22, slower) >= 0.8 * CHECKS
@@ -72,7 +73,7 @@ def test_a_throughput_whose_gain_shrank_by_a_factor_of_1_3_is_found_by_four_of_f
 def test_a_latency_that_trebled_against_the_baseline_is_found_by_four_of_five_checks(recorded: Blocks) -> None:
     """What a smaller change of the p95 latency is, these campaigns' own noise does not tell."""
 
-    def slower(_: int, objective: Objective) -> float:
+    def slower(_: int, objective: ObjectiveName) -> float:
         return 3.0 if objective == "p95_latency_ms" else 1.0
 
     assert drifted(recorded, 23, slower) >= 0.8 * CHECKS

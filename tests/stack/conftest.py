@@ -8,13 +8,14 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 import yaml
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.storage.store import open_store
+from kafka_pareto_embedded.airflow_api.administrator import administrator
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from tests.recorded import STUDIES
 from tests.stack.embedded_stack import EmbeddedStack, embedded_stack
 from tests.stack.kills import Finished, Killer
@@ -35,13 +36,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
 
 
 @pytest.fixture
-def airflow(stack: EmbeddedStack) -> Iterator[httpx.Client]:
+def airflow(stack: EmbeddedStack) -> Iterator[AirflowClient]:
     """Airflow's API, logged in."""
-    secret = stack.stack.credentials
-    login = {"username": secret.airflow_admin_user, "password": secret.airflow_admin_password}
-    with httpx.Client(base_url=stack.stack.airflow_url, timeout=30, trust_env=False) as client:
-        token = client.post("/auth/token", json=login).raise_for_status().json()["access_token"]
-        client.headers["Authorization"] = f"Bearer {token}"
+    with administrator(stack.stack) as client:
         yield client
 
 
@@ -75,6 +72,8 @@ def _write_paper_small(folder: Path) -> None:
     content["design"]["configurations"] = 6
     content["protocol"] |= {"repetitions": 2, "minimum_valid_repetitions": 2, "cool_down_s": 0.1}
     content["confirmation"] |= {"points": 3, "choice_blocks": 2, "gain_blocks": 3, "minimum_blocks": 2}
+    content["surrogate"] |= {"n_estimators": 20}
+    content["search"] |= {"generations": 10}
     (folder / "paper_small.yaml").write_text(yaml.safe_dump(content))
 
 
@@ -82,12 +81,13 @@ def _write_drifting(folder: Path) -> None:
     """`quick` with one record size, few configurations that all keep the durability, and blocks enough to recommend."""
     content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
     # The change of the brokers is far beyond a third; what a busy machine does to an unchanged ratio is not.
-    retune = {"blocks": 8, "drift_fraction": 0.3}
+    retune = {"blocks": 6, "drift_fraction": 0.3}
     content |= {"name": "drifting", "record_sizes_bytes": [8192], "retune": retune}
     content["factors"] = {
         "batch.size": {"type": "integer", "levels": [16384, 65536, 262144]},
         "linger.ms": {"type": "integer", "levels": [0, 5]},
         "compression.type": {"type": "categorical", "levels": ["none", "zstd", "lz4"]},
     }
-    content["confirmation"] |= {"points": 2, "gain_blocks": 10, "minimum_blocks": 8}
+    content["confirmation"] |= {"points": 2, "choice_blocks": 1, "gain_blocks": 8, "minimum_blocks": 6}
+    content |= {"surrogate": {"n_estimators": 50}, "search": {"generations": 10}}
     (folder / "drifting.yaml").write_text(yaml.safe_dump(content))

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import psutil
 
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
 from kafka_pareto_embedded.commands.options import PREFIX
 from kafka_pareto_embedded.lifecycle.supervision import Supervisor
 from kafka_pareto_embedded.stack.stack import Stack
-from tests.system.broker_fixtures import free_ports
 
 ROOT = Path(__file__).parent.parent.parent
 _KEPT = ("PATH", "HOME", "JAVA_HOME", "KAFKA_PARETO_JAVA", "KAFKA_PARETO_STUDIES")

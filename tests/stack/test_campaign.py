@@ -9,17 +9,17 @@ import re
 import subprocess
 import sys
 
-import httpx
 import pandas as pd
 import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.producer import PRODUCER
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from tests.stack.embedded_stack import EmbeddedStack
 from tests.stack.kills import Finished
 
@@ -42,7 +42,7 @@ def test_all_artifacts_of_the_design_lie_in_minio(finished: Finished) -> None:
     keys = finished.campaign.keys
     found = set(finished.campaign.store.keys(keys.prefix))
     expected = {keys.frozen_study(), keys.plan(), keys.design(), keys.trials(), keys.validation("data_docs/index.html")}
-    expected |= {keys.surrogates(f"{objective}.ubj") for objective in OBJECTIVES}
+    expected |= {keys.surrogates(f"{objective}.ubj") for objective in PRODUCER.objective_names}
     expected |= {keys.report(name) for name in ("report.html", "cards.txt", "cards.json")}
     expected |= {keys.report(f"tables/{name}") for name in ("table1_r2.csv", "table2_estimated_vs_measured.csv")}
     for case in CASES:
@@ -60,7 +60,7 @@ def test_the_tables_are_of_the_papers_kind(finished: Finished) -> None:
     def table(name: str) -> pd.DataFrame:
         return pd.read_csv(io.BytesIO(finished.campaign.store.get(keys.report(f"tables/{name}"))))
 
-    assert set(table("table1_r2.csv")["objective"]) == set(OBJECTIVES)
+    assert set(table("table1_r2.csv")["objective"]) == set(PRODUCER.objective_names)
     confirmed = table("table2_estimated_vs_measured.csv")
     assert set(confirmed["case"]) == set(CASES)
 
@@ -100,20 +100,19 @@ def test_the_producer_properties_are_those_of_the_decision(finished: Finished) -
 
 
 def test_the_run_is_green_in_airflow_with_tasks_labelled_by_record_size(
-    finished: Finished, airflow: httpx.Client
+    finished: Finished, airflow: AirflowClient
 ) -> None:
-    runs = airflow.get("/api/v2/dags/tune_producer/dagRuns").raise_for_status().json()["dag_runs"]
-    [run] = [run for run in runs if run["conf"].get("campaign") == finished.campaign.keys.campaign]
-    assert run["state"] == "success"
-    path = f"/api/v2/dags/tune_producer/dagRuns/{run['dag_run_id']}/taskInstances"
-    tasks = airflow.get(path).raise_for_status().json()["task_instances"]
+    runs = airflow.latest_runs("tune_producer")
+    [run] = [run for run in runs if run.parameters.get("campaign") == finished.campaign.keys.campaign]
+    assert run.state == "success"
+    tasks = airflow.tasks("tune_producer", run.dag_run_id)
     # `paper_small` is a one shot: round 1's propose finds nothing to do, and the rounds' other tasks are skipped.
-    of_rounds = {task["task_id"]: task["state"] for task in tasks if task["task_id"].startswith("round_")}
+    of_rounds = {task.task_id: task.state for task in tasks if task.task_id.startswith("round_")}
     assert of_rounds.pop("round_1.propose") == "success"
     assert set(of_rounds.values()) == {"skipped"}
-    assert {task["state"] for task in tasks if not task["task_id"].startswith("round_")} == {"success"}
+    assert {task.state for task in tasks if not task.task_id.startswith("round_")} == {"success"}
     for step in ("measure", "optimize", "confirm"):
-        labels = {task["rendered_map_index"] for task in tasks if task["task_id"] == step}
+        labels = {task.label for task in tasks if task.task_id == step}
         assert labels == {f"{case} B" for case in CASES}
 
 

@@ -17,7 +17,7 @@ from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.rollout.versions import SettingsInForce, versions
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
-from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
+from kafka_pareto_embedded.runs.airflow_runs import stack_runs
 from tests.stack.embedded_stack import EmbeddedStack
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(1500)]
@@ -82,25 +82,19 @@ def test_new_settings_come_out_of_the_tuning_that_follows(story: Story) -> None:
 
 
 def _run(told: Story, stack: EmbeddedStack, dag_id: str, run_id: str, conf: dict[str, Any]) -> None:
-    runs = _runs(stack, dag_id)
-    runs.trigger(run_id, conf)
-    runs.close()
+    with stack_runs(stack.stack, dag_id) as runs:
+        runs.trigger(run_id, conf)
     _ended(told, stack, dag_id, run_id)
 
 
 def _ended(told: Story, stack: EmbeddedStack, dag_id: str, run_id: str) -> None:
-    began, runs = time.monotonic(), _runs(stack, dag_id)
-    wait_until(f"{run_id} has ended", lambda: runs.state(run_id) in ("success", "failed"), 600)
-    told.seconds[run_id] = time.monotonic() - began
-    told.tasks[run_id] = {task.task_id: task.state for task in runs.tasks(run_id)}
-    state = runs.state(run_id)
-    runs.close()
+    began = time.monotonic()
+    with stack_runs(stack.stack, dag_id) as runs:
+        wait_until(f"{run_id} has ended", lambda: runs.state(run_id) in ("success", "failed"), 600, poll_s=1)
+        told.seconds[run_id] = time.monotonic() - began
+        told.tasks[run_id] = {task.task_id: task.state for task in runs.tasks(run_id)}
+        state = runs.state(run_id)
     assert state == "success", told.tasks[run_id]
-
-
-def _runs(stack: EmbeddedStack, dag_id: str) -> AirflowRuns:
-    login = stack.stack.credentials
-    return AirflowRuns(stack.stack.airflow_url, dag_id, login.airflow_admin_user, login.airflow_admin_password)
 
 
 @contextmanager

@@ -18,10 +18,13 @@ from minio.error import S3Error
 
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.storage.store import open_store
-from kafka_pareto.study.cluster_names import pool_of
+from kafka_pareto.study.identifiers import pool_of
+from kafka_pareto_embedded.airflow_api.administrator import create_pool
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
+from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK, taken_ports
+from kafka_pareto_embedded.errors import AirflowRefusedError
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
-from kafka_pareto_embedded.runs.airflow_api import AirflowApi
 from kafka_pareto_embedded.stack.stack import Stack
 from tests.stack.embedded_stack import EmbeddedStack, embedded_stack
 
@@ -168,22 +171,23 @@ def test_mlflow_refuses_a_foreign_host_header(stack: EmbeddedStack) -> None:
     assert httpx.get(url, headers={"Host": "evil.example"}, trust_env=False).status_code == 403
 
 
-def test_airflow_has_the_dag_unpaused_and_a_pool_of_one_slot(airflow: httpx.Client) -> None:
-    assert airflow.get("/api/v2/dags/tune_producer").json()["is_paused"] is False
-    assert airflow.get("/api/v2/pools/kafka_cluster").json()["slots"] == 1
+def test_airflow_has_the_dag_unpaused_and_a_pool_of_one_slot(airflow: AirflowClient) -> None:
+    dag = airflow.dag("tune_producer")
+    assert dag
+    assert not dag.is_paused
+    assert airflow.pool("kafka_cluster").slots == 1
 
 
-def test_the_pool_may_be_asked_for_again(stack: EmbeddedStack, airflow: httpx.Client) -> None:
-    api = AirflowApi(stack.stack)
-    api.create_pool(pool_of(""))
-    api.close()
-    assert airflow.get("/api/v2/pools/kafka_cluster").json()["slots"] == 1
+def test_the_pool_may_be_asked_for_again(airflow: AirflowClient) -> None:
+    create_pool(airflow, pool_of(""))
+    assert airflow.pool("kafka_cluster").slots == 1
 
 
 def test_airflow_refuses_a_wrong_password(stack: EmbeddedStack) -> None:
-    login = {"username": "admin", "password": "admin"}
-    answer = httpx.post(f"{stack.stack.airflow_url}/auth/token", json=login, trust_env=False)
-    assert answer.status_code == 401
+    connection = AirflowConnection(stack.stack.airflow_url, Login("admin", "admin"))
+    with AirflowClient(connection) as stranger, pytest.raises(AirflowRefusedError) as refusal:
+        stranger.token()
+    assert refusal.value.status == 401
 
 
 def test_a_killed_broker_is_started_again_and_rejoins(stack: EmbeddedStack) -> None:

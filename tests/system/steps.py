@@ -28,7 +28,7 @@ class StepRunner:
         self.studies.mkdir(parents=True, exist_ok=True)
         self.campaign_id = f"c{secrets.token_hex(4)}"  # topics of several tests share a cluster
         self.environment = {
-            **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+            **{name: os.environ[name] for name in ("PATH", "HOME", "OMP_NUM_THREADS") if name in os.environ},
             "PYTHONPATH": f"{ROOT}:{ROOT / 'include'}",
             "KAFKA_PARETO_STORE_FOLDER": str(self.store_folder),
             "KAFKA_PARETO_STUDIES": str(self.studies),

@@ -14,11 +14,12 @@ import psutil
 import pytest
 from tenacity import retry, retry_if_not_result, stop_after_delay, wait_fixed
 
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.admin_process import ClusterHelper
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.settings import load_settings
-from tests.system.broker_fixtures import RunningBrokers, free_ports
+from tests.system.broker_fixtures import RunningBrokers
 
 pytestmark = pytest.mark.brokers
 
@@ -41,7 +42,7 @@ def test_description_names_version_brokers_and_controller(wide_cluster: Cluster,
     described = wide_cluster.describe()
 
     assert (described.kafka_version, described.metadata_version) == ("4.3", "4.3-IV0")
-    assert {broker.port for broker in described.brokers} == {p.port for p in three_brokers.programs.values()}
+    assert {broker.port for broker in described.brokers} == {p.port for p in three_brokers.nodes.values()}
     assert {broker.host for broker in described.brokers} == {"127.0.0.1"}
     assert described.controller_id in {1, 2, 3}
     assert len(described.cluster_id) == 22
@@ -111,7 +112,7 @@ def test_deleted_records_leave_the_disk_within_seconds(cluster: Cluster, single_
     cluster.delete_records("heap")
 
     _wait_until(lambda: _topic_bytes(cluster, "heap") <= 4 * MIB, deadline_s=60)
-    folder = single_broker.programs["kafka-1"].directory / "data" / "heap-0"
+    folder = single_broker.nodes["kafka-1"].data_folder / "heap-0"
     _wait_until(lambda: sum(file.stat().st_size for file in folder.glob("*.log*")) <= 4 * MIB, deadline_s=60)
     assert cluster.end_offset("heap") == 32_000
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.campaign.candidates import candidates_of
 from kafka_pareto.campaign.records import Sizing
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
@@ -22,9 +23,9 @@ from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.measurement.testbed import Testbed, topic_name
+from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.lease import ClusterLease
-from kafka_pareto_embedded.programs.brokers import BrokerProgram
-from tests.system.broker_fixtures import RunningBrokers, running_brokers
+from tests.system.broker_fixtures import RunningBrokers
 from tests.unit.measuring import quick, started
 
 pytestmark = pytest.mark.brokers
@@ -61,22 +62,18 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]
     passwords = {user: secrets.token_urlsafe(12) for user in ("admin", "guest", "reader")}
     users = " ".join(f'user_{user}="{password}"' for user, password in passwords.items())
     login = f'{_PLAIN_LOGIN} username="admin" password="{passwords["admin"]}" {users};'
-
-    def secure(program: BrokerProgram) -> None:
-        file = program.directory / "server.properties"
-        plain = file.read_text().replace("PLAINTEXT://127", "SASL_PLAINTEXT://127")
-        plain = plain.replace("PLAINTEXT:PLAINTEXT,", "SASL_PLAINTEXT:SASL_PLAINTEXT,")
-        file.write_text(
-            plain.replace("inter.broker.listener.name=PLAINTEXT", "inter.broker.listener.name=SASL_PLAINTEXT")
-            + "sasl.enabled.mechanisms=PLAIN\nsasl.mechanism.inter.broker.protocol=PLAIN\n"
-            + f"listener.name.sasl_plaintext.plain.sasl.jaas.config={login}\n"
-            + "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
-            + "super.users=User:admin;User:ANONYMOUS\n"  # the controller's own listener knows no names
-        )
+    secure = {
+        "listener.security.protocol.map": "PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",  # the first is a mere name
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "listener.name.plaintext.plain.sasl.jaas.config": login,
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:admin;User:ANONYMOUS",  # the controller's own listener knows no names
+    }
 
     folder = tmp_path_factory.mktemp("secured-clients")
     admin = write_client_config(folder, "admin", passwords["admin"])
-    with running_brokers(tmp_path_factory.mktemp("secured-broker"), 1, admin, secure) as brokers:
+    with RunningBrokers(1, load_settings(), properties=secure, client_config=admin) as brokers:
         yield SecuredBroker(brokers, folder, passwords)
 
 
@@ -150,7 +147,7 @@ def test_password_is_in_no_command_line(secured: SecuredBroker) -> None:
 
 def may_look(secured: SecuredBroker, user: str) -> None:
     """Lets the user describe everything, and no more."""
-    program, settings = next(iter(secured.brokers.programs.values())), secured.brokers.settings
+    settings = secured.brokers.settings
     acl = ["--add", "--allow-principal", f"User:{user}", "--operation", "Describe", "--operation", "DescribeConfigs"]
     subprocess.run(
         [
@@ -159,7 +156,7 @@ def may_look(secured: SecuredBroker, user: str) -> None:
             *("--command-config", str(secured.folder / "admin.properties")),
             *(*acl, "--topic", "*", "--cluster"),
         ],
-        env=program.environment,
+        env=java_environment(),
         capture_output=True,
         timeout=60,
         check=True,

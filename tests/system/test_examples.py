@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.rollout.client_files import Form, settings_file
-from tests.system.broker_fixtures import RunningBrokers, free_ports
+from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import ROOT
 
 pytestmark = pytest.mark.brokers

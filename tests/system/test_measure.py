@@ -13,10 +13,13 @@ import psutil
 import pytest
 from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
+from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.errors import EXIT_BAD_INPUT, EXIT_TEMPORARY
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.testbed import topic_name
-from tests.system.broker_fixtures import RunningBrokers, free_ports, running_brokers
+from kafka_pareto.settings import load_settings
+from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import StepRunner
 
 pytestmark = pytest.mark.brokers
@@ -210,7 +213,7 @@ def test_a_foreign_cluster_needs_ceilings_and_consent_and_shows_its_plan_first(
 def test_a_campaign_that_does_not_fit_the_brokers_disk_is_refused_before_anything_is_sent(
     small_volume: Path, tmp_path: Path
 ) -> None:
-    with running_brokers(small_volume / "broker", 1) as brokers:
+    with Brokers(1, load_settings(), folder=small_volume / "broker") as brokers:
         steps = StepRunner(tmp_path, brokers.bootstrap_servers)
         steps.write_study("tiny", record_sizes_bytes=[65636], workload=ONE_BROKER)
         done = steps.run("design", "tiny")

@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.errors import EXIT_BAD_INPUT
-from tests.system.broker_fixtures import RunningBrokers, running_brokers
+from kafka_pareto.settings import load_settings
+from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import StepRunner
 
 pytestmark = pytest.mark.brokers
@@ -26,14 +29,13 @@ def quota(brokers: RunningBrokers, bytes_per_s: int) -> Iterator[None]:
     """A produce quota for every client, as an administrator sets it; taken away at the end."""
 
     def alter(*change: str) -> None:
-        program = next(iter(brokers.programs.values()))
         subprocess.run(
             [
                 *(brokers.settings.java, "-Xmx128m", "-cp", f"{brokers.settings.kafka_jars}/*"),
                 *("kafka.admin.ConfigCommand", "--bootstrap-server", brokers.bootstrap_servers, "--alter"),
                 *("--entity-type", "clients", "--entity-default", *change),
             ],
-            env=program.environment,
+            env=java_environment(),
             capture_output=True,
             timeout=60,
             check=True,
@@ -65,7 +67,7 @@ def test_a_quota_that_throttles_stops_the_campaign_and_the_block_is_measured_aga
 
 
 def test_a_disk_that_fills_up_is_waited_for_before_the_next_block(small_volume: Path, tmp_path: Path) -> None:
-    with running_brokers(small_volume / "broker", 1) as brokers:
+    with Brokers(1, load_settings(), folder=small_volume / "broker") as brokers:
         steps = StepRunner(tmp_path, brokers.bootstrap_servers)
         steps.write_study("tiny", record_sizes_bytes=[1000], workload=ONE_BROKER, design={"configurations": 3})
         steps.manifest("design", "tiny")

@@ -14,7 +14,7 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.rollout.versions import SettingsInForce, in_force
 from kafka_pareto.steps.accept import Wanted

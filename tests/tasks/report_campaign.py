@@ -26,7 +26,7 @@ from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.validation.gate import rejected_table
@@ -113,7 +113,7 @@ def _measure(campaign: Campaign, case: str, recorded: list[Repetition]) -> None:
     ]
     for repetition in noise:
         campaign.write_record(f"{keys.noise_repetitions(case)}{repetition.repetition_id}.json", repetition)
-    comparisons = len(OBJECTIVES) * len(study.cases)
+    comparisons = len(PRODUCER.objective_names) * len(study.cases)
     campaign.write_record(keys.noise(case), noise_report(study, case, noise, comparisons))
 
 
@@ -202,7 +202,9 @@ def _front(trials: pd.DataFrame, study: Study, rng: np.random.Generator) -> pd.D
     for durability_accepted, part in ((True, trials[accepted]), (False, trials[~accepted])):
         front = part[part.feasible & ~part.is_baseline]
         front = front[non_dominated(losses_of(front))]
-        noisy = {f"estimated_{name}": front[name] * rng.lognormal(0, 0.15, len(front)) for name in OBJECTIVES}
+        noisy = {
+            f"estimated_{name}": front[name] * rng.lognormal(0, 0.15, len(front)) for name in PRODUCER.objective_names
+        }
         flags = {"on_joint_front": durability_accepted, "limits_met_estimated": True}
         parts.append(front.assign(durability_accepted=durability_accepted, **flags, **noisy))
     joined: pd.DataFrame = pd.concat(parts, ignore_index=True)[table_schema(FRONT_COLUMNS, study).names]

@@ -10,7 +10,7 @@ import pytest
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.report.cards import property_text
+from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.approvals import Answer, last_answer
 from kafka_pareto.rollout.messages import approval_text
 from kafka_pareto.rollout.versions import cases_in_force, versions

@@ -15,7 +15,8 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.downloads import settings_text, trials_csv
 from kafka_pareto.explorer.requirements import Remaining, Wishes, best_remaining
 from kafka_pareto.explorer.snapshot import Seen, read_seen
-from kafka_pareto.kafka.producer_config import Durability, parse_properties
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.objectives import Limit
 from tests.tasks.report_campaign import CAMPAIGN

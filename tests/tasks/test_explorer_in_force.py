@@ -11,7 +11,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to
 from kafka_pareto.explorer.snapshot import read_seen
-from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.rollout.versions import in_force, versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.storage.folder_store import FolderStore

@@ -13,7 +13,7 @@ import pytest
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.errors import TrackingError
-from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.steps import report
 from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign
 

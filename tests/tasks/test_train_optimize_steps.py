@@ -20,7 +20,7 @@ from kafka_pareto.campaign.tables import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCO
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.steps import optimize, train
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Surrogate
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.surrogates.surrogate import SurrogateIndex
@@ -37,6 +37,7 @@ def run_step(step: str, folder: Path, *arguments: str, mlflow: str = "") -> subp
     argv = [sys.executable, "-m", f"tasks.{step}", "--study", "paper", "--campaign", "c1", *arguments]
     environment = {
         "PATH": os.environ["PATH"],
+        "OMP_NUM_THREADS": os.environ["OMP_NUM_THREADS"],
         "HOME": str(folder.parent),
         "PYTHONPATH": f"{ROOT / 'include'}:{ROOT}",
         "KAFKA_PARETO_STORE_FOLDER": str(folder),
@@ -80,7 +81,7 @@ def campaign_in(folder: Path) -> Campaign:
 def test_train_prints_r2_per_objective_and_record_size_and_ends_with_its_manifest(trained_folder: Path) -> None:
     lines = (trained_folder.parent / "stdout").read_text(encoding="utf-8").splitlines()
     manifest = Manifest.model_validate_json(lines[-1])
-    for objective in OBJECTIVES:
+    for objective in PRODUCER.objective_names:
         assert sum(line.startswith(f"{objective} ") for line in lines) == 3  # pooled, and each of two record sizes
         assert f"r2_held_out_{objective}" in manifest.counts
     assert manifest.counts["surrogates"] == 4
@@ -91,7 +92,7 @@ def test_train_writes_models_scores_figures_and_what_the_models_expect(trained_f
     campaign = campaign_in(trained_folder)
     index = campaign.read_record(campaign.keys.surrogates("encoding.json"), SurrogateIndex)
     scores = campaign.read_table(campaign.keys.surrogates("scores.parquet"), SCORE_COLUMNS, factors=False)
-    assert set(index.models) == set(OBJECTIVES)
+    assert set(index.models) == set(PRODUCER.objective_names)
     assert len(scores) == 4 * 3
     figures = campaign.store.keys(campaign.keys.surrogates("figures/"))
     assert len(figures) == 4 * 3

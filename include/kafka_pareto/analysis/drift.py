@@ -18,7 +18,7 @@ from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.pairing import paired
 from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_latency_ms
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 
 # Equal blocks have a deviation of this size or less, and no spread to judge by.
@@ -58,7 +58,7 @@ class RatioChange(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    objective: Objective
+    objective: ObjectiveName
     found: Ratio | None
     reference: Ratio | None
     change_fraction: float | None = None
@@ -70,7 +70,7 @@ class RatioChange(BaseModel):
 
 
 def ratio_of(
-    objective: Objective, repetitions: Sequence[Repetition], configuration_id: str, study: Study
+    objective: ObjectiveName, repetitions: Sequence[Repetition], configuration_id: str, study: Study
 ) -> Ratio | None:
     """The configuration over the baseline, block by block; None of fewer than two blocks in which both are valid.
 
@@ -109,7 +109,7 @@ def ratio_between(baseline: paired_tests.Values, in_force: paired_tests.Values) 
 
 
 def change_between(
-    objective: Objective, reference: Ratio | None, found: Ratio | None, drift_fraction: float
+    objective: ObjectiveName, reference: Ratio | None, found: Ratio | None, drift_fraction: float
 ) -> RatioChange:
     """Compares two ratios; not yet adjusted for the number of comparisons, and so not yet drifted.
 
@@ -152,7 +152,7 @@ def adjusted(changes: Sequence[RatioChange]) -> list[RatioChange]:
     ]
 
 
-def change_points(history: Sequence[tuple[Mapping[Objective, Ratio], float]]) -> list[bool]:
+def change_points(history: Sequence[tuple[Mapping[ObjectiveName, Ratio], float]]) -> list[bool]:
     """At which places of a history, oldest first, its level was left by more than what counted as drift there.
 
     Each is compared with all since the last change point together: more blocks than those of any single check.
@@ -161,7 +161,7 @@ def change_points(history: Sequence[tuple[Mapping[Objective, Ratio], float]]) ->
         history: Ratios by objective, and the drift fraction that they are judged by.
     """
     found: list[bool] = []
-    level: list[Mapping[Objective, Ratio]] = []
+    level: list[Mapping[ObjectiveName, Ratio]] = []
     for ratios, drift_fraction in history:
         changes = [
             change_between(

@@ -13,20 +13,13 @@ from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, smallest_latency_ms, spread_of
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.study.objectives import MAXIMISED, Objective
+from kafka_pareto.study.driver import is_maximised
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.protocol import Protocol
 
 SIGNIFICANCE = 0.05
 
 Resolution = Literal["better", "worse", "no difference shown", "not resolved"]
-
-# What a CV is of depends on the protocol's variability: these hold for either kind.
-LABELS: dict[Objective, str] = {
-    "p95_latency_ms": "p95 latency",
-    "throughput_mib_s": "throughput",
-    "latency_cv": "latency CV",
-    "throughput_cv": "throughput CV",
-}
 
 
 class Gain(BaseModel):
@@ -52,7 +45,7 @@ class Gain(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    objective: Objective
+    objective: ObjectiveName
     baseline_value: float | None
     candidate_value: float | None
     change_fraction: float | None
@@ -72,7 +65,7 @@ class Gain(BaseModel):
 
 
 def compare(
-    objective: Objective,
+    objective: ObjectiveName,
     baseline: Sequence[Repetition],
     candidate: Sequence[Repetition],
     protocol: Protocol,
@@ -137,7 +130,7 @@ def resolve(gain: Gain, p_value_holm: float, wanted_effect_fraction: float) -> G
     resolution: Resolution = "not resolved"
     low, high = gain.change_low_fraction, gain.change_high_fraction
     if p_value_holm < SIGNIFICANCE and gain.change_fraction:
-        wanted = gain.change_fraction > 0 if gain.objective in MAXIMISED else gain.change_fraction < 0
+        wanted = gain.change_fraction > 0 if is_maximised(gain.objective) else gain.change_fraction < 0
         resolution = "better" if wanted else "worse"
     elif np.isfinite(p_value_holm) and low is not None and high is not None:
         within = -wanted_effect_fraction <= low and high <= wanted_effect_fraction

@@ -11,7 +11,8 @@ import pandas as pd
 
 from kafka_pareto.analysis.repetition_values import smallest_latency_ms
 from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended
-from kafka_pareto.study.objectives import MAXIMISED, MEANS, Objective
+from kafka_pareto.study.driver import is_maximised
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 
 Losses = npt.NDArray[np.float64]
@@ -36,13 +37,13 @@ def measured_hypervolume(trials: pd.DataFrame, study: Study) -> float:
         The volume; 0 when nothing keeps the limits, the baseline included, or the baseline has no valid repetition.
     """
     measured = trials[trials.repetitions_valid > 0]
-    losses = relative_losses(measured, study, MEANS)
+    losses = relative_losses(measured, study, study.means)
     if losses is None:
         return 0.0
     return volume(losses[may_be_recommended(measured, study) & keeps_limits(measured, study)])
 
 
-def relative_losses(trials: pd.DataFrame, study: Study, objectives: Sequence[Objective]) -> Losses | None:
+def relative_losses(trials: pd.DataFrame, study: Study, objectives: Sequence[ObjectiveName]) -> Losses | None:
     """Log-losses relative to the baseline's trial, shape (trials, objectives); smaller is better.
 
     Returns:
@@ -55,11 +56,11 @@ def relative_losses(trials: pd.DataFrame, study: Study, objectives: Sequence[Obj
     for objective in objectives:
         values = logarithms(trials, study, objective)
         change = values - values[trials.is_baseline.to_numpy(dtype=bool)][0]
-        columns.append(-change if objective in MAXIMISED else change)
+        columns.append(-change if is_maximised(objective) else change)
     return np.column_stack(columns)
 
 
-def logarithms(trials: pd.DataFrame, study: Study, objective: Objective) -> Values:
+def logarithms(trials: pd.DataFrame, study: Study, objective: ObjectiveName) -> Values:
     """The objective's logarithm in each trial; 0 stands for half of the resolution, or of the smallest measured."""
     values = trials[objective].to_numpy(dtype=float)
     positive = values[values > 0]

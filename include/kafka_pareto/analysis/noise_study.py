@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from kafka_pareto.analysis.gains import LABELS, SIGNIFICANCE, Gain
+from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
 from kafka_pareto.analysis.paired_tests import CONFIDENCE, MINIMUM_BLOCKS, MINIMUM_BLOCKS_FOR_CV, Values
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, spread_of
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import NoiseOfObjective, NoiseReport, Repetition
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.protocol import MINIMUM_NOISE_REPETITIONS
 from kafka_pareto.study.study import Study
 
@@ -45,7 +46,7 @@ def noise_report(study: Study, case: str, repetitions: Sequence[Repetition], com
         blocks=study.confirmation.gain_blocks,
         comparisons=comparisons,
         wanted_effect_fraction=study.confirmation.wanted_effect_fraction,
-        objectives=[_noise_of(objective, study, valid, comparisons) for objective in OBJECTIVES],
+        objectives=[_noise_of(objective, study, valid, comparisons) for objective in study.objective_names],
         repetition_ids=[r.repetition_id for r in valid],
     )
 
@@ -162,7 +163,9 @@ def _fewest_blocks(power: Callable[[int], float], minimum: int) -> int | None:
     return numbers[at] if at < len(numbers) else None
 
 
-def _noise_of(objective: Objective, study: Study, valid: Sequence[Repetition], comparisons: int) -> NoiseOfObjective:
+def _noise_of(
+    objective: ObjectiveName, study: Study, valid: Sequence[Repetition], comparisons: int
+) -> NoiseOfObjective:
     variability, confirmation = study.protocol.variability, study.confirmation
     by_mean = is_mean(objective, variability)
     compared = objective if by_mean else spread_of(objective)
@@ -192,7 +195,7 @@ def _noise_of(objective: Objective, study: Study, valid: Sequence[Repetition], c
 
 
 def _line(noise: NoiseOfObjective, report: NoiseReport) -> str:
-    label, effect = LABELS[noise.objective], noise.minimum_detectable_effect_fraction
+    label, effect = label_of(noise.objective), noise.minimum_detectable_effect_fraction
     if noise.noise_floor_fraction is None:
         return f"{label}: not known from {report.repetitions} valid repetitions and {report.blocks} blocks."
     found = "no change would be found" if effect is None else f"changes of {change_text(effect)} and more are found"

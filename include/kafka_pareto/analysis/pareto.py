@@ -5,24 +5,30 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from moocore import is_nondominated
 
-from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES
+from kafka_pareto.study.driver import all_objectives
 
 Losses = npt.NDArray[np.float64]
 
 
 def non_dominated(losses: Losses) -> npt.NDArray[np.bool_]:
-    """Which rows no other row dominates: is nowhere worse than and somewhere better than (smaller is better).
+    """Marks the rows that no other row dominates: is nowhere worse than and somewhere better than (smaller is better).
+
+    A row with a NaN can be compared with none: it neither dominates nor is dominated. Equal rows do not dominate each
+    other.
 
     Args:
-        losses: Shape (points, objectives).
+        losses: Shape (points, objectives); infinities count as what they are.
 
     Returns:
         A mask, shape (points,).
     """
-    no_worse = np.all(losses[:, None, :] <= losses[None, :, :], axis=2)
-    better = np.any(losses[:, None, :] < losses[None, :, :], axis=2)
-    mask: npt.NDArray[np.bool_] = ~np.any(no_worse & better, axis=0)
+    mask = np.ones(len(losses), dtype=bool)
+    comparable = ~np.isnan(losses).any(axis=1)
+    if losses.shape[1] and comparable.any():
+        # moocore 0.3.2 errs at an infinity or a NaN among three objectives, up to a segmentation fault.
+        mask[comparable] = is_nondominated(np.nan_to_num(losses[comparable]), keep_weakly=True)
     return mask
 
 
@@ -32,9 +38,11 @@ def losses_of(frame: pd.DataFrame, prefix: str = "") -> Losses:
     An objective that no row knows is left out; a value missing from a single row counts as the worst there is.
     """
     columns = []
-    for objective in OBJECTIVES:
-        values = frame[prefix + objective].to_numpy(dtype=np.float64)
+    for objective in all_objectives():
+        if prefix + objective.name not in frame:
+            continue
+        values = frame[prefix + objective.name].to_numpy(dtype=np.float64)
         if np.isfinite(values).any():
-            loss = -values if objective in MAXIMISED else values
+            loss = -values if objective.maximised else values
             columns.append(np.where(np.isfinite(loss), loss, np.max(loss[np.isfinite(loss)])))
     return np.column_stack(columns) if columns else np.empty((len(frame), 0))

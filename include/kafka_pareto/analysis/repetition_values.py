@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.driver import objective_named
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.protocol import Protocol
 
 Variability = Literal["across_repetitions", "within_run"]
@@ -23,27 +24,25 @@ def smallest_latency_ms(protocol: Protocol) -> float:
     return latency_resolution_ms(protocol) / 2
 
 
-def per_repetition_value(repetition: Repetition, objective: Objective, variability: Variability) -> float | None:
+def per_repetition_value(repetition: Repetition, objective: ObjectiveName, variability: Variability) -> float | None:
     """The objective's value in one repetition.
 
     Returns:
         None where the repetition measured none, and for a CV that is defined across repetitions: a single one has no
         share in it.
     """
-    if objective == "p95_latency_ms":
-        return repetition.latency_p95_ms
-    if objective == "throughput_mib_s":
-        return repetition.throughput_mib_s
-    if variability == "across_repetitions":
+    declared = objective_named(objective)
+    if declared.spread_of and variability == "across_repetitions":
         return None
-    return repetition.latency_cv_in_run if objective == "latency_cv" else repetition.throughput_cv_in_run
+    value: float | None = getattr(repetition, declared.quantity)
+    return value
 
 
-def is_mean(objective: Objective, variability: Variability) -> bool:
+def is_mean(objective: ObjectiveName, variability: Variability) -> bool:
     """Whether the objective of a trial is the mean of its repetitions' values; else it is a CV across them."""
-    return variability == "within_run" or not objective.endswith("_cv")
+    return variability == "within_run" or not objective_named(objective).spread_of
 
 
-def spread_of(objective: Objective) -> Objective:
+def spread_of(objective: ObjectiveName) -> ObjectiveName:
     """The objective whose values a CV across repetitions is taken of; a mean's own."""
-    return "p95_latency_ms" if objective in ("p95_latency_ms", "latency_cv") else "throughput_mib_s"
+    return objective_named(objective).spread_of or objective

@@ -10,10 +10,11 @@ from pydantic import BaseModel, ConfigDict
 from scipy import stats
 
 from kafka_pareto.analysis import paired_tests
-from kafka_pareto.analysis.gains import LABELS, SIGNIFICANCE
+from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.paired_tests import Values
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.objectives import ObjectiveName
 
 MINIMUM_REPETITIONS = 12
 _PERMUTATIONS = 9_999
@@ -32,7 +33,7 @@ class SeriesStability(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    objective: Objective
+    objective: ObjectiveName
     first_run_change_fraction: float
     first_run_p_value_holm: float
     drift_tau: float
@@ -141,7 +142,7 @@ def _largest_cusum(ranks: Any, axis: int = -1) -> Any:
     return np.max(np.abs(_cusum(ranks, axis)), axis=axis)
 
 
-def _tested(objective: Objective, values: Values, ids: Sequence[str], rng: np.random.Generator) -> SeriesStability:
+def _tested(objective: ObjectiveName, values: Values, ids: Sequence[str], rng: np.random.Generator) -> SeriesStability:
     """The three tests, their p-values not yet adjusted."""
     drift = stats.kendalltau(np.arange(len(values)), values)
     before, p_value = change_point(values, rng)
@@ -164,7 +165,7 @@ def _or(value: float, otherwise: float) -> float:
 
 
 def _sentences(series: SeriesStability, repetitions: int) -> list[str]:
-    label = LABELS[series.objective]
+    label = label_of(series.objective)
     subject = f"The {label} of the settings in use"
     found = []
     if series.first_run_p_value_holm < SIGNIFICANCE:

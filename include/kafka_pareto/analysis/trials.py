@@ -13,7 +13,7 @@ from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_valu
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS, table_schema
 from kafka_pareto.kafka.producer_config import Durability
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 
 Mask = npt.NDArray[np.bool_]
@@ -83,13 +83,13 @@ def _trial(group: list[Repetition], study: Study) -> dict[str, Any]:
         "repetitions_lost_records": sum(r.outcome in ("records_lost", "records_duplicated") for r in group),
         "repetitions_failed": sum(r.outcome == "failed" for r in group),
         "attempts": sum(r.attempts for r in group),
-        **{objective: _value(objective, valid, study) for objective in OBJECTIVES},
+        **{objective: _value(objective, valid, study) for objective in study.objective_names},
         "repetition_ids": [r.repetition_id for r in valid],
         **first.configuration,
     }
 
 
-def _value(objective: Objective, valid: list[Repetition], study: Study) -> float:
+def _value(objective: ObjectiveName, valid: list[Repetition], study: Study) -> float:
     protocol = study.protocol
     of_mean = is_mean(objective, protocol.variability)
     # A mean of one is noisier than that of many, and still a value; a spread of one or two is none.

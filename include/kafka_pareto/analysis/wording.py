@@ -5,27 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from kafka_pareto.analysis.gains import LABELS, Gain
-from kafka_pareto.study.objectives import Limit, Objective
+from kafka_pareto.analysis.gains import Gain
+from kafka_pareto.study.driver import all_objectives, label_of, objective_named
+from kafka_pareto.study.objectives import Limit, ObjectiveName
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
 
 _LARGEST_CHANGE_SHOWN = 99.0
 
-_UNITS: dict[Objective, str] = {
-    "p95_latency_ms": " ms",
-    "throughput_mib_s": " MiB/s",
-    "latency_cv": "",
-    "throughput_cv": "",
-}
 
-
-def value_text(value: float | None, objective: Objective) -> str:
+def value_text(value: float | None, objective: ObjectiveName) -> str:
     """An objective's value with its unit; no decimals from 1,000 on."""
     if value is None:
         return "-"
-    if objective.endswith("_cv"):
-        return f"{value:.3f}"
-    return f"{value:,.{0 if value >= 1000 else 1}f}{_UNITS[objective]}"
+    unit = objective_named(objective).unit
+    return f"{value:,.{0 if value >= 1000 else 1}f} {unit}" if unit else f"{value:.3f}"
 
 
 def percent(fraction: float | None) -> str:
@@ -50,9 +43,9 @@ def p_text(p_value: float | None) -> str:
 def criterion_text(criterion: ChooseBy) -> str:
     """What a study chooses by, in words."""
     if isinstance(criterion, Weighted):
-        return f"the weighted gains ({joined([f'{w:g} x {LABELS[o]}' for o, w in criterion.weights.items()])})"
+        return f"the weighted gains ({joined([f'{w:g} x {label_of(o)}' for o, w in criterion.weights.items()])})"
     if isinstance(criterion, Lexicographic):
-        first, *others = (LABELS[objective] for objective in criterion.lexicographic)
+        first, *others = (label_of(objective) for objective in criterion.lexicographic)
         within = f" among those within {criterion.within_fraction:.0%} of the best"
         return f"{first} first, then {', then '.join(others)}{within}" if others else f"{first} alone"
     if criterion == "r1":
@@ -70,7 +63,7 @@ def missed_limit_text(limit: Limit, value: float) -> str:
 
 def role_text(role: str) -> str:
     """Why a candidate was chosen, in words."""
-    words = {f"best_{objective}": f"best {label}" for objective, label in LABELS.items()}
+    words = {f"best_{each.name}": f"best {each.label}" for each in all_objectives()}
     words |= {"r1": "best throughput over its CV", "measured_non_dominated": "measured, non-dominated"}
     return words.get(role, role.replace("_", " "))
 

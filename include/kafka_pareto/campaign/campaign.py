@@ -19,9 +19,9 @@ from kafka_pareto.campaign.tables import decode_table, encode_table
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.storage.record import SCHEMA_VERSION, AnyRecord, Record, decode_record, decode_versioned
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.identifiers import CAMPAIGN_ID
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
-from kafka_pareto.study.warm_start import CAMPAIGN_ID
 
 _PARALLEL_READS = 8
 

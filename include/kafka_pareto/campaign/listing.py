@@ -13,8 +13,7 @@ from pydantic import BaseModel
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import in_order
-from kafka_pareto.study.study import STUDY_NAME
-from kafka_pareto.study.warm_start import CAMPAIGN_ID
+from kafka_pareto.study.identifiers import CAMPAIGN_ID, STUDY_NAME
 
 _PARALLEL_LISTINGS = 8
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from kafka_pareto.load.tool import TimedLoad
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.factors import FactorValue
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 
 Phase = Literal["design", "choice", "gain", "noise"]
 
@@ -212,7 +212,7 @@ class NoiseOfObjective(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    objective: Objective
+    objective: ObjectiveName
     value: float | None
     noise_floor_fraction: float | None
     minimum_detectable_effect_fraction: float | None

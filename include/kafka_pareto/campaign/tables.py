@@ -1,7 +1,7 @@
 """The schema of each table of a campaign, and Parquet in both directions.
 
-Tables have fixed columns (units in the names) and one further column per factor of the study, named by the Kafka
-property. What is JSON has its model in `records`; both share one schema version.
+Tables have fixed columns (units in the names) and one further column per objective and per factor of the
+study. What is JSON has its model in `records`; both share one schema version.
 """
 
 from __future__ import annotations
@@ -50,10 +50,7 @@ TRIAL_COLUMNS: dict[str, pa.DataType] = {
     "repetitions_lost_records": pa.int64(),
     "repetitions_failed": pa.int64(),
     "attempts": pa.int64(),
-    "p95_latency_ms": pa.float64(),
-    "throughput_mib_s": pa.float64(),
-    "latency_cv": pa.float64(),
-    "throughput_cv": pa.float64(),
+    "{objective}": pa.float64(),
     "repetition_ids": pa.list_(pa.string()),
 }
 PRIOR_TRIAL_COLUMNS: dict[str, pa.DataType] = {
@@ -82,10 +79,7 @@ FRONT_COLUMNS: dict[str, pa.DataType] = {
     "durability_accepted": pa.bool_(),
     "on_joint_front": pa.bool_(),  # of all accepted durabilities together; the other rows are their class's own
     "limits_met_estimated": pa.bool_(),
-    "estimated_p95_latency_ms": pa.float64(),
-    "estimated_throughput_mib_s": pa.float64(),
-    "estimated_latency_cv": pa.float64(),
-    "estimated_throughput_cv": pa.float64(),
+    "estimated_{objective}": pa.float64(),
 }
 HYPERVOLUME_COLUMNS: dict[str, pa.DataType] = {
     "case": pa.string(),
@@ -97,8 +91,14 @@ CANDIDATE_COLUMNS: dict[str, pa.DataType] = {**FRONT_COLUMNS, "chosen_as": pa.li
 
 
 def table_schema(columns: dict[str, pa.DataType], study: Study | None = None) -> pa.Schema:
-    """The Arrow schema of a table: its fixed columns, then one column per factor when a study is given."""
-    fields = [pa.field(name, kind) for name, kind in columns.items()]
+    """The Arrow schema of a table: its columns, then one column per factor when a study is given.
+
+    A name that holds `{objective}` stands for one column for each objective of the study.
+    """
+    fields = []
+    for name, kind in columns.items():
+        of_objectives = study.objective_names if study and "{objective}" in name else [""]
+        fields += [pa.field(name.format(objective=objective), kind) for objective in of_objectives]
     for name, factor in (study.factors if study else {}).items():
         integer = factor.type == "integer"
         kind = pa.string() if isinstance(factor, CategoricalFactor) else pa.int64() if integer else pa.float64()

@@ -18,12 +18,13 @@ from kafka_pareto.analysis.repetition_values import smallest_latency_ms
 from kafka_pareto.analysis.trials import summarise_trials, throughput_per_cv
 from kafka_pareto.analysis.wording import missed_limit_text
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES, Limit, Objective
+from kafka_pareto.study.driver import is_maximised
+from kafka_pareto.study.objectives import Limit, ObjectiveName
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
 from kafka_pareto.study.study import Study
 
 _LEAST_VALID_FRACTION = 0.8
-_BALANCED: Mapping[Objective, float] = {"throughput_mib_s": 1.0, "p95_latency_ms": 1.0}
+_BALANCED: Mapping[ObjectiveName, float] = {"throughput_mib_s": 1.0, "p95_latency_ms": 1.0}
 
 
 class Choice(BaseModel):
@@ -96,7 +97,7 @@ def choose(study: Study, candidates: pd.DataFrame, choice_repetitions: Sequence[
     return Choice(configuration_id=chosen_id, chosen_by=chosen_by, baseline_limits_missed=beside)
 
 
-def objectives_named(criterion: ChooseBy) -> list[Objective]:
+def objectives_named(criterion: ChooseBy) -> list[ObjectiveName]:
     """The objectives that an order or weights name; none for `balanced_gain` and `r1`."""
     if isinstance(criterion, Lexicographic):
         return criterion.lexicographic
@@ -139,17 +140,17 @@ def _log_gains(study: Study, eligible: Sequence[str], repetitions: Sequence[Repe
         if shared := sorted(baseline.keys() & valid[name].keys()):
             own, beside = ([side[block] for block in shared] for side in (valid[name], baseline))
             trial, baseline_trial = (summarise_trials(side, study).iloc[0] for side in (own, beside))
-            rows[name] = {o: log_gain(o, trial[o], baseline_trial[o], least_ms) for o in OBJECTIVES}
-    return pd.DataFrame.from_dict(rows, orient="index", columns=list(OBJECTIVES), dtype=float)
+            rows[name] = {o: log_gain(o, trial[o], baseline_trial[o], least_ms) for o in study.objective_names}
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(study.objective_names), dtype=float)
 
 
-def log_gain(objective: Objective, value: float, baseline_value: float, smallest_latency_ms: float) -> float:
+def log_gain(objective: ObjectiveName, value: float, baseline_value: float, smallest_latency_ms: float) -> float:
     """The logarithm of how many times better than the baseline's a value is; NaN where that cannot be told."""
     if objective == "p95_latency_ms":
         value, baseline_value = max(value, smallest_latency_ms), max(baseline_value, smallest_latency_ms)
     if not (value > 0 and baseline_value > 0):
         return float("nan")
-    ratio = value / baseline_value if objective in MAXIMISED else baseline_value / value
+    ratio = value / baseline_value if is_maximised(objective) else baseline_value / value
     return math.log(ratio)
 
 
@@ -178,10 +179,10 @@ def best_by(asked: ChooseBy, gains: pd.DataFrame, trials: pd.DataFrame, baseline
 def _best_in_order(gains: pd.DataFrame, order: Lexicographic) -> str:
     *earlier, last = order.lexicographic
     for objective in earlier:
-        within = math.log1p(-order.within_fraction if objective in MAXIMISED else order.within_fraction)
+        within = math.log1p(-order.within_fraction if is_maximised(objective) else order.within_fraction)
         gains = gains[gains[objective] >= gains[objective].max() - abs(within)]
     return str(gains[last].idxmax())
 
 
-def _heaviest(gains: pd.DataFrame, weights: Mapping[Objective, float]) -> str:
+def _heaviest(gains: pd.DataFrame, weights: Mapping[ObjectiveName, float]) -> str:
     return str((gains[list(weights)] * pd.Series(weights)).sum(axis="columns").idxmax())

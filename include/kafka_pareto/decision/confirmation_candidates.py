@@ -8,10 +8,8 @@ import pandas as pd
 from kafka_pareto.analysis.pareto import Losses, losses_of, non_dominated
 from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended, throughput_per_cv
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, table_schema
-from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES
+from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.study import Study
-
-_ESTIMATES = [f"estimated_{objective}" for objective in OBJECTIVES]
 
 
 def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Study, points: int) -> pd.DataFrame:
@@ -38,7 +36,7 @@ def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Study, p
     best = _measured(trials, study, set(), points // 2 if study.strategy == "rounds" else 0)
     of_front = front[may_be_chosen & ~front.configuration_id.isin(best.configuration_id)]
     accepted = of_front.drop_duplicates("configuration_id").sort_values("configuration_id")
-    roles = _roles(accepted, points - len(best))
+    roles = _roles(accepted, study, points - len(best))
     picked = accepted.loc[list(roles)].assign(chosen_as=pd.Series(roles))
     taken = {*best.configuration_id, *picked.configuration_id}
     filled = _measured(trials, study, taken, points - len(taken))
@@ -47,15 +45,15 @@ def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Study, p
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
-def _roles(front: pd.DataFrame, points: int) -> dict[int, list[str]]:
+def _roles(front: pd.DataFrame, study: Study, points: int) -> dict[int, list[str]]:
     """Row label to its roles, in the order picked; at most `points` rows."""
     losses = losses_of(front, "estimated_")
     if not len(front) or not losses.shape[1]:
         return {}
     scaled = _scaled(losses)
     best = [
-        (f"best_{objective}", _best_row(front[f"estimated_{objective}"], objective in MAXIMISED))
-        for objective in OBJECTIVES
+        (f"best_{objective}", _best_row(front[f"estimated_{objective}"], is_maximised(objective)))
+        for objective in study.objective_names
     ]
     knee = ("knee", int(np.argmin(np.linalg.norm(scaled, axis=1))))
     # Where there are fewer points than roles, the stablest points are what a recommendation needs least.
@@ -101,7 +99,8 @@ def _measured(trials: pd.DataFrame, study: Study, taken: set[str], points: int) 
         return usable.iloc[:0]
     on_front = non_dominated(losses)
     order = np.lexsort((np.linalg.norm(_scaled(losses), axis=1), ~on_front))[:points]
-    of_no_front = {"on_joint_front": False, "limits_met_estimated": False, **dict.fromkeys(_ESTIMATES, np.nan)}
+    estimates = dict.fromkeys((f"estimated_{objective}" for objective in study.objective_names), np.nan)
+    of_no_front = {"on_joint_front": False, "limits_met_estimated": False, **estimates}
     filled = usable.iloc[order].assign(durability_accepted=True, **of_no_front)
     roles = [["measured_non_dominated" if on_front[row] else "measured"] for row in order]
     return filled.assign(chosen_as=pd.Series(roles, index=filled.index))

@@ -21,7 +21,6 @@ from kafka_pareto.decision.choice import Choice, missed_limits
 from kafka_pareto.decision.decision import Decision, concluded
 from kafka_pareto.study.constraints import Rule, Variables
 from kafka_pareto.study.factors import Configuration, FactorValue
-from kafka_pareto.study.objectives import OBJECTIVES
 from kafka_pareto.study.study import Study
 
 _LOST: tuple[Outcome, ...] = ("records_lost", "records_duplicated")
@@ -53,7 +52,7 @@ def decide(
     both = [*choice_repetitions, *gain_repetitions]
     chosen = None if chosen_id == baseline_id else _configuration(study, candidates, chosen_id)
     baseline_gain, chosen_gain = ([], []) if chosen is None else paired(baseline_id, chosen_id, gain_repetitions)
-    compared = [] if chosen is None else OBJECTIVES
+    compared = [] if chosen is None else study.objective_names
     gains = [compare(objective, baseline_gain, chosen_gain, study.protocol, rng) for objective in compared]
     baseline_values = {gain.objective: _or_nan(gain.baseline_value) for gain in gains}
     candidate_values = {gain.objective: _or_nan(gain.candidate_value) for gain in gains}

@@ -6,12 +6,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from kafka_pareto.analysis.gains import LABELS, Gain
+from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.wording import joined
 from kafka_pareto.decision.choice import objectives_named
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.storage.record import Record
-from kafka_pareto.study.objectives import MEANS
+from kafka_pareto.study.driver import label_of, objective_named
 from kafka_pareto.study.preferences import ChooseBy
 
 Verdict = Literal[
@@ -89,12 +89,13 @@ class Decision(Record):
     @property
     def main_gains(self) -> list[Gain]:
         """Of p95 latency and throughput: neither may be shown to be worse."""
-        return [gain for gain in self.gains if gain.objective in MEANS]
+        return [gain for gain in self.gains if not objective_named(gain.objective).spread_of]
 
     @property
     def wanted_gains(self) -> list[Gain]:
         """Of both, and of what the study's order or weights name: one must be better."""
-        wanted = (*MEANS, *objectives_named(self.choice_asked_by))
+        means = [gain.objective for gain in self.main_gains]
+        wanted = (*means, *objectives_named(self.choice_asked_by))
         return [gain for gain in self.gains if gain.objective in wanted]
 
     @property
@@ -147,21 +148,21 @@ def _verdict(decision: Decision) -> tuple[Verdict, str]:
     if missed:
         return "keep_baseline_limits_missed", f"In fresh blocks the pick misses {missed}."
     main, wanted = decision.main_gains, decision.wanted_gains
-    better = [LABELS[gain.objective] for gain in wanted if gain.resolution == "better"]
-    worse = [LABELS[gain.objective] for gain in main if gain.resolution == "worse"]
+    better = [label_of(gain.objective) for gain in wanted if gain.resolution == "better"]
+    worse = [label_of(gain.objective) for gain in main if gain.resolution == "worse"]
     if worse:
         gained = f", although {joined(better)} improved" if better else ""
         return "keep_baseline_no_gain", f"The pick made {joined(worse)} worse{gained}."
     if not better:
         standing = "; ".join(_standing(gain, decision.wanted_effect_fraction) for gain in wanted)
         return "keep_baseline_no_gain", f"Fresh blocks show no gain: {standing}."
-    if unjudged := [LABELS[gain.objective] for gain in main if _is_unjudged(gain)]:
+    if unjudged := [label_of(gain.objective) for gain in main if _is_unjudged(gain)]:
         return (
             "keep_baseline_not_enough_evidence",
             f"Not enough evidence: {joined(unjudged)} may have changed, and these blocks have no spread to judge "
             "it by.",
         )
-    other = [f"{LABELS[g.objective]}: {g.resolution}" for g in wanted if g.resolution != "better"]
+    other = [f"{label_of(g.objective)}: {g.resolution}" for g in wanted if g.resolution != "better"]
     beside = f" ({'; '.join(other)})" if other else ""
     return "recommended", f"Fresh blocks show better {joined(better)}{beside}."
 
@@ -172,7 +173,7 @@ def _is_unjudged(gain: Gain) -> bool:
 
 
 def _standing(gain: Gain, wanted_effect_fraction: float) -> str:
-    label = LABELS[gain.objective]
+    label = label_of(gain.objective)
     if gain.resolution == "no difference shown":
         return f"{label} does not differ by more than {wanted_effect_fraction:.0%}"
     return f"{label} is not resolved by this budget"
@@ -185,7 +186,7 @@ def _given_up(decision: Decision) -> list[str]:
     for gain in decision.gains:
         if gain.resolution == "worse":
             change = "" if gain.change_fraction is None else f" by {abs(gain.change_fraction):.0%}"
-            sentences.append(f"{LABELS[gain.objective]} is worse{change}")
+            sentences.append(f"{label_of(gain.objective)} is worse{change}")
     return sentences
 
 

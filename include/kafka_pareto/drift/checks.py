@@ -14,7 +14,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.rollout.versions import SettingsInForce
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store
-from kafka_pareto.study.objectives import MEANS, Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 
 CheckOutcome = Literal[
@@ -74,7 +74,7 @@ class CheckedCase(BaseModel):
     changes: list[RatioChange] = []
 
     @property
-    def ratios(self) -> dict[Objective, Ratio]:
+    def ratios(self) -> dict[ObjectiveName, Ratio]:
         """What was found."""
         return {change.objective: change.found for change in self.changes if change.found is not None}
 
@@ -126,7 +126,7 @@ def read_checks(store: Store, study: str, case: str) -> list[PastCheck]:
 
 def reference_of(
     store: Store, settings: SettingsInForce, past: Iterable[PastCheck]
-) -> tuple[str, dict[Objective, Ratio]]:
+) -> tuple[str, dict[ObjectiveName, Ratio]]:
     """What a check of these settings is compared with, and its ratios; "" and none where there is nothing yet.
 
     That is the confirmation which put them in force: its gain blocks, since by its choice blocks the configuration was
@@ -160,7 +160,7 @@ def was_answered(store: Store, study: str, check: PastCheck) -> bool:
     return store.tag(CampaignKeys(study, check.check).report("cards.json")) is not None
 
 
-def confirmed_ratios(store: Store, settings: SettingsInForce) -> dict[Objective, Ratio]:
+def confirmed_ratios(store: Store, settings: SettingsInForce) -> dict[ObjectiveName, Ratio]:
     """Of the campaign's gain blocks; none where the settings have none there."""
     campaign = Campaign.open(store, settings.study, settings.campaign)
     repetitions = confirming_repetitions(campaign, settings.case)
@@ -173,9 +173,9 @@ def confirming_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
     return [each for each in found if each.phase == "gain"]
 
 
-def ratios_of(repetitions: Sequence[Repetition], configuration_id: str, study: Study) -> dict[Objective, Ratio]:
+def ratios_of(repetitions: Sequence[Repetition], configuration_id: str, study: Study) -> dict[ObjectiveName, Ratio]:
     """The configuration over the baseline in both means, as far as they have one."""
-    ratios = {objective: ratio_of(objective, repetitions, configuration_id, study) for objective in MEANS}
+    ratios = {objective: ratio_of(objective, repetitions, configuration_id, study) for objective in study.means}
     return {objective: ratio for objective, ratio in ratios.items() if ratio is not None}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kafka_pareto.analysis.drift import Ratio, RatioChange
-from kafka_pareto.analysis.gains import LABELS
 from kafka_pareto.analysis.wording import joined, percent
 from kafka_pareto.campaign.manifest import Notice
 from kafka_pareto.drift.checks import Check, CheckedCase, CheckOutcome, outcome_text
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.driver import label_of
 
 _TUNED_BECAUSE: dict[CheckOutcome, str] = {
     "drifted": "drift",
@@ -37,14 +37,14 @@ def notice_of(check: Check) -> Notice:
 
 def drift_reason(change: RatioChange) -> str:
     """Why a change is drift, as a sentence."""
-    return f"{LABELS[change.objective]}: {_change_text(change)}"
+    return f"{label_of(change.objective)}: {_change_text(change)}"
 
 
 def _lines(checked: CheckedCase) -> list[str]:
     version = "" if checked.version is None else f", version {checked.version}"
     against = f", against {checked.compared_with}" if checked.compared_with else ""
     head = f"{case_label(checked.case)}{version}{against}: {outcome_text(checked.outcome)}"
-    numbers = [f"  {LABELS[change.objective]}: {_change_text(change)}" for change in checked.changes]
+    numbers = [f"  {label_of(change.objective)}: {_change_text(change)}" for change in checked.changes]
     shown = {drift_reason(change) for change in checked.changes}
     return [head, *numbers, *(f"  {reason}" for reason in checked.reasons if reason not in shown)]
 

@@ -10,9 +10,9 @@ from kafka_pareto.analysis.paired_tests import CONFIDENCE
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.explorer.snapshot import Seen, read_repetitions, repetition_key
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.objectives import ObjectiveName
 
-Intervals = dict[Objective, tuple[float, float]]
+Intervals = dict[ObjectiveName, tuple[float, float]]
 
 
 def intervals(seen: Seen) -> dict[str, dict[str, Intervals]]:
@@ -38,7 +38,7 @@ def _intervals(seen: Seen, trials: pd.DataFrame) -> dict[str, Intervals]:
 def _of_means(repetitions: list[Repetition], seen: Seen) -> Intervals:
     variability = seen.study.protocol.variability
     found: Intervals = {}
-    for objective in OBJECTIVES:
+    for objective in seen.study.objective_names:
         if not is_mean(objective, variability):
             continue
         measured = [per_repetition_value(repetition, objective, variability) for repetition in repetitions]

@@ -17,7 +17,7 @@ from kafka_pareto.decision.choice import best_by, log_gain, missed_limits, worst
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.explorer.snapshot import Seen
 from kafka_pareto.kafka.producer_config import Durability
-from kafka_pareto.study.objectives import MEANS, OBJECTIVES, Limit
+from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic
 
 Preference = Literal["study", "throughput", "latency", "balanced"]
@@ -140,11 +140,11 @@ def _best(
     baseline: Any = baselines.iloc[0]
     least_ms = smallest_latency_ms(seen.study.protocol)
     gains = pd.DataFrame(
-        {o: [log_gain(o, value, baseline[o], least_ms) for value in remaining[o]] for o in OBJECTIVES},
+        {o: [log_gain(o, value, baseline[o], least_ms) for value in remaining[o]] for o in seen.study.objective_names},
         index=remaining.index,
         dtype=float,
     )
-    gains = gains[gains[list(MEANS)].notna().all(axis="columns")]
+    gains = gains[gains[list(seen.study.means)].notna().all(axis="columns")]
     asked = _CRITERIA.get(prefer, seen.study.confirmation.choose_by)
     baseline_id = seen.study.baseline_id()
     candidates = gains.drop(index=baseline_id, errors="ignore")

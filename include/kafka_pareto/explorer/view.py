@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel
 
-from kafka_pareto.analysis.gains import LABELS
 from kafka_pareto.analysis.noise_study import change_text, noise_lines
 from kafka_pareto.analysis.pareto import losses_of, non_dominated
 from kafka_pareto.analysis.trials import may_be_recommended
@@ -22,12 +21,13 @@ from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.report.card_parts import CardParts, card_parts
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.driver import all_objectives, label_of
 from kafka_pareto.study.factors import CategoricalFactor, FactorValue
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.objectives import ObjectiveName
 
 _FRONT_POINTS_SHOWN = 120
 
-Values = dict[Objective, float | None]
+Values = dict[ObjectiveName, float | None]
 
 
 class Measured(BaseModel):
@@ -90,7 +90,7 @@ class CaseView(BaseModel):
     campaign: str
     case: str
     case_label: str
-    objectives: dict[Objective, str]
+    objectives: dict[ObjectiveName, str]
     axes: list[FactorAxis]
     points: list[Point]
     estimated_front_points: int
@@ -117,7 +117,7 @@ def case_view(seen: Seen) -> CaseView:
         campaign=keys.campaign,
         case=seen.case,
         case_label=case_label(seen.case),
-        objectives={objective: LABELS[objective] for objective in OBJECTIVES},
+        objectives={objective: label_of(objective) for objective in seen.study.objective_names},
         axes=_axes(seen),
         points=_points(seen),
         estimated_front_points=len(_joint_front(seen)),
@@ -229,7 +229,8 @@ def _measured(row: Mapping[str, Any] | None) -> Measured | None:
 
 
 def _values(row: Mapping[str, Any], prefix: str = "") -> Values:
-    found = {objective: row[f"{prefix}{objective}"] for objective in OBJECTIVES}
+    known = (each.name for each in all_objectives() if f"{prefix}{each.name}" in row)
+    found = {objective: row[f"{prefix}{objective}"] for objective in known}
     return {objective: float(value) if np.isfinite(value) else None for objective, value in found.items()}
 
 
@@ -244,7 +245,7 @@ def _noise_table(seen: Seen) -> list[Row]:
     )
     rows = [
         (
-            LABELS[each.objective],
+            label_of(each.objective),
             _change(each.noise_floor_fraction),
             _change(each.minimum_detectable_effect_fraction),
             "-" if each.blocks_for_wanted_effect is None else f"{each.blocks_for_wanted_effect:,}",

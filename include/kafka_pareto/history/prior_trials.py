@@ -26,7 +26,6 @@ from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.constraints import satisfies
 from kafka_pareto.study.factors import CategoricalFactor, Configuration
-from kafka_pareto.study.objectives import MEANS
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.warm_start import WarmStart
 
@@ -86,10 +85,10 @@ def best_known(study: Study, prior: pd.DataFrame, case: str, most: int) -> list[
     have measured, the newest's values count.
     """
     of_case = prior[prior.case == case]
-    names = [f"loss_{objective}" for objective in MEANS]
+    names = [f"loss_{objective}" for objective in study.means]
     compared = []
     for _, trials in of_case.groupby("prior_campaign", sort=False):
-        losses = relative_losses(trials, study, MEANS)
+        losses = relative_losses(trials, study, study.means)
         if losses is not None:
             compared.append(trials.assign(**dict(zip(names, losses.T, strict=True))))
     if not compared:

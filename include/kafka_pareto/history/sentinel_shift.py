@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from kafka_pareto.analysis.hypervolume import logarithms
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 
 Values = npt.NDArray[np.float64]
@@ -30,7 +30,7 @@ _GROUP = ["prior_campaign", "case"]
 _ADDED = ["log_value", "log_shift", "shift_noise", "log_error", "repetitions_today"]
 
 
-def rebased(study: Study, prior: pd.DataFrame, trials: pd.DataFrame, objective: Objective) -> pd.DataFrame:
+def rebased(study: Study, prior: pd.DataFrame, trials: pd.DataFrame, objective: ObjectiveName) -> pd.DataFrame:
     """Moves the logarithms of earlier trials by what the baseline's has moved since, at each record size.
 
     The earlier baselines are left out: moved by their own shift they say what today's have said.

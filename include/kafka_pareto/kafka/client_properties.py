@@ -7,30 +7,55 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.kafka.properties_file import escaped, parse_properties
 
-_SECRET_KEYS = re.compile(r"password|secret|jaas|token|credential|keystore\.key", re.IGNORECASE)
-_SECRET_OPTIONS = re.compile(r"\w*(?:password|secret|token)\w*\s*=([^;]*)", re.IGNORECASE)
+_NAME_PARTS = r"password|passphrase|passwd|secret|token|credential"
+_SECRET_KEYS = re.compile(rf"{_NAME_PARTS}|jaas|keystore\.key|certificate", re.IGNORECASE)
+# A value of a JAAS option: up to the semicolon that no quotes enclose.
+_SECRET_OPTIONS = re.compile(
+    rf"""[\w$-]*(?:{_NAME_PARTS})[\w$-]*\s*=((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^;])*)""",
+    re.IGNORECASE | re.DOTALL,
+)
+_QUOTED = re.compile(r""""((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'""", re.DOTALL)
+_ESCAPE = re.compile(r"\\([0-3][0-7]{0,2}|[4-7][0-7]?|.)", re.DOTALL)
+_ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 def read_client_config(path: Path) -> str:
-    """The file's text.
+    """Reads the file's text.
 
     Raises:
-        BadInputError: If it cannot be read, or is not UTF-8.
+        BadInputError: If it cannot be read, is not UTF-8, or is no properties file to Java.
     """
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = path.read_text(encoding="utf-8")
+        parse_properties(text)
+    except (OSError, ValueError) as error:
         raise BadInputError(f"{path}: cannot be read as a client.properties: {error}") from error
+    return text
 
 
 def secrets_in(client_config: str) -> list[str]:
-    """The values of secret keys, whole and in the words of a JAAS line; the longest first."""
+    """Finds what must not be repeated: the values of secret keys and the words of passwords in a JAAS line.
+
+    Each is there as Java reads it, without the spaces around it, by its lines, and as a properties file writes it.
+
+    Returns:
+        The longest first, so that none is hidden in part only.
+    """
     values = [value for key, value in parse_properties(client_config).items() if _SECRET_KEYS.search(key)]
-    options = [words for value in values for words in _SECRET_OPTIONS.findall(value)]
+    options = [option for value in values for option in _SECRET_OPTIONS.findall(value)]
+    quoted = [double or single for option in options for double, single in _QUOTED.findall(option)]
     words = [word for option in options for word in re.split(r"[\s\"'=]+", option)]
-    return sorted({secret for secret in [*values, *words] if secret}, key=len, reverse=True)
+    whole = [*values, *quoted, *(_ESCAPE.sub(_unescaped, each) for each in quoted), *words]
+    as_read = {part.strip() for each in whole for part in (each, *each.splitlines())} | set(values)
+    as_written = {escaped(each) for each in as_read}
+    return sorted({secret for secret in as_read | as_written if secret.strip()}, key=len, reverse=True)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """Reads an escape within the quotes of a JAAS line as Java's `StreamTokenizer` does."""
+    return chr(int(found[1], 8)) if found[1][0] in "01234567" else _ESCAPED.get(found[1], found[1])
 
 
 def hidden(text: str, secrets: Sequence[str]) -> str:

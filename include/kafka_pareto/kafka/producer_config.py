@@ -6,11 +6,12 @@ a credential, a class or a serializer are left out, since no study varies them.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import TypeAlias
+
+from kafka_pareto.errors import did_you_mean
 
 PropertyValue: TypeAlias = str | int | float | bool
 
@@ -67,9 +68,7 @@ class Durability(IntEnum):
 
 def unknown_property_rule(name: str) -> str:
     """Says that `name` is no tunable producer property, and which one was probably meant."""
-    near = difflib.get_close_matches(name, DEFAULTS, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"is not a tunable property of Kafka's producer{hint}"
+    return f"is not a tunable property of Kafka's producer{did_you_mean(name, DEFAULTS)}"
 
 
 def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
@@ -114,16 +113,3 @@ def typed_value(name: str, text: str) -> PropertyValue:
     if not _WHOLE_NUMBER.fullmatch(text):
         raise ValueError(f"{name}: {text!r} must be a whole number")
     return int(text)
-
-
-def parse_properties(text: str) -> dict[str, str]:
-    """Reads the text of a `.properties` file: `key=value` or `key: value`, `#` and `!` comments, `\\` continuations."""
-    joined = text.replace("\\\r\n", "").replace("\\\n", "")
-    found: dict[str, str] = {}
-    for line in joined.splitlines():
-        stripped = line.strip()
-        if not stripped or stripped[0] in "#!":
-            continue
-        cut = min((at for at in (stripped.find("="), stripped.find(":")) if at > 0), default=len(stripped))
-        found[stripped[:cut].strip()] = stripped[cut + 1 :].strip()
-    return found

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import resource
 import select
 import shutil
@@ -18,7 +16,8 @@ from typing import BinaryIO
 
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
-from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
+from kafka_pareto.kafka.producer_config import DEFAULTS
+from kafka_pareto.kafka.properties_file import parse_properties, properties_lines
 from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult
 from kafka_pareto.settings import Settings
 
@@ -70,7 +69,7 @@ class LoadProcess:
         with tempfile.TemporaryDirectory(prefix="kafka-pareto-load-") as folder:
             properties_file = Path(folder) / "producer.properties"
             properties_file.touch(mode=0o600)
-            properties_file.write_text(_escaped(self._properties_text(request, client)), encoding="ascii")
+            properties_file.write_text(self._properties_text(request, client), encoding="ascii")
             argv = java_argv(self._settings, request, main_class)
             argv += [*options, "--command-config", str(properties_file)]
             output_file, errors_file = Path(folder) / "stdout", Path(folder) / "stderr"
@@ -86,8 +85,9 @@ class LoadProcess:
             return Execution(output_file.read_text(encoding="utf-8", errors="replace"), complaint, wall_s, cpu_s)
 
     def _properties_text(self, request: LoadRequest, client: str) -> str:
-        lines = [f"{name}={_java_text(value)}" for name, value in request.properties.items()]
-        return "\n".join([client, f"bootstrap.servers={self._bootstrap_servers}", *lines]) + "\n"
+        # Read and written again: Kafka's own tool takes the bytes of a properties file for ISO 8859-1.
+        own = {"bootstrap.servers": self._bootstrap_servers, **request.properties}
+        return properties_lines({**parse_properties(client), **own})
 
 
 def java_argv(settings: Settings, request: LoadRequest, main_class: str) -> list[str]:
@@ -136,15 +136,6 @@ def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[]
 def _children_cpu_s() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
-
-
-def _escaped(text: str) -> str:
-    """Kafka's own tool takes the bytes of a properties file for ISO 8859-1; escapes mean the same in any encoding."""
-    return re.sub(r"[^\x00-\x7f]+", lambda found: json.dumps(found[0])[1:-1], text)
-
-
-def _java_text(value: PropertyValue) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _first_complaint(errors: str) -> str:

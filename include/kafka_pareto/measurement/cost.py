@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.errors import PlanError
+from kafka_pareto.errors import ConsentError, PlanError
 from kafka_pareto.kafka.cluster import LogDir
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.measurement.sizing import sizing_loads_s, throughput_limit_mib_s
@@ -96,7 +96,7 @@ def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
             f"{min(usable) / _GIB:.1f} GiB free; free some, or ask for smaller record sizes"
         )
     if study.cluster is not None and not study.cluster.consent:
-        raise PlanError(
+        raise ConsentError(
             "this cluster is not the embedded one, so the campaign starts only with your consent: "
             "read the plan above and start it again with consent given"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.campaign.candidates import candidates_of
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
@@ -67,10 +68,7 @@ def failure_table(failed: list[Repetition]) -> str:
     """One line per failed repetition: its id, configuration, attempts and reason; at most 20."""
     rows = [("repetition", "attempts", "configuration", "reason")]
     rows += [(r.repetition_id, str(r.attempts), _in_words(r), " ".join(r.reason.split())) for r in failed[:_ROWS]]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]) for row in rows
-    ]
+    lines = table_lines(rows, "left")
     if len(failed) > _ROWS:
         lines.append(f"… and {len(failed) - _ROWS} more")
     return "\n".join(f"  {line}" for line in lines)

@@ -15,7 +15,8 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.client_properties import read_client_config
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.kafka.producer_config import DEFAULTS, parse_properties
+from kafka_pareto.kafka.producer_config import DEFAULTS
+from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.load.load_generator import LoadGenerator
 from kafka_pareto.load.payload import payload_lines
 from kafka_pareto.load.producer_performance import ProducerPerformance

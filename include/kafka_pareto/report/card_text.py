@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.card_context import CardContext, context_lines, warnings_of_context
 from kafka_pareto.report.cards import (
@@ -55,15 +56,9 @@ def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
 
 
 def _table(rows: Sequence[Row]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = []
-    for row in rows:
-        first, *others = (
-            cell.ljust(width) if not at else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        lines.append("  " + "  ".join([first, *others]))
-    return [lines[0], "  " + "-" * (len(lines[0]) - 2), *lines[1:]]
+    header, *lines = table_lines(rows)
+    rule = "-" * max(map(len, (header, *lines)))
+    return [f"  {line}" for line in (header, rule, *lines)]
 
 
 def _labelled(label: str, sentences: Sequence[str]) -> list[str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from kafka_pareto.analysis.gains import LABELS, Gain
+from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.noise_study import MOST_BLOCKS
 from kafka_pareto.analysis.wording import counted, criterion_text, interval_text, joined, p_text, percent, value_text
 from kafka_pareto.decision.choice import objectives_named
 from kafka_pareto.decision.decision import Decision, Verdict
 from kafka_pareto.kafka.producer_config import DEFAULTS, Durability, PropertyValue
+from kafka_pareto.kafka.properties_file import properties_lines, property_text
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.driver import label_of
 
 HEADLINES: dict[Verdict, str] = {
     "recommended": "CHANGE RECOMMENDED",
@@ -78,7 +80,7 @@ def warnings_of(decision: Decision) -> list[str]:
             warnings.append(f"{whose} failed in {counted(failed, 'repetition')}.")
     if decision.recommended:
         warnings += [
-            f"{LABELS[gain.objective]} is not resolved: its change may lie anywhere from {interval_text(gain)}."
+            f"{label_of(gain.objective)} is not resolved: its change may lie anywhere from {interval_text(gain)}."
             for gain in decision.main_gains
             if gain.resolution == "not resolved" and gain.change_low_fraction is not None
         ]
@@ -136,7 +138,7 @@ def unresolved_of(decision: Decision) -> list[str]:
     unresolved = [gain for gain in decision.gains if gain.resolution == "not resolved"]
     if decision.blocks_used < decision.minimum_blocks or not unresolved:
         return []
-    told = ", ".join(f"{LABELS[gain.objective]} {_blocks_to_tell(gain)}" for gain in unresolved)
+    told = ", ".join(f"{label_of(gain.objective)} {_blocks_to_tell(gain)}" for gain in unresolved)
     return [f"{decision.blocks_used} blocks cannot tell. Were the changes what they seem to be, it takes: {told}."]
 
 
@@ -166,7 +168,7 @@ def properties_text(decision: Decision, study: str, campaign: str, date: str) ->
         header += [f"Given up: {sentence}." for sentence in decision.given_up]
     settings = decision.recommended_properties
     lines = [f"# {' '.join(line.split())}" for line in header]
-    return "\n".join([*lines, *(f"{name}={property_text(settings[name])}" for name in sorted(settings))]) + "\n"
+    return "\n".join([*lines, properties_lines({name: settings[name] for name in sorted(settings)})])
 
 
 def shown(name: str, properties: dict[str, PropertyValue]) -> str:
@@ -183,7 +185,7 @@ def standing(decision: Decision) -> str:
 def _cvs_not_borne_out(decision: Decision) -> list[str]:
     went_by = ["throughput_cv"] if decision.chosen_by == "r1" else objectives_named(decision.chosen_by)
     return [
-        LABELS[gain.objective]
+        label_of(gain.objective)
         for gain in decision.gains
         if gain.objective in went_by and gain.objective.endswith("_cv") and gain.resolution != "better"
     ]
@@ -200,7 +202,7 @@ def _blocks_to_tell(gain: Gain) -> str:
 
 def _gain_row(gain: Gain) -> Row:
     return (
-        LABELS[gain.objective],
+        label_of(gain.objective),
         value_text(gain.baseline_value, gain.objective),
         value_text(gain.candidate_value, gain.objective),
         percent(gain.change_fraction),
@@ -208,8 +210,3 @@ def _gain_row(gain: Gain) -> Row:
         gain.resolution.removesuffix(" shown"),
         p_text(gain.p_value_holm),
     )
-
-
-def property_text(value: PropertyValue) -> str:
-    """A setting's value as a `.properties` file has it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -14,7 +14,6 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.study.cases import in_order
-from kafka_pareto.study.objectives import OBJECTIVES
 from kafka_pareto.study.study import Study
 
 
@@ -89,7 +88,7 @@ class Evidence:
 
 def r2_table(evidence: Evidence) -> pd.DataFrame:
     """The paper's Table 1: R2 per objective, pooled (`case` empty) and within each record size."""
-    order = {objective: at for at, objective in enumerate(OBJECTIVES)}
+    order = {objective: at for at, objective in enumerate(evidence.study.objective_names)}
     place = {case: at for at, case in enumerate(in_order(evidence.scores.case.dropna().unique()))}
     scores = evidence.scores.assign(order=evidence.scores.objective.map(order), place=evidence.scores.case.map(place))
     ordered = scores.sort_values(["order", "place"], na_position="first")
@@ -101,8 +100,14 @@ def estimates_table(evidence: Evidence) -> pd.DataFrame:
 
     Columns: record size, id, roles, factors; per objective `estimated_…` and `measured_…`; `repetition_ids`.
     """
-    measured = evidence.confirmed.rename(columns={objective: f"measured_{objective}" for objective in OBJECTIVES})
-    kept = ["case", "configuration_id", *(f"measured_{objective}" for objective in OBJECTIVES)]
+    measured = evidence.confirmed.rename(
+        columns={objective: f"measured_{objective}" for objective in evidence.study.objective_names}
+    )
+    kept = [
+        "case",
+        "configuration_id",
+        *(f"measured_{objective}" for objective in evidence.study.objective_names),
+    ]
     tables = [
         candidates.merge(
             measured[[*kept, "repetition_ids", "repetitions_valid"]],
@@ -112,7 +117,9 @@ def estimates_table(evidence: Evidence) -> pd.DataFrame:
         for candidates in evidence.candidates.values()
     ]
     table = pd.concat(tables, ignore_index=True)
-    pairs = [f"{kind}_{objective}" for objective in OBJECTIVES for kind in ("estimated", "measured")]
+    pairs = [
+        f"{kind}_{objective}" for objective in evidence.study.objective_names for kind in ("estimated", "measured")
+    ]
     names = ["case", "configuration_id", "chosen_as", "durability", *evidence.study.factors, *pairs]
     table = table[[*names, "repetitions_valid", "repetition_ids"]]
     table["chosen_as"] = table.chosen_as.map(" ".join)

@@ -15,18 +15,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from kafka_pareto.analysis.gains import LABELS
 from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.report.evidence import Evidence, estimates_table
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.driver import label_of, objective_named
 
-_AXIS_LABELS: dict[Objective, str] = {
-    "p95_latency_ms": "p95 latency [ms]",
-    "throughput_mib_s": "throughput [MiB/s]",
-    "latency_cv": "latency CV",
-    "throughput_cv": "throughput CV",
-}
 _SIZE_STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v")]
 _DESIGN: dict[str, Any] = {"marker": "o", "s": 16, "color": "#9a9a9a", "alpha": 0.7, "label": "measured design"}
 _ESTIMATED: dict[str, Any] = {"marker": "D", "s": 30, "edgecolors": "#0072B2", "label": "estimated front"}
@@ -62,9 +55,9 @@ def _r2_per_objective(evidence: Evidence) -> Figure:
     figure = Figure(figsize=(8.6, 4.2), layout="constrained")
     axes = figure.subplots()
     scores = evidence.scores
-    pooled = scores[scores.case.isna()].set_index("objective").reindex(list(OBJECTIVES))
+    pooled = scores[scores.case.isna()].set_index("objective").reindex(list(evidence.study.objective_names))
     within = scores[scores.case.notna()]
-    places = np.arange(len(OBJECTIVES))
+    places = np.arange(len(evidence.study.objective_names))
     for column, offset, colour, hatch, label in (
         ("r2_train", -0.2, "#bcd3e6", "", "training configurations"),
         ("r2_held_out", 0.2, "#0072B2", "//", "held-out configurations"),
@@ -85,7 +78,7 @@ def _r2_per_objective(evidence: Evidence) -> Figure:
             axes.annotate(text, (place, min(at, 1)), (0, 3), textcoords="offset points", ha="center")
     ceiling = pooled.r2_noise_ceiling.to_numpy(dtype=float)
     axes.hlines(ceiling, places - 0.42, places + 0.42, colors="black", linestyles="--", label="noise ceiling")
-    for place, objective in enumerate(OBJECTIVES):
+    for place, objective in enumerate(evidence.study.objective_names):
         one = within[within.objective == objective].r2_held_out.to_numpy(dtype=float)
         axes.scatter(
             np.full(len(one), place + 0.2),
@@ -99,7 +92,7 @@ def _r2_per_objective(evidence: Evidence) -> Figure:
         )
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set(ylim=(_LOWEST_R2_SHOWN - 0.05, 1.15), ylabel=f"R² (below {_LOWEST_R2_SHOWN} drawn at {_LOWEST_R2_SHOWN})")
-    axes.set_xticks(places, [LABELS[objective] for objective in OBJECTIVES])
+    axes.set_xticks(places, [label_of(objective) for objective in evidence.study.objective_names])
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
@@ -107,7 +100,7 @@ def _r2_per_objective(evidence: Evidence) -> Figure:
 def _estimated_vs_measured(evidence: Evidence) -> Figure:
     figure = Figure(figsize=(8.6, 7.6), layout="constrained")
     table = estimates_table(evidence)
-    for axes, objective in zip(figure.subplots(2, 2).flat, OBJECTIVES, strict=True):
+    for axes, objective in zip(figure.subplots(2, 2).flat, evidence.study.objective_names, strict=True):
         pairs = table[["case", f"estimated_{objective}", f"measured_{objective}"]].dropna()
         for at, case in enumerate(evidence.study.cases):
             colour, marker = _SIZE_STYLES[at % len(_SIZE_STYLES)]
@@ -121,7 +114,11 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
                 alpha=0.8,
                 label=case_label(case),
             )
-        axes.set(title=LABELS[objective], xlabel=f"estimated {_AXIS_LABELS[objective]}", ylabel="measured")
+        axes.set(
+            title=label_of(objective),
+            xlabel=f"estimated {objective_named(objective).axis_label}",
+            ylabel="measured",
+        )
         if pairs.empty:
             say(axes, "no confirmed point\nhas both values")
             continue
@@ -144,7 +141,9 @@ def _throughput_and_its_cv(evidence: Evidence) -> Figure:
         axes.scatter(own.throughput_cv, own.throughput_mib_s, **_BASELINE)
         r1 = confirmed[confirmed.configuration_id == evidence.r1_id(case)]
         axes.scatter(r1.throughput_cv, r1.throughput_mib_s, **_PICK, label="R1: most throughput per CV")
-        axes.set(title=case_label(case), xlabel=_AXIS_LABELS["throughput_cv"], ylabel="throughput [MiB/s]")
+        axes.set(
+            title=case_label(case), xlabel=objective_named("throughput_cv").axis_label, ylabel="throughput [MiB/s]"
+        )
         if not (measured.throughput_cv.notna().any() or confirmed.throughput_cv.notna().any()):
             say(axes, "too few repetitions\nfor a CV")
     shared_legend(figure)

@@ -17,9 +17,9 @@ from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.report.figures import STYLE, panels, png, say, shared_legend
 from kafka_pareto.report.latency_breakdown import ClientFigures
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 
-_SERIES: tuple[Objective, Objective] = ("throughput_mib_s", "p95_latency_ms")
+_SERIES: tuple[ObjectiveName, ObjectiveName] = ("throughput_mib_s", "p95_latency_ms")
 _PHASES: dict[Phase, tuple[str, str]] = {
     "noise": ("#009E73", "D"),
     "design": ("#9a9a9a", "o"),
@@ -94,7 +94,7 @@ def _series(evidence: Evidence, case: str) -> list[Repetition]:
     return sorted(own, key=lambda repetition: repetition.started_at)
 
 
-def _draw_series(axes: Any, series: Sequence[Repetition], objective: Objective) -> None:
+def _draw_series(axes: Any, series: Sequence[Repetition], objective: ObjectiveName) -> None:
     if not series:
         say(axes, "no valid repetition\nof the settings in use")
     values = [per_repetition_value(repetition, objective, "across_repetitions") for repetition in series]
@@ -109,7 +109,7 @@ def _draw_series(axes: Any, series: Sequence[Repetition], objective: Objective) 
     axes.set_ylim(0, 1.08 * max((value or 0.0 for value in values), default=1.0))
 
 
-def _mark_change(axes: Any, series: Sequence[Repetition], objective: Objective, report: SentinelReport) -> None:
+def _mark_change(axes: Any, series: Sequence[Repetition], objective: ObjectiveName, report: SentinelReport) -> None:
     places = {repetition.repetition_id: at for at, repetition in enumerate(series, start=1)}
     for tested in report.series:
         if tested.objective == objective and tested.change_p_value_holm < SIGNIFICANCE:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from kafka_pareto.analysis.gains import LABELS
 from kafka_pareto.analysis.noise_study import change_text
 from kafka_pareto.analysis.wording import value_text
 from kafka_pareto.campaign.records import Outcome, Repetition
 from kafka_pareto.report.card_context import paced_rate_records_s
 from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.driver import label_of
 
 _UNCOUNTED_SHOWN = 40
 _OUTCOMES: dict[Outcome, str] = {
@@ -30,7 +30,7 @@ def noise_tables(evidence: Evidence) -> list[dict[str, Any]]:
             continue
         rows = [
             {
-                "label": LABELS[one.objective],
+                "label": label_of(one.objective),
                 "value": value_text(one.value, one.objective),
                 "floor": _change(one.noise_floor_fraction),
                 "effect": _change(one.minimum_detectable_effect_fraction),

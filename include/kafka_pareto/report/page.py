@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from kafka_pareto.analysis.gains import LABELS, SIGNIFICANCE, Gain
+from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
 from kafka_pareto.analysis.wording import p_text, role_text, value_text
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report import measurement_tables
@@ -21,7 +21,8 @@ from kafka_pareto.report.cards import properties_text
 from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.objectives import ObjectiveName
 
 _CAPTIONS: dict[str, str] = {
     "fig3_r2_per_objective.png": "Figure 3. How well the surrogates estimate each objective: R² over all record sizes "
@@ -66,7 +67,7 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
         ],
         scores=_scores(evidence),
         estimates=_estimates(evidence),
-        objectives=[(objective, LABELS[objective]) for objective in OBJECTIVES],
+        objectives=[(objective, label_of(objective)) for objective in evidence.study.objective_names],
         weaker=_weaker_fronts(evidence),
         noise=measurement_tables.noise_tables(evidence),
         ramps=measurement_tables.ramps(evidence),
@@ -96,7 +97,7 @@ def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
 
 def _tests(gain: Gain) -> dict[str, str]:
     return {
-        "label": LABELS[gain.objective],
+        "label": label_of(gain.objective),
         "method": gain.method,
         "p": p_text(gain.p_value),
         "holm": p_text(gain.p_value_holm),
@@ -124,7 +125,7 @@ def _scores(evidence: Evidence) -> list[dict[str, Any]]:
     return [
         {
             **row,
-            "label": LABELS[row["objective"]],
+            "label": label_of(row["objective"]),
             "verdict": _learned(row),
             "size": "all" if pd.isna(row["case"]) else case_label(row["case"]),
         }
@@ -139,7 +140,9 @@ def _learned(score: Mapping[str, Any]) -> str:
 
 
 def _estimates(evidence: Evidence) -> list[dict[str, Any]]:
-    pairs: list[tuple[Objective, str, str]] = [(o, f"estimated_{o}", f"measured_{o}") for o in OBJECTIVES]
+    pairs: list[tuple[ObjectiveName, str, str]] = [
+        (o, f"estimated_{o}", f"measured_{o}") for o in evidence.study.objective_names
+    ]
     return [
         {
             "case": row["case"],
@@ -164,7 +167,9 @@ def _weaker_fronts(evidence: Evidence) -> list[dict[str, Any]]:
                 "configuration_id": row["configuration_id"],
                 "durability": row["durability"],
                 "factors": ", ".join(f"{name}={row[name]}" for name in evidence.study.factors),
-                "values": [_objective(row[f"estimated_{objective}"], objective) for objective in OBJECTIVES],
+                "values": [
+                    _objective(row[f"estimated_{objective}"], objective) for objective in evidence.study.objective_names
+                ],
             }
             for row in _rows(weaker.head(_WEAKER_ROWS_SHOWN))
         ]
@@ -188,7 +193,7 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
 
 
-def _objective(value: float, objective: Objective) -> str:
+def _objective(value: float, objective: ObjectiveName) -> str:
     return value_text(None if pd.isna(value) else value, objective)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafka_pareto.analysis.gains import LABELS
 from kafka_pareto.analysis.wording import joined
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.driver import label_of
 
 
 def summary_sentences(decisions: Sequence[Decision]) -> list[str]:
@@ -49,7 +49,7 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
         ]
         if better:
             at = f" (at {_cases(len(better))})" if len(better) < len(changed) else ""
-            parts.append(f"{LABELS[objective]} {_span(better)}{at}")
+            parts.append(f"{label_of(objective)} {_span(better)}{at}")
     return f"Measured beside the settings in use in {_range(changed)} fresh blocks: {joined(parts)}."
 
 
@@ -78,7 +78,7 @@ def _cost(changed: Sequence[Decision]) -> str:
     unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
     cost = f"steadiness is given up at {_cases(unsteady)}" if unsteady else "nothing was shown to get worse"
     unknown = [
-        [LABELS[gain.objective] for gain in decision.main_gains if gain.resolution == "not resolved"]
+        [label_of(gain.objective) for gain in decision.main_gains if gain.resolution == "not resolved"]
         for decision in changed
     ]
     if not any(unknown):

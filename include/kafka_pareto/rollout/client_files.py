@@ -11,7 +11,7 @@ from typing import Any, Literal
 import yaml
 
 from kafka_pareto.kafka.producer_config import PropertyValue
-from kafka_pareto.report.cards import property_text
+from kafka_pareto.kafka.properties_file import properties_lines, property_text
 
 Form = Literal["producer.properties", "application.yaml", "librdkafka.properties"]
 # Those that Spring Boot has a key of its own for; the others go below `properties`.
@@ -56,7 +56,7 @@ def settings_file(properties: Mapping[str, PropertyValue], form: Form, header: S
 
 
 def _java(properties: Mapping[str, PropertyValue]) -> str:
-    return "".join(f"{name}={property_text(properties[name])}\n" for name in sorted(properties))
+    return properties_lines({name: properties[name] for name in sorted(properties)})
 
 
 def _spring(properties: Mapping[str, PropertyValue]) -> str:

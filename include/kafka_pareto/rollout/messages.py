@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, JsonValue
 
-from kafka_pareto.analysis.gains import LABELS
 from kafka_pareto.analysis.wording import interval_text, percent
 from kafka_pareto.kafka.producer_config import PropertyValue, durability_of
 from kafka_pareto.report.cards import shown
 from kafka_pareto.rollout.versions import SettingsInForce, replaced
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.driver import label_of
 
 _IN_EVENT = {"version", "configuration_id", "properties", "previous_properties", "campaign", "came_by"}
 
@@ -110,6 +110,6 @@ def _came_by(settings: SettingsInForce) -> str:
 
 def _gains_text(settings: SettingsInForce) -> str:
     return "; ".join(
-        f"{LABELS[gain.objective]} {percent(gain.change_fraction)} ({interval_text(gain)}, {gain.resolution})"
+        f"{label_of(gain.objective)} {percent(gain.change_fraction)} ({interval_text(gain)}, {gain.resolution})"
         for gain in settings.gains
     )

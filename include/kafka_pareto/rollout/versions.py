@@ -17,7 +17,7 @@ from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.kafka.producer_config import PropertyValue, durability_of, resolved
-from kafka_pareto.report.cards import property_text
+from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.client_files import Form, settings_file
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store

@@ -26,8 +26,8 @@ from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended
 from kafka_pareto.campaign.candidates import configurations_of
 from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.constraints import narrowed
+from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.factors import Configuration, configuration_id
-from kafka_pareto.study.objectives import MAXIMISED, MEANS
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.gaussian_process import Posterior, fit_posterior
 from kafka_pareto.surrogates.surrogate import measured_objectives
@@ -88,7 +88,7 @@ def propose(
     own = trials[(trials.case == case) & (trials.repetitions_valid > 0)]
     candidates = _candidates(study, case, own, front, taken, rng)
     known = {posterior.objective for posterior in posteriors}
-    if candidates.empty or not set(MEANS) <= known or not own.is_baseline.any():
+    if candidates.empty or not set(study.means) <= known or not own.is_baseline.any():
         return []
     draws = _draws(study, own, candidates, posteriors, rng)
     picked = _greedy(draws, study.rounds.configurations)
@@ -103,7 +103,9 @@ def searched_objectives(study: Study, trials: pd.DataFrame, prior: pd.DataFrame 
     """
     fitted = [fit_posterior(study, trials, objective, prior) for objective in measured_objectives(trials)]
     known = [each for each in fitted if each is not None]
-    searched = [each for each in known if each.objective in MEANS or each.r2_leave_one_out >= LEAST_R2_LEAVE_ONE_OUT]
+    searched = [
+        each for each in known if each.objective in study.means or each.r2_leave_one_out >= LEAST_R2_LEAVE_ONE_OUT
+    ]
     for each in known:
         use = "searched for" if each in searched else "cannot be foretold, so it is judged where it is measured"
         log.info("%s: leave-one-out R² %.2f, %s", each.objective, each.r2_leave_one_out, use)
@@ -146,7 +148,7 @@ def whole_space(study: Study) -> list[Configuration] | None:
 
 def _neighbours(study: Study, measured: pd.DataFrame) -> list[Configuration]:
     """What differs in one factor from the best that keeps every rule: each of the factor's levels, or eight values."""
-    losses = relative_losses(measured, study, MEANS)
+    losses = relative_losses(measured, study, study.means)
     if losses is None:
         return []
     sound = may_be_recommended(measured, study) & keeps_limits(measured, study)
@@ -177,7 +179,8 @@ def _draws(
     baseline = int(np.flatnonzero(measured.is_baseline)[0])
     logs = {each.objective: each.samples(rows, _MEMBERS, rng) for each in posteriors}
     losses = np.stack(
-        [(values - values[:, [baseline]]) * (-1 if name in MAXIMISED else 1) for name, values in logs.items()], axis=-1
+        [(values - values[:, [baseline]]) * (-1 if is_maximised(name) else 1) for name, values in logs.items()],
+        axis=-1,
     )
     for limit in study.parsed_limits():
         if limit.objective in logs:

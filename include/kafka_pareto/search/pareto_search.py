@@ -11,9 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 from pymoo.algorithms.moo.nsga3 import NSGA3
 from pymoo.indicators.hv import HV
-from pymoo.util.nds.non_dominated_sorting import find_non_dominated
 
-from kafka_pareto.analysis.pareto import losses_of
+from kafka_pareto.analysis.pareto import losses_of, non_dominated
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.search.nsga3 import first_population, new_algorithm, prints_logged
@@ -21,7 +20,7 @@ from kafka_pareto.search.surrogate_problem import SurrogateProblem
 from kafka_pareto.study.cases import case_label, case_seed
 from kafka_pareto.study.configuration_space import accepted_durabilities, durability_column, reachable_durabilities
 from kafka_pareto.study.factors import Configuration, configuration_id
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.surrogate import Estimator
 
@@ -52,7 +51,7 @@ class SearchResult:
 def search(
     study: Study,
     case: str,
-    surrogates: Mapping[Objective, Estimator],
+    surrogates: Mapping[ObjectiveName, Estimator],
     trials: pd.DataFrame,
     *,
     durability: Durability | None = None,
@@ -106,7 +105,7 @@ def search(
 def with_class_fronts(
     study: Study,
     case: str,
-    surrogates: Mapping[Objective, Estimator],
+    surrogates: Mapping[ObjectiveName, Estimator],
     trials: pd.DataFrame,
     joint: SearchResult,
 ) -> pd.DataFrame:
@@ -149,7 +148,7 @@ def non_dominated_estimates(table: pd.DataFrame) -> npt.NDArray[np.bool_]:
     places = np.flatnonzero(eligible)
     losses = losses_of(table[eligible], "estimated_")
     on_front = np.zeros(len(table), dtype=bool)
-    on_front[places[find_non_dominated(losses)]] = True
+    on_front[places[non_dominated(losses)]] = True
     return on_front
 
 
@@ -193,7 +192,7 @@ def _table(study: Study, case: str, feasible: pd.DataFrame) -> pd.DataFrame:
     durabilities = durability_column(study, {name: feasible[name].to_numpy() for name in names})
     identities = [configuration_id(configuration) for configuration in configurations]
     weakest = study.weakest_durability()
-    estimates = [f"estimated_{objective}" for objective in OBJECTIVES]
+    estimates = [f"estimated_{objective}" for objective in study.objective_names]
     return feasible.assign(
         **{name: np.nan for name in estimates if name not in feasible},
         case=case,

@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from pymoo.core.problem import Problem
-from pymoo.util.nds.non_dominated_sorting import find_non_dominated
 
+from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.study.configuration_space import ConfigurationSpace, Row, durability_column, rows_of
+from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.factors import Column, Positions
-from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES, Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.surrogate import Estimator, estimates
 
@@ -38,11 +39,11 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
         self,
         study: Study,
         case: str,
-        surrogates: Mapping[Objective, Estimator],
+        surrogates: Mapping[ObjectiveName, Estimator],
         durabilities: Collection[Durability],
     ) -> None:
         self.space = ConfigurationSpace(study.factors)
-        self.objectives = [objective for objective in OBJECTIVES if objective in surrogates]
+        self.objectives = [objective for objective in study.objective_names if objective in surrogates]
         self.limits = [limit for limit in study.parsed_limits() if limit.objective in surrogates]
         self.front_losses: Values = np.empty((0, len(self.objectives)))
         self._study = study
@@ -110,7 +111,7 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
         unwanted = [durability not in self._durabilities for durability in durability_column(self._study, columns)]
         return [*broken, np.array(unwanted)]
 
-    def _excesses(self, estimated: Mapping[Objective, Values]) -> list[list[float]]:
+    def _excesses(self, estimated: Mapping[ObjectiveName, Values]) -> list[list[float]]:
         return [
             [max(0.0, limit.excess_fraction(estimate)) for estimate in estimated[limit.objective].tolist()]
             for limit in self.limits
@@ -119,7 +120,7 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
     def _keep_non_dominated(self, losses: Values) -> None:
         # Many configurations share their losses (a tree ensemble is piecewise constant): those are kept once.
         losses = np.unique(np.vstack([self.front_losses, losses]), axis=0)
-        best = losses[find_non_dominated(losses)]
+        best = losses[non_dominated(losses)]
         if not np.array_equal(best, self.front_losses):
             self.front_losses = best
 
@@ -127,4 +128,4 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
         return np.array(list(self._known.values()))
 
     def _signs(self) -> Values:
-        return np.array([-1.0 if objective in MAXIMISED else 1.0 for objective in self.objectives])
+        return np.array([-1.0 if is_maximised(objective) else 1.0 for objective in self.objectives])

@@ -26,7 +26,6 @@ from kafka_pareto.drift.checks import (
 )
 from kafka_pareto.drift.messages import drift_reason, notice_of
 from kafka_pareto.rollout.versions import SettingsInForce, now
-from kafka_pareto.study.objectives import MEANS
 from kafka_pareto.tracking import check_history
 
 log = logging.getLogger(__name__)
@@ -62,7 +61,7 @@ def _decided(check: Campaign) -> Check:
     plan, fraction = check.read_record(check.keys.plan(), CheckPlan), check.study.drift_fraction()
     measured = [_Compared(check, each, each.settings) for each in plan.cases if not each.outcome and each.settings]
     judged = iter(adjusted([change for each in measured for change in each.changes(fraction)]))
-    found = {each.planned.case: each.checked([next(judged) for _ in MEANS]) for each in measured}
+    found = {each.planned.case: each.checked([next(judged) for _ in check.study.means]) for each in measured}
     return Check(
         study=check.keys.study,
         check=check.keys.campaign,
@@ -77,6 +76,7 @@ class _Compared:
 
     def __init__(self, check: Campaign, planned: PlannedCase, settings: SettingsInForce) -> None:
         self.planned = planned
+        self._means = check.study.means
         self._settings = settings
         self._baseline_id = check.study.baseline_id()
         past = [
@@ -92,7 +92,7 @@ class _Compared:
         """One of each mean, in their order."""
         return [
             change_between(objective, self._reference.get(objective), self._found.get(objective), drift_fraction)
-            for objective in MEANS
+            for objective in self._means
         ]
 
     def checked(self, changes: Sequence[RatioChange]) -> CheckedCase:

@@ -12,7 +12,7 @@ from kafka_pareto.campaign.tables import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCO
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.search.pareto_search import search, with_class_fronts
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.surrogates.surrogate import Surrogate, SurrogateIndex, load_surrogate
 from kafka_pareto.tracking import campaign_runs
 
@@ -37,7 +37,7 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
     trials = campaign.read_table(keys.trials(round_number), TRIAL_COLUMNS)
     measured = trials[trials["case"] == case]
     surrogates = _surrogates(campaign, round_number)
-    for objective in sorted(set(OBJECTIVES) - set(surrogates)):
+    for objective in sorted(set(study.objective_names) - set(surrogates)):
         logger.info("%s: has no surrogate; the search leaves it out", objective)
     if study.strategy == "rounds":
         surrogates = _learned(campaign, surrogates, case, round_number)
@@ -66,7 +66,7 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
     return campaign.manifest("optimize", artifacts, counts, [case])
 
 
-def _surrogates(campaign: Campaign, round_number: int) -> dict[Objective, Surrogate]:
+def _surrogates(campaign: Campaign, round_number: int) -> dict[ObjectiveName, Surrogate]:
     keys = campaign.keys
     index = campaign.read_record(keys.surrogates("encoding.json", round_number), SurrogateIndex)
     files = {objective: keys.surrogates(f"{objective}.ubj", round_number) for objective in index.models}
@@ -76,8 +76,8 @@ def _surrogates(campaign: Campaign, round_number: int) -> dict[Objective, Surrog
 
 
 def _learned(
-    campaign: Campaign, surrogates: dict[Objective, Surrogate], case: str, round_number: int
-) -> dict[Objective, Surrogate]:
+    campaign: Campaign, surrogates: dict[ObjectiveName, Surrogate], case: str, round_number: int
+) -> dict[ObjectiveName, Surrogate]:
     """Those that are judged learnable at this record size (over all sizes, where it has no verdict of its own)."""
     key = campaign.keys.surrogates("scores.parquet", round_number)
     scores = campaign.read_table(key, SCORE_COLUMNS, factors=False)

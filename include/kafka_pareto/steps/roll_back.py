@@ -21,7 +21,7 @@ from kafka_pareto.rollout.versions import (
 )
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.study import STUDY_NAME
+from kafka_pareto.study.identifiers import STUDY_NAME
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,6 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.search.stopping import rounds_so_far
-from kafka_pareto.study.objectives import OBJECTIVES
 from kafka_pareto.surrogates import figures
 from kafka_pareto.surrogates.scores import JudgedSurrogate, describe_scores, judge_objective
 from kafka_pareto.surrogates.surrogate import SurrogateIndex, feature_encoding, importance, measured_objectives
@@ -35,7 +34,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
         raise BadInputError(
             f"{keys.trials(round_number)}: no trial has a valid repetition, so there is nothing to learn from"
         )
-    for objective in sorted(set(OBJECTIVES) - set(objectives)):
+    for objective in sorted(set(study.objective_names) - set(objectives)):
         logger.info("%s: no trial has enough valid repetitions for it; it gets no surrogate", objective)
 
     encoding = feature_encoding(study, trials)

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import yaml
 
-CLUSTER_NAME = "[a-z0-9][a-z0-9_-]{0,30}"
-POOL = "kafka_cluster"
-TUNE_DAG_ID = "tune_producer"
+from kafka_pareto.study.identifiers import CLUSTER_NAME
 
 log = logging.getLogger(__name__)
 
@@ -29,16 +27,6 @@ def cluster_names(study_files: Iterable[Path]) -> dict[str, str]:
 def cluster_of(studies: Path, study: str) -> str:
     """The cluster that a study in this folder names; empty: the installation's own."""
     return cluster_names([studies / f"{study}.yaml"]).get(study, "")
-
-
-def tune_dag_of(cluster_name: str) -> str:
-    """The DAG that tunes the cluster; empty: the installation's own."""
-    return f"{TUNE_DAG_ID}_{cluster_name}" if cluster_name else TUNE_DAG_ID
-
-
-def pool_of(cluster_name: str) -> str:
-    """The pool of Airflow's whose one slot lets one load at a time onto the cluster; empty: the installation's own."""
-    return f"{POOL}_{cluster_name}" if cluster_name else POOL
 
 
 def _name_in(file: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 import re
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
+from kafka_pareto.errors import did_you_mean
 from kafka_pareto.study.factors import CategoricalFactor, Column, Configuration, Factor, FactorValue, is_number
 
 RECORD_SIZE = "record.size"
@@ -59,8 +59,7 @@ class Constraint(BaseModel):
                     levels = ", ".join(factor.levels)
                     raise ValueError(f"{other} can only be compared by == or != with one of its levels {levels}")
             elif side not in factors and side != RECORD_SIZE and not is_number(side):
-                near = difflib.get_close_matches(side, [*factors, RECORD_SIZE], n=1)
-                hint = f"; did you mean {near[0]}?" if near else ""
+                hint = did_you_mean(side, [*factors, RECORD_SIZE])
                 raise ValueError(f"{side} is neither a factor of this study nor {RECORD_SIZE}{hint}")
         if not self.factors_in(factors):
             raise ValueError(f"{self.left} {self.operator} {self.right} speaks of no factor of this study")

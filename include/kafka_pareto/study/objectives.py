@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-from typing import Literal, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from kafka_pareto.errors import did_you_mean
+from kafka_pareto.study.driver import all_objectives, is_maximised
 from kafka_pareto.study.factors import is_number
 
-Objective = Literal["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"]
-OBJECTIVES: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv")
+
+def _known(name: str) -> str:
+    known = [each.name for each in all_objectives()]
+    if name not in known:
+        raise ValueError(f"must be one of {', '.join(map(repr, known))}")
+    return name
+
+
+def _describe(schema: dict[str, Any]) -> None:
+    schema["enum"] = [each.name for each in all_objectives()]
+
+
+ObjectiveName: TypeAlias = Annotated[str, AfterValidator(_known), Field(json_schema_extra=_describe)]
+"""The name of an objective; pydantic refuses one that no driver has."""
 Amount = TypeVar("Amount", float, npt.NDArray[np.float64])
-MEANS: tuple[Objective, ...] = ("p95_latency_ms", "throughput_mib_s")
-"""What every configuration is judged by first: a repetition measures them well, and the CVs hardly."""
-MAXIMISED: frozenset[Objective] = frozenset({"throughput_mib_s"})
 
 
 class Limit(BaseModel):
@@ -25,7 +35,7 @@ class Limit(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    objective: Objective
+    objective: ObjectiveName
     bound: float
 
     @classmethod
@@ -38,12 +48,12 @@ class Limit(BaseModel):
         match = re.fullmatch(r"\s*(\w+)\s*(<=|>=)\s*([0-9.eE+-]+)\s*", text)
         if match is None or not is_number(match[3]):
             raise ValueError(f"{text!r} is no limit: write it like 'p95_latency_ms <= 50'")
-        name = next((objective for objective in OBJECTIVES if objective == match[1]), None)
+        known = [each.name for each in all_objectives()]
+        name = match[1] if match[1] in known else None
         if name is None:
-            near = difflib.get_close_matches(match[1], OBJECTIVES, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise ValueError(f"{match[1]} is no objective; there are {', '.join(OBJECTIVES)}{hint}")
-        wanted = ">=" if name in MAXIMISED else "<="
+            hint = did_you_mean(match[1], known)
+            raise ValueError(f"{match[1]} is no objective; there are {', '.join(known)}{hint}")
+        wanted = ">=" if is_maximised(name) else "<="
         if match[2] != wanted or float(match[3]) <= 0:
             raise ValueError(f"{text!r}: a limit on {name} reads '{name} {wanted} <a number above 0>'")
         return cls(objective=name, bound=float(match[3]))
@@ -51,7 +61,7 @@ class Limit(BaseModel):
     def excess_fraction(self, value: Amount) -> Amount:
         """By which share of the bound the value misses it; 0 or below where it keeps it, NaN where it is not known."""
         excess: Amount = (value - self.bound) / self.bound
-        return -excess if self.objective in MAXIMISED else excess
+        return -excess if is_maximised(self.objective) else excess
 
     def __str__(self) -> str:
-        return f"{self.objective} {'>=' if self.objective in MAXIMISED else '<='} {self.bound:g}"
+        return f"{self.objective} {'>=' if is_maximised(self.objective) else '<='} {self.bound:g}"

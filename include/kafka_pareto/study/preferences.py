@@ -6,19 +6,19 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, field_validator
 
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.section import Section
 
 
 class Lexicographic(Section):
     """The first objective decides; among all within `within_fraction` of its best, the second does, and so on."""
 
-    lexicographic: Annotated[list[Objective], Field(min_length=1)]
+    lexicographic: Annotated[list[ObjectiveName], Field(min_length=1)]
     within_fraction: Annotated[float, Field(ge=0, lt=1)] = 0.05
 
     @field_validator("lexicographic")
     @classmethod
-    def _each_once(cls, objectives: list[Objective]) -> list[Objective]:
+    def _each_once(cls, objectives: list[ObjectiveName]) -> list[ObjectiveName]:
         if len(set(objectives)) != len(objectives):
             raise ValueError("lists an objective twice")
         return objectives
@@ -27,7 +27,7 @@ class Lexicographic(Section):
 class Weighted(Section):
     """The largest sum of weighted log-gains over the baseline: a weight of 2 counts a halved latency as a quartered."""
 
-    weights: Annotated[dict[Objective, Annotated[float, Field(gt=0)]], Field(min_length=1)]
+    weights: Annotated[dict[ObjectiveName, Annotated[float, Field(gt=0)]], Field(min_length=1)]
 
 
 def _choice_kind(given: Any) -> str | None:

@@ -20,7 +20,6 @@ from kafka_pareto.kafka.producer_config import (
     unknown_property_rule,
 )
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.cluster_names import CLUSTER_NAME
 from kafka_pareto.study.constraints import (
     RECORD_SIZE,
     Constraint,
@@ -30,19 +29,17 @@ from kafka_pareto.study.constraints import (
     narrowed,
     satisfies,
 )
+from kafka_pareto.study.driver import Driver
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor, FactorValue, configuration_id
-from kafka_pareto.study.objectives import OBJECTIVES, Limit, Objective
+from kafka_pareto.study.identifiers import CLUSTER_NAME, MOST_RECORD_SIZE_BYTES, MOST_ROUNDS, STUDY_NAME
+from kafka_pareto.study.objectives import Limit, ObjectiveName
 from kafka_pareto.study.preferences import ChooseBy
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.section import Count, Fraction, Section
 from kafka_pareto.study.warm_start import WarmStart
 from kafka_pareto.study.workload import Workload
-
-STUDY_NAME = "[a-z0-9][a-z0-9_-]{0,62}"
-
-MOST_ROUNDS = 4
-"""After round 0; the DAG unrolls as many."""
 
 
 class Design(Section):
@@ -165,14 +162,14 @@ class Study(Section):
     name: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
     description: str
     seed: Annotated[int, Field(ge=0)] = 42
-    record_sizes_bytes: Annotated[list[Annotated[int, Field(ge=1, le=1_000_000)]], Field(min_length=1)]
+    record_sizes_bytes: Annotated[list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]], Field(min_length=1)]
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
     constraints: list[str] = Field(default_factory=list)
     forbidden: list[str] = Field(default_factory=list)
     limits: list[str] = Field(default_factory=list)
     baseline: dict[str, PropertyValue] = Field(default_factory=dict)
     durability: Durability | None = None
-    objectives: list[Objective] = Field(default_factory=lambda: list(OBJECTIVES))
+    objectives: list[ObjectiveName] = Field(default_factory=lambda: list(PRODUCER.objective_names))
     design: Design
     strategy: Literal["one_shot", "rounds"] = "one_shot"
     rounds: Rounds = Rounds()
@@ -219,9 +216,9 @@ class Study(Section):
 
     @field_validator("objectives")
     @classmethod
-    def _four_objectives(cls, objectives: list[Objective]) -> list[Objective]:
-        if sorted(objectives) != sorted(OBJECTIVES):
-            raise ValueError(f"must name each of {', '.join(OBJECTIVES)} once")
+    def _four_objectives(cls, objectives: list[ObjectiveName]) -> list[ObjectiveName]:
+        if sorted(objectives) != sorted(PRODUCER.objective_names):
+            raise ValueError(f"must name each of {', '.join(PRODUCER.objective_names)} once")
         return objectives
 
     @field_validator("record_sizes_bytes")
@@ -276,6 +273,21 @@ class Study(Section):
                 rules = ", ".join(self.constraints)
                 raise ValueError(f"constraints: no configuration satisfies {rules} at {case_label(case)}")
         return self
+
+    @property
+    def declaration(self) -> Driver:
+        """What the study's driver declares."""
+        return PRODUCER
+
+    @property
+    def objective_names(self) -> tuple[str, ...]:
+        """The objectives in their driver's order."""
+        return self.declaration.objective_names
+
+    @property
+    def means(self) -> tuple[str, ...]:
+        """Those of the objectives that are means."""
+        return self.declaration.means
 
     @property
     def cases(self) -> list[str]:

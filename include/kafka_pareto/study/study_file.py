@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import reprlib
 from collections.abc import Sequence
@@ -12,9 +11,11 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from kafka_pareto.errors import StudyError
-from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, parse_properties, typed_value
-from kafka_pareto.study.study import STUDY_NAME, ForeignCluster, Study
+from kafka_pareto.errors import StudyError, did_you_mean
+from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, typed_value
+from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.study.identifiers import STUDY_NAME
+from kafka_pareto.study.study import ForeignCluster, Study
 from kafka_pareto.study.warm_start import Campaigns
 from kafka_pareto.study.workload import PayloadFile
 
@@ -147,12 +148,12 @@ def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]
     """The tunable properties of a user's `producer.properties`; addresses, credentials and classes are passed over."""
     text = _read_text(path, study_file, f"baseline: {path}: ")
     found: dict[str, PropertyValue] = {}
-    for name, value in parse_properties(text).items():
-        if name in DEFAULTS:
-            try:
+    try:
+        for name, value in parse_properties(text).items():
+            if name in DEFAULTS:
                 found[name] = typed_value(name, value)
-            except ValueError as error:
-                raise StudyError(study_file, [f"baseline: {path}: {error}"]) from error
+    except ValueError as error:
+        raise StudyError(study_file, [f"baseline: {path}: {error}"]) from error
     return found
 
 
@@ -203,8 +204,7 @@ def _key(detail: Any) -> str:
 def _problem(detail: Any) -> str:
     key, rule = _key(detail), detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(str(detail["loc"][-1]), _known_keys(detail["loc"]), n=1)
-        rule = "is not a key of a study" + (f"; did you mean {near[0]}?" if near else "")
+        rule = "is not a key of a study" + did_you_mean(str(detail["loc"][-1]), _known_keys(detail["loc"]))
     if detail["type"] == "int_type" and _WHOLE_OR_NOT in detail["loc"]:
         rule = "Input should be a number"
     value = _brief.repr(detail["input"])

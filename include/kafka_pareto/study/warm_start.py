@@ -7,10 +7,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator
 
+from kafka_pareto.study.identifiers import CAMPAIGN_ID
 from kafka_pareto.study.section import Section
-
-CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
-"""It becomes part of keys and topic names, and is held to what both allow."""
 
 Campaigns: TypeAlias = Literal["latest"] | list[str]
 

@@ -10,22 +10,17 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kafka_pareto.study.cases import case_label, in_order
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.surrogates.surrogate import RECORD_SIZE_FEATURE
 
-OBJECTIVE_LABELS: dict[Objective, str] = {
-    "p95_latency_ms": "p95 latency (ms)",
-    "throughput_mib_s": "throughput (MiB/s)",
-    "latency_cv": "latency CV",
-    "throughput_cv": "throughput CV",
-}
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito: told apart by all
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _WIDTH_IN, _HEIGHT_IN, _DOTS_PER_INCH = 6.4, 4.8, 120
 
 
 def estimated_vs_measured(
-    objective: Objective, held_out: pd.DataFrame, estimates: np.ndarray, r2_held_out: float | None
+    objective: ObjectiveName, held_out: pd.DataFrame, estimates: np.ndarray, r2_held_out: float | None
 ) -> bytes:
     """Held-out trials: what the model estimated against what was measured, one marker per record size."""
     figure, axes = _axes()
@@ -40,13 +35,13 @@ def estimated_vs_measured(
         axes.set(xscale="log", yscale="log")
     axes.plot(limits, limits, color="#666666", linewidth=1, linestyle="--", label="estimated = measured")
     score = "not scored: too few trials" if r2_held_out is None else f"R² = {r2_held_out:.3f}"
-    label = OBJECTIVE_LABELS[objective]
+    label = label_of(objective)
     axes.set(xlabel=f"measured {label}", ylabel=f"estimated {label}", title=f"Held-out configurations, {score}")
     axes.legend(title="record size", frameon=False, fontsize="small")
     return _png(figure)
 
 
-def learning_curve(objective: Objective, curve: pd.DataFrame) -> bytes:
+def learning_curve(objective: ObjectiveName, curve: pd.DataFrame) -> bytes:
     """R² by the number of training configurations, on training and on held-out folds."""
     figure, axes = _axes()
     count, held_out, spread = curve["configurations"], curve["r2_held_out"], curve["r2_held_out_sd"]
@@ -55,13 +50,13 @@ def learning_curve(objective: Objective, curve: pd.DataFrame) -> bytes:
     axes.fill_between(count, held_out - spread, held_out + spread, color=_COLOURS[0], alpha=0.15, linewidth=0)
     lowest = float((held_out - spread).min())
     axes.set_ylim(max(-1.0, min(0.0, lowest)) - 0.05, 1.05)
-    label = OBJECTIVE_LABELS[objective]
+    label = label_of(objective)
     axes.set(xlabel="training configurations", ylabel="R²", title=f"Learning curve, cross-validated: {label}")
     axes.legend(frameon=False)
     return _png(figure)
 
 
-def feature_importance(objective: Objective, shares: pd.Series) -> bytes:
+def feature_importance(objective: ObjectiveName, shares: pd.Series) -> bytes:
     """Each feature's share of the total gain, largest on top."""
     figure, axes = _axes()
     ordered = shares.sort_values()
@@ -69,7 +64,7 @@ def feature_importance(objective: Objective, shares: pd.Series) -> bytes:
     bars = axes.barh(names, ordered.to_numpy(), color=_COLOURS[0])
     axes.bar_label(bars, labels=[f"{share:.0%}" for share in ordered], padding=3)
     axes.set_xlim(0, max(float(ordered.max()), 0.01) * 1.12)
-    axes.set(xlabel="share of the total gain", title=f"What {OBJECTIVE_LABELS[objective]} depends on")
+    axes.set(xlabel="share of the total gain", title=f"What {label_of(objective)} depends on")
     return _png(figure)
 
 

@@ -21,7 +21,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern, Whi
 from kafka_pareto.analysis.hypervolume import logarithms
 from kafka_pareto.history.sentinel_shift import error_variances, rebased
 from kafka_pareto.study.factors import CategoricalFactor, Factor
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 
 Values = npt.NDArray[np.float64]
@@ -35,7 +35,7 @@ _SAMPLING_JITTER = 1e-6
 class Posterior:
     """A fitted process of one objective's logarithm; `r2_leave_one_out` says how much of it was learned."""
 
-    objective: Objective
+    objective: ObjectiveName
     r2_leave_one_out: float
     _study: Study
     _process: GaussianProcessRegressor
@@ -68,7 +68,7 @@ class _Evidence:
 
 
 def fit_posterior(
-    study: Study, trials: pd.DataFrame, objective: Objective, prior: pd.DataFrame | None = None
+    study: Study, trials: pd.DataFrame, objective: ObjectiveName, prior: pd.DataFrame | None = None
 ) -> Posterior | None:
     """Fits the process to all trials that measured the objective, of every record size.
 
@@ -103,7 +103,7 @@ def fit_posterior(
     return Posterior(objective, r2, study, process, centre, scale)
 
 
-def _evidence(study: Study, rows: pd.DataFrame, objective: Objective, prior: pd.DataFrame | None) -> _Evidence:
+def _evidence(study: Study, rows: pd.DataFrame, objective: ObjectiveName, prior: pd.DataFrame | None) -> _Evidence:
     """Today's rows first, then what earlier campaigns know."""
     x, logs = inputs(study, rows), logarithms(rows, study, objective)
     repetitions, extra = rows.repetitions_valid.to_numpy(dtype=float), np.zeros(len(rows))

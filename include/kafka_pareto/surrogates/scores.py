@@ -15,7 +15,7 @@ from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import SCORE_COLUMNS
 from kafka_pareto.study.cases import case_label, in_order
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.surrogate import (
     FeatureEncoding,
@@ -60,7 +60,7 @@ def judge_objective(
     encoding: FeatureEncoding,
     trials: pd.DataFrame,
     repetitions: Iterable[Repetition],
-    objective: Objective,
+    objective: ObjectiveName,
 ) -> JudgedSurrogate:
     """Fits one objective on the training configurations and judges it on the held-out ones.
 
@@ -139,7 +139,7 @@ def is_learnable(r2: float | None, ceiling: float | None) -> bool:
 
 
 def cross_validated(
-    study: Study, encoding: FeatureEncoding, rows: pd.DataFrame, objective: Objective, repeat: int = 0
+    study: Study, encoding: FeatureEncoding, rows: pd.DataFrame, objective: ObjectiveName, repeat: int = 0
 ) -> pd.Series:
     """Each trial's estimate by a model that saw four fifths of the configurations, and not this one.
 
@@ -187,7 +187,7 @@ def trial_keys(trials: pd.DataFrame) -> list[str]:
 def error_variances(
     trials: pd.DataFrame,
     repetitions: Iterable[Repetition],
-    objective: Objective,
+    objective: ObjectiveName,
     study: Study,
     *,
     of_logarithm: bool = False,
@@ -210,7 +210,11 @@ def error_variances(
 
 
 def learning_curve(
-    study: Study, encoding: FeatureEncoding, rows: pd.DataFrame, objective: Objective, generator: np.random.Generator
+    study: Study,
+    encoding: FeatureEncoding,
+    rows: pd.DataFrame,
+    objective: ObjectiveName,
+    generator: np.random.Generator,
 ) -> pd.DataFrame:
     """R² by the number of training configurations, cross-validated over folds that share no configuration.
 

@@ -16,8 +16,9 @@ from xgboost.core import XGBoostError
 
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.storage.record import Record
+from kafka_pareto.study.driver import all_objectives
 from kafka_pareto.study.factors import CategoricalFactor
-from kafka_pareto.study.objectives import OBJECTIVES, Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 
 RECORD_SIZE_FEATURE = "record_size_bytes"
@@ -79,14 +80,14 @@ class SurrogateIndex(Record):
     """`encoding.json`: what the models of a campaign expect, and which objectives have one."""
 
     encoding: FeatureEncoding
-    models: dict[Objective, SurrogateFile]
+    models: dict[ObjectiveName, SurrogateFile]
 
 
 @dataclass(frozen=True)
 class Surrogate:
     """A fitted model of one objective."""
 
-    objective: Objective
+    objective: ObjectiveName
     encoding: FeatureEncoding
     log_target: bool
     regressor: XGBRegressor
@@ -119,7 +120,7 @@ class Estimator(Protocol):
         """The estimates for rows with one column per factor and the record size."""
 
 
-def estimates(models: Mapping[Objective, Estimator], frame: pd.DataFrame) -> dict[Objective, np.ndarray]:
+def estimates(models: Mapping[ObjectiveName, Estimator], frame: pd.DataFrame) -> dict[ObjectiveName, np.ndarray]:
     """Each model's estimates; rows are encoded once for all surrogates that share an encoding."""
     encoded: dict[int, np.ndarray] = {}
     answers = {}
@@ -134,7 +135,7 @@ def estimates(models: Mapping[Objective, Estimator], frame: pd.DataFrame) -> dic
     return answers
 
 
-def load_surrogate(content: bytes, key: str, objective: Objective, index: SurrogateIndex) -> Surrogate:
+def load_surrogate(content: bytes, key: str, objective: ObjectiveName, index: SurrogateIndex) -> Surrogate:
     """Reads a model file that the index lists; `key` names it in messages.
 
     Raises:
@@ -178,7 +179,7 @@ def split_by_configuration(trials: pd.DataFrame, study: Study) -> tuple[pd.DataF
 
 
 def fit_surrogate(
-    study: Study, encoding: FeatureEncoding, rows: pd.DataFrame, objective: Objective, seed: int | None = None
+    study: Study, encoding: FeatureEncoding, rows: pd.DataFrame, objective: ObjectiveName, seed: int | None = None
 ) -> Surrogate:
     """Fits one objective on rows whose target is measured (no NaN).
 
@@ -244,11 +245,13 @@ def importance(surrogate: Surrogate) -> pd.Series:
     return (shares / total if total > 0 else shares).sort_values(ascending=False)
 
 
-def measured_objectives(trials: pd.DataFrame) -> list[Objective]:
+def measured_objectives(trials: pd.DataFrame) -> list[ObjectiveName]:
     """The objectives that at least one trial has measured; the baseline's alone teach nothing where there are others.
 
     With one repetition of each configuration, the baseline is the only one that rounds give a CV.
     """
     others = trials[~trials["is_baseline"]]
     learned_from = trials if others.empty else others
-    return [objective for objective in OBJECTIVES if learned_from[objective].notna().any()]
+    return [
+        each.name for each in all_objectives() if each.name in learned_from and learned_from[each.name].notna().any()
+    ]

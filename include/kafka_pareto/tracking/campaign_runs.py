@@ -21,7 +21,7 @@ from mlflow.entities import Metric, Run
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.settings import load_settings
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.surrogates.scores import JudgedSurrogate
 from kafka_pareto.tracking.connection import (
     champion_number,
@@ -40,7 +40,7 @@ _CONTENT_TAG = "kafka_pareto.content_sha256"
 def log_training(
     campaign: Campaign,
     judged: list[JudgedSurrogate],
-    figures: Mapping[Objective, Mapping[str, bytes]],
+    figures: Mapping[ObjectiveName, Mapping[str, bytes]],
     round_number: int = 0,
 ) -> None:
     """Records the trained surrogates: a run and a model version per objective, below the campaign's run.

@@ -12,7 +12,7 @@ from mlflow.entities.model_registry import ModelVersion
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.surrogates.scores import prediction_error
 from kafka_pareto.surrogates.surrogate import FeatureEncoding, Surrogate
 from kafka_pareto.tracking.connection import (
@@ -33,7 +33,7 @@ class ChampionOutcome:
     there was no champion, or none that knows these factors. `moved` says that the alias points to `version` since.
     """
 
-    objective: Objective
+    objective: ObjectiveName
     version: str
     error: float
     champion_version: str | None
@@ -72,7 +72,7 @@ def judge_champions(campaign: Campaign, confirmation: pd.DataFrame) -> list[Cham
 
 
 def _judge(
-    client: MlflowClient, keys: CampaignKeys, objective: Objective, version: ModelVersion, points: pd.DataFrame
+    client: MlflowClient, keys: CampaignKeys, objective: ObjectiveName, version: ModelVersion, points: pd.DataFrame
 ) -> ChampionOutcome:
     name, number = registered_model_name(keys, objective), str(version.version)
     error = prediction_error(_load(name, number, objective), points)
@@ -95,7 +95,7 @@ def _judge(
     return ChampionOutcome(objective, number, error, champion, champion_error, moved)
 
 
-def _load(name: str, number: str, objective: Objective) -> Surrogate:
+def _load(name: str, number: str, objective: ObjectiveName) -> Surrogate:
     with tempfile.TemporaryDirectory() as folder:
         path = mlflow.artifacts.download_artifacts(f"models:/{name}/{number}", dst_path=folder)
         metadata = mlflow.models.Model.load(path).metadata

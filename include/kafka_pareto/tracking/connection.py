@@ -29,7 +29,7 @@ from mlflow.exceptions import MlflowException, RestException
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import TrackingError
 from kafka_pareto.settings import load_settings
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.tracking.links import CAMPAIGN_TAG, experiment_name, without_credentials
 
 logger = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def connected() -> Iterator[MlflowClient | None]:
         ) from error
 
 
-def registered_model_name(keys: CampaignKeys, objective: Objective) -> str:
+def registered_model_name(keys: CampaignKeys, objective: ObjectiveName) -> str:
     """The registered model of one objective of the study."""
     return f"kafka-pareto.{keys.study}.{objective}"
 
@@ -84,7 +84,7 @@ def log_values(client: MlflowClient, run: Run, values: Mapping[str, float], step
     client.log_batch(run.info.run_id, [Metric(name, each, int(at_s * 1000), step) for name, each in values.items()])
 
 
-def version_of(client: MlflowClient, keys: CampaignKeys, objective: Objective) -> ModelVersion | None:
+def version_of(client: MlflowClient, keys: CampaignKeys, objective: ObjectiveName) -> ModelVersion | None:
     """The campaign's newest version of the objective's model, or None."""
     versions = client.search_model_versions(f"name = '{registered_model_name(keys, objective)}'")
     own = [version for version in versions if version.tags.get(CAMPAIGN_TAG) == keys.campaign]

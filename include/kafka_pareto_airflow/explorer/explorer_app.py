@@ -37,13 +37,11 @@ from kafka_pareto.rollout.versions import in_force, versions
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import CASE, case_label
-from kafka_pareto.study.cluster_names import tune_dag_of
-from kafka_pareto.study.objectives import OBJECTIVES, Limit
-from kafka_pareto.study.study import STUDY_NAME
-from kafka_pareto.study.warm_start import CAMPAIGN_ID
+from kafka_pareto.study.identifiers import CAMPAIGN_ID, CONFIGURATION_ID, STUDY_NAME, TUNE_DAG_ID, tune_dag_of
+from kafka_pareto.study.objectives import Limit
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.tracking.links import run_address
 
-DAG_ID = "tune_producer"
 PAGE = FilePath(__file__).parents[3] / "plugins" / "kafka_pareto_explorer"
 _PLOTLY_VERSION = importlib.metadata.version("plotly")
 _STATIC = {
@@ -76,7 +74,7 @@ _LOGIN_PAGE = (
 StudyName = Annotated[str, Path(pattern=f"^{STUDY_NAME}$")]
 CampaignId = Annotated[str, Path(pattern=f"^{CAMPAIGN_ID}$")]
 Case = Annotated[str, Path(pattern=f"^{CASE}$")]
-ConfigurationId = Annotated[str, Path(pattern="^c[0-9a-f]{10}$")]
+ConfigurationId = Annotated[str, Path(pattern=f"^{CONFIGURATION_ID}$")]
 ArtifactName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_=][A-Za-z0-9_=.,-]*(/[A-Za-z0-9_=][A-Za-z0-9_=.,-]*)*$")]
 DurabilityName = Annotated[str, Query(pattern=f"^({'|'.join(each.name for each in Durability)})$")]
 Bound = Annotated[float | None, Query(gt=0, allow_inf_nan=False)]
@@ -88,7 +86,7 @@ def create_app() -> FastAPI:
     """The app, every route of it for those alone who may read the DAG."""
     app = FastAPI(
         title="kafka-pareto explorer",
-        dependencies=[Depends(requires_access_dag("GET", param_dag_id=DAG_ID))],
+        dependencies=[Depends(requires_access_dag("GET", param_dag_id=TUNE_DAG_ID))],
         # These routes would answer without the dependency.
         openapi_url=None,
         redirect_slashes=False,
@@ -187,7 +185,9 @@ def choice(
     durability: DurabilityName | None = None,
     prefer: Preference = "study",
 ) -> Remaining:
-    bounds = dict(zip(OBJECTIVES, (p95_latency_ms, throughput_mib_s, latency_cv, throughput_cv), strict=True))
+    bounds = dict(
+        zip(PRODUCER.objective_names, (p95_latency_ms, throughput_mib_s, latency_cv, throughput_cv), strict=True)
+    )
     seen = _seen(study, campaign, case)
     wishes = Wishes(
         limits=[Limit(objective=objective, bound=bound) for objective, bound in bounds.items() if bound is not None],

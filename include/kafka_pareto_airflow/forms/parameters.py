@@ -9,6 +9,13 @@ from airflow.sdk import Param
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.cases import CASE
+from kafka_pareto.study.identifiers import (
+    CAMPAIGN_ID,
+    CAMPAIGN_IDS,
+    CONFIGURATION_ID,
+    MOST_RECORD_SIZE_BYTES,
+    STUDY_NAME,
+)
 from kafka_pareto_airflow.project import project_root
 
 DEFAULT_STUDY = "quick"
@@ -63,7 +70,6 @@ ROLL_BACK_ARGUMENTS = [
     "{% if params.from_version is not none %}--from-version={{ params.from_version | int }}{% endif %}",
 ]
 
-_CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
 LONGEST_REASON = 500
 
 
@@ -105,14 +111,14 @@ def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
         "campaign": Param(
             None,
             type=["null", "string"],
-            pattern=f"^{_CAMPAIGN_ID}$",
+            pattern=f"^{CAMPAIGN_ID}$",
             title="Campaign",
             description="Empty: a new campaign. The id of an earlier one: go on with it.",
         ),
         "record_sizes": Param(
             None,
             type=["null", "array"],
-            items={"type": "integer", "minimum": 1, "maximum": 1_000_000},
+            items={"type": "integer", "minimum": 1, "maximum": MOST_RECORD_SIZE_BYTES},
             uniqueItems=True,
             title="Record sizes in bytes",
             description="A list like [1024, 8192], instead of the study's; empty: the study's.",
@@ -134,7 +140,7 @@ def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
         "warm_start": Param(
             None,
             type=["null", "string"],
-            pattern=f"^{_CAMPAIGN_ID}(,{_CAMPAIGN_ID})*$",
+            pattern=f"^{CAMPAIGN_IDS}$",
             title="Warm start",
             description="Earlier campaigns to learn from, for a study in rounds: latest, or ids like id,id.",
         ),
@@ -208,7 +214,7 @@ def in_force_parameters() -> dict[str, Param]:
         "study": Param(
             studies[0],
             type="string",
-            pattern="^[a-z0-9][a-z0-9_-]{0,62}$",
+            pattern=f"^{STUDY_NAME}$",
             examples=studies,
             title="Study",
             description="Whose settings in force are moved.",
@@ -216,7 +222,7 @@ def in_force_parameters() -> dict[str, Param]:
         "campaign": Param(
             None,
             type=["null", "string"],
-            pattern=f"^({_CAMPAIGN_ID})?$",
+            pattern=f"^({CAMPAIGN_ID})?$",
             title="Campaign",
             description="To accept from; empty to go back.",
         ),
@@ -230,7 +236,7 @@ def in_force_parameters() -> dict[str, Param]:
         "configuration": Param(
             None,
             type=["null", "string"],
-            pattern="^(c[0-9a-f]{10})?$",
+            pattern=f"^({CONFIGURATION_ID})?$",
             title="Configuration",
             description="One that the campaign has confirmed; empty: what it recommends.",
         ),

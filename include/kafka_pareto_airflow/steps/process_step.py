@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from airflow.sdk import Context
 
@@ -64,8 +64,9 @@ class ProcessStep(Step):
             start_new_session=True,  # it leads a process group of its own
         )
         # Left open when a timeout strikes: whoever closes it would end a step that still prints as it cleans up.
-        last_line = self.log_lines(self._process.stdout)
-        self._process.stdout.close()
+        output = cast(IO[str], self._process.stdout)
+        last_line = self.log_lines(output)
+        output.close()
         return self._process.wait(), last_line
 
     def on_kill(self) -> None:

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from airflow.sdk import BaseOperator, Context, TriggerRule
+from airflow.sdk import Asset, BaseOperator, Context, TriggerRule
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, DownstreamTasksSkipped
 
-from kafka_pareto.errors import EXIT_BAD_INPUT
+from kafka_pareto.errors import EXIT_BAD_INPUT, EXIT_NO_CONSENT
 from kafka_pareto_airflow.notify.notices import StepNotifier
 
 # What a step's command line answers to an argument that it does not know or cannot read.
 _EXIT_USAGE = 2
+_NOT_RETRIED = (EXIT_BAD_INPUT, EXIT_NO_CONSENT, _EXIT_USAGE)
 
 # Airflow kills a task's process 5 s after it told it to end; the step must be gone before.
 KILL_GRACE_S = 4
@@ -24,8 +25,9 @@ class Step(BaseOperator):
     """Runs the module `tasks.<step>` with an argument list and takes its manifest.
 
     The step's last line is its manifest, pushed as the XCom `manifest` and kept out of the log, which so ends with the
-    step's words for people. The events of the task's outlets carry what the manifest has for them; without any, nothing
-    has happened to these assets, and there is no event. Its notice goes to the people whom the installation names.
+    step's words for people. Of a step that fails, the XCom `exit_code` is pushed instead. The events of the task's
+    outlets carry what the manifest has for them; without any, nothing has happened to these assets, and there is no
+    event. Its notice goes to the people whom the installation names.
 
     The operator returns what a later task is mapped over: the manifest's cases or, where the step was itself
     mapped over them, its one case. A manifest without cases leaves the tasks that follow nothing to do:
@@ -74,7 +76,8 @@ class Step(BaseOperator):
             if self._held_back:
                 self.log.info("%s", self._held_back)
             self.log.info("Command exited with return code %s", exit_code)
-        if exit_code in (EXIT_BAD_INPUT, _EXIT_USAGE):
+            context["ti"].xcom_push(key="exit_code", value=exit_code)
+        if exit_code in _NOT_RETRIED:
             raise AirflowFailException(last_line)
         if exit_code != 0:
             raise AirflowException(f"step {self.step} ended with exit code {exit_code}: {last_line}")
@@ -82,14 +85,15 @@ class Step(BaseOperator):
         context["ti"].xcom_push(key="manifest", value=manifest)
         event = manifest.get("event")
         if not event:
-            self.outlets = []  # Airflow makes an event of each that is left
+            self.outlets: list[Asset] = []  # Airflow makes an event of each that is left
         for asset in self.outlets:
             context["outlet_events"][asset].extra = event
         if self.case is not None:
             return self.case
         if not manifest["cases"]:
             raise DownstreamTasksSkipped(tasks=self._skipped_with_it())
-        return manifest["cases"]
+        named: list[str] = manifest["cases"]
+        return named
 
     def log_lines(self, lines: Iterable[str]) -> str:
         """Logs the lines, but for a last one that may be a manifest; returns the last one."""

@@ -7,22 +7,35 @@ from __future__ import annotations
 
 import argparse
 import os
+import platform
 import re
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
-from typing import Mapping, Optional  # noqa: UP035 - an old Python must get as far as the message
+from typing import Mapping, NamedTuple, Optional  # noqa: UP035 - an old Python must get as far as the message
 
 PROJECT = Path(__file__).resolve().parents[3]
 MIN_PYTHON = (3, 11)
 MIN_JAVA = 17
+JDK_PACKAGE = "default-jdk-headless"
 MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO asks for (GOTOOLCHAIN=auto)
 SETUP_GIB = 8
 RUNNING_GIB = 4
+TESTS_GIB = 2  # of brokers, stores and databases, in the folder for temporary files
+BROWSERS = ("chromium", "google-chrome")  # in the Makefile as well
+FETCHED_BROWSER_RUNS_ON = "x86_64"
 # Sockets lie in the state folder, and a socket's path has no more than 107 bytes.
 MAX_STATE_PATH_LENGTH = 70
+
+
+class Problem(NamedTuple):
+    """One thing that is missing, with its remedy, and the Debian package that brings it, if one does."""
+
+    text: str
+    package: str = ""
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
@@ -47,8 +60,14 @@ def is_supervised(state: Path) -> bool:
     return True
 
 
-def setup_problems(tools: Path, environment: Mapping[str, str]) -> list[str]:
-    """One clear line, with its remedy, for each thing that the machine lacks; `tools` is where set-up installs."""
+def find_browser() -> Optional[str]:  # noqa: UP045
+    """Finds a browser on the PATH that tests can drive; not a snap, which may not read their files."""
+    found = (shutil.which(name) for name in BROWSERS)
+    return next((path for path in found if path and not path.startswith("/snap/")), None)
+
+
+def setup_problems(tools: Path, environment: Mapping[str, str]) -> list[Problem]:
+    """Lists what the machine lacks for set-up; `tools` is where set-up installs."""
     found = [_python_problem(), _java_problem(environment), _setpriv_problem()]
     if not (tools / "venv").exists():
         found.append(_venv_problem())
@@ -58,6 +77,12 @@ def setup_problems(tools: Path, environment: Mapping[str, str]) -> list[str]:
     if not has_minio:
         found.append(_go_problem())
     found.append(_disk_problem(tools, SETUP_GIB if not has_minio else RUNNING_GIB))
+    return [problem for problem in found if problem]
+
+
+def problems_for_tests() -> list[Problem]:
+    """Lists what the machine lacks for the tests, beyond what set-up needs."""
+    found = [_browser_problem(), _disk_problem(Path(tempfile.gettempdir()), TESTS_GIB)]
     return [problem for problem in found if problem]
 
 
@@ -78,66 +103,80 @@ def start_problems(state: Path, environment: Mapping[str, str], with_taken_ports
     return taken_ports(ports) if with_taken_ports else []
 
 
-def _python_problem() -> str:
+def _python_problem() -> Optional[Problem]:  # noqa: UP045
     if sys.version_info >= MIN_PYTHON:
-        return ""
-    return f"Python {sys.version.split()[0]} is too old: install Python {MIN_PYTHON[0]}.{MIN_PYTHON[1]} or newer"
+        return None
+    return Problem(
+        f"Python {sys.version.split()[0]} is too old: install Python {MIN_PYTHON[0]}.{MIN_PYTHON[1]} or newer"
+    )
 
 
-def _venv_problem() -> str:
+def _venv_problem() -> Optional[Problem]:  # noqa: UP045
     try:
         import ensurepip  # noqa: F401, PLC0415 - Debian ships it apart
     except ImportError:
-        return "python3 cannot make virtual environments: install python3-venv"
-    return ""
+        return Problem("python3 cannot make virtual environments: install its venv", "python3-venv")
+    return None
 
 
-def _java_problem(environment: Mapping[str, str]) -> str:
+def _java_problem(environment: Mapping[str, str]) -> Optional[Problem]:  # noqa: UP045
     java = find_java(environment)
     if java is None:
-        return f"Java is missing: install a JDK {MIN_JAVA} or newer (apt-get install openjdk-17-jdk-headless)"
+        return Problem(f"Java is missing: install a JDK {MIN_JAVA} or newer", JDK_PACKAGE)
     said = _output([java, "-version"])
     version = re.search(r'version "(?:1\.)?(\d+)', said)
     if version is None:
-        return f"{java} -version cannot be read ({said.strip()[:80]!r}): install a JDK {MIN_JAVA} or newer"
+        return Problem(f"{java} -version cannot be read ({said.strip()[:80]!r}): install a JDK {MIN_JAVA} or newer")
     if int(version.group(1)) < MIN_JAVA:
-        return (
+        return Problem(
             f"{java} is Java {version.group(1)}, too old: install a JDK {MIN_JAVA} or newer, or point JAVA_HOME at one"
         )
-    return ""
+    return None
 
 
-def _jdk_problem(environment: Mapping[str, str]) -> str:
+def _jdk_problem(environment: Mapping[str, str]) -> Optional[Problem]:  # noqa: UP045
     java = find_java(environment)
     if java is None or Path(java).resolve().with_name("javac").exists():
-        return ""
-    return f"{java} has no compiler beside it: install a JDK, not a JRE (apt-get install openjdk-17-jdk-headless)"
+        return None
+    return Problem(f"{java} has no compiler beside it: install a JDK, not a JRE", JDK_PACKAGE)
 
 
-def _maven_problem() -> str:
-    return "" if shutil.which("mvn") else "Maven is missing: install it (apt-get install maven)"
+def _maven_problem() -> Optional[Problem]:  # noqa: UP045
+    return None if shutil.which("mvn") else Problem("Maven is missing: install it", "maven")
 
 
-def _setpriv_problem() -> str:
-    return "" if shutil.which("setpriv") else "setpriv is missing: install it (apt-get install util-linux)"
+def _setpriv_problem() -> Optional[Problem]:  # noqa: UP045
+    return None if shutil.which("setpriv") else Problem("setpriv is missing: install util-linux", "util-linux")
 
 
-def _go_problem() -> str:
-    remedy = "install Go (https://go.dev/dl), or put a minio binary on the PATH"
+def _go_problem() -> Optional[Problem]:  # noqa: UP045
+    # No package is named: Debian 12's Go is too old.
+    remedy = "install Go 1.21 or newer (https://go.dev/dl), or put a minio binary on the PATH"
     if not shutil.which("go"):
-        return f"neither minio nor Go to build it is there: {remedy}"
+        return Problem(f"neither minio nor Go to build it is there: {remedy}")
     version = re.search(r"go(\d+)\.(\d+)", _output(["go", "version"]))
     if version and (int(version.group(1)), int(version.group(2))) < MIN_GO:
-        return f"{version.group(0)} is too old to build MinIO (1.21 or newer): {remedy}"
-    return ""
+        return Problem(f"{version.group(0)} is too old to build MinIO: {remedy}")
+    return None
 
 
-def _disk_problem(folder: Path, needed_gib: int) -> str:
+def _browser_problem() -> Optional[Problem]:  # noqa: UP045
+    if find_browser() or platform.machine() == FETCHED_BROWSER_RUNS_ON:
+        return None
+    names = " nor ".join(BROWSERS)
+    return Problem(
+        f"neither {names} is on the PATH, and the one that set-up fetches runs on {FETCHED_BROWSER_RUNS_ON} alone: "
+        "install Chromium",
+        "chromium",
+    )
+
+
+def _disk_problem(folder: Path, needed_gib: int) -> Optional[Problem]:  # noqa: UP045
     existing = next(path for path in [folder, *folder.parents] if path.exists())
     free_gib = shutil.disk_usage(str(existing)).free / 2**30
     if free_gib >= needed_gib:
-        return ""
-    return f"only {free_gib:.1f} GiB are free under {existing}: {needed_gib} GiB are needed; make room"
+        return None
+    return Problem(f"only {free_gib:.1f} GiB are free under {existing}: {needed_gib} GiB are needed; make room")
 
 
 def _output(argv: list[str]) -> str:
@@ -149,18 +188,24 @@ def _output(argv: list[str]) -> str:
 
 
 def main() -> int:
-    """Prints every problem on a line of its own; exit code 1 when there is one."""
+    """Prints every problem on a line of its own, and the packages to install; exit code 1 when there is one."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--start", action="store_true", help="also look whether the stack's ports are free")
-    starting = parser.parse_args().start
+    parser.add_argument("--tests", action="store_true", help="also look for what the tests need")
+    asked = parser.parse_args()
     problems = setup_problems(PROJECT / ".state", os.environ)
+    if asked.tests:
+        problems += problems_for_tests()
     state = state_folder(os.environ)
-    if starting and not _python_problem() and not is_supervised(state):
+    if asked.start and not _python_problem() and not is_supervised(state):
         # What a killed process manager left may hold the ports still: `up` ends it first, and looks again then.
         has_been_up = (state / "ports.json").exists()
-        problems += start_problems(state, os.environ, with_taken_ports=not has_been_up)
+        problems += [Problem(text) for text in start_problems(state, os.environ, with_taken_ports=not has_been_up)]
     for problem in problems:
-        print("error: " + problem, file=sys.stderr)
+        print("error: " + problem.text, file=sys.stderr)
+    packages = sorted({problem.package for problem in problems if problem.package})
+    if packages:
+        print("On Debian or Ubuntu: apt-get install " + " ".join(packages), file=sys.stderr)
     return 1 if problems else 0
 
 

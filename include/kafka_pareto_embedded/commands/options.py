@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import BadInputError, did_you_mean
 
 PREFIX = "KAFKA_PARETO_OPTION_"
 
@@ -55,9 +54,8 @@ def read_options(model: type[AnyOptions], target: str, environment: Mapping[str,
 
 
 def _unknown(name: str, value: str, known: list[str], target: str) -> str:
-    near = get_close_matches(name, known, n=1)
-    remedy = f"did you mean {near[0]}?" if near else f"it takes {', '.join(known)}"
-    return f"{name}={value}: make {target} has no such option; {remedy}"
+    remedy = did_you_mean(name, known) or f"; it takes {', '.join(known)}"
+    return f"{name}={value}: make {target} has no such option{remedy}"
 
 
 def _as_given(name: str, said: Mapping[str, str]) -> str:

@@ -22,9 +22,9 @@ from kafka_pareto_embedded.lifecycle.readiness import (
     wait_for_mlflow,
 )
 from kafka_pareto_embedded.lifecycle.supervision import ProcessState, Supervisor
+from kafka_pareto_embedded.programs.airflow_database import migrate_database
 from kafka_pareto_embedded.programs.object_store import prepare_object_store
 from kafka_pareto_embedded.programs.programs import base_environment, prepare_programs
-from kafka_pareto_embedded.runs.airflow_api import migrate_database
 from kafka_pareto_embedded.stack.credentials import Credentials, add_later_credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import TOOLS, Stack
 

@@ -10,12 +10,13 @@ import psutil
 
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.study.cluster_names import TUNE_DAG_ID, cluster_names, pool_of
+from kafka_pareto.study.cluster_names import cluster_names
+from kafka_pareto.study.identifiers import TUNE_DAG_ID, pool_of
+from kafka_pareto_embedded.airflow_api.administrator import administrator, create_pool, has_dag, is_healthy
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.lifecycle.supervision import Supervisor
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
-from kafka_pareto_embedded.runs.airflow_api import AirflowApi, is_healthy
 from kafka_pareto_embedded.stack.stack import Stack
 
 _TIMEOUT_S = 180.0
@@ -65,15 +66,13 @@ def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
     names = [process.name for process in supervisor.processes() if process.group == "airflow"]
     _wait(stack, supervisor, names, "every part of Airflow is healthy", lambda: is_healthy(stack))
     _check_owner(supervisor, "airflow-api-server", stack.ports.airflow)
-    api = AirflowApi(stack)
-    try:
+    with administrator(stack) as airflow:
         clusters = cluster_names(sorted(stack.settings().studies.glob("*.yaml"))).values()
         for name in dict.fromkeys(["", *clusters]):
-            api.create_pool(pool_of(name))
-        _wait(stack, supervisor, names, f"Airflow knows the DAG {TUNE_DAG_ID}", api.has_dag)
-        api.unpause_dag()
-    finally:
-        api.close()
+            create_pool(airflow, pool_of(name))
+        known = f"Airflow knows the DAG {TUNE_DAG_ID}"
+        _wait(stack, supervisor, names, known, lambda: has_dag(airflow, TUNE_DAG_ID))
+        airflow.set_paused(TUNE_DAG_ID, False)
 
 
 def _wait(stack: Stack, supervisor: Supervisor, names: list[str], what: str, condition: Callable[[], bool]) -> None:

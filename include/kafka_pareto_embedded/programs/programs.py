@@ -9,11 +9,12 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kafka_pareto.brokers.jvm import broker_argv, java_environment
+from kafka_pareto.brokers.preparation import prepare_nodes
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.storage.provision import MLFLOW_BUCKET
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
 from kafka_pareto_embedded.errors import StackError
-from kafka_pareto_embedded.programs.brokers import prepare_brokers
 from kafka_pareto_embedded.stack.credentials import read_pairs
 from kafka_pareto_embedded.stack.stack import PROJECT, Stack
 
@@ -104,14 +105,15 @@ def _minio(stack: Stack) -> Program:
 
 
 def _brokers(stack: Stack) -> list[Program]:
-    folder = stack.state / "brokers"
     ports = list(zip(stack.ports.kafka, stack.ports.controllers, strict=True))
-    prepared = prepare_brokers(folder, stack.kafka_jars, stack.java, ports)
+    nodes = prepare_nodes(stack.state / "brokers", stack.kafka_jars, stack.java, ports)
     # Its home is what a program of this stack is known by (`Supervisor.end_leftovers`).
-    home = {"HOME": base_environment(stack)["HOME"]}
+    environment = {**java_environment(), "HOME": base_environment(stack)["HOME"]}
     return [
-        Program(broker.name, "servers", broker.argv, broker.directory, {**broker.environment, **home}, broker.port)
-        for broker in prepared
+        Program(
+            node.name, "servers", broker_argv(node, stack.kafka_jars, stack.java), node.folder, environment, node.port
+        )
+        for node in nodes
     ]
 
 

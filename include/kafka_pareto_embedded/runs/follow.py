@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from threading import Event
 
 import psutil
@@ -16,7 +15,6 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.runs.progress import FollowedRun, Progress, Row
-from kafka_pareto_embedded.stack.stack import Stack
 from kafka_pareto_embedded.terminal.display import open_display
 
 _POLL_S = 1.5
@@ -26,17 +24,6 @@ _AT_WORK = frozenset({"running", "restarting"})
 _FIRST_LINE = "Running command: "
 _LAST_LINE = "Command exited with return code"
 _AIRFLOW_FAILED = "Task failed with exception"
-
-
-@contextmanager
-def stack_runs(stack: Stack, dag_id: str) -> Iterator[AirflowRuns]:
-    """The runs of a DAG of the stack, as its administrator."""
-    login = stack.credentials
-    runs = AirflowRuns(stack.airflow_url, dag_id, login.airflow_admin_user, login.airflow_admin_password)
-    try:
-        yield runs
-    finally:
-        runs.close()
 
 
 def follow(runs: AirflowRuns, run_id: str, followed: FollowedRun, console: Console) -> Progress:
@@ -96,15 +83,14 @@ def failed_rows(progress: Progress) -> list[Row]:
     return [row for row in progress.rows if row.state == "failed"]
 
 
-def say_what_failed(runs: AirflowRuns, run_id: str, row: Row) -> str:
-    """Prints and returns the step's own message, from its log; where it had none, the last that it said."""
+def say_what_failed(runs: AirflowRuns, run_id: str, row: Row) -> None:
+    """Prints the step's own message, from its log; where it had none, the last that it said."""
     try:
         message = message_in(runs.log(run_id, row.task))
     except StackError as error:
         message = str(error)
     print(f"\n{row.name} failed:")
     print("\n".join(f"  {line}" for line in message.splitlines()), flush=True)
-    return message
 
 
 def say_notices(runs: AirflowRuns, run_id: str, rows: Sequence[Row]) -> None:

@@ -16,8 +16,9 @@ from kafka_pareto.errors import ArtifactError, StoreError
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.identifiers import step_and_round
 from kafka_pareto.study.study_file import parse_study
-from kafka_pareto_embedded.runs.airflow_runs import TaskRun
+from kafka_pareto_embedded.airflow_api.answers import TaskRun
 
 _STEPS = ("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report", "approve", "accept")
 _AFTER_THE_ROUNDS = ("confirm", "report", "approve", "accept")
@@ -224,12 +225,12 @@ class CampaignProgress:
 
 
 def _step_of(task: TaskRun) -> str:
-    return task.task_id.rpartition(".")[2]
+    return step_and_round(task.task_id)[0]
 
 
 def _round_of(task: TaskRun) -> int:
-    """The number of the task group that a round is; 0 for what belongs to none."""
-    return int(task.task_id.rpartition(".")[0].removeprefix("round_") or 0)
+    """The round that the task belongs to; 0 for what belongs to none."""
+    return step_and_round(task.task_id)[1]
 
 
 def _in_order(task: TaskRun) -> tuple[bool, int, int, int]:

@@ -15,9 +15,10 @@ from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.identifiers import CAMPAIGN_ID, CAMPAIGN_IDS
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
-from kafka_pareto.study.warm_start import CAMPAIGN_ID, campaigns_text
+from kafka_pareto.study.warm_start import campaigns_text
 
 _NAMED_CAMPAIGNS = 5
 
@@ -63,7 +64,7 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
     study, campaign, frozen = request.study, request.campaign or timestamp(), None
     if not re.fullmatch(CAMPAIGN_ID, campaign):
         raise BadInputError(f"CAMPAIGN: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
-    if request.warm_start is not None and not re.fullmatch(f"{CAMPAIGN_ID}(,{CAMPAIGN_ID})*", request.warm_start):
+    if request.warm_start is not None and not re.fullmatch(CAMPAIGN_IDS, request.warm_start):
         raise BadInputError(f"WARM_START: {request.warm_start!r}: must be latest, or ids of campaigns like id,id")
     if request.campaign is not None:
         study, frozen = _find_campaign(store, settings, study, campaign)

@@ -10,13 +10,14 @@ from rich.console import Console
 
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.report.cards import property_text
+from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.cluster_names import cluster_of, tune_dag_of
-from kafka_pareto.study.study import STUDY_NAME
-from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stack_runs
+from kafka_pareto.study.cluster_names import cluster_of
+from kafka_pareto.study.identifiers import SETTINGS_IN_FORCE_DAG_ID, STUDY_NAME, retune_dag_of, tune_dag_of
+from kafka_pareto_embedded.runs.airflow_runs import stack_runs
+from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed
 from kafka_pareto_embedded.runs.progress import TaskProgress
 from kafka_pareto_embedded.runs.request import timestamp
 from kafka_pareto_embedded.stack.stack import Stack
@@ -62,21 +63,22 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
         StackError: If the stack does not answer.
     """
     store = open_store(stack.settings())
-    if in_force(store, request.study, str(request.record_size)) is None:
-        raise _nothing_in_force(store, request.study, str(request.record_size))
-    asked = {"study": request.study, "case": str(request.record_size), "reason": request.reason}
+    case = str(request.record_size)
+    if in_force(store, request.study, case) is None:
+        raise _nothing_in_force(store, request.study, case)
+    asked = {"study": request.study, "case": case, "reason": request.reason}
     parameters = {"action": "roll_back", **asked, "campaign": "", "configuration": ""}
-    code = _run_dag(stack, "settings_in_force", f"rollback__{timestamp()}", parameters)
+    code = _run_dag(stack, SETTINGS_IN_FORCE_DAG_ID, f"rollback__{timestamp()}", parameters)
     if code == 0:
         print()
-        _print(in_force(store, request.study, str(request.record_size)))
+        _print(in_force(store, request.study, case))
     return code
 
 
 def retune_now(request: RetuneRequest, stack: Stack) -> int:
     """Triggers a check of what is in force, and follows it to its decision; returns as `roll_back` does."""
     cluster = cluster_of(stack.settings().studies, request.study)
-    check_dag = f"retune_producer_{request.study}" if cluster else "retune_producer"
+    check_dag = retune_dag_of(request.study if cluster else "")
     code = _run_dag(stack, check_dag, f"retune__{timestamp()}", {"study": request.study})
     with stack_runs(stack, tune_dag_of(cluster)) as runs:
         for run_id, parameters in runs.active():

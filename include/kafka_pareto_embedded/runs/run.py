@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
+from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import EXIT_NO_CONSENT
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
-from kafka_pareto.study.cluster_names import cluster_of, tune_dag_of
-from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
-from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stack_runs, stop
+from kafka_pareto.study.cluster_names import cluster_of
+from kafka_pareto.study.identifiers import tune_dag_of
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
+from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stop
 from kafka_pareto_embedded.runs.hand_over import hand_over
-from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress
+from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress, Row
 from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, timestamp
 from kafka_pareto_embedded.stack.stack import Stack
 
@@ -95,26 +97,18 @@ def trigger(runs: AirflowRuns, run_id: str, parameters: dict[str, Any]) -> None:
     Raises:
         BadInputError: If Airflow refuses a parameter.
     """
-    try:
-        runs.trigger(run_id, parameters)
-    except BadInputError as refusal:
-        if not _is_unseen_study(refusal, parameters["study"]):
-            raise
-        _say(f"Waiting for Airflow to see the study {parameters['study']} …")
+    study = parameters["study"]
+    if study not in runs.studies() and (load_settings().studies / f"{study}.yaml").exists():
+        _say(f"Waiting for Airflow to see the study {study} …")
         runs.read_dag_again()
-        retrying = Retrying(
-            retry=retry_if_exception(lambda error: _is_unseen_study(error, parameters["study"])),
+        wait = Retrying(
+            retry=retry_if_result(lambda is_offered: not is_offered),
             wait=wait_fixed(_STUDY_POLL_S),
             stop=stop_after_delay(_STUDY_SEEN_WITHIN_S),
-            reraise=True,
+            retry_error_callback=lambda _: False,  # Airflow's refusal then says what it offers
         )
-        retrying(runs.trigger, run_id, parameters)
-
-
-def _is_unseen_study(error: BaseException, study: str) -> bool:
-    """Whether Airflow refuses a study that is in the folder of studies all the same."""
-    refused = isinstance(error, BadInputError) and f"'{study}' is not one of" in str(error)
-    return refused and (load_settings().studies / f"{study}.yaml").exists()
+        wait(lambda: study in runs.studies())
+    runs.trigger(run_id, parameters)
 
 
 def _is_designed(store: Store, keys: CampaignKeys) -> bool:
@@ -124,11 +118,12 @@ def _is_designed(store: Store, keys: CampaignKeys) -> bool:
 
 def _say_failure(runs: AirflowRuns, run_id: str, progress: Progress, keys: CampaignKeys, is_new: bool) -> None:
     failed = failed_rows(progress)
-    messages = [say_what_failed(runs, run_id, row) for row in failed]
+    for row in failed:
+        say_what_failed(runs, run_id, row)
     steps = {row.step for row in failed}
     _say("")
     sent = "Nothing has been sent" if is_new else "Nothing more has been sent"
-    if "design" in steps and any("consent" in message for message in messages):
+    if any(_lacks_consent(runs, run_id, row) for row in failed):
         _say(f"{sent} to your cluster. To go ahead as planned, run the same command with CONSENT=yes.")
     elif "design" in steps:
         _say(f"{sent} to the cluster. Mend the cause, then run the same command again.")
@@ -139,6 +134,13 @@ def _say_failure(runs: AirflowRuns, run_id: str, progress: Progress, keys: Campa
     else:
         _say(f"Nothing measured is lost. Mend the cause, then go on: {_go_on(keys)}")
     _say(f"The whole log: {runs.address(run_id)}")
+
+
+def _lacks_consent(runs: AirflowRuns, run_id: str, row: Row) -> bool:
+    try:
+        return row.step == "design" and runs.exit_code(run_id, row.task) == EXIT_NO_CONSENT
+    except StackError:
+        return False
 
 
 def _go_on(keys: CampaignKeys) -> str:

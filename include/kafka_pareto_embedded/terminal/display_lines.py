@@ -59,9 +59,9 @@ def _part(row: Row) -> tuple[bool, int]:
 def _of_step(rows: Iterable[Row]) -> list[Line]:
     """Rows at work stand alone; others of the same state together."""
     lines = []
-    for text, grouped in groupby(rows, state_text):
+    for _, grouped in groupby(rows, state_text):
         same = list(grouped)
-        if text.startswith("running") or same[0].state == "failed":
+        if same[0].state in ("running", "failed"):
             lines += [_together(row.step_name, [row]) for row in same]
         else:
             lines.append(_together(same[0].step_name, same))

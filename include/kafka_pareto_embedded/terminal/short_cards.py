@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 
+from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.cards import HEADLINES, Cards, gain_rows, settings_rows, warnings_of
-from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.study.cases import case_label
 
 _COLUMNS_OF_GAINS = 5  # without what was shown and its p, which the reasons say
@@ -23,17 +23,7 @@ def _short_card(decision: Decision, width: int) -> str:
         lines += textwrap.wrap(text, width)
     header, *rows = settings_rows(decision)
     if len(header) > 2:
-        lines += ["", *_columns([header[:3], *(row[:3] for row in rows if row[3])])]
+        lines += ["", *table_lines([header[:3], *(row[:3] for row in rows if row[3])])]
     if decision.gains:
-        lines += ["", *_columns([row[:_COLUMNS_OF_GAINS] for row in gain_rows(decision)])]
+        lines += ["", *table_lines([row[:_COLUMNS_OF_GAINS] for row in gain_rows(decision)])]
     return "\n".join(lines)
-
-
-def _columns(rows: list[Row]) -> list[str]:
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    return [
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        )
-        for row in rows
-    ]

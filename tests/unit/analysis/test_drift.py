@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 from kafka_pareto.analysis.drift import Ratio, adjusted, change_between, change_points, pooled, ratio_between
-from kafka_pareto.study.objectives import MEANS, Objective
+from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.producer import PRODUCER
 from tests.recorded import RECORDED
 
 pytestmark = pytest.mark.fast
@@ -100,7 +101,7 @@ def test_pooled_is_as_if_measured_at_once() -> None:
 
 def test_a_change_point_is_where_a_level_is_left_and_the_next_is_compared_with_the_new_one() -> None:
     levels = [0.0, 0.02, -0.02, 0.5, 0.52, 0.0, 0.01]
-    history: list[dict[Objective, Ratio]] = [{"throughput_mib_s": spread(level)} for level in levels]
+    history: list[dict[ObjectiveName, Ratio]] = [{"throughput_mib_s": spread(level)} for level in levels]
     assert change_points([(ratios, 0.1) for ratios in history]) == [False, False, False, True, False, True, False]
 
 
@@ -111,14 +112,14 @@ def test_what_was_measured_again_on_the_same_cluster_hours_later_is_no_drift() -
     changes = [
         change_between(objective, _recorded(then, size, objective), _recorded(now, size, objective), 0.1)
         for size in sorted(set(then.record_size_bytes))
-        for objective in MEANS
+        for objective in PRODUCER.means
     ]
     assert len(changes) == 10
     assert all(change.p_value is not None for change in changes)
     assert not any(change.drifted for change in adjusted(changes))
 
 
-def _recorded(rows: pd.DataFrame, record_size_bytes: int, objective: Objective) -> Ratio | None:
+def _recorded(rows: pd.DataFrame, record_size_bytes: int, objective: ObjectiveName) -> Ratio | None:
     column = "latency_p95_ms" if objective == "p95_latency_ms" else objective
     of_size = rows[rows.record_size_bytes == record_size_bytes]
     of_size = of_size.assign(side=lambda each: each.is_baseline.map({True: 0, False: 1}))

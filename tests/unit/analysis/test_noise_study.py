@@ -17,7 +17,7 @@ from kafka_pareto.analysis.noise_study import (
 from kafka_pareto.analysis.paired_tests import Change, cv_change, mean_change
 from kafka_pareto.campaign.records import NoiseOfObjective, NoiseReport, Repetition
 from kafka_pareto.storage.record import decode_record
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 
@@ -38,7 +38,7 @@ def repetitions_() -> list[Repetition]:
     return recorded_repetitions((CASE,), configurations=0, phase="noise")
 
 
-def of(report: NoiseReport, objective: Objective) -> NoiseOfObjective:
+def of(report: NoiseReport, objective: ObjectiveName) -> NoiseOfObjective:
     return next(noise for noise in report.objectives if noise.objective == objective)
 
 

@@ -6,7 +6,7 @@ import pytest
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import choose
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.objectives import Objective
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.preferences import Lexicographic, Weighted
 from kafka_pareto.study.study import Study
 from tests.unit.deciding import FAST, OTHER, WEAK, around, baseline, candidates, repetitions, study_of
@@ -122,7 +122,7 @@ def test_latencies_in_microseconds_are_balanced_below_half_a_millisecond():
 FAST_ID, OTHER_ID = configuration_id(FAST), configuration_id(OTHER)
 
 
-def in_order(*objectives: Objective, within_fraction: float = 0.05) -> Study:
+def in_order(*objectives: ObjectiveName, within_fraction: float = 0.05) -> Study:
     return study_of(choose_by=Lexicographic(lexicographic=list(objectives), within_fraction=within_fraction))
 
 

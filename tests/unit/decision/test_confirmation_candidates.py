@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, encode_table
 from kafka_pareto.decision.confirmation_candidates import select_candidates
-from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 
@@ -27,7 +26,7 @@ def trials(study: Study) -> pd.DataFrame:
 
 def front_from(trials: pd.DataFrame) -> pd.DataFrame:
     """A front whose estimates are what was measured."""
-    estimates = {f"estimated_{objective}": trials[objective] for objective in OBJECTIVES}
+    estimates = {f"estimated_{objective}": trials[objective] for objective in PRODUCER.objective_names}
     flags = {"durability_accepted": True, "on_joint_front": True, "limits_met_estimated": True, "feasible": True}
     return trials.assign(**flags, **estimates)
 
@@ -131,8 +130,3 @@ def test_objectives_without_a_model_are_left_out_of_the_roles(study: Study, tria
     front = front_from(trials).assign(estimated_latency_cv=np.nan, estimated_throughput_cv=np.nan)
     roles = {role for chosen_as in select_candidates(front, trials, study, 6).chosen_as for role in chosen_as}
     assert roles == {"best_p95_latency_ms", "best_throughput_mib_s", "knee", "spread"}
-
-
-def test_only_points_that_no_other_dominates_are_non_dominated():
-    losses = np.array([[1.0, 3.0], [2.0, 2.0], [3.0, 1.0], [3.0, 3.0], [1.0, 3.0]])
-    assert non_dominated(losses).tolist() == [True, True, True, False, True]

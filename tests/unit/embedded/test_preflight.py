@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,11 +14,20 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
-from kafka_pareto_embedded.bootstrap.preflight import setup_problems, start_problems, state_folder
+from kafka_pareto_embedded.bootstrap.preflight import (
+    BROWSERS,
+    Problem,
+    find_browser,
+    problems_for_tests,
+    setup_problems,
+    start_problems,
+    state_folder,
+)
 
 pytestmark = pytest.mark.fast
 
-INCLUDE = Path(__file__).parents[3] / "include"
+ROOT = Path(__file__).parents[3]
+INCLUDE = ROOT / "include"
 
 
 def _tool(folder: Path, name: str, says: str) -> None:
@@ -38,7 +49,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def _problems(machine: Path, **environment: str) -> list[str]:
+def _problems(machine: Path, **environment: str) -> list[Problem]:
     return setup_problems(machine.parent / "tools", environment)
 
 
@@ -47,37 +58,37 @@ def test_a_machine_with_everything_has_no_problem(machine: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "message"),
+    ("tool", "message", "package"),
     [
-        ("java", "Java is missing: install a JDK 17"),
-        ("javac", "install a JDK, not a JRE"),
-        ("mvn", "Maven is missing: install it"),
-        ("go", "neither minio nor Go to build it is there: install Go"),
-        ("setpriv", "setpriv is missing: install it"),
+        ("java", "Java is missing: install a JDK 17", "default-jdk-headless"),
+        ("javac", "install a JDK, not a JRE", "default-jdk-headless"),
+        ("mvn", "Maven is missing: install it", "maven"),
+        ("go", "neither minio nor Go to build it is there: install Go", ""),
+        ("setpriv", "setpriv is missing: install util-linux", "util-linux"),
     ],
 )
-def test_a_missing_tool_is_one_line_with_its_remedy(machine: Path, tool: str, message: str) -> None:
+def test_a_missing_tool_is_one_line_with_its_remedy(machine: Path, tool: str, message: str, package: str) -> None:
     (machine / tool).unlink()
-    problems = _problems(machine)
-    assert len(problems) == 1
-    assert message in problems[0]
+    [problem] = _problems(machine)
+    assert message in problem.text
+    assert problem.package == package
 
 
 @pytest.mark.parametrize(("version", "found"), [("11.0.2", "Java 11"), ("1.8.0_402", "Java 8")])
 def test_too_old_a_java_is_named_with_its_version(machine: Path, version: str, found: str) -> None:
     _tool(machine, "java", f'openjdk version "{version}" 2019-01-15')
-    problems = _problems(machine)
-    assert len(problems) == 1
-    assert f"is {found}, too old: install a JDK 17 or newer" in problems[0]
+    [problem] = _problems(machine)
+    assert f"is {found}, too old: install a JDK 17 or newer" in problem.text
 
 
 def test_too_old_a_go_is_named_with_its_version(machine: Path) -> None:
     _tool(machine, "go", "go version go1.19.8 linux/amd64")
     # `go version` writes to stdout, the script to stderr: the preflight reads both.
-    assert _problems(machine) == [
-        "go1.19 is too old to build MinIO (1.21 or newer): install Go (https://go.dev/dl), "
+    [problem] = _problems(machine)
+    assert problem.text == (
+        "go1.19 is too old to build MinIO: install Go 1.21 or newer (https://go.dev/dl), "
         "or put a minio binary on the PATH"
-    ]
+    )
 
 
 def test_go_is_not_asked_for_where_minio_is(machine: Path) -> None:
@@ -96,10 +107,9 @@ def test_maven_is_not_asked_for_once_kafka_is_installed(machine: Path) -> None:
 
 def test_too_small_a_disk_is_reported_in_gib(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kafka_pareto_embedded.bootstrap.preflight.SETUP_GIB", 10**6)
-    problems = _problems(machine)
-    assert len(problems) == 1
-    assert "GiB are free under" in problems[0]
-    assert "1000000 GiB are needed; make room" in problems[0]
+    [problem] = _problems(machine)
+    assert "GiB are free under" in problem.text
+    assert "1000000 GiB are needed; make room" in problem.text
 
 
 def test_java_home_goes_before_the_path(machine: Path, tmp_path: Path) -> None:
@@ -107,7 +117,53 @@ def test_java_home_goes_before_the_path(machine: Path, tmp_path: Path) -> None:
     (home / "bin").mkdir(parents=True)
     _tool(home / "bin", "java", 'openjdk version "11.0.2"')
     _tool(home / "bin", "javac", "")
-    assert "Java 11" in _problems(machine, JAVA_HOME=str(home))[0]
+    assert "Java 11" in _problems(machine, JAVA_HOME=str(home))[0].text
+
+
+@pytest.mark.parametrize("name", BROWSERS)
+def test_a_browser_on_the_path_is_used_and_make_fetches_none(machine: Path, name: str) -> None:
+    assert find_browser() is None
+    assert "Fetching a browser" in _make("test")
+    _tool(machine, name, "")
+    assert find_browser() == str(machine / name)
+    assert "Fetching a browser" not in _make("test")
+
+
+def test_the_browser_is_looked_for_before_anything_is_built() -> None:
+    said = _make("test")
+    assert said.index("preflight --tests") < said.index("-m ruff")
+    assert said.startswith("python3 -B -m kafka_pareto_embedded.bootstrap.preflight --tests")
+
+
+@pytest.mark.parametrize(("machine_kind", "packages"), [("x86_64", []), ("aarch64", ["chromium"])])
+@pytest.mark.usefixtures("machine")
+def test_a_browser_is_asked_for_only_where_none_can_be_fetched(
+    machine_kind: str, packages: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: machine_kind)
+    assert [problem.package for problem in problems_for_tests()] == packages
+
+
+def test_all_that_is_missing_is_said_at_once_with_its_packages(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    checkout = tmp_path / "include"
+    shutil.copytree(INCLUDE / "kafka_pareto_embedded", checkout / "kafka_pareto_embedded")
+    done = subprocess.run(
+        [sys.executable, "-S", "-B", "-m", "kafka_pareto_embedded.bootstrap.preflight", "--tests"],
+        env={"PATH": str(tmp_path / "bin"), "PYTHONPATH": str(checkout)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    *errors, packages = done.stderr.splitlines()
+    for missing in ("Java", "Maven", "setpriv", "neither minio nor Go"):
+        assert sum(line.startswith(f"error: {missing}") for line in errors) == 1
+    words = packages.split()
+    assert packages.startswith("On Debian or Ubuntu: apt-get install ")
+    assert {"default-jdk-headless", "maven", "util-linux"} <= set(words)
+    assert not (tmp_path / ".state").exists()
 
 
 def test_a_state_folder_too_deep_for_a_socket_is_refused() -> None:
@@ -119,6 +175,22 @@ def test_a_state_folder_too_deep_for_a_socket_is_refused() -> None:
 def test_the_state_folder_is_the_checkouts_unless_chosen(tmp_path: Path) -> None:
     assert state_folder({}) == INCLUDE.parent / ".state"
     assert state_folder({"KAFKA_PARETO_STATE": str(tmp_path)}) == tmp_path
+
+
+def _make(*targets: str) -> str:
+    """Lists the commands that make would run on the test's PATH if no browser had been fetched; runs none of them."""
+    path = os.environ["PATH"]
+    make = shutil.which("make", path=f"{path}:/usr/bin:/bin")
+    assert make is not None
+    return subprocess.run(
+        [make, "--no-print-directory", "-n", "-W", "tests/browser/fetched/package.json", *targets],
+        cwd=ROOT,
+        env={"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
 
 
 @pytest.mark.parametrize("has_been_up", [False, True])

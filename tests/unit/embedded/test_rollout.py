@@ -9,7 +9,7 @@ import pytest
 
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.producer_config import parse_properties
+from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.rollout.versions import SettingsInForce, add_version, write_files
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore

@@ -18,7 +18,7 @@ from kafka_pareto.measurement.cost import plan_campaign
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study import Rounds
 from kafka_pareto.study.study_file import dump_study, parse_study
-from kafka_pareto_embedded.runs.airflow_runs import TaskRun
+from kafka_pareto_embedded.airflow_api.answers import TaskRun
 from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress, TaskProgress
 from kafka_pareto_embedded.terminal.display import LineDisplay, LiveDisplay, duration, open_display
 from kafka_pareto_embedded.terminal.display_lines import lines_of

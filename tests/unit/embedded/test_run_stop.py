@@ -14,8 +14,11 @@ from rich.console import Console
 
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError
+from kafka_pareto_embedded.airflow_api.answers import TaskRun
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
+from kafka_pareto_embedded.airflow_api.connection import AirflowConnection
 from kafka_pareto_embedded.runs import follow, run
-from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, TaskRun
+from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
 from kafka_pareto_embedded.runs.progress import TaskProgress
 
 pytestmark = pytest.mark.fast
@@ -61,7 +64,7 @@ class AskingRuns(AirflowRuns):
     """A run that waits for a person's answer three times it is looked at, and has it then."""
 
     def __init__(self) -> None:
-        super().__init__("http://airflow", "tune_producer", "", "")
+        super().__init__(AirflowClient(AirflowConnection("http://airflow", None)), "tune_producer")
         self.looks = 0
 
     def state(self, run_id: str) -> str:  # noqa: ARG002
@@ -84,33 +87,55 @@ def test_where_a_person_is_waited_for_is_said_once_with_the_address_and_followed
 
 
 class SlowToSee(AirflowRuns):
-    """Refuses each study until Airflow has read the folder of studies again."""
+    """Offers a study after some looks, and only once it was told to read the folder of studies again."""
 
-    def __init__(self, refusals: int) -> None:
-        self.refusals = refusals
+    def __init__(self, looks: int) -> None:
+        self.looks = looks
         self.asked_to_read = 0
+        self.triggered: list[str] = []
 
     def read_dag_again(self) -> None:
         self.asked_to_read += 1
 
-    def trigger(self, run_id: str, parameters: dict[str, Any]) -> None:  # noqa: ARG002
-        if self.refusals:
-            self.refusals -= 1
-            raise BadInputError(f"Invalid input for param study: '{parameters['study']}' is not one of ['quick']")
+    def studies(self) -> list[str]:
+        self.looks -= 1 if self.asked_to_read else 0
+        return ["mine", "quick"] if self.looks == 0 else ["quick"]
+
+    def trigger(self, run_id: str, parameters: dict[str, Any]) -> None:
+        if self.looks and parameters["study"] != "quick":
+            raise BadInputError("Airflow refuses the study, in whatever words")
+        self.triggered.append(run_id)
 
 
 def test_a_study_that_airflow_has_not_seen_yet_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine.yaml").touch()
     monkeypatch.setenv("KAFKA_PARETO_STUDIES", str(tmp_path))
     monkeypatch.setattr(run, "_STUDY_POLL_S", 0.01)
-    runs = SlowToSee(refusals=3)
+    runs = SlowToSee(looks=3)
     run.trigger(runs, "r", {"study": "mine"})
-    assert (runs.refusals, runs.asked_to_read) == (0, 1)
+    assert (runs.looks, runs.asked_to_read, runs.triggered) == (0, 1, ["r"])
+
+
+def test_a_study_that_airflow_never_sees_is_refused_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.yaml").touch()
+    monkeypatch.setenv("KAFKA_PARETO_STUDIES", str(tmp_path))
+    monkeypatch.setattr(run, "_STUDY_POLL_S", 0.01)
+    monkeypatch.setattr(run, "_STUDY_SEEN_WITHIN_S", 0.05)
+    runs = SlowToSee(looks=-1)
+    with pytest.raises(BadInputError, match="refuses the study"):
+        run.trigger(runs, "r", {"study": "mine"})
+    assert runs.asked_to_read == 1
 
 
 def test_a_study_that_is_not_there_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAFKA_PARETO_STUDIES", str(tmp_path))
-    runs = SlowToSee(refusals=3)
-    with pytest.raises(BadInputError, match="'mine' is not one of"):
+    runs = SlowToSee(looks=3)
+    with pytest.raises(BadInputError, match="refuses the study"):
         run.trigger(runs, "r", {"study": "mine"})
-    assert (runs.refusals, runs.asked_to_read) == (2, 0)
+    assert (runs.looks, runs.asked_to_read) == (3, 0)
+
+
+def test_a_study_that_airflow_offers_is_triggered_without_a_wait() -> None:
+    runs = SlowToSee(looks=3)
+    run.trigger(runs, "r", {"study": "quick"})
+    assert (runs.triggered, runs.asked_to_read) == (["r"], 0)

@@ -51,7 +51,7 @@ def test_letters_beyond_ascii_reach_either_tool_as_escapes(tmp_path: Path):
 def test_a_jaas_line_is_secret_as_a_whole_and_in_the_words_of_its_password():
     found = secrets_in(f"sasl.jaas.config={JAAS}\nclient.id=me\n")
 
-    assert found[0] == JAAS
+    assert JAAS in found
     assert {"s3cret", "words"} < set(found)
     assert "me" not in found
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Producer
 
-from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, parse_properties
+from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
+from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.rollout.client_files import settings_file
 
 pytestmark = pytest.mark.fast

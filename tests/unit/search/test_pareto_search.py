@@ -18,8 +18,9 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.search.nsga3 import first_population
 from kafka_pareto.search.pareto_search import SearchResult, hypervolume_indicator, search
 from kafka_pareto.study.configuration_space import ConfigurationSpace
+from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.objectives import MAXIMISED, OBJECTIVES
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Search, Study
 from tests.recorded import paper_study
 from tests.trained_campaign import CASE, recorded_trials, small_study, surrogates
@@ -90,7 +91,7 @@ def test_a_front_is_nearly_the_whole_non_dominated_set_and_all_of_it_non_dominat
     everything = pd.DataFrame(itertools.product(*levels), columns=list(study.factors)).assign(case=CASE)
     allowed = everything[everything["batch.size"] >= 8192]
     values = np.column_stack(
-        [surrogates()[name].predict(allowed) * (-1 if name in MAXIMISED else 1) for name in OBJECTIVES]
+        [surrogates()[name].predict(allowed) * (-1 if is_maximised(name) else 1) for name in PRODUCER.objective_names]
     )
     best = allowed.iloc[NonDominatedSorting().do(values, only_non_dominated_front=True)]
     true = {configuration_id(row) for row in best[list(study.factors)].to_dict("records")}
@@ -131,8 +132,8 @@ def test_hypervolume_of_a_single_configuration_is_the_box_below_the_reference() 
     trials = recorded_trials()
     result = search(study, CASE, surrogates(), trials)
     row, box = result.front.iloc[0], 1.0
-    for name in OBJECTIVES:
-        sign = -1 if name in MAXIMISED else 1
+    for name in PRODUCER.objective_names:
+        sign = -1 if is_maximised(name) else 1
         measured = sign * trials[name]
         place = (sign * row[f"estimated_{name}"] - measured.min()) / (measured.max() - measured.min())
         box *= max(0.0, 1.1 - place)

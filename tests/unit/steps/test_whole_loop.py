@@ -18,11 +18,12 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.errors import BadInputError, PlanError
+from kafka_pareto.errors import BadInputError, ConsentError, PlanError
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.steps import confirm, design, measure, optimize, propose, report, train, validate
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.study import MOST_ROUNDS, Study
+from kafka_pareto.study.identifiers import MOST_ROUNDS
+from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeCluster, fake_testbed
 from tests.recorded import STUDIES
@@ -307,5 +308,5 @@ def test_an_interrupted_campaign_on_a_foreign_cluster_goes_on_once_consent_is_gi
     manifest = design.run(store, study_of(cluster=cluster), "c1", FakeCluster())
 
     assert json.loads(manifest.model_dump_json())["cases"] == CASES
-    with pytest.raises(PlanError, match="consent"):
+    with pytest.raises(ConsentError, match="consent"):
         design.run(store, study_of(cluster=cluster | {"consent": False}), "c1", FakeCluster())

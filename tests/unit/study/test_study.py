@@ -122,11 +122,11 @@ def test_a_warm_start_is_an_override_that_keeps_the_half_life_and_that_one_shot_
 
 
 def test_fewer_repetitions_than_adaptive_ones_need_are_what_every_trial_gets():
-    steady = load_named_study(STUDIES, "steady")
-
-    assert with_overrides(steady, repetitions=4).protocol.adaptive == steady.protocol.adaptive
+    adaptive = load_study(FIXTURES / "studies" / "good" / "adaptive_and_noise.yaml")
+    assert adaptive.protocol.adaptive is not None
+    assert with_overrides(adaptive, repetitions=4).protocol.adaptive == adaptive.protocol.adaptive
     for few in (2, 3):
-        protocol = with_overrides(steady, repetitions=few).protocol
+        protocol = with_overrides(adaptive, repetitions=few).protocol
         assert (protocol.repetitions, protocol.minimum_valid_repetitions, protocol.adaptive) == (few, few, None)
 
 

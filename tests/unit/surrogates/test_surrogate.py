@@ -11,7 +11,7 @@ import pytest
 
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.errors import ArtifactError
-from kafka_pareto.study.objectives import OBJECTIVES
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study, Surrogate
 from kafka_pareto.surrogates.surrogate import (
     SurrogateIndex,
@@ -204,11 +204,11 @@ def test_importance_is_a_share_for_every_feature() -> None:
 
 def test_an_objective_that_no_trial_measured_is_not_modelled() -> None:
     trials = recorded_trials().assign(latency_cv=np.nan)
-    assert measured_objectives(trials) == [name for name in OBJECTIVES if name != "latency_cv"]
+    assert measured_objectives(trials) == [name for name in PRODUCER.objective_names if name != "latency_cv"]
 
 
 def test_an_objective_that_the_baseline_alone_has_measured_is_not_modelled() -> None:
     trials = recorded_trials()
     alone = trials.assign(latency_cv=trials["latency_cv"].where(trials["is_baseline"]))
-    assert measured_objectives(alone) == [name for name in OBJECTIVES if name != "latency_cv"]
-    assert measured_objectives(alone[alone["is_baseline"]]) == list(OBJECTIVES)
+    assert measured_objectives(alone) == [name for name in PRODUCER.objective_names if name != "latency_cv"]
+    assert measured_objectives(alone[alone["is_baseline"]]) == list(PRODUCER.objective_names)

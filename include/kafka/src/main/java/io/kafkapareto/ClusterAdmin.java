@@ -146,7 +146,7 @@ public final class ClusterAdmin implements AutoCloseable {
         }
     }
 
-    private static String named(short level, Function<MetadataVersion, String> name) {
+    static String named(short level, Function<MetadataVersion, String> name) {
         try {
             return name.apply(MetadataVersion.fromFeatureLevel(level));
         } catch (IllegalArgumentException newerThanThisClient) {
@@ -265,7 +265,7 @@ public final class ClusterAdmin implements AutoCloseable {
     }
 
     /** The failure's message and its causes', since Kafka often hides the reason below "Failed to create ...". */
-    private static String messagesOf(Throwable failure) {
+    static String messagesOf(Throwable failure) {
         StringBuilder messages = new StringBuilder(String.valueOf(failure.getMessage()));
         for (Throwable cause = failure.getCause(); cause != null; cause = cause.getCause()) {
             if (cause.getMessage() != null && messages.indexOf(cause.getMessage()) < 0) {

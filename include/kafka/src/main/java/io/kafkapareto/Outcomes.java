@@ -24,9 +24,15 @@ final class Outcomes {
     private final Histogram fromSend = new Histogram(HIGHEST_US, SIGNIFICANT_DIGITS);
     private final Map<String, Integer> failures = new LinkedHashMap<>();
     private int[] windowRecords = new int[0];
-    private long startedNs = System.nanoTime();
+    private final MonotonicClock clock;
+    private long startedNs;
     private long lastNs;
     private volatile boolean failed;
+
+    Outcomes(MonotonicClock clock) {
+        this.clock = clock;
+        startedNs = clock.nanoTime();
+    }
 
     /** Forgets the latencies of the warm-up, but not its failures. */
     synchronized void startAfresh(long nowNs) {
@@ -44,7 +50,7 @@ final class Outcomes {
             failures.merge(room ? reason : "other", 1, Integer::sum);
             return;
         }
-        lastNs = System.nanoTime();
+        lastNs = clock.nanoTime();
         fromDue.recordValue(Math.min((lastNs - dueNs) / 1_000, HIGHEST_US));
         fromSend.recordValue(Math.min((lastNs - sentNs) / 1_000, HIGHEST_US));
         int window = (int) ((lastNs - startedNs) / (WINDOW_MS * 1_000_000L));

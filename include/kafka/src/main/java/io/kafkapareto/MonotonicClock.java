@@ -1,0 +1,26 @@
+package io.kafkapareto;
+
+import java.util.concurrent.locks.LockSupport;
+
+/** Time that only goes forward, in nanoseconds from an arbitrary start. */
+interface MonotonicClock {
+    MonotonicClock SYSTEM = new MonotonicClock() {
+        @Override
+        public long nanoTime() {
+            return System.nanoTime();
+        }
+
+        /** Parks rather than spins, since a spinning core is one that the broker may need; wakes some 0.1 ms late. */
+        @Override
+        public void waitUntil(long deadlineNs) {
+            for (long left = deadlineNs - nanoTime(); left > 0; left = deadlineNs - nanoTime()) {
+                LockSupport.parkNanos(left);
+            }
+        }
+    };
+
+    long nanoTime();
+
+    /** Returns at the deadline, or at once where it has passed. */
+    void waitUntil(long deadlineNs);
+}

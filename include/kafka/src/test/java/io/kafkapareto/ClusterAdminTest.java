@@ -1,0 +1,102 @@
+package io.kafkapareto;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.file.Path;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.config.ConfigException;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The protocol of the helper behind the pipe; what it does to a cluster is tested on real brokers elsewhere. */
+@Timeout(60)
+class ClusterAdminTest {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String CONNECT =
+            "{\"id\": 1, \"operation\": \"connect\", \"timeout_ms\": 300, \"bootstrap_servers\": \"%s\"%s}";
+
+    @TempDir
+    private Path folder;
+
+    private static void ask(JavaProcess process, String request) throws Exception {
+        process.stdin.write(request);
+        process.stdin.newLine();
+        process.stdin.flush();
+    }
+
+    private static JsonNode answer(JavaProcess process) throws Exception {
+        String line = process.stdout.readLine();
+        return JSON.readTree(line);
+    }
+
+    private static void assertError(JsonNode answer, long id, String type, String says) {
+        assertEquals(id, answer.get("id").asLong());
+        assertFalse(answer.has("ok"));
+        assertEquals(type, answer.get("error").get("type").asText());
+        assertTrue(answer.get("error").get("message").asText().contains(says), answer::toString);
+    }
+
+    @Test
+    void everyRequestIsAnsweredInOneLineWithItsIdAndTheProcessEndsWithItsStdin() throws Exception {
+        try (JavaProcess process = new JavaProcess(folder, ClusterAdmin.class)) {
+            ask(process, CONNECT.formatted("127.0.0.1:1", ""));
+            ask(process, "{\"id\": 2, \"operation\": \"describe_cluster\", \"timeout_ms\": 300}");
+            ask(process, "{\"id\": 4000000000, \"operation\": \"naïve\", \"timeout_ms\": 300}");
+
+            assertEquals("{\"id\":1,\"ok\":{}}", answer(process).toString());
+            assertError(answer(process), 2, "TimeoutException", "Timed out");
+            assertError(answer(process), 4_000_000_000L, "IllegalArgumentException", "unknown operation \"naïve\"");
+            assertEquals(0, process.ended());
+            assertNull(process.stdout.readLine());
+        }
+    }
+
+    @Test
+    void aConnectionThatCannotBeMadeIsAnErrorWithItsCauseAndAnotherMayBeTried() throws Exception {
+        String missing = folder.resolve("missing.properties").toString();
+        try (JavaProcess process = new JavaProcess(folder, ClusterAdmin.class)) {
+            ask(process, CONNECT.formatted("127.0.0.1", ""));
+            assertError(answer(process), 1, "KafkaException", "Invalid url in bootstrap.servers: 127.0.0.1");
+            ask(process, CONNECT.formatted("127.0.0.1:1", ", \"client_config\": \"" + missing + "\""));
+            assertError(answer(process), 1, "NoSuchFileException", missing);
+            ask(process, CONNECT.formatted("127.0.0.1:1", ", \"client_config\": null"));
+            assertEquals("{\"id\":1,\"ok\":{}}", answer(process).toString());
+            assertEquals(0, process.ended());
+        }
+    }
+
+    @Test
+    void aLineThatIsNoRequestEndsTheProcess() throws Exception {
+        try (JavaProcess process = new JavaProcess(folder, ClusterAdmin.class)) {
+            ask(process, "connect, please");
+
+            assertNull(process.stdout.readLine());
+            assertEquals(1, process.ended());
+            assertTrue(process.complaint().contains("JsonParseException"), process.complaint());
+        }
+    }
+
+    @Test
+    void causesAreToldOnceEach() {
+        Throwable hidden = new KafkaException("Failed to create", new ConfigException("no such host"));
+        Throwable repeated = new KafkaException("no such host, sorry", new ConfigException("no such host"));
+
+        assertEquals("Failed to create: no such host", ClusterAdmin.messagesOf(hidden));
+        assertEquals("no such host, sorry", ClusterAdmin.messagesOf(repeated));
+        assertEquals("null", ClusterAdmin.messagesOf(new IllegalStateException()));
+    }
+
+    @Test
+    void aMetadataVersionIsNamedAndOneThatThisClientDoesNotKnowIsNumbered() {
+        assertEquals("4.0-IV3", ClusterAdmin.named((short) 25, MetadataVersion::version));
+        assertEquals("4.0", ClusterAdmin.named((short) 25, MetadataVersion::shortVersion));
+        assertEquals("level 9999", ClusterAdmin.named((short) 9_999, MetadataVersion::version));
+    }
+}

@@ -1,0 +1,206 @@
+package io.kafkapareto;
+
+import static io.kafkapareto.SimulatedClock.MS;
+import static io.kafkapareto.SimulatedClock.S;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.LongStream;
+import org.apache.kafka.common.errors.RecordTooLargeException;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.junit.jupiter.api.Test;
+
+/** The parts of a load in simulated time, in which a quarter of an hour costs nothing and nothing else runs. */
+class LoadGeneratorTest {
+    private final SimulatedClock clock = new SimulatedClock();
+    private final long startedNs = clock.nanoTime();
+    private final List<PacedProducer> used = new ArrayList<>();
+
+    /** Sends what the options say, the n-th part by the n-th producer. */
+    private JsonNode load(List<PacedProducer> producers, String... options) throws Exception {
+        List<String> all = new ArrayList<>(List.of("--topic", "load", "--record-size", "10", "--command-config", "none"));
+        all.addAll(List.of(options));
+        var generator = new LoadGenerator("load", payloads(), () -> {
+            used.add(producers.get(used.size()));
+            return used.get(used.size() - 1);
+        }, clock);
+        return generator.load(LoadGenerator.parser().parseArgs(all.toArray(String[]::new))).get("parts");
+    }
+
+    private JsonNode onlyPart(PacedProducer producer, String... options) throws Exception {
+        JsonNode parts = load(List.of(producer), options);
+        assertEquals(1, parts.size());
+        return parts.get(0);
+    }
+
+    private static Payloads payloads() throws IOException {
+        return new Payloads(null, 10, 2);
+    }
+
+    private long[] calledMs(PacedProducer producer) {
+        return producer.calledNs.stream().mapToLong(calledNs -> (calledNs - startedNs) / MS).toArray();
+    }
+
+    @Test
+    void pacedRecordsGoOutAtTheirSlotsAndNoSooner() throws Exception {
+        PacedProducer producer = new PacedProducer(clock, index -> 3 * MS);
+        JsonNode part = onlyPart(producer, "--paced-seconds", "2", "--paced-rate", "100");
+
+        assertArrayEquals(LongStream.range(0, 200).map(index -> 10 * index).toArray(), calledMs(producer));
+        assertEquals("paced", part.get("part").asText());
+        assertEquals(200, part.get("planned").asLong());
+        assertEquals(200, part.get("attempted").asLong());
+        assertEquals(200, part.get("acknowledged").asLong());
+        assertEquals(1.993, part.get("sending_s").asDouble(), 1e-9);
+        assertEquals(3_000, part.get("latency_us").get("p50").asDouble(), 3);
+        assertEquals(3_000, part.get("latency_us").get("max").asDouble(), 3);
+    }
+
+    @Test
+    void aBlockedSendMovesNoSlotAndItsBacklogGoesOutAtOnce() throws Exception {
+        PacedProducer producer = new PacedProducer(clock, index -> index == 100 ? S : 0);
+        onlyPart(producer, "--paced-seconds", "4", "--paced-rate", "100");
+
+        assertArrayEquals(
+                LongStream.range(0, 400).map(index -> 10 * index)
+                        .map(slot -> slot > 1_000 && slot < 2_000 ? 2_000 : slot).toArray(),
+                calledMs(producer));
+    }
+
+    /** Coordinated omission: one blocked send keeps a hundred records waiting, and only one of them is in send(). */
+    @Test
+    void latencyCountsFromTheSlotSoThatABlockedSendIsSeenInAllRecordsItHeldUp() throws Exception {
+        PacedProducer producer = new PacedProducer(clock, index -> index == 100 ? S : 0);
+        JsonNode part = onlyPart(producer, "--paced-seconds", "4", "--paced-rate", "100");
+
+        JsonNode fromDue = part.get("latency_us");
+        assertEquals(1_000_000, fromDue.get("max").asDouble(), 1_000);
+        assertEquals(800_000, fromDue.get("p95").asDouble(), 1_000); // 20 of 400 waited longer
+        assertEquals(600_000, fromDue.get("p90").asDouble(), 1_000);
+        assertEquals(0, fromDue.get("p75").asDouble());
+        assertEquals(1_010_000 / 2 * 100 / 400.0, fromDue.get("mean").asDouble(), 200);
+        JsonNode fromSend = part.get("latency_from_send_us");
+        assertEquals(0, fromSend.get("p99").asDouble());
+        assertEquals(1_000_000, fromSend.get("p999").asDouble(), 1_000);
+    }
+
+    @Test
+    void aBacklogThatGrowsTooLongIsGivenUpAndWhatWasLeftCanBeCounted() throws Exception {
+        JsonNode part = onlyPart(
+                new PacedProducer(clock, index -> 50 * MS), "--paced-seconds", "1", "--paced-rate", "100");
+
+        assertEquals(100, part.get("planned").asLong());
+        assertEquals(60, part.get("attempted").asLong()); // three seconds, 50 ms each
+        assertEquals(3.0, part.get("sending_s").asDouble(), 1e-9);
+        assertTrue(part.get("failures").isEmpty());
+    }
+
+    @Test
+    void withoutACeilingRecordsGoOutAsFastAsSendReturnsForTheTimeGiven() throws Exception {
+        PacedProducer producer = new PacedProducer(clock, index -> 2 * MS);
+        JsonNode part = onlyPart(producer, "--seconds", "1");
+
+        assertArrayEquals(LongStream.range(0, 500).map(index -> 2 * index).toArray(), calledMs(producer));
+        assertEquals("unthrottled", part.get("part").asText());
+        assertEquals(500, part.get("attempted").asLong());
+        assertEquals(500, part.get("planned").asLong());
+    }
+
+    @Test
+    void theCeilingHoldsRecordsBackWithoutGivingThemADueTime() throws Exception {
+        PacedProducer producer = new PacedProducer(clock, index -> index == 50 ? 400 * MS : 0);
+        JsonNode part = onlyPart(producer, "--seconds", "1", "--max-rate", "100");
+
+        long[] calledMs = calledMs(producer);
+        for (int index = 0; index < calledMs.length; index++) {
+            assertTrue(calledMs[index] >= 10 * index, "record " + index + " went out at " + calledMs[index] + " ms");
+        }
+        assertEquals(101, calledMs.length); // the last slot is the end itself
+        assertEquals(part.get("latency_from_send_us"), part.get("latency_us"));
+        assertEquals(0, part.get("latency_us").get("p95").asDouble()); // one record of 101 was in send() for long
+    }
+
+    @Test
+    void theWarmUpIsCountedApartAndGivesNoLatency() throws Exception {
+        PacedProducer producer = new PacedProducer(clock, index -> index < 100 ? 9 * MS : MS);
+        JsonNode part = onlyPart(
+                producer, "--paced-warmup-seconds", "1", "--paced-seconds", "2", "--paced-rate", "100");
+
+        assertEquals(100, part.get("warmup_attempted").asLong());
+        assertEquals(100, part.get("warmup_acknowledged").asLong());
+        assertEquals(200, part.get("attempted").asLong());
+        assertEquals(200, part.get("acknowledged").asLong());
+        assertEquals(1_000, part.get("latency_us").get("max").asDouble(), 1);
+        assertEquals(300, producer.history().size());
+    }
+
+    @Test
+    void eachPartHasAProducerOfItsOwnThatIsClosedAfterIt() throws Exception {
+        JsonNode parts = load(
+                List.of(new PacedProducer(clock, index -> MS), new PacedProducer(clock)),
+                "--seconds", "1", "--paced-seconds", "1", "--paced-rate", "50");
+
+        assertEquals(List.of("unthrottled", "paced"), parts.findValuesAsText("part"));
+        assertEquals(List.of(1_000, 50), used.stream().map(producer -> producer.history().size()).toList());
+        assertTrue(used.stream().allMatch(PacedProducer::closed));
+    }
+
+    @Test
+    void aPartOfNoSecondsIsLeftOut() throws Exception {
+        assertTrue(load(List.of()).isEmpty());
+        assertEquals("paced", onlyPart(new PacedProducer(clock), "--paced-seconds", "1").get("part").asText());
+    }
+
+    @Test
+    void recordsGoToTheTopicWithTheKeysInTurn() throws Exception {
+        PacedProducer producer = new PacedProducer(clock);
+        onlyPart(producer, "--paced-seconds", "1", "--paced-rate", "4");
+
+        assertTrue(producer.history().stream().allMatch(record -> record.topic().equals("load")));
+        assertEquals(
+                List.of("key-0", "key-1", "key-0", "key-1"),
+                producer.history().stream().map(record -> new String(record.key())).toList());
+    }
+
+    @Test
+    void aSendThatThrowsEndsTheLoadAndLeavesOutTheNextPart() throws Exception {
+        PacedProducer refusing = new PacedProducer(clock, index -> MS)
+                .throwingAt(5, new RecordTooLargeException("too large"));
+        JsonNode part = onlyPart(refusing, "--seconds", "1", "--paced-seconds", "1");
+
+        assertEquals(6, part.get("attempted").asLong());
+        assertEquals(5, part.get("acknowledged").asLong());
+        assertEquals("{\"RecordTooLargeException: too large\":1}", part.get("failures").toString());
+        assertTrue(refusing.closed());
+    }
+
+    @Test
+    void aRecordThatIsRefusedLaterEndsTheLoadAsWell() throws Exception {
+        JsonNode part = onlyPart(
+                new PacedProducer(clock).failingAt(5, new TimeoutException("expired")),
+                "--paced-seconds", "1", "--paced-rate", "100");
+
+        assertEquals(6, part.get("attempted").asLong());
+        assertEquals(5, part.get("acknowledged").asLong());
+        assertEquals("{\"TimeoutException: expired\":1}", part.get("failures").toString());
+    }
+
+    @Test
+    void aFailureInTheWarmUpLeavesNothingToMeasureAndIsToldOf() throws Exception {
+        JsonNode part = onlyPart(
+                new PacedProducer(clock).failingAt(5, new TimeoutException("expired")),
+                "--paced-warmup-seconds", "1", "--paced-seconds", "1", "--paced-rate", "100");
+
+        assertEquals(6, part.get("warmup_attempted").asLong());
+        assertEquals(5, part.get("warmup_acknowledged").asLong());
+        assertEquals(0, part.get("attempted").asLong());
+        assertEquals(100, part.get("planned").asLong());
+        assertTrue(part.get("latency_us").isNull());
+        assertEquals("{\"TimeoutException: expired\":1}", part.get("failures").toString());
+    }
+}

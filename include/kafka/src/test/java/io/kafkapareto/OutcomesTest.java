@@ -1,0 +1,128 @@
+package io.kafkapareto;
+
+import static io.kafkapareto.SimulatedClock.MS;
+import static io.kafkapareto.SimulatedClock.S;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.junit.jupiter.api.Test;
+
+class OutcomesTest {
+    private final SimulatedClock clock = new SimulatedClock();
+    private final Outcomes outcomes = new Outcomes(clock);
+
+    private ObjectNode described() {
+        ObjectNode part = new ObjectMapper().createObjectNode();
+        outcomes.describe(part);
+        return part;
+    }
+
+    /** Acknowledges a record now that was due, and sent, so long ago. */
+    private void acknowledge(long sinceDueNs, long sinceSentNs) {
+        outcomes.completed(clock.nanoTime() - sinceDueNs, clock.nanoTime() - sinceSentNs, null);
+    }
+
+    @Test
+    void percentilesAreInMicrosecondsToThreeDigits() {
+        for (int ms = 1; ms <= 1_000; ms++) {
+            acknowledge(ms * MS, ms * MS / 10);
+        }
+        ObjectNode part = described();
+
+        assertEquals(1_000, part.get("acknowledged").asLong());
+        assertEquals(500_500, part.get("latency_us").get("mean").asDouble(), 500);
+        assertEquals(288_675, part.get("latency_us").get("standard_deviation").asDouble(), 300);
+        assertEquals(500_000, part.get("latency_us").get("p50").asDouble(), 500);
+        assertEquals(950_000, part.get("latency_us").get("p95").asDouble(), 950);
+        assertEquals(999_000, part.get("latency_us").get("p999").asDouble(), 999);
+        assertEquals(1_000_000, part.get("latency_us").get("max").asDouble(), 1_000);
+        assertEquals(95_000, part.get("latency_from_send_us").get("p95").asDouble(), 95);
+    }
+
+    @Test
+    void aLatencyBeyondAnHourCountsAsAnHour() {
+        acknowledge(5_000 * S, 5_000 * S);
+
+        assertEquals(3_600e6, described().get("latency_us").get("max").asDouble(), 3.6e6);
+    }
+
+    @Test
+    void acknowledgementsAreCountedInWindowsOfAHundredMilliseconds() {
+        outcomes.startAfresh(clock.nanoTime());
+        acknowledge(0, 0);
+        clock.advance(99 * MS);
+        acknowledge(0, 0);
+        clock.advance(MS);
+        acknowledge(0, 0);
+        clock.advance(200 * MS);
+        acknowledge(0, 0);
+
+        assertEquals("[2,1,0,1]", described().get("window_records").toString());
+        assertEquals(100, described().get("window_ms").asLong());
+        assertEquals(0.3, described().get("elapsed_s").asDouble(), 1e-9);
+    }
+
+    @Test
+    void elapsedTimeEndsWithTheLastAcknowledgement() {
+        clock.advance(S);
+        acknowledge(0, 0);
+        clock.advance(S);
+        outcomes.completed(clock.nanoTime(), clock.nanoTime(), new TimeoutException("late"));
+
+        assertEquals(1.0, described().get("elapsed_s").asDouble(), 1e-9);
+    }
+
+    @Test
+    void whereNothingWasAcknowledgedThereAreNoLatenciesAndNoTime() {
+        ObjectNode part = described();
+
+        assertEquals(0, part.get("acknowledged").asLong());
+        assertEquals(0, part.get("elapsed_s").asDouble());
+        assertTrue(part.get("latency_us").isNull());
+        assertTrue(part.get("latency_from_send_us").isNull());
+        assertEquals("[]", part.get("window_records").toString());
+    }
+
+    @Test
+    void startingAfreshForgetsLatenciesAndKeepsFailures() {
+        acknowledge(MS, MS);
+        outcomes.completed(0, 0, new TimeoutException("late"));
+        outcomes.startAfresh(clock.nanoTime());
+
+        assertEquals(0, outcomes.acknowledged());
+        assertTrue(outcomes.failed());
+        assertEquals("[]", described().get("window_records").toString());
+        assertEquals("{\"TimeoutException: late\":1}", described().get("failures").toString());
+    }
+
+    @Test
+    void failuresAreCountedByTheirReasonAndGiveNoLatency() {
+        assertFalse(outcomes.failed());
+        outcomes.completed(0, 0, new TimeoutException("late"));
+        outcomes.completed(0, 0, new TimeoutException("late"));
+        outcomes.completed(0, 0, new IllegalStateException());
+
+        assertTrue(outcomes.failed());
+        assertEquals(0, outcomes.acknowledged());
+        assertEquals(
+                "{\"TimeoutException: late\":2,\"IllegalStateException: null\":1}",
+                described().get("failures").toString());
+    }
+
+    @Test
+    void reasonsBeyondTheTenthAreCountedTogether() {
+        for (int record = 0; record < 25; record++) {
+            outcomes.completed(0, 0, new TimeoutException("record " + record));
+        }
+        outcomes.completed(0, 0, new TimeoutException("record 3"));
+        ObjectNode part = described();
+
+        assertEquals(11, part.get("failures").size());
+        assertEquals(2, part.get("failures").get("TimeoutException: record 3").asInt());
+        assertEquals(15, part.get("failures").get("other").asInt());
+    }
+}

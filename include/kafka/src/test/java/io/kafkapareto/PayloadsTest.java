@@ -1,0 +1,149 @@
+package io.kafkapareto;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+import java.util.zip.Deflater;
+import java.util.zip.DeflaterOutputStream;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class PayloadsTest {
+    @TempDir
+    private Path folder;
+
+    private static List<ProducerRecord<byte[], byte[]>> next(Payloads payloads, int count) {
+        return IntStream.range(0, count).mapToObj(each -> payloads.next("load")).toList();
+    }
+
+    private static String text(byte[] bytes) {
+        return new String(bytes, StandardCharsets.UTF_8);
+    }
+
+    private String file(String content) throws IOException {
+        return Files.writeString(folder.resolve("payloads.txt"), content).toString();
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 100, 1_024, 65_536, 10_000_000})
+    void everyValueHasTheRecordSizeAndIsOfCapitalLetters(int recordSize) throws IOException {
+        for (ProducerRecord<byte[], byte[]> record : next(new Payloads(null, recordSize, 0), 3)) {
+            assertEquals(recordSize, record.value().length);
+            assertTrue(IntStream.range(0, recordSize).map(at -> record.value()[at]).allMatch(c -> c >= 'A' && c <= 'Z'));
+        }
+    }
+
+    /** Letters of equal chance carry log2(26) = 4.7 bits a byte; no codec comes below that share of 8. */
+    @Test
+    void aBatchOfRandomLettersCompressesByTwoFifthsAndNoMore() throws IOException {
+        ByteArrayOutputStream compressed = new ByteArrayOutputStream();
+        try (var stream = new DeflaterOutputStream(compressed, new Deflater(Deflater.BEST_COMPRESSION))) {
+            for (ProducerRecord<byte[], byte[]> record : next(new Payloads(null, 1_024, 0), 1_000)) {
+                stream.write(record.value());
+            }
+        }
+        double share = compressed.size() / (1_000 * 1_024.0);
+        assertTrue(share > 4.70 / 8 && share < 0.65, "compressed to " + share);
+    }
+
+    @Test
+    void noValueComesTwiceWithinWhatABatchHolds() throws IOException {
+        Set<String> distinct = new HashSet<>();
+        next(new Payloads(null, 1_024, 0), 8_192).forEach(record -> distinct.add(text(record.value())));
+
+        assertEquals(8_192, distinct.size());
+    }
+
+    @Test
+    void valuesAreMadeOnceAndSentInTurn() throws IOException {
+        Payloads payloads = new Payloads(null, 1 << 20, 0); // eight values
+        List<ProducerRecord<byte[], byte[]>> records = next(payloads, 9);
+
+        assertSame(records.get(0).value(), records.get(8).value());
+        assertNotSame(records.get(0).value(), records.get(7).value());
+    }
+
+    @Test
+    void tinyRecordsAreNoMoreThanAHundredThousand() throws IOException {
+        List<ProducerRecord<byte[], byte[]>> records = next(new Payloads(null, 8, 0), 100_001);
+
+        assertSame(records.get(0).value(), records.get(100_000).value());
+    }
+
+    @Test
+    void everyRunSendsTheSame() throws IOException {
+        var first = next(new Payloads(null, 100, 0), 50);
+        var second = next(new Payloads(null, 100, 0), 50);
+
+        for (int at = 0; at < 50; at++) {
+            assertArrayEquals(first.get(at).value(), second.get(at).value());
+        }
+    }
+
+    @Test
+    void withoutKeysEveryKeyIsNull() throws IOException {
+        next(new Payloads(null, 10, 0), 5).forEach(record -> assertNull(record.key()));
+    }
+
+    @Test
+    void keysAreAsManyAsAskedForAndComeInTurn() throws IOException {
+        List<String> keys = next(new Payloads(null, 10, 3), 7).stream().map(record -> text(record.key())).toList();
+
+        assertEquals(List.of("key-0", "key-1", "key-2", "key-0", "key-1", "key-2", "key-0"), keys);
+    }
+
+    @Test
+    void linesOfAFileAreSentInTurnWithTheirBytes() throws IOException {
+        Payloads payloads = new Payloads(file("aé1\nbé2\n"), 4, 0);
+
+        assertEquals(
+                List.of("aé1", "bé2", "aé1"), next(payloads, 3).stream().map(record -> text(record.value())).toList());
+    }
+
+    @Test
+    void aLineOfAnotherSizeIsRefusedByFileAndSizes() throws IOException {
+        String file = file("abcd\nabc\n");
+        IOException refused = assertThrows(IOException.class, () -> new Payloads(file, 4, 0));
+
+        assertEquals(file + ": a line has 3 bytes instead of 4", refused.getMessage());
+    }
+
+    @Test
+    void anEmptyFileIsRefused() throws IOException {
+        String file = file("");
+        IOException refused = assertThrows(IOException.class, () -> new Payloads(file, 4, 0));
+
+        assertEquals(file + ": holds no line", refused.getMessage());
+    }
+
+    @Test
+    void aFileThatIsNotThereIsRefused() {
+        String missing = folder.resolve("missing").toString();
+
+        assertThrows(IOException.class, () -> new Payloads(missing, 4, 0));
+    }
+
+    @Test
+    void aRecordLargerThanWhatIsKeptIsMadeOnce() throws IOException {
+        List<ProducerRecord<byte[], byte[]>> records = next(new Payloads(null, 9 << 20, 0), 2);
+
+        assertSame(records.get(0).value(), records.get(1).value());
+    }
+}

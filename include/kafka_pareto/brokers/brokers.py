@@ -1,0 +1,240 @@
+"""A cluster of one's own: brokers that are children of this process, and gone when it is."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kafka_pareto.brokers.broker_properties import BrokerValue
+from kafka_pareto.brokers.jmx import JMX_CONFIGURATION, JmxAgent, prepare_jmx
+from kafka_pareto.brokers.jvm import HEAP_MIB, broker_argv, gc_log_option, java_environment
+from kafka_pareto.brokers.nodes import LOOPBACK, Node
+from kafka_pareto.brokers.own_folder import own_folder
+from kafka_pareto.brokers.ports import free_ports, is_listening
+from kafka_pareto.brokers.preparation import prepare_nodes, write_properties
+from kafka_pareto.brokers.processes import Launcher, last_lines
+from kafka_pareto.errors import BadInputError, ClusterError
+from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
+from kafka_pareto.settings import Settings
+
+_STOP_TIMEOUT_S = 30.0
+_POLL_S = 0.1
+
+
+class Brokers:
+    """A context in which a cluster runs on loopback, ready when the context is entered. Threads may share it.
+
+    Each broker is known by its name: `kafka-1`, `kafka-2`, …. One that is stopped or killed keeps its data and ports.
+    Its log is in its folder (`nodes[name].log_file`).
+
+    Args:
+        count: How many brokers; three and more replicate threefold by default.
+        settings: Where Java and Kafka's jars are.
+        properties: Broker properties that replace the template's (`include/kafka/broker.properties`) or add to them.
+        heap_mib: Heap of each broker, in MiB.
+        folder: Where the brokers keep all they write, and find what they left there. None for a temporary folder, which
+            is removed at the end; it is in `TMPDIR`, whose disk must have room for the data.
+        client_config: A Java `client.properties`, where the given properties make the cluster ask for one.
+        jmx_configuration: What the JMX agent of each broker (`jmx[name].read()`) reads; None for no agent.
+        gc_log: True to log the garbage collections of each broker.
+        start_timeout_s: How long the cluster may take to be ready.
+
+    Raises:
+        BadInputError: On entering, if a given property is one that follows from the nodes.
+        ClusterError: On entering, if a broker does not start, with the last lines of its log.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        settings: Settings,
+        *,
+        properties: Mapping[str, BrokerValue] | None = None,
+        heap_mib: int = HEAP_MIB,
+        folder: Path | None = None,
+        client_config: Path | None = None,
+        jmx_configuration: Path | None = JMX_CONFIGURATION,
+        gc_log: bool = True,
+        start_timeout_s: float = 120.0,
+    ) -> None:
+        if count < 1:
+            raise BadInputError(f"brokers: {count}: must be at least 1")
+        self.settings = settings
+        self.nodes: dict[str, Node] = {}
+        self.jmx: dict[str, JmxAgent] = {}
+        self._count = count
+        self._properties = dict(properties or {})
+        self._heap_mib = heap_mib
+        self._folder = folder
+        self._client_config = client_config
+        self._jmx_configuration = jmx_configuration
+        self._has_gc_log = gc_log
+        self._start_timeout_s = start_timeout_s
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opened:
+            folder = self._folder or opened.enter_context(own_folder())
+            self._prepare(folder)
+            opened.callback(self._processes.clear)
+            # Leaving it kills all. What Kafka has written survives that; an orderly end without a quorum takes minutes.
+            self._launcher = opened.enter_context(Launcher())
+            for name in self.nodes:
+                self.start(name)
+            self.wait_until_ready()
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened.close()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`host:port,…` of all brokers, running or not."""
+        return ",".join(f"{LOOPBACK}:{node.port}" for node in self.nodes.values())
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Process id of each running broker, so that its CPU time can be counted."""
+        return {name: process.pid for name, process in self._processes.copy().items() if process.poll() is None}
+
+    def gc_logs(self, name: str) -> list[Path]:
+        """The broker's logs of garbage collections, one for each of its starts, the oldest first."""
+        return sorted(self._node(name).folder.glob("gc-*.log"))
+
+    def start(self, name: str) -> None:
+        """Starts a broker that does not run; `wait_until_ready` tells when it answers.
+
+        Raises:
+            ClusterError: If it runs already, or cannot be started.
+        """
+        node = self._node(name)
+        if name in self.pids:
+            raise ClusterError(f"broker {name} runs already")
+        options = [self.jmx[name].option] if name in self.jmx else []
+        if self._has_gc_log:
+            options.append(gc_log_option(f"gc-{len(self.gc_logs(name)) + 1:04d}.log"))
+        argv = broker_argv(node, self.settings.kafka_jars, self.settings.java, self._heap_mib, options)
+        self._processes[name] = self._launcher.start(argv, node.folder, java_environment(), node.log_file)
+
+    def stop(self, name: str) -> None:
+        """Shuts the broker down in order; kills it if it takes longer than half a minute.
+
+        Raises:
+            ClusterError: If it does not run; so does `kill`.
+        """
+        process = self._take(name)
+        try:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):  # without a quorum of controllers, it would wait for minutes
+                process.wait(_STOP_TIMEOUT_S)
+        finally:
+            process.kill()
+            process.wait()
+
+    def kill(self, name: str) -> None:
+        """Ends the broker as `kill -9` does."""
+        process = self._take(name)
+        process.kill()
+        process.wait()
+
+    def restart(self, name: str) -> None:
+        """Stops the broker if it runs, starts it, and waits until it answers.
+
+        After a `kill`, that takes as long as the controllers still believe in it (broker.session.timeout.ms, 9 s).
+
+        Raises:
+            ClusterError: If it does not start, with the last lines of its log.
+        """
+        if name in self.pids:
+            self.stop(name)
+        self.start(name)
+        self.wait_until_ready()
+
+    def reconfigure(self, properties: Mapping[str, BrokerValue], heap_mib: int | None = None) -> None:
+        """Gives all brokers other properties and restarts them one after the other; topics and records stay.
+
+        Args:
+            properties: Take the place of those given before.
+            heap_mib: Heap of each broker from now on; None to leave it.
+
+        Raises:
+            BadInputError: If a given property is one that follows from the nodes. Nothing is changed then.
+            ClusterError: If a broker does not start, with the last lines of its log.
+        """
+        write_properties(list(self.nodes.values()), properties)
+        self._heap_mib = heap_mib or self._heap_mib
+        for name in self.nodes:
+            self.restart(name)
+
+    def wait_until_ready(self) -> ClusterDescription:
+        """Waits until each broker that was started answers and is registered; returns what the cluster says of itself.
+
+        Raises:
+            ClusterError: If a broker ended or is not ready in time, with the last lines of its log.
+        """
+        deadline = time.monotonic() + self._start_timeout_s
+        while unready := [name for name in self._started() if not is_listening(self.nodes[name].port)]:
+            self._wait_or_give_up(deadline, unready, "its port is closed")
+        with Cluster(self.bootstrap_servers, self._client_config, self.settings) as cluster:
+            while True:
+                unready, reason = self._started(), "it is not registered with the cluster"
+                try:
+                    described = cluster.describe()
+                except ClusterError as error:
+                    reason = str(error)
+                else:
+                    registered = {broker.id for broker in described.brokers}
+                    unready = [name for name in unready if self.nodes[name].number not in registered]
+                    if not unready:
+                        return described
+                self._wait_or_give_up(deadline, unready, reason)
+
+    def _prepare(self, folder: Path) -> None:
+        count = self._count
+        ports = free_ports(3 * count)
+        pairs = list(zip(ports[:count], ports[count : 2 * count], strict=True))
+        nodes = prepare_nodes(folder, self.settings.kafka_jars, self.settings.java, pairs, self._properties)
+        self.nodes = {node.name: node for node in nodes}
+        if self._jmx_configuration:
+            for node, port in zip(nodes, ports[2 * count :], strict=True):
+                self.jmx[node.name] = prepare_jmx(node, port, self._jmx_configuration, self.settings)
+
+    def _started(self) -> list[str]:
+        """The brokers that should run.
+
+        Raises:
+            ClusterError: If one of them has ended.
+        """
+        for name, process in self._processes.copy().items():
+            if process.poll() is not None:
+                raise ClusterError(f"broker {name} ended with exit code {process.returncode}{self._last_lines(name)}")
+        return list(self._processes)
+
+    def _wait_or_give_up(self, deadline: float, unready: list[str], reason: str) -> None:
+        if time.monotonic() > deadline:
+            text = f"broker {unready[0]} is not ready after {self._start_timeout_s:g} s: {reason}"
+            raise ClusterError(text + self._last_lines(unready[0]))
+        time.sleep(_POLL_S)
+
+    def _last_lines(self, name: str) -> str:
+        file = self.nodes[name].log_file
+        return f"; the last lines of {file}:\n{last_lines(file)}"
+
+    def _node(self, name: str) -> Node:
+        if name not in self.nodes:
+            raise ClusterError(f"there is no broker {name}; there are {', '.join(self.nodes)}")
+        return self.nodes[name]
+
+    def _take(self, name: str) -> subprocess.Popen[bytes]:
+        """The process of a running broker, which from now on is not one of those that should run."""
+        if self._node(name).name not in self.pids:
+            raise ClusterError(f"broker {name} does not run")
+        return self._processes.pop(name)

@@ -1,0 +1,44 @@
+"""How a broker's JVM is started."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from kafka_pareto.brokers.nodes import Node
+
+HEAP_MIB = 384
+_JVM_OPTIONS = Path(__file__).parents[2] / "kafka" / "broker.jvm"
+
+
+def broker_argv(node: Node, jars: Path, java: str, heap_mib: int = HEAP_MIB, options: Sequence[str] = ()) -> list[str]:
+    """The command line of the broker, which logs to stdout.
+
+    Args:
+        node: The node; the process must run in its folder.
+        jars: The folder that `include/kafka/pom.xml` fills.
+        java: The Java 17+ command.
+        heap_mib: Heap, in MiB, all of it taken at the start.
+        options: Further options of the JVM.
+    """
+    heap = [f"-Xms{heap_mib}m", f"-Xmx{heap_mib}m"]
+    program = ["-cp", f"{jars}/*", "kafka.Kafka", str(node.properties_file)]
+    return [java, *heap, f"@{_JVM_OPTIONS}", *folder_options(node), *options, *program]
+
+
+def gc_log_option(file_name: str) -> str:
+    """Has the JVM log each collection and pause to one file in its working directory, which is never rotated."""
+    # Relative, since a colon in a path would end it.
+    return f"-Xlog:gc*:file={file_name}:time,uptime,level,tags:filecount=0"
+
+
+def folder_options(node: Node) -> list[str]:
+    """Keeps native libraries and crash reports out of the system's folders."""
+    return [f"-Djava.io.tmpdir={node.temporary_folder}", f"-XX:ErrorFile={node.temporary_folder}/hs_err_%p.log"]
+
+
+def java_environment() -> dict[str, str]:
+    """What Kafka's programs see of the environment; numbers and messages do not follow the user's language."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
+    return {**kept, "LC_ALL": "C"}

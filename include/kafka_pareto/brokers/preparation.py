@@ -1,0 +1,96 @@
+"""What nodes need on the disk before they can start: their properties, and formatted storage."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from kafka_pareto.brokers.broker_properties import BrokerValue, broker_properties
+from kafka_pareto.brokers.jvm import folder_options, java_environment
+from kafka_pareto.brokers.nodes import Node, nodes_in
+from kafka_pareto.brokers.processes import without_frames
+from kafka_pareto.errors import ClusterError
+from kafka_pareto.storage.private_file import write_private
+
+_FORMAT_TIMEOUT_S = 120
+
+
+def prepare_nodes(
+    folder: Path,
+    jars: Path,
+    java: str,
+    ports: Sequence[tuple[int, int]],
+    properties: Mapping[str, BrokerValue] | None = None,
+) -> list[Node]:
+    """Writes the nodes' properties and formats their storage where that is still to be done.
+
+    Args:
+        folder: Where the nodes keep everything they write.
+        jars: The folder that `include/kafka/pom.xml` fills.
+        java: The Java 17+ command.
+        ports: Broker and controller port of each node, all on 127.0.0.1.
+        properties: Broker properties that replace the template's or are added to them.
+
+    Raises:
+        BadInputError: If a given property is one that follows from the nodes.
+        ClusterError: If the storage cannot be formatted.
+    """
+    nodes = nodes_in(folder, ports)
+    write_properties(nodes, properties)
+    _format_storage(folder, nodes, jars, java)
+    return nodes
+
+
+def write_properties(nodes: Sequence[Node], properties: Mapping[str, BrokerValue] | None = None) -> None:
+    """Writes each node's properties, which may hold passwords, to a file that only its owner may read.
+
+    Raises:
+        BadInputError: If a given property is one that follows from the nodes.
+    """
+    texts = [broker_properties(node, nodes, properties) for node in nodes]
+    for node, text in zip(nodes, texts, strict=True):
+        node.temporary_folder.mkdir(parents=True, exist_ok=True)
+        write_private(node.properties_file, text)
+
+
+def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) -> None:
+    # The tool writes meta.properties last, so a formatting that was cut short is taken up again.
+    if all((node.data_folder / "meta.properties").exists() for node in nodes):
+        return
+    argv = [java, *_quick_start_options(nodes[0]), "-cp", f"{jars}/*", "io.kafkapareto.FormatStorage"]
+    argv += [_cluster_id(folder), *(str(node.properties_file) for node in nodes)]
+    remedy = f"mend the cause, or remove {folder} and start again"
+    try:
+        run = subprocess.run(
+            argv,
+            cwd=folder,
+            env=java_environment(),
+            capture_output=True,
+            text=True,
+            timeout=_FORMAT_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ClusterError(f"formatting the brokers' storage in {folder} failed: {error}; {remedy}") from error
+    if run.returncode != 0:
+        told = without_frames((run.stderr or run.stdout).splitlines())
+        raise ClusterError(
+            f"formatting the brokers' storage in {folder} failed: {told[-1] if told else 'without a word'}; {remedy}"
+        )
+
+
+def _cluster_id(folder: Path) -> str:
+    """The id of the cluster in this folder, drawn once; Kafka allows none that begins with a dash."""
+    file = folder / "cluster-id"
+    if not file.exists():
+        drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        file.write_text(drawn.replace("-", "A", 1) if drawn.startswith("-") else drawn, encoding="utf-8")
+    return file.read_text(encoding="utf-8")
+
+
+def _quick_start_options(node: Node) -> list[str]:
+    options = ["-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Duser.language=en"]
+    return [*options, *folder_options(node)]

@@ -1,0 +1,94 @@
+"""Child processes that end with their parent, however that ends."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from kafka_pareto.errors import ClusterError
+
+# A parent that died before the tie was made sends no signal any more; then the child has another parent by now.
+_IF_PARENT_LIVES = 'test "$PPID" = "$0" && exec "$@"'
+_LAST_LINES = 15
+_LAST_BYTES = 64 * 1024
+
+
+def tied(argv: Sequence[str]) -> list[str]:
+    """The command line, such that the process is killed as soon as this one is gone, even by `kill -9`.
+
+    Raises:
+        ClusterError: If util-linux's setpriv, which sees to that, is not there.
+    """
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        raise ClusterError("setpriv is not on the PATH; install util-linux, so that no broker outlives its step")
+    return [setpriv, "--pdeathsig", "KILL", "--", "sh", "-c", _IF_PARENT_LIVES, str(os.getpid()), *argv]
+
+
+class Launcher:
+    """Starts tied processes from a thread of its own.
+
+    The kernel ties a child to the thread that started it, not to the process. So any thread may ask for a start here,
+    and end before the child does. All children are killed when the context is left.
+    """
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="broker-launcher")
+        self._children: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._thread.shutdown()
+        for child in self._children:
+            child.kill()
+        for child in self._children:
+            child.wait()
+
+    def start(
+        self, argv: Sequence[str], folder: Path, environment: dict[str, str], log_file: Path
+    ) -> subprocess.Popen[bytes]:
+        """Starts a process in the folder; what it prints is added to the log file.
+
+        Raises:
+            ClusterError: If it cannot be started.
+        """
+
+        def start() -> subprocess.Popen[bytes]:
+            with log_file.open("ab") as log:
+                process = subprocess.Popen(
+                    tied(argv),
+                    cwd=folder,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,  # Ctrl-C is for the step, which may still need its brokers to clean up
+                )
+            self._children.append(process)  # here, so that it is known even if the caller is interrupted meanwhile
+            return process
+
+        try:
+            return self._thread.submit(start).result()
+        except OSError as error:
+            raise ClusterError(f"{argv[0]} cannot be started in {folder}: {error.strerror}") from error
+
+
+def last_lines(log_file: Path) -> str:
+    """The end of what a process has printed, without stack frames."""
+    said = log_file.read_bytes()[-_LAST_BYTES:].decode(errors="replace").splitlines()
+    return "\n".join(without_frames(said)[-_LAST_LINES:])
+
+
+def without_frames(lines: list[str]) -> list[str]:
+    """Leaves out Java's stack frames and empty lines."""
+    return [line for line in lines if line.strip() and not line.startswith(("\tat ", "\t... "))]

@@ -1,0 +1,48 @@
+"""Java's `.properties` files, read and written so that `java.util.Properties` agrees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import javaproperties
+
+from kafka_pareto.kafka.producer_config import PropertyValue
+
+# A line of nothing but a continuation. Java passes over it, wherever it stands, and a comment may follow it; the
+# library would take that comment for the line's continuation.
+_EMPTY_CONTINUATION = re.compile(r"(?:\A|(?<=[\r\n]))[ \t\f]*\\(?:\r\n|\r|\n)(?!\Z)")
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    """Reads the text of a `.properties` file as Java does: separators, comments, continuations and escapes.
+
+    Raises:
+        ValueError: If a `\\u` escape lacks its four digits, which Java refuses too. The message holds nothing of the
+            text: that may be a secret.
+    """
+    found: dict[str, str] = {}
+    try:
+        for element in javaproperties.parse(_EMPTY_CONTINUATION.sub("", text)):
+            if isinstance(element, javaproperties.KeyValue):
+                found[element.key] = element.value
+            elif isinstance(element, javaproperties.Whitespace) and "\\" in element.source:
+                found[""] = ""  # to Java, what a file is that ends in such a line
+    except javaproperties.InvalidUEscapeError:
+        raise ValueError(r"a \u must be followed by four hexadecimal digits; write \\ for a backslash") from None
+    return found
+
+
+def property_text(value: PropertyValue) -> str:
+    """Returns a setting's value as a `.properties` file has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def properties_lines(values: Mapping[str, PropertyValue]) -> str:
+    """Writes a line `name=value` for each, in ASCII: Java reads it equally as ISO 8859-1 and as UTF-8."""
+    return javaproperties.dumps({name: property_text(value) for name, value in values.items()}, timestamp=None)
+
+
+def escaped(value: str) -> str:
+    """Returns a value as `properties_lines` writes it, for a file whose lines stand already."""
+    return javaproperties.join_key_value("", value)[1:]

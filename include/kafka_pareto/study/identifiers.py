@@ -1,0 +1,66 @@
+"""Ids, the patterns they match, and the bounds that the pipeline and everything around it share.
+
+This module imports nothing: a DAG file is parsed every few seconds, and the schema of a study takes too long to load.
+"""
+
+from __future__ import annotations
+
+STUDY_NAME = "[a-z0-9][a-z0-9_-]{0,62}"
+"""Pattern of a study's name. It becomes part of keys and topic names, and is held to what both allow."""
+
+CAMPAIGN_ID = "[A-Za-z0-9][A-Za-z0-9_-]{0,62}"
+"""Pattern of a campaign's id. It becomes part of keys and topic names, and is held to what both allow."""
+
+CAMPAIGN_IDS = f"{CAMPAIGN_ID}(,{CAMPAIGN_ID})*"
+"""Pattern of several campaign ids in one option."""
+
+CONFIGURATION_ID = "c[0-9a-f]{10}"
+"""Pattern of a configuration's id, which `study.factors.configuration_id` computes."""
+
+CLUSTER_NAME = "[a-z0-9][a-z0-9_-]{0,30}"
+"""Pattern of the name of a cluster. It becomes part of the ids of a DAG, a pool and a queue."""
+
+MOST_RECORD_SIZE_BYTES = 1_000_000
+"""The largest record size of a study."""
+
+MOST_ROUNDS = 4
+"""The most rounds after the design's. The DAG has a task group for each."""
+
+TUNE_DAG_ID = "tune_producer"
+RETUNE_DAG_ID = "retune_producer"
+SETTINGS_IN_FORCE_DAG_ID = "settings_in_force"
+
+_POOL = "kafka_cluster"
+_QUEUE = "kafka"
+_ROUND_GROUP = "round"
+
+
+def tune_dag_of(cluster_name: str) -> str:
+    """Returns the id of the DAG that tunes the cluster; an empty name stands for the installation's own cluster."""
+    return f"{TUNE_DAG_ID}_{cluster_name}" if cluster_name else TUNE_DAG_ID
+
+
+def retune_dag_of(study: str) -> str:
+    """Returns the id of the DAG that checks this study alone; an empty name stands for the DAG of all other studies."""
+    return f"{RETUNE_DAG_ID}_{study}" if study else RETUNE_DAG_ID
+
+
+def pool_of(cluster_name: str) -> str:
+    """Returns the name of the pool whose one slot lets one load at a time onto the cluster; empty as above."""
+    return f"{_POOL}_{cluster_name}" if cluster_name else _POOL
+
+
+def queue_of(cluster_name: str) -> str:
+    """Returns the name of the queue that workers near this named cluster listen to."""
+    return f"{_QUEUE}_{cluster_name}"
+
+
+def round_group(number: int) -> str:
+    """Returns the id of the task group of a round after the design's."""
+    return f"{_ROUND_GROUP}_{number}"
+
+
+def step_and_round(task_id: str) -> tuple[str, int]:
+    """Splits the id of a task of `tune_producer` into its step and its round; 0 where it is in no round's group."""
+    group, _, step = task_id.rpartition(".")
+    return step, int(group.removeprefix(f"{_ROUND_GROUP}_")) if group else 0

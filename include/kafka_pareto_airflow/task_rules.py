@@ -1,0 +1,52 @@
+"""How often and how long each task of the DAGs is tried, each rule with its reason, and who owns the DAGs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TypedDict
+
+OWNER = "kafka-pareto"
+
+
+class Rule(TypedDict):
+    """The arguments of a task that say how often and how long it is tried."""
+
+    retries: int
+    retry_delay: timedelta
+    execution_timeout: timedelta | None
+
+
+def _rule(retries: int, after: timedelta, timeout: timedelta | None) -> Rule:
+    return {"retries": retries, "retry_delay": after, "execution_timeout": timeout}
+
+
+# The store, a broker or Airflow's own API may be just starting.
+_QUICK = _rule(retries=2, after=timedelta(seconds=10), timeout=timedelta(minutes=10))
+# A broker may die and come back; a retry measures only what is missing.
+_MEASURING = _rule(retries=3, after=timedelta(seconds=20), timeout=timedelta(hours=12))
+
+RULES: dict[str, Rule] = {
+    "design": _QUICK,
+    # The store may be restarting.
+    "propose": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
+    "measure": _MEASURING,
+    # A gate that is asked again must not answer otherwise.
+    "validate": _rule(retries=0, after=timedelta(0), timeout=timedelta(minutes=30)),
+    # The MLflow server or the store may be restarting.
+    "train": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(hours=1)),
+    "optimize": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(hours=1)),
+    "confirm": _MEASURING,
+    # The MLflow server or the store may be restarting.
+    "report": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
+    # The store may be restarting. A timeout would count for the person's answer.
+    "approve": _rule(retries=2, after=timedelta(seconds=10), timeout=None),
+    # A version that is in force already is not made twice.
+    "accept": _QUICK,
+    "action": _QUICK,
+    "roll_back": _QUICK,
+    "check": _QUICK,
+    "check_measure": _MEASURING,
+    # The MLflow server or the store may be restarting.
+    "check_compare": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=10)),
+    "tune": _QUICK,
+}

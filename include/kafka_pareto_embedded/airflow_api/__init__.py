@@ -1,0 +1,1 @@
+"""One client for the REST API of an Airflow, with typed answers."""

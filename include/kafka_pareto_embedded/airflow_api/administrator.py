@@ -1,0 +1,45 @@
+"""The embedded stack's own Airflow, asked as its administrator."""
+
+from __future__ import annotations
+
+from kafka_pareto_embedded.airflow_api.answers import PARTS
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
+from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
+from kafka_pareto_embedded.errors import StackError
+from kafka_pareto_embedded.stack.stack import Stack
+
+_POOL_DESCRIPTION = "One load at a time on the Kafka cluster."
+
+
+def administrator(stack: Stack) -> AirflowClient:
+    """Returns a client for a stack that is up: it waits out passing trouble. Close it, or use it as a context."""
+    login = stack.credentials
+    account = Login(login.airflow_admin_user, login.airflow_admin_password)
+    return AirflowClient(AirflowConnection(stack.airflow_url, account))
+
+
+def is_healthy(stack: Stack, parts: tuple[str, ...] = PARTS) -> bool:
+    """Returns whether the API server answers and these parts have a fresh heartbeat. Asks once."""
+    with AirflowClient(AirflowConnection(stack.airflow_url, login=None, retry_for_s=0)) as client:
+        try:
+            return client.health().is_good(parts)
+        except (StackError, ValueError):
+            return False
+
+
+def create_pool(client: AirflowClient, name: str) -> None:
+    """Makes a pool that lets one load at a time onto its cluster; content when it is there."""
+    client.create_pool(name, _POOL_DESCRIPTION)
+
+
+def has_dag(client: AirflowClient, dag_id: str) -> bool:
+    """Returns whether the DAG processor has read the DAG.
+
+    Raises:
+        StackError: If a DAG file cannot be imported.
+    """
+    if client.dag(dag_id) is not None:
+        return True
+    for failure in client.import_failures():
+        raise StackError(f"Airflow cannot import {failure.filename}: {failure.last_line}; mend it, then start again")
+    return False

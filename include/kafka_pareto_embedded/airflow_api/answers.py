@@ -1,0 +1,142 @@
+"""What Airflow's API answers, as types: the fields that this project reads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+PARTS = ("metadatabase", "scheduler", "dag_processor", "triggerer")
+
+_WAITS_FOR_A_PERSON = "awaiting_input"
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class PartHealth(_Answer):
+    """How one part of Airflow is; it has no status before its first heartbeat."""
+
+    status: str | None = None
+
+
+class Health(_Answer):
+    """How the parts of Airflow are."""
+
+    metadatabase: PartHealth | None = None
+    scheduler: PartHealth | None = None
+    dag_processor: PartHealth | None = None
+    triggerer: PartHealth | None = None
+
+    def is_good(self, parts: Collection[str] = PARTS) -> bool:
+        """Returns whether all of these parts are healthy."""
+        found: list[PartHealth | None] = [getattr(self, part) for part in parts]
+        return all(part is not None and part.status == "healthy" for part in found)
+
+
+class Pool(_Answer):
+    """A pool of tasks."""
+
+    name: str
+    slots: int
+
+
+class Dag(_Answer):
+    """A DAG that the DAG processor has read."""
+
+    dag_id: str
+    is_paused: bool
+    file_token: str
+    next_dagrun_run_after: datetime | None = None
+
+
+class ImportFailure(_Answer):
+    """A DAG file that cannot be imported."""
+
+    filename: str
+    stack_trace: str
+
+    @property
+    def last_line(self) -> str:
+        return self.stack_trace.strip().splitlines()[-1]
+
+
+class DagRun(_Answer):
+    """A run of a DAG: `queued`, `running`, `success` or `failed`."""
+
+    dag_run_id: str
+    state: str
+    conf: dict[str, Any] | None = Field(default=None)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return self.conf or {}
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in ("success", "failed")
+
+
+class XCom(_Answer):
+    """What a task has left for others."""
+
+    value: JsonValue
+
+
+@dataclass(frozen=True)
+class TaskRun:
+    """One task of a run; a mapped one has an index, in the order of what it is mapped over, and a label as it runs."""
+
+    task_id: str
+    map_index: int
+    state: str
+    try_number: int
+    started_at: datetime | None
+    ended_at: datetime | None
+    label: str | None = None
+    pool: str | None = None
+    queue: str | None = None
+    hostname: str | None = None
+
+    @classmethod
+    def of(cls, answer: dict[str, Any]) -> TaskRun:
+        """Reads an answer of Airflow's; a task that has no state yet is `waiting`."""
+        return cls(
+            task_id=answer["task_id"],
+            map_index=answer["map_index"],
+            state=answer["state"] or "waiting",
+            try_number=answer["try_number"],
+            started_at=_time(answer["start_date"]),
+            ended_at=_time(answer["end_date"]),
+            label=answer["rendered_map_index"],
+            pool=answer["pool"],
+            queue=answer["queue"],
+            hostname=answer["hostname"],
+        )
+
+    @property
+    def waits_for_a_person(self) -> bool:
+        return self.state == _WAITS_FOR_A_PERSON
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it has taken so far."""
+        if self.started_at is None:
+            return None
+        return ((self.ended_at or datetime.now(UTC)) - self.started_at).total_seconds()
+
+
+def log_texts(line: str | dict[str, Any]) -> list[str]:
+    """Returns a line of a log as its text, and that of an exception that Airflow itself met; its folds are left out."""
+    if isinstance(line, str):
+        return [line]
+    raised = [f"{error['exc_type']}: {error['exc_value']}" for error in line.get("error_detail") or []]
+    return [text for text in (str(line["event"]), *raised) if not text.startswith("::")]
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,0 +1,167 @@
+"""The client of Airflow's REST API: everything in this project that asks Airflow something asks it by this class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+from pydantic import JsonValue
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto_embedded.airflow_api.answers import (
+    Dag,
+    DagRun,
+    Health,
+    ImportFailure,
+    Pool,
+    TaskRun,
+    XCom,
+    log_texts,
+)
+from kafka_pareto_embedded.airflow_api.connection import AirflowConnection
+from kafka_pareto_embedded.errors import AirflowRefusedError
+
+PAGE = 100  # Airflow's own most for one answer
+_API = "/api/v2"
+
+
+class AirflowClient:
+    """Asks one Airflow, with the rights of the connection's login.
+
+    Every method raises StackError where Airflow does not answer (AirflowUnreachableError) or refuses
+    (AirflowRefusedError, with its status).
+    """
+
+    def __init__(self, connection: AirflowConnection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> AirflowClient:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    @property
+    def url(self) -> str:
+        return self._connection.url
+
+    def token(self) -> str:
+        """Returns the token that the requests carry."""
+        return self._connection.token()
+
+    def send(self, method: str, path: str, body: object = None) -> httpx.Response:
+        """Sends one request to any path of the server and returns the answer, whatever its status."""
+        return self._connection.send(method, path, body)
+
+    def ask(self, method: str, path: str, body: object = None, query: Mapping[str, Any] | None = None) -> Any:
+        """Sends a request that must succeed to a path of the API and returns the JSON of its answer."""
+        answer = self._connection.ask(method, f"{_API}/{path}", body, query)
+        return answer.json() if answer.content else None
+
+    def health(self) -> Health:
+        """Returns how Airflow's parts are."""
+        return Health.model_validate(self.ask("GET", "monitor/health"))
+
+    def create_pool(self, name: str, description: str) -> None:
+        """Makes a pool of one slot; content when it is there."""
+        pool = {"name": name, "slots": 1, "description": description, "include_deferred": False}
+        self._connection.ask("POST", f"{_API}/pools", pool, accepted=(HTTPStatus.CONFLICT,))
+
+    def pool(self, name: str) -> Pool:
+        """Returns the pool."""
+        return Pool.model_validate(self.ask("GET", f"pools/{name}"))
+
+    def dag(self, dag_id: str) -> Dag | None:
+        """Returns the DAG; None where the DAG processor has not read it."""
+        answer = self._connection.ask("GET", f"{_API}/dags/{dag_id}", accepted=(HTTPStatus.NOT_FOUND,))
+        return Dag.model_validate(answer.json()) if answer.is_success else None
+
+    def choices(self, dag_id: str, parameter: str) -> list[Any]:
+        """Returns the values that the DAG offers for a parameter; empty where its schema has no `enum`."""
+        parameters = self.ask("GET", f"dags/{dag_id}/details")["params"] or {}
+        return list(parameters.get(parameter, {}).get("schema", {}).get("enum") or [])
+
+    def import_failures(self) -> list[ImportFailure]:
+        """Returns the DAG files that cannot be imported."""
+        return [ImportFailure.model_validate(each) for each in self.ask("GET", "importErrors")["import_errors"]]
+
+    def set_paused(self, dag_id: str, is_paused: bool) -> None:
+        """Lets runs of the DAG begin, or keeps them waiting."""
+        self.ask("PATCH", f"dags/{dag_id}", {"is_paused": is_paused})
+
+    def read_again(self, dag_id: str) -> None:
+        """Has the DAG's file read now, rather than when its turn comes."""
+        token = self.ask("GET", f"dags/{dag_id}")["file_token"]
+        self.ask("PUT", f"parseDagFile/{token}")
+
+    def trigger(self, dag_id: str, parameters: Mapping[str, Any], run_id: str | None = None) -> DagRun:
+        """Starts a run; Airflow makes an id for it where none is given.
+
+        Raises:
+            BadInputError: If Airflow refuses a parameter; the message is Airflow's.
+        """
+        body = {"logical_date": None, "conf": dict(parameters)} | ({"dag_run_id": run_id} if run_id else {})
+        try:
+            return DagRun.model_validate(self.ask("POST", f"dags/{dag_id}/dagRuns", body))
+        except AirflowRefusedError as refusal:
+            if refusal.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+                raise BadInputError(refusal.detail) from refusal
+            raise
+
+    def run(self, dag_id: str, run_id: str) -> DagRun:
+        """Returns the run."""
+        return DagRun.model_validate(self.ask("GET", _run_path(dag_id, run_id)))
+
+    def active_runs(self, dag_id: str) -> list[DagRun]:
+        """Returns the runs that are queued or running, oldest first."""
+        return self._runs(dag_id, {"state": ["queued", "running"], "order_by": "run_after"})
+
+    def latest_runs(self, dag_id: str) -> list[DagRun]:
+        """Returns the latest runs, newest first."""
+        return self._runs(dag_id, {"order_by": "-run_after", "limit": PAGE})
+
+    def stop(self, dag_id: str, run_id: str) -> None:
+        """Marks the run as failed, whereupon Airflow ends its tasks; content when there is no such run."""
+        path = f"{_API}/{_run_path(dag_id, run_id)}"
+        self._connection.ask("PATCH", path, {"state": "failed"}, accepted=(HTTPStatus.NOT_FOUND,))
+
+    def tasks(self, dag_id: str, run_id: str) -> list[TaskRun]:
+        """Returns all tasks of the run; a task that is not mapped yet has one entry, with index -1."""
+        found: list[dict[str, Any]] = []
+        total = 1
+        while len(found) < total:
+            query = {"limit": PAGE, "offset": len(found), "order_by": "id"}
+            page = self.ask("GET", f"{_run_path(dag_id, run_id)}/taskInstances", query=query)
+            found += page["task_instances"]
+            total = page["total_entries"] if page["task_instances"] else 0
+        return [TaskRun.of(task) for task in found]
+
+    def log(self, dag_id: str, run_id: str, task: TaskRun) -> list[str]:
+        """Returns the lines that the task's last try has logged."""
+        query = {"map_index": task.map_index, "full_content": True}
+        path = f"{_run_path(dag_id, run_id)}/taskInstances/{task.task_id}/logs/{task.try_number}"
+        return [text for line in self.ask("GET", path, query=query)["content"] for text in log_texts(line)]
+
+    def xcom(self, dag_id: str, run_id: str, task_id: str, key: str, map_index: int = -1) -> JsonValue:
+        """Returns what the task has left under this key; None where it has left nothing."""
+        path = f"{_API}/{_run_path(dag_id, run_id)}/taskInstances/{task_id}/xcomEntries/{key}"
+        answer = self._connection.ask("GET", path, query={"map_index": map_index}, accepted=(HTTPStatus.NOT_FOUND,))
+        return XCom.model_validate(answer.json()).value if answer.is_success else None
+
+    def run_address(self, dag_id: str, run_id: str) -> str:
+        """Returns where a person sees the run."""
+        return f"{self.url}/dags/{dag_id}/runs/{quote(run_id, safe='')}"
+
+    def _runs(self, dag_id: str, query: Mapping[str, Any]) -> list[DagRun]:
+        found = self.ask("GET", f"dags/{dag_id}/dagRuns", query=query)["dag_runs"]
+        return [DagRun.model_validate(each) for each in found]
+
+
+def _run_path(dag_id: str, run_id: str) -> str:
+    return f"dags/{dag_id}/dagRuns/{quote(run_id, safe='')}"

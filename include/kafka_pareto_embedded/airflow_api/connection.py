@@ -1,0 +1,136 @@
+"""The connection to an Airflow's API server: its token, its timeouts, its retries and its errors in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+import httpx
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_exponential
+
+from kafka_pareto_embedded.errors import AirflowRefusedError, AirflowUnreachableError
+
+_TIMEOUT_S = 20.0
+_RETRY_FOR_S = 60.0
+_LONGEST_DETAIL = 300
+
+
+class Login(NamedTuple):
+    """A user of Airflow."""
+
+    username: str
+    password: str
+
+
+class AirflowConnection:
+    """Sends requests with a token that it fetches, and renews when it has expired.
+
+    Questions (GET) that fail for a passing reason are repeated. Nothing else is: Airflow may have acted already.
+
+    Args:
+        url: Where the API server is.
+        login: Whose rights the requests have; None: nobody's.
+        timeout_s: How long one answer may take.
+        retry_for_s: How long a question is repeated while Airflow does not answer; 0: never.
+    """
+
+    def __init__(
+        self, url: str, login: Login | None, timeout_s: float = _TIMEOUT_S, retry_for_s: float = _RETRY_FOR_S
+    ) -> None:
+        self.url = url
+        self._login = login
+        self._retry_for_s = retry_for_s
+        self._token = ""
+        self._client = httpx.Client(base_url=url, timeout=timeout_s, trust_env=False)
+
+    def token(self) -> str:
+        """Returns a token of the login; the same one until Airflow refuses it.
+
+        Raises:
+            StackError: If Airflow does not answer, or refuses the login.
+        """
+        if not self._token and self._login is not None:
+            answer = self._checked(self._sent("POST", "/auth/token", self._login._asdict()))
+            self._token = str(answer.json()["access_token"])
+        return self._token
+
+    def send(
+        self, method: str, path: str, body: object = None, query: Mapping[str, Any] | None = None
+    ) -> httpx.Response:
+        """Sends one request to any path of the server and returns the answer, whatever its status.
+
+        Raises:
+            AirflowUnreachableError: If Airflow does not answer.
+            AirflowRefusedError: If it refuses the login.
+        """
+        answer = self._sent(method, path, body, query, self.token())
+        if answer.status_code == HTTPStatus.UNAUTHORIZED and self._token:
+            self._token = ""
+            answer = self._sent(method, path, body, query, self.token())
+        return answer
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        query: Mapping[str, Any] | None = None,
+        accepted: tuple[HTTPStatus, ...] = (),
+    ) -> httpx.Response:
+        """Sends a request that must succeed, or be answered with one of the accepted statuses.
+
+        Raises:
+            AirflowUnreachableError: If Airflow does not answer, a question for as long as it is repeated.
+            AirflowRefusedError: If it answers with another status.
+        """
+
+        def once() -> httpx.Response:
+            return self._checked(self.send(method, path, body, query), accepted)
+
+        if method != "GET" or not self._retry_for_s:
+            return once()
+        repeated = Retrying(
+            retry=retry_if_exception(_may_pass),
+            wait=wait_exponential(max=5),
+            stop=stop_after_delay(self._retry_for_s),
+            reraise=True,
+        )
+        return repeated(once)
+
+    def close(self) -> None:
+        """Gives the connections back."""
+        self._client.close()
+
+    def _sent(
+        self, method: str, path: str, body: object, query: Mapping[str, Any] | None = None, token: str = ""
+    ) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        try:
+            return self._client.request(method, path, json=body, params=query, headers=headers)
+        except httpx.HTTPError as error:
+            raise AirflowUnreachableError(
+                f"Airflow at {self.url} does not answer {method} {path} ({type(error).__name__}); look at `make status`"
+            ) from error
+
+    def _checked(self, answer: httpx.Response, accepted: tuple[HTTPStatus, ...] = ()) -> httpx.Response:
+        if answer.is_success or answer.status_code in accepted:
+            return answer
+        request, detail = answer.request, _detail(answer)
+        said = f"Airflow at {self.url} refused {request.method} {request.url.path}: HTTP {answer.status_code}: "
+        raise AirflowRefusedError(said + detail[:_LONGEST_DETAIL], answer.status_code, detail)
+
+
+def _may_pass(error: BaseException) -> bool:
+    if isinstance(error, AirflowRefusedError):
+        return error.may_pass
+    return isinstance(error, AirflowUnreachableError)
+
+
+def _detail(answer: httpx.Response) -> str:
+    """Returns Airflow's own words, where it has any, in one line."""
+    try:
+        said = answer.json()
+    except ValueError:
+        said = answer.text
+    return " ".join(str(said.get("detail", said) if isinstance(said, dict) else said).split())

@@ -1,0 +1,7 @@
+// Unpacks the browser, its libraries and its fonts into $TMPDIR.
+import { inflate } from "@sparticuz/chromium";
+
+const packed = new URL("bin/", import.meta.resolve("@sparticuz/chromium").replace(/build\/.*$/, ""));
+for (const name of ["chromium.br", "al2023.tar.br", "fonts.tar.br", "swiftshader.tar.br"]) {
+  await inflate(new URL(name, packed).pathname);
+}

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { after, before, mock, test } from "node:test";
+import {
+  comparison,
+  estimateRows,
+  intervalNote,
+  priorText,
+  progressText,
+  stepText,
+} from "../../plugins/kafka_pareto_explorer/panel_text.js";
+import { BASELINE, DESIGNED, ESTIMATED, RECOMMENDED, VIEW } from "./view.js";
+
+const REPORT = {
+  steps: [
+    { name: "design", state: "done", repetitions: null, repetitions_most: null },
+    { name: "measure", state: "under way", repetitions: 30, repetitions_most: 120 },
+    { name: "confirm", state: "waiting", repetitions: 0, repetitions_most: null },
+  ],
+  repetitions: 30,
+  repetitions_most: 150,
+  time_left_s: 600,
+  last_written_at: "2026-05-04T12:00:00Z",
+};
+
+before(() => {
+  mock.timers.enable({ apis: ["Date"], now: Date.parse("2026-05-04T12:00:20Z") });
+});
+after(() => {
+  mock.timers.reset();
+});
+
+test("a running campaign says how far it is and how long it takes at most", () => {
+  assert.equal(
+    progressText(REPORT, { state: "running" }),
+    "Running: 1 of 3 steps, 30 of at most 150 repetitions, at most 10 min left at this pace; last written 20 s ago. ",
+  );
+});
+
+test("only a campaign that runs has time left", () => {
+  assert.match(progressText(REPORT, null), /^Not finished: 1 of 3 steps, 30 of at most 150 repetitions; last/u);
+  assert.match(progressText(REPORT, { state: "queued" }), /^Waiting in Airflow: [^,]*, [^,]*; last/u);
+  assert.match(progressText(REPORT, { state: "failed" }), /^Stopped, its run in Airflow has failed: /u);
+  assert.doesNotMatch(progressText({ ...REPORT, time_left_s: null }, { state: "running" }), /left/u);
+});
+
+test("a state of Airflow's that has no words of its own is told as it is", () => {
+  assert.match(progressText(REPORT, { state: "deferred" }), /^deferred: /u);
+});
+
+test("without a plan there is no most", () => {
+  assert.match(progressText({ ...REPORT, repetitions_most: null, repetitions: 1 }, null), /, 1 repetition; /u);
+});
+
+test("a step shows its state and its repetitions, and goes on only while its run does", () => {
+  const [design, measure, confirm] = REPORT.steps;
+
+  assert.equal(stepText(design, true), "✓ design");
+  assert.equal(stepText(measure, true), "▶ measure 30/120");
+  assert.equal(stepText(measure, false), "… measure 30/120");
+  assert.equal(stepText(confirm, true), "· confirm 0/?");
+});
+
+test("a warm start names the campaigns that gave something, by the age of their youngest trials", () => {
+  const campaigns = [
+    { campaign: "c1", trials: 12, age_days: { 1024: 3.26, 8192: 2.04 } },
+    { campaign: "c2", trials: 1, age_days: { 1024: 10 } },
+    { campaign: "c3", trials: 0, age_days: { 1024: 40 } },
+  ];
+  assert.equal(
+    priorText({ campaigns }),
+    "Warm start: the search began with what it knew from c1 (12 trials, 2.0 days old), c2 (1 trial, 10.0 days old); " +
+      "1 more gave nothing. No number below is theirs.",
+  );
+  assert.equal(
+    priorText({ campaigns: campaigns.slice(2) }),
+    "Warm start: no earlier campaign could be used; 1 more gave nothing. No number below is theirs.",
+  );
+});
+
+test("two configurations stand beside each other, with what differs and by how much", () => {
+  assert.deepEqual(comparison(VIEW, RECOMMENDED, BASELINE), [
+    ["", "c1", "c0", "left over right"],
+    ["is", "recommended", "in use", ""],
+    ["batch.size", 65_536, 16_384, "differs"],
+    ["compression.type", "lz4", "none", "differs"],
+    ["durability", "LEADER", "LEADER", ""],
+    ["p95 latency", "8.0 ms", "10.0 ms", "-20.0 %"],
+    ["throughput", "125.0 MiB/s", "100.0 MiB/s", "+25.0 %"],
+    ["latency CV", "0.123", "0.123", "0.0 %"],
+    ["throughput CV", "-", "-", "-"],
+    ["measured in", "choice blocks", "choice blocks", ""],
+    ["repetitions", 20, 20, ""],
+  ]);
+});
+
+test("a change of more than double has no decimals, and the place of a measurement is told", () => {
+  const rows = comparison(VIEW, DESIGNED, RECOMMENDED);
+
+  assert.deepEqual(rows[4], ["durability", "NONE", "LEADER", "differs"]);
+  assert.deepEqual(rows[5], ["p95 latency", "40.0 ms", "8.0 ms", "+400 %"]);
+  assert.deepEqual(rows[9], ["measured in", "round 0", "choice blocks", ""]);
+});
+
+test("estimates are those of the confirmed ones, and the best that remains is found among them", () => {
+  const { header, rows, chosen } = estimateRows(VIEW, { best_id: "c1" });
+
+  assert.deepEqual(header.slice(0, 3), ["Configuration", "is", "p95 latency"]);
+  assert.deepEqual(
+    rows.map(([id, is]) => [id, is]),
+    [
+      ["c0", "in use; the baseline"],
+      ["c1", "recommended; highest throughput"],
+    ],
+  );
+  assert.equal(rows[0][2], "- → 10.0 ms");
+  assert.equal(rows[1][2], "8.5 ms → 8.0 ms");
+  assert.equal(chosen, 1);
+});
+
+test("before a confirmation they are those of the estimated front, and without one there are none", () => {
+  const early = { ...VIEW, points: [DESIGNED, ESTIMATED] };
+
+  assert.deepEqual(
+    estimateRows(early, { best_id: "c2" }).rows.map(([id, , latency]) => [id, latency]),
+    [["c3", "7.0 ms → -"]],
+  );
+  assert.equal(estimateRows(early, { best_id: "c2" }).chosen, -1);
+  assert.deepEqual(estimateRows({ ...VIEW, points: [DESIGNED] }, {}).rows, []);
+});
+
+test("it is told where not all points of the estimated front are shown", () => {
+  assert.equal(intervalNote(VIEW), "bars: 95 % intervals of means, where measured twice or more");
+  assert.match(intervalNote({ ...VIEW, estimated_front_points: 92 }), /; 2 of 92 points of the estimated front$/u);
+});

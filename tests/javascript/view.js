@@ -1,0 +1,70 @@
+// A record size as the server shows it: the baseline, a recommended configuration, one of the design, one estimated.
+
+const measured = (latency, throughput, repetitions = 10) => ({
+  values: { p95_latency_ms: latency, throughput_mib_s: throughput, latency_cv: 0.1234, throughput_cv: null },
+  repetitions,
+});
+
+const point = (id, factors, more) => ({
+  configuration_id: id,
+  factors,
+  durability: "LEADER",
+  is_baseline: false,
+  round: 0,
+  design: null,
+  confirmed: null,
+  estimated: null,
+  on_estimated_front: false,
+  on_measured_front: false,
+  chosen_as: [],
+  ...more,
+});
+
+export const BASELINE = point(
+  "c0",
+  { "batch.size": 16_384, "compression.type": "none" },
+  { is_baseline: true, design: measured(12.5, 80), confirmed: measured(10, 100, 20), chosen_as: ["the baseline"] },
+);
+export const RECOMMENDED = point(
+  "c1",
+  { "batch.size": 65_536, "compression.type": "lz4" },
+  {
+    design: measured(9, 110),
+    confirmed: measured(8, 125.04, 20),
+    estimated: { p95_latency_ms: 8.5, throughput_mib_s: 120, latency_cv: null, throughput_cv: null },
+    on_estimated_front: true,
+    on_measured_front: true,
+    chosen_as: ["highest throughput"],
+  },
+);
+export const DESIGNED = point(
+  "c2",
+  { "batch.size": 1024, "compression.type": "none" },
+  { design: measured(40, 1234.5), durability: "NONE" },
+);
+export const ESTIMATED = point(
+  "c3",
+  { "batch.size": 32_768, "compression.type": "lz4" },
+  {
+    round: null,
+    estimated: { p95_latency_ms: 7, throughput_mib_s: 130, latency_cv: 0.1, throughput_cv: 0.1 },
+    on_estimated_front: true,
+  },
+);
+
+export const VIEW = {
+  objectives: {
+    p95_latency_ms: "p95 latency",
+    throughput_mib_s: "throughput",
+    latency_cv: "latency CV",
+    throughput_cv: "throughput CV",
+  },
+  axes: [
+    { name: "batch.size", levels: [], log_scale: true },
+    { name: "compression.type", levels: ["none", "lz4"], log_scale: false },
+  ],
+  points: [BASELINE, RECOMMENDED, DESIGNED, ESTIMATED],
+  recommended_id: "c1",
+  tentative_id: null,
+  estimated_front_points: 2,
+};

@@ -21,7 +21,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 
-# Equal blocks have a deviation of this size or less, and no spread to judge by.
+# A deviation of this size or less is rounding: the blocks are equal and have no spread to judge by.
 _ROUNDING = 1e-12
 
 

@@ -109,7 +109,7 @@ def minimum_detectable_effect_fraction(spread: Spread, blocks: int, comparisons:
     """
     from statsmodels.stats.power import TTestPower  # noqa: PLC0415  (takes two seconds to import)
 
-    # One-sided at half the level: all but the same as two-sided, whose other tail scipy cannot always give.
+    # One-sided at half the level. The two-sided test adds a negligible tail that scipy cannot always compute.
     level = SIGNIFICANCE / comparisons / 2
     deviations = TTestPower().solve_power(nobs=blocks, alpha=level, power=_POWER, alternative="larger")
     log_change = float(deviations) * spread.over(blocks)

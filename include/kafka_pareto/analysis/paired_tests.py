@@ -19,7 +19,7 @@ MINIMUM_BLOCKS = 2
 MINIMUM_BLOCKS_FOR_CV = 5
 _RESAMPLES = 20_000
 _RESAMPLES_AT_ONCE = 10_000
-# Of values over their mean: what rounding leaves to a resample that drew one value alone, and that has no CV.
+# Variance of values over their mean. One this small is rounding: the resample drew one value only, and has no CV.
 _NO_VARIANCE = 1e-14
 
 
@@ -127,7 +127,7 @@ def cv_change(baseline: Values, candidate: Values, rng: np.random.Generator) -> 
     if blocks < MINIMUM_BLOCKS_FOR_CV or not np.isfinite(observed):
         return _unknown(np.expm1(observed))
     resampled = np.concatenate([_log_cv_ratio(scaled, counts) for counts in _resamples(blocks, rng)])
-    # A resample that drew equal values alone has no CV: it speaks for neither side, and so counts on both ends.
+    # A resample of equal values only has no CV. It supports neither side, and so counts on both ends.
     known = np.isfinite(resampled)
     student = stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1)
     tail = stats.norm.cdf(-student * np.sqrt(blocks / (blocks - 1)))

@@ -27,7 +27,7 @@ def non_dominated(losses: Losses) -> npt.NDArray[np.bool_]:
     mask = np.ones(len(losses), dtype=bool)
     comparable = ~np.isnan(losses).any(axis=1)
     if losses.shape[1] and comparable.any():
-        # moocore 0.3.2 errs at an infinity or a NaN among three objectives, up to a segmentation fault.
+        # moocore 0.3.2 fails on an infinity or a NaN among three objectives, up to a segmentation fault.
         mask[comparable] = is_nondominated(np.nan_to_num(losses[comparable]), keep_weakly=True)
     return mask
 

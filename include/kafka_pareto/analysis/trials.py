@@ -96,7 +96,7 @@ def _trial(group: list[Repetition], study: Study) -> dict[str, Any]:
 def _value(objective: ObjectiveName, valid: list[Repetition], study: Study) -> float:
     protocol = study.protocol
     of_mean = is_mean(objective, protocol.variability)
-    # A mean of one is noisier than that of many, and still a value; a spread of one or two is none.
+    # A mean of one repetition is noisy, but still a value; a spread of one or two is not.
     if len(valid) < (1 if of_mean else protocol.minimum_valid_repetitions):
         return float("nan")
     measured = objective if of_mean else spread_of(objective)

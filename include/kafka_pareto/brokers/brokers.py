@@ -82,7 +82,7 @@ class Brokers:
             folder = self._folder or opened.enter_context(own_folder())
             self._prepare(folder)
             opened.callback(self._processes.clear)
-            # Leaving it kills all. What Kafka has written survives that; an orderly end without a quorum takes minutes.
+            # Leaving it kills all brokers. Kafka's data survives that; an orderly end without a quorum takes minutes.
             self._launcher = opened.enter_context(Launcher())
             for name in self.nodes:
                 self.start(name)

@@ -47,7 +47,7 @@ class JmxAgent:
             ClusterError: If the agent does not answer.
         """
         try:
-            # No proxy that the environment names may see this.
+            # A proxy that the environment names must not see the password.
             with httpx.Client(auth=(self.user, self.password), timeout=_TIMEOUT_S, trust_env=False) as client:
                 answer = client.get(self.url).raise_for_status()
         except httpx.HTTPError as error:

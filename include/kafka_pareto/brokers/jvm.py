@@ -32,7 +32,7 @@ def gc_log_option(file_name: str) -> str:
 
     The log is one file in the working directory and is never rotated.
     """
-    # Relative, since a colon in a path would end it.
+    # A relative path, since a colon in an absolute one would end the option's value.
     return f"-Xlog:gc*:file={file_name}:time,uptime,level,tags:filecount=0"
 
 

@@ -26,7 +26,7 @@ def own_folder() -> Iterator[Path]:
     handle = os.open(made, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        # Others look for folders of this name only, so none is taken for abandoned before it is locked.
+        # Others look only for folders with the final name, so a folder is always locked before they can find it.
         folder = made.rename(parent / made.name.removeprefix("."))
         try:
             yield folder

@@ -13,7 +13,7 @@ from typing import Self
 
 from kafka_pareto.errors import ClusterError
 
-# A parent that died before the tie was made sends no signal any more; then the child has another parent by now.
+# A parent that died before the tie was made sends no signal. The child then has another parent already.
 _IF_PARENT_LIVES = 'test "$PPID" = "$0" && exec "$@"'
 _LAST_LINES = 15
 _LAST_BYTES = 64 * 1024

@@ -20,7 +20,7 @@ from kafka_pareto.study.study import Study
 
 log = logging.getLogger(__name__)
 
-_SWAP_PASSES = 3  # what one swap has changed may make room for another
+_SWAP_PASSES = 3  # one swap may make another possible
 _FRESH_DRAWS = 10_000
 
 
@@ -136,7 +136,7 @@ def _of_accepted_durability(factors: dict[str, Factor], study: Study) -> dict[st
     baseline, weakest = study.baseline_configuration(), study.weakest_durability()
     remaining = dict(factors)
     for name in factors.keys() & set(DURABILITY_PROPERTIES):
-        with contextlib.suppress(ValueError):  # no level keeps it alone: two factors together may
+        with contextlib.suppress(ValueError):  # no level keeps it by itself; two factors together may
             remaining[name] = factors[name].within(
                 lambda value, name=name: study.durability_of({**baseline, name: value}) >= weakest  # type: ignore[misc]
             )
@@ -175,7 +175,7 @@ class _Rows:
 
     def swap_until_sound(self, at: int, rng: np.random.Generator) -> None:
         """Swaps one value of the row with another row's if that makes this row sound and the other no worse."""
-        if self.is_sound(at):  # by an earlier row's swap
+        if self.is_sound(at):  # already, by an earlier row's swap
             return
         for other in rng.permutation(len(self.rows)):
             for name in self._study.factors:

@@ -20,9 +20,11 @@ class CampaignKeys:
 
     @property
     def prefix(self) -> str:
+        """Returns the common beginning of all keys, without a slash at the end."""
         return f"{self.study}/{self.campaign}"
 
     def frozen_study(self) -> str:
+        """Returns the key of the study as the design step froze it (YAML)."""
         return f"{self.prefix}/study.yaml"
 
     def plan(self) -> str:
@@ -34,6 +36,7 @@ class CampaignKeys:
         return f"{self.prefix}/fingerprints/{case}.json"
 
     def design(self, round_number: int = 0) -> str:
+        """Returns the key of the configurations that a round measures (table)."""
         return f"{self._round(round_number)}/01_design.parquet"
 
     def proposal(self, round_number: int) -> str:
@@ -45,6 +48,7 @@ class CampaignKeys:
         return f"{self._round(0)}/01_prior.json"
 
     def prior_trials(self) -> str:
+        """Returns the key of the earlier campaigns' trials that a warm start uses (table)."""
         return f"{self._round(0)}/01_prior_trials.parquet"
 
     def measurements(self, case: str, round_number: int = 0) -> str:
@@ -64,6 +68,7 @@ class CampaignKeys:
         return f"{self._round(round_number)}/02_noise/{case}.json"
 
     def noise_repetitions(self, case: str, round_number: int = 0) -> str:
+        """Returns the prefix below which the repetitions of the noise study lie."""
         return f"{self._round(round_number)}/02_noise/{case}/"
 
     def payload(self) -> str:
@@ -71,6 +76,7 @@ class CampaignKeys:
         return f"{self.prefix}/payload.txt"
 
     def trials(self, round_number: int = 0) -> str:
+        """Returns the key of a round's trials, summarised from its valid repetitions (table)."""
         return f"{self._round(round_number)}/03_trials.parquet"
 
     def validation(self, name: str, round_number: int = 0) -> str:
@@ -82,9 +88,11 @@ class CampaignKeys:
         return f"{self._round(round_number)}/04_surrogates/{name}"
 
     def front(self, case: str, round_number: int = 0) -> str:
+        """Returns the key of the non-dominated configurations by estimate (table)."""
         return f"{self._round(round_number)}/05_front/{case}.parquet"
 
     def hypervolume(self, case: str, round_number: int = 0) -> str:
+        """Returns the key of the search's hypervolume after each generation (table)."""
         return f"{self._round(round_number)}/05_front/{case}_hypervolume.parquet"
 
     def confirmation(self, case: str, name: str = "") -> str:
@@ -124,6 +132,7 @@ class InForceKeys:
 
     @property
     def prefix(self) -> str:
+        """Returns the common beginning of all keys of the case, without a slash at the end."""
         return f"{self.of_study(self.study)}{self.case}"
 
     def versions(self) -> str:
@@ -135,7 +144,7 @@ class InForceKeys:
         return f"{self.versions()}{number:05d}.json"
 
     def file(self, name: str) -> str:
-        """Returns the key of the newest version as a producer's file: `producer.properties`, `application.yaml`, …"""
+        """Returns the key of the newest version as a producer's file, like `producer.properties`."""
         return f"{self.prefix}/{name}"
 
 
@@ -150,6 +159,7 @@ class CheckKeys(CampaignKeys):
 
     @property
     def prefix(self) -> str:
+        """Returns the common beginning of all keys of the check, without a slash at the end."""
         return f"_checks/{self.study}/{self.campaign}"
 
     def plan(self) -> str:

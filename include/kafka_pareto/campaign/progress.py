@@ -22,7 +22,7 @@ from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.study.cases import case_label
 
-# A pace from fewer repetitions says nothing; that of long ago is not the present one.
+# Fewer repetitions give no reliable pace; older ones give an outdated pace.
 _FEWEST_FOR_A_PACE, _MOST_FOR_A_PACE = 4, 50
 
 StepState = Literal["done", "under way", "waiting"]

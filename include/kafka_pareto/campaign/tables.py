@@ -57,12 +57,12 @@ PRIOR_TRIAL_COLUMNS: dict[str, pa.DataType] = {
     **TRIAL_COLUMNS,
     "prior_campaign": pa.string(),
     "age_days": pa.float64(),
-    "weight": pa.float64(),  # what one of its repetitions counts for, where one of today's counts for 1
+    "weight": pa.float64(),  # weight of one of its repetitions; one of today's has weight 1
 }
 REJECTED_COLUMNS: dict[str, pa.DataType] = {**REPETITION_COLUMNS, "rejected_because": pa.string()}
 SCORE_COLUMNS: dict[str, pa.DataType] = {
     "objective": pa.string(),
-    "case": pa.string(),  # null: pooled over record sizes
+    "case": pa.string(),  # null: pooled over cases
     "of_logarithm": pa.bool_(),  # the scale of every R² and of its ceiling; the errors are in the objective's own unit
     "r2_train": pa.float64(),
     "r2_held_out": pa.float64(),

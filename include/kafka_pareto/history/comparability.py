@@ -26,9 +26,10 @@ _NOT_OF_A_REPETITION = {
 
 
 def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
-    """Lists what makes the two campaigns incomparable: factors, baseline, workload, or protocol of a repetition.
+    """Lists what makes all repetitions of the two incomparable.
 
-    Each difference names the key and both values. A text that records are cut from is part of the workload.
+    That is a difference of factors, baseline, workload, or the protocol of a single repetition. Each names the key and
+    both values. A text that records are cut from is part of the workload.
     """
     old, new = then.study, now.study
     return [

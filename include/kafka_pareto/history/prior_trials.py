@@ -78,11 +78,11 @@ def earlier_trials(
 
 
 def best_known(study: Study, prior: pd.DataFrame, case: str, most: int) -> list[Configuration]:
-    """Returns configurations that were non-dominated in p95 latency and throughput over their campaign's baseline.
+    """Returns configurations that were non-dominated in p95 latency and throughput.
 
-    They lie in today's space and keep today's rules, limits and durability. Where there are more than `most`, those
-    that add most to the hypervolume of the others are taken, one after the other. Where several campaigns measured a
-    configuration, the newest campaign's values count.
+    Both are relative to their campaign's baseline. The configurations lie in today's space and keep today's rules,
+    limits and durability. Where there are more than `most`, those that add most to the hypervolume of the others are
+    taken, one after the other. Where several campaigns measured a configuration, the newest campaign's values count.
     """
     of_case = prior[prior.case == case]
     names = [f"loss_{objective}" for objective in study.means]
@@ -136,7 +136,7 @@ def _newest_first(today: Campaign) -> list[str]:
         try:
             then = Campaign.open(today.store, today.study.name, name)
             return _measured_at(then, then.study.cases)
-        except BadInputError:  # the reason is told where the campaign is read
+        except BadInputError:  # the reason is reported where the campaign is read
             return _TIME_UNKNOWN
 
     others = [name for name in campaign_ids(today.store, today.study.name) if name != today.keys.campaign]

@@ -130,7 +130,7 @@ class ClusterHelper:
         self._socket.settimeout(timeout_s)
         self._socket.sendall(json.dumps(request).encode() + b"\n")
         answer = self._next_answer(deadline)
-        while answer["id"] != request["id"]:  # left over from a question that a signal broke off
+        while answer["id"] != request["id"]:  # left over from a question that a signal interrupted
             answer = self._next_answer(deadline)
         return answer
 

@@ -11,7 +11,7 @@ from kafka_pareto.kafka.properties_file import escaped, parse_properties
 
 _NAME_PARTS = r"password|passphrase|passwd|secret|token|credential"
 _SECRET_KEYS = re.compile(rf"{_NAME_PARTS}|jaas|keystore\.key|certificate", re.IGNORECASE)
-# A value of a JAAS option: up to the semicolon that no quotes enclose.
+# Value of a JAAS option: it ends at the first semicolon outside of quotes.
 _SECRET_OPTIONS = re.compile(
     rf"""[\w$-]*(?:{_NAME_PARTS})[\w$-]*\s*=((?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|[^;])*)""",
     re.IGNORECASE | re.DOTALL,

@@ -19,8 +19,8 @@ class EndOffsets:
         self._cluster = cluster
         self._topic = topic
         self._before = 0
-        # Where the last load left off; None when that is unknown, as after one that broke off and may still arrive.
-        # A topic that is still empty needs no wait for what an earlier process may have left on its way.
+        # End offset after the last load; None if unknown, as after an interrupted load that may still arrive.
+        # A topic that is still empty needs no wait for records of an earlier process.
         self._complete_at: int | None = 0
 
     def begin(self) -> int:
@@ -55,7 +55,7 @@ class EndOffsets:
     def _settled(self, current: int) -> int:
         deadline = time.monotonic() + _SETTLING_DEADLINE_S
         while time.monotonic() < deadline:
-            # Waiting for one record more than there is: a deadline without growth is what "settled" means.
+            # Waits for one record more than there is: the topic is settled once the deadline passes without growth.
             growth = self._cluster.wait_for_end_offset_growth(self._topic, current, 1, deadline_s=1.0)
             if not growth:
                 return current

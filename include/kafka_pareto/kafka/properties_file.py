@@ -9,16 +9,16 @@ import javaproperties
 
 from kafka_pareto.kafka.producer_config import PropertyValue
 
-# A line of nothing but a continuation. Java passes over it, wherever it stands, and a comment may follow it; the
-# library would take that comment for the line's continuation.
+# A line that holds only a continuation. Java skips it wherever it stands, and a comment may follow it. The
+# library would read that comment as the line's continuation.
 _EMPTY_CONTINUATION = re.compile(r"(?:\A|(?<=[\r\n]))[ \t\f]*\\(?:\r\n|\r|\n)(?!\Z)")
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Reads the text of a `.properties` file as Java does: separators, comments, continuations and escapes.
+    r"""Reads the text of a `.properties` file as Java does: separators, comments, continuations and escapes.
 
     Raises:
-        ValueError: If a `\\u` escape lacks its four digits, which Java refuses too. The message holds nothing of the
+        ValueError: If a `\u` escape lacks its four digits, which Java refuses too. The message holds nothing of the
             text: that may be a secret.
     """
     found: dict[str, str] = {}
@@ -27,7 +27,7 @@ def parse_properties(text: str) -> dict[str, str]:
             if isinstance(element, javaproperties.KeyValue):
                 found[element.key] = element.value
             elif isinstance(element, javaproperties.Whitespace) and "\\" in element.source:
-                found[""] = ""  # to Java, what a file is that ends in such a line
+                found[""] = ""  # Java reads an empty key where a file ends in such a line
     except javaproperties.InvalidUEscapeError:
         raise ValueError(r"a \u must be followed by four hexadecimal digits; write \\ for a backslash") from None
     return found

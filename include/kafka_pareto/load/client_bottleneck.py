@@ -80,7 +80,7 @@ def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures
     buffers_sent = result.records_sent * request.record_size_bytes / buffer_bytes
     if buffers_sent < _BUFFERS_SENT:
         return ""
-    # Sent on time, records come through late by no more than the buffer holds; more than two were not even sent.
+    # The shortfall, in buffers: records sent on time lag by one at most. Beyond two, they were not even sent.
     if limit is not None and (limit / held - 1) * buffers_sent <= 2.0:
         return ""
     return f"{_BOUND_BY_THREAD} for {waited_s:.2f} of {seconds:.1f} s"

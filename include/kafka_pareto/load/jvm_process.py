@@ -54,7 +54,7 @@ class LoadProcess:
         try:
             result = read(self._execute(main_class, options, request, watch, client, secrets))
         except LoadToolError as error:
-            raise LoadToolError(hidden(str(error), secrets)) from None  # its cause says the same aloud
+            raise LoadToolError(hidden(str(error), secrets)) from None  # its cause would show the secrets
         return replace(result, errors=hidden(result.errors, secrets))
 
     def _execute(
@@ -79,13 +79,13 @@ class LoadProcess:
                 _wait(process, request.timeout_s, watch)
             wall_s, cpu_s = time.monotonic() - started, _children_cpu_s() - cpu_before
             said = errors_file.read_text(encoding="utf-8", errors="replace")
-            complaint = _first_complaint(hidden(said, secrets))  # hidden before it is cut short
+            complaint = _first_complaint(hidden(said, secrets))  # before it is cut: part of a secret would stay
             if process.returncode != 0:
                 raise LoadToolError(f"the load tool ended with exit code {process.returncode}: {complaint}")
             return Execution(output_file.read_text(encoding="utf-8", errors="replace"), complaint, wall_s, cpu_s)
 
     def _properties_text(self, request: LoadRequest, client: str) -> str:
-        # Read and written again: Kafka's own tool takes the bytes of a properties file for ISO 8859-1.
+        # Parsed and written again in ASCII: Kafka's own tool reads a properties file as ISO 8859-1.
         own = {"bootstrap.servers": self._bootstrap_servers, **request.properties}
         return properties_lines({**parse_properties(client), **own})
 

@@ -106,6 +106,7 @@ class LoadGenerator:
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
+        """Runs one timed load in a new JVM."""
         timed = timed_within_limit(request)
         return self._process.run(
             MAIN_CLASS,

@@ -22,6 +22,7 @@ class ProducerPerformance:
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
+        """Runs one load in a new JVM; refuses timed loads and keys, which Kafka's tool does not know."""
         if request.timed is not None or request.keys or request.records < 1:
             raise LoadToolError(
                 "Kafka's load tool sends a number of records, without keys; the load generator does more"

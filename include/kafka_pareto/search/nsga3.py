@@ -73,7 +73,7 @@ def first_population(
 
 @contextlib.contextmanager
 def prints_logged() -> Iterator[None]:
-    """Turns the warnings that pymoo prints into one log line."""
+    """Collects the warnings that pymoo prints into one log line."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         yield
@@ -86,7 +86,7 @@ def _less_violation_wins(
 ) -> np.ndarray:
     """Runs NSGA-III's tournament with a seed.
 
-    pymoo's own chooses between two equally infeasible points with an unseeded generator.
+    The tournament of pymoo itself chooses between two equally infeasible points with a new, unseeded generator.
     """
     violations = population.get("CV").reshape(-1)[pairs]
     drawn = random_state.integers(2, size=len(pairs))

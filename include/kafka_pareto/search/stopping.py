@@ -24,7 +24,7 @@ def rounds_so_far(study: Study, case: str, trials_by_round: Sequence[pd.DataFram
     """
     of_case = [trials[trials.case == case] for trials in trials_by_round]
     latest, counts = of_case[-1], [len(trials) for trials in of_case]
-    # A round that this record size was not part of has added no configuration.
+    # A round without this case has added no configuration.
     measured = [trials for at, trials in enumerate(of_case) if at == 0 or counts[at] > counts[at - 1]]
     volumes = [
         measured_hypervolume(latest[latest.configuration_id.isin(trials.configuration_id)], study)

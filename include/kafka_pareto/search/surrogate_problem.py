@@ -75,7 +75,7 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
         return [text for text, violation in zip(named, least, strict=True) if violation > 0] or named
 
     def feasible(self) -> pd.DataFrame:
-        """Returns every configuration so far that keeps the rules, once, in the order of first evaluation.
+        """Returns every configuration so far that keeps the rules, once, in the order of the first evaluation.
 
         Returns:
             A frame of the factors, `estimated_<objective>` in the objectives' own units for those that have a model,

@@ -23,6 +23,7 @@ class FolderStore:
             self._folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, key: str, content: bytes) -> None:
+        """Writes a temporary file, syncs it, and moves it over the object."""
         path = self._path(key)
         with self._errors(f"write {key}"):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -38,6 +39,7 @@ class FolderStore:
                 raise
 
     def get(self, key: str) -> bytes:
+        """Reads the file; raises MissingArtifactError when there is none."""
         with self._errors(f"read {key}"):
             try:
                 return self._path(key).read_bytes()
@@ -45,11 +47,13 @@ class FolderStore:
                 raise MissingArtifactError(f"{key}: is not in the store") from error
 
     def keys(self, prefix: str) -> list[str]:
+        """Lists the files below the prefix as keys, in order, without files that are still being written."""
         below = self._path(prefix.rpartition("/")[0])
         files = (path.relative_to(self._folder).as_posix() for path in below.rglob("*") if path.is_file())
         return sorted(key for key in files if key.startswith(prefix) and not key.startswith("."))
 
     def written_at(self, prefix: str) -> dict[str, datetime]:
+        """Maps each key to its file's modification time; files deleted meanwhile are left out."""
         found = {}
         for key in self.keys(prefix):
             with suppress(FileNotFoundError):  # deleted meanwhile
@@ -57,25 +61,29 @@ class FolderStore:
         return found
 
     def folders(self, prefix: str) -> list[str]:
+        """Lists the folders directly below the prefix that hold a file at any depth, in order."""
         below = self._path(prefix.rpartition("/")[0])
         start = prefix.rpartition("/")[2]
         found = below.iterdir() if below.is_dir() else ()
-        # What was deleted leaves its folder behind.
+        # Deleted objects leave empty folders behind.
         holding = (path for path in found if any(each.is_file() for each in path.rglob("*")))
         named = (path.name for path in holding if path.name.startswith(start))
         return sorted(name.removeprefix(start) for name in named)
 
     def delete(self, key: str) -> None:
+        """Deletes the file; does nothing when there is none."""
         with self._errors(f"delete {key}"):
             self._path(key).unlink(missing_ok=True)
 
     def tag(self, key: str) -> str | None:
+        """Returns the SHA-256 of the content, or None when there is no file."""
         try:
             return hashlib.sha256(self.get(key)).hexdigest()
         except MissingArtifactError:
             return None
 
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
+        """Writes under a lock on the whole folder, if the content's SHA-256 is still `tag`."""
         with self._errors(f"write {key}"), (self._folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if self.tag(key) != tag:

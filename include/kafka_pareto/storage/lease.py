@@ -68,7 +68,7 @@ class ClusterLease:
     ) -> None:
         self._released.set()
         self._renewal.join(self._term_s)
-        with suppress(StoreError):  # a store that is away must not hide how the work ended: the lease lapses by itself
+        with suppress(StoreError):  # an unreachable store must not hide the work's own error; the lease lapses
             if self.is_held() and self._store.tag(self._key) == self._tag:
                 self._store.delete(self._key)
         self._tag = None
@@ -92,7 +92,7 @@ class ClusterLease:
         content = json.dumps({"holder": self._holder, "nonce": self._nonce, "write": self._writes}).encode()
         tag = self._store.put_if(self._key, content, expected_tag)
         if tag is None and (own_tag := self._tag_if_ours()) is not None:
-            # The answer to an earlier write of ours was lost on the way, and that write is what stands in ours.
+            # The answer to an earlier write of ours was lost, and that write has changed the tag.
             tag = self._store.put_if(self._key, content, own_tag)
         if tag is None:
             return False
@@ -100,7 +100,7 @@ class ClusterLease:
         return True
 
     def _tag_if_ours(self) -> str | None:
-        tag = self._store.tag(self._key)  # before the content: were it taken over in between, this tag is outdated
+        tag = self._store.tag(self._key)  # before the content: after a takeover in between, this tag is outdated
         return tag if self._stored().get("nonce") == self._nonce else None
 
     def _keep_renewing(self) -> None:
@@ -110,7 +110,7 @@ class ClusterLease:
                     self._tag = None
                     return
             except StoreError:
-                continue  # is_held() turns false by itself if the store stays away for a whole term
+                continue  # is_held() turns false if the store is unreachable for a whole term
 
     def _describe_holder(self) -> str:
         try:

@@ -85,7 +85,7 @@ def _from_version_3(found: Any) -> Any:
     if not isinstance(found, dict):
         return found
     renamed = {name: _from_version_3(value) for name, value in found.items()}
-    if "schema_version" in renamed:  # records hold others
+    if "schema_version" in renamed:  # records may hold records
         renamed["schema_version"] = SCHEMA_VERSION
     if "record_size_bytes" in renamed:
         renamed["case"] = str(renamed.pop("record_size_bytes"))

@@ -48,10 +48,12 @@ class S3Store:
             )
 
     def put(self, key: str, content: bytes) -> None:
+        """Uploads the object in one request and replaces an earlier one."""
         with self._errors(key):
             self._client.put_object(self._bucket, key, io.BytesIO(content), len(content))
 
     def get(self, key: str) -> bytes:
+        """Downloads the object; raises MissingArtifactError when there is none."""
         with self._errors(key):
             response = self._client.get_object(self._bucket, key)
             try:
@@ -61,24 +63,29 @@ class S3Store:
                 response.release_conn()
 
     def keys(self, prefix: str) -> list[str]:
+        """Lists all keys that begin with the prefix, in order."""
         return list(self.written_at(prefix))
 
     def written_at(self, prefix: str) -> dict[str, datetime]:
+        """Maps each key to the store's own time of the last change, in the order of the keys."""
         with self._errors(prefix):
             found = self._client.list_objects(self._bucket, prefix=prefix, recursive=True)
             listed = {item.object_name: item.last_modified for item in found}
         return {key: when for key, when in sorted(listed.items()) if key and when}
 
     def folders(self, prefix: str) -> list[str]:
+        """Lists the prefixes that S3 reports directly below this one, in order."""
         with self._errors(prefix):
             found = [item.object_name or "" for item in self._client.list_objects(self._bucket, prefix=prefix)]
         return sorted(name.removeprefix(prefix).rstrip("/") for name in found if name.endswith("/"))
 
     def delete(self, key: str) -> None:
+        """Deletes the object; S3 reports no error when there is none."""
         with self._errors(key):
             self._client.remove_object(self._bucket, key)
 
     def tag(self, key: str) -> str | None:
+        """Returns the object's ETag, or None when there is no object."""
         try:
             with self._errors(key):
                 return self._client.stat_object(self._bucket, key).etag
@@ -86,11 +93,12 @@ class S3Store:
             return None
 
     def put_if(self, key: str, content: bytes, tag: str | None) -> str | None:
+        """Writes by a signed PUT with `If-Match`, or `If-None-Match` where `tag` is None."""
         condition = {"If-None-Match": "*"} if tag is None else {"If-Match": f'"{tag}"'}
         with self._errors(key):
             url = self._client.get_presigned_url("PUT", self._bucket, key, expires=timedelta(minutes=1))
             response = self._http.request("PUT", url, body=content, headers=condition)
-        # 404: there is nothing whose tag could match. 409: another write of the same moment won.
+        # 404: no object, so no tag can match. 409: a simultaneous write won.
         if response.status in (409, 412) or (response.status == 404 and b"<Code>NoSuchKey" in response.data):
             return None
         if response.status != 200:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from kafka_pareto.study.section import Count, Fraction, Section
 
-MINIMUM_NOISE_REPETITIONS = 5  # fewer say nothing of a spread
+MINIMUM_NOISE_REPETITIONS = 5  # fewer say nothing about a spread
 _PACED_LASTS_UP_TO = 3  # times as long as planned: until then the load generator works off a backlog
 
 

@@ -14,7 +14,7 @@ from kafka_pareto.study.driver import label_of
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.surrogates.surrogate import RECORD_SIZE_FEATURE
 
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito: told apart by all
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito: colour-blind safe
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _WIDTH_IN, _HEIGHT_IN, _DOTS_PER_INCH = 6.4, 4.8, 120
 

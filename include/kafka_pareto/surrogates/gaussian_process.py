@@ -115,7 +115,7 @@ def _evidence(study: Study, rows: pd.DataFrame, objective: ObjectiveName, prior:
     counts = earlier.repetitions_valid.to_numpy(dtype=float)
     repetition_variance_then = _repetition_variance(x_then, logs_then, counts)
     aged = repetition_variance_then / counts * (1.0 / earlier.weight.to_numpy(dtype=float) - 1.0)
-    # Noise learned on both would explain away whatever they disagree in; the lesser of each alone errs to caution.
+    # Noise learned on both would explain away their disagreement; the smaller of the two alone is cautious.
     repetition_variance = min(repetition_variance_then, _repetition_variance(x, logs, repetitions))
     return _Evidence(
         np.concatenate([x, x_then]),

@@ -1,8 +1,8 @@
-"""Measures cold bursts' picks in steady state: `python -m benchmarks.cold_picks_under_steady measure`, then `table`.
+"""What a cold burst's pick costs in steady state: `python -m benchmarks.cold_picks_under_steady measure`, then `table`.
 
-Compares the recommendations of a campaign of `cold_burst`, those of one of `steady`, and the settings in use. All run
-under `steady`'s protocol, in interleaved blocks, on a stack that `make up` has started. What is in the store is not
-measured again, so the same command continues an interrupted run. The CSV is written at the end.
+What a campaign of `cold_burst` and one of `steady` recommend, and the settings in use, side by side under `steady`'s
+protocol, in interleaved blocks on a stack that `make up` has started. Whatever is in the store is not measured again,
+so that the same command goes on with an interrupted run; the CSV is written at the end.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The first part is pymoo's own NSGA-III on an objective that costs almost nothing
 directions, operators and generations of the study `paper`. The second part is bare predictions of as many rows by the
 same four surrogates: a batch for each generation, or one row at a time. There are two spaces. In the paper's levels, a
 search of 7,360 evaluations meets each configuration many times and estimates it once. In ranges, almost nothing
-repeats, so that memory saves nothing. All figures are CPU seconds of one thread, the median over interleaved rounds.
+repeats, so this saves nothing. All figures are CPU seconds of one thread, the median over interleaved rounds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs a step as a process on Airflow's own machine: how it starts and stops, and what it sees."""
+"""Runs a step as a process where its task runs: how it starts and stops, and what it sees."""
 
 from __future__ import annotations
 

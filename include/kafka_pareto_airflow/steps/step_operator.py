@@ -1,6 +1,6 @@
 """Selects the operator that runs the pipeline's steps: `KAFKA_PARETO_RUNNER` says which.
 
-`process` (the default) runs a step on Airflow's own machine, `docker` in a container, `kubernetes` in a pod.
+`process` (the default) runs a step where its task runs, `docker` in a container, `kubernetes` in a pod.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ class PlannedRepetition:
 
     @property
     def repetition_id(self) -> str:
+        """The id: phase, round, case, block and configuration."""
         return f"{self.phase}-r{self.round_number:02d}-{self.case}-b{self.block:03d}-{self.candidate.configuration_id}"
 
 

@@ -32,7 +32,8 @@ from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.factors import NumericFactor
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.producer import PRODUCER
-from kafka_pareto.study.study import Search, Study
+from kafka_pareto.study.sections import Search
+from kafka_pareto.study.study import Study
 from kafka_pareto.surrogates.surrogate import Surrogate, feature_encoding, fit_surrogate
 from tests.recorded import paper_study, recorded_repetitions
 

@@ -15,15 +15,10 @@ import pandas as pd
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.producer import PRODUCER
-from kafka_pareto.study.study import Study, Surrogate
-from kafka_pareto.surrogates.scores import (
-    cross_validated,
-    error_variances,
-    is_learnable,
-    noise_ceiling,
-    r_squared,
-    trial_keys,
-)
+from kafka_pareto.study.sections import Surrogate
+from kafka_pareto.study.study import Study
+from kafka_pareto.surrogates.noise_ceiling import error_variances, noise_ceiling, trial_keys
+from kafka_pareto.surrogates.scores import cross_validated, is_learnable, r_squared
 from kafka_pareto.surrogates.surrogate import feature_encoding, logarithm
 from tests.recorded import paper_study, recorded_repetitions
 

@@ -14,7 +14,7 @@ from kafka_pareto.measurement.testbed import target_of
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.storage.store import open_store
-from kafka_pareto.study.study import ForeignCluster
+from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import load_named_study, read_corpus, with_overrides
 from kafka_pareto.study.warm_start import campaigns_from
 from tasks.common import CampaignOption, ManifestOption, StudyOption, run_command, run_step

@@ -22,7 +22,8 @@ from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.study.factors import Configuration, NumericFactor, configuration_id
-from kafka_pareto.study.study import Rounds, Study
+from kafka_pareto.study.sections import Rounds
+from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_grid
 
 Values: TypeAlias = npt.NDArray[np.float64]

@@ -28,7 +28,7 @@ from kafka_pareto.errors import TrackingError
 from kafka_pareto.steps import optimize, train
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.producer import PRODUCER
-from kafka_pareto.study.study import Rounds
+from kafka_pareto.study.sections import Rounds
 from kafka_pareto.tracking import campaign_runs, champions
 from kafka_pareto.tracking.links import run_address
 from tests.recorded import recorded_repetitions

@@ -14,7 +14,8 @@ from kafka_pareto.campaign.records import Repetition, ValidationSummary
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, REJECTED_COLUMNS, table_schema
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.protocol import Paced
-from kafka_pareto.study.study import Study, Validation
+from kafka_pareto.study.sections import Validation
+from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study, with_overrides
 from tests.recorded import paper_study, recorded_repetitions
 

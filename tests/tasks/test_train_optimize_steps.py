@@ -21,7 +21,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.steps import optimize, train
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.producer import PRODUCER
-from kafka_pareto.study.study import Surrogate
+from kafka_pareto.study.sections import Surrogate
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.surrogates.surrogate import SurrogateIndex
 from tests.recorded import recorded_repetitions

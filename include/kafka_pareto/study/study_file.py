@@ -15,7 +15,8 @@ from kafka_pareto.errors import StudyError, did_you_mean
 from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, typed_value
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.identifiers import STUDY_NAME
-from kafka_pareto.study.study import ForeignCluster, Study
+from kafka_pareto.study.sections import ForeignCluster
+from kafka_pareto.study.study import Study
 from kafka_pareto.study.warm_start import Campaigns
 from kafka_pareto.study.workload import PayloadFile
 

@@ -16,7 +16,7 @@ from kafka_pareto.campaign.records import Proposal, RoundsSoFar
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
 from kafka_pareto.measurement.cost import plan_campaign
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.study import Rounds
+from kafka_pareto.study.sections import Rounds
 from kafka_pareto.study.study_file import dump_study, parse_study
 from kafka_pareto_embedded.airflow_api.answers import TaskRun
 from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress, TaskProgress

@@ -11,7 +11,8 @@ from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.search.acquisition import propose, searched_objectives
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, NumericFactor, configuration_id
-from kafka_pareto.study.study import Rounds, Study
+from kafka_pareto.study.sections import Rounds
+from kafka_pareto.study.study import Study
 from tests.recorded import changed, paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast

@@ -21,7 +21,8 @@ from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.producer import PRODUCER
-from kafka_pareto.study.study import Search, Study
+from kafka_pareto.study.sections import Search
+from kafka_pareto.study.study import Study
 from tests.recorded import changed, paper_study
 from tests.trained_campaign import CASE, recorded_trials, small_study, surrogates
 

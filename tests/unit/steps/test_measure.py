@@ -23,7 +23,7 @@ from kafka_pareto.measurement.racing import planned_candidates
 from kafka_pareto.measurement.repetition_store import sent_bytes
 from kafka_pareto.steps import measure
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.study import ForeignCluster
+from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeLoadTool, fake_testbed
 from tests.recorded import STUDIES

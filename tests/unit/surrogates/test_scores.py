@@ -11,18 +11,16 @@ from sklearn.metrics import r2_score
 
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.tables import SCORE_COLUMNS, decode_table, encode_table
-from kafka_pareto.study.study import Surrogate
+from kafka_pareto.study.sections import Surrogate
+from kafka_pareto.surrogates.noise_ceiling import error_variances, noise_ceiling, trial_keys
 from kafka_pareto.surrogates.scores import (
     cross_validated,
     describe_scores,
-    error_variances,
     is_learnable,
     judge_objective,
     learning_curve,
-    noise_ceiling,
     prediction_error,
     r_squared,
-    trial_keys,
 )
 from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate, split_by_configuration
 from tests.recorded import recorded_repetitions

@@ -1,0 +1,121 @@
+"""Sections of a study file: its design, rounds, validation, surrogates, search and confirmation, and its cluster."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from kafka_pareto.study.identifiers import CLUSTER_NAME, MOST_ROUNDS
+from kafka_pareto.study.preferences import ChooseBy
+from kafka_pareto.study.section import Count, Fraction, Section
+
+
+class Design(Section):
+    """Chooses the configurations that are measured in each case; `feasible` keeps them within the constraints.
+
+    `latin_hypercube` draws `configurations` of them, all factors at once. `one_at_a_time` takes the baseline and
+    changes one factor after the other: to each of its levels, or to `levels_per_range` values of a range.
+    """
+
+    method: Literal["latin_hypercube", "one_at_a_time"] = "latin_hypercube"
+    configurations: Count | None = None
+    levels_per_range: Annotated[int, Field(ge=2)] = 4
+    feasible: bool = True
+
+    @model_validator(mode="after")
+    def _sized_by_its_method(self) -> Self:
+        if (self.method == "latin_hypercube") != (self.configurations is not None):
+            raise ValueError("latin_hypercube needs configurations; one_at_a_time takes none, the levels make them")
+        return self
+
+
+class Rounds(Section):
+    """Plans what `strategy: rounds` measures after the design of round 0.
+
+    There are up to `maximum` rounds. Each measures `configurations` more in every case, proposed by the surrogates. A
+    case ends once its measured hypervolume rose by less than `least_rise_fraction` in two rounds together.
+    """
+
+    maximum: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = MOST_ROUNDS
+    configurations: Count = 8
+    least_rise_fraction: Fraction = 0.01
+
+
+class Validation(Section):
+    """Sets the gate: the campaign stops when more than this share of the repetitions is set aside."""
+
+    tolerated_rejected_fraction: Fraction = 0.05
+
+
+class Surrogate(Section):
+    """Sets the XGBoost regressors, one per objective, and how they are judged.
+
+    `records_per_batch` gives them `batch.size` over the record size as one more input. `weights` sets how much a trial
+    counts: as many times as it has `repetitions`, or all `equal`.
+    """
+
+    n_estimators: Count = 300
+    max_depth: Count = 5
+    learning_rate: Annotated[float, Field(gt=0)] = 0.05
+    subsample: Annotated[float, Field(gt=0, le=1)] = 0.5
+    colsample_bytree: Annotated[float, Field(gt=0, le=1)] = 1.0
+    reg_lambda: Annotated[float, Field(ge=0)] = 3.0
+    loss: Literal["reg:squarederror"] = "reg:squarederror"
+    categories: Literal["codes", "native"] = "native"
+    records_per_batch: bool = True
+    log_target: bool = True
+    weights: Literal["equal", "repetitions"] = "repetitions"
+    held_out_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.25
+
+
+class Search(Section):
+    """Sets NSGA-III, which searches the surrogates."""
+
+    reference_partitions: Count = 6
+    population: Annotated[int, Field(ge=4)] = 92
+    generations: Count = 80
+    crossover_probability: Fraction = 0.9
+    crossover_eta: Annotated[float, Field(gt=0)] = 15.0
+    mutation_probability: Fraction = 0.2
+    mutation_eta: Annotated[float, Field(gt=0)] = 20.0
+    init: Literal["design", "random"] = "design"
+
+
+class Confirmation(Section):
+    """Sets how many points of each front are measured again: some blocks to choose by, then new ones for the gains.
+
+    With fewer than `minimum_blocks` blocks the baseline stays, whatever the numbers say. `choose_by` picks among the
+    measured points that keep the study's limits: `balanced_gain` by the product of the gains in throughput and p95
+    latency, `r1` (the paper's) by the ratio of throughput to its CV, or an order or weights of objectives.
+    `wanted_effect_fraction` is the smallest change that matters to the user; the noise report says how many blocks it
+    takes to find one.
+    """
+
+    points: Count
+    choice_blocks: Count
+    gain_blocks: Annotated[int, Field(ge=2)]
+    minimum_blocks: Annotated[int, Field(ge=2)] = 10
+    choose_by: ChooseBy = "balanced_gain"
+    wanted_effect_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.10
+
+    def most_repetitions(self) -> int:
+        """Returns the most repetitions that one case can take.
+
+        The baseline and every point are in the choice blocks; the baseline and one point are in the gain blocks.
+        """
+        return (self.points + 1) * self.choice_blocks + 2 * self.gain_blocks
+
+
+class ForeignCluster(Section):
+    """Names an existing cluster, reached with a `client.properties` that the installation keeps under a name.
+
+    A cluster with a `name` is tuned independently of all others. Its DAG, pool and queue in Airflow bear the name.
+    """
+
+    name: Annotated[str, Field(pattern=f"^{CLUSTER_NAME}$")] | None = None
+    bootstrap_servers: str
+    client_config: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+$")] | None = None
+    ceiling_mib_s: Annotated[float, Field(gt=0)]
+    ceiling_gib: Annotated[float, Field(gt=0)]
+    consent: bool = False

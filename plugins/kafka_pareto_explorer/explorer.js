@@ -10,8 +10,8 @@ import { offer, showInForce } from "./in_force.js";
 import { intervalNote } from "./panel_text.js";
 // biome-ignore lint/performance/noNamespaceImport: panels.best says what best does not, and nothing is bundled
 import * as panels from "./panels.js";
+import { readRequirements, requirementsForm } from "./requirements.js";
 import { followTheme } from "./theme.js";
-import { readWishes, wishForm } from "./wishes.js";
 
 const PROGRESS_EVERY_MS = 10_000;
 const RESULTS_EVERY_MS = 30_000;
@@ -101,8 +101,8 @@ async function openSize(current = opening()) {
   Object.assign(state, { view, path, intervals: { design: {}, confirmed: {} } });
   $("trouble").hidden = true;
   // New results bring new steps of the sliders; whoever moves one, or types, is not disturbed.
-  if ($("view").hidden || !$("wishes").contains(document.activeElement))
-    wishForm(
+  if ($("view").hidden || !$("requirements").contains(document.activeElement))
+    requirementsForm(
       view,
       at,
       told(() => choose(true)),
@@ -141,12 +141,12 @@ function offerToMove(place, configuration) {
 
 /** Asks for the best that remains; of answers that overtake each other the last question's counts. */
 async function choose(changed) {
-  const wishes = readWishes();
-  if (changed) remember(wishes);
+  const requirements = readRequirements();
+  if (changed) remember(requirements);
   state.asked += 1;
   const number = state.asked;
   const { current, path } = state;
-  const given = Object.entries(wishes).filter(([, value]) => value !== "");
+  const given = Object.entries(requirements).filter(([, value]) => value !== "");
   const choice = await ask(`${path}/choice?${new URLSearchParams(given)}`);
   if (number !== state.asked || !current()) return;
   state.choice = choice;

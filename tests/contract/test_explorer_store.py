@@ -11,7 +11,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.listing import list_campaigns
 from kafka_pareto.campaign.progress import campaign_progress
 from kafka_pareto.errors import StoreError
-from kafka_pareto.explorer.snapshot import read_seen
+from kafka_pareto.explorer.snapshot import read_snapshot
 from kafka_pareto.explorer.view import case_view
 from kafka_pareto.rollout.versions import versions
 from kafka_pareto.settings import Settings
@@ -61,9 +61,9 @@ def test_it_sees_a_campaign_as_the_steps_wrote_it(stores: tuple[Store, Store]) -
     steps, explorer = stores
     (entry,) = list_campaigns(explorer)
     assert (entry.campaign, entry.state) == (CAMPAIGN, "reported")
-    seen, written = (read_seen(Campaign.open(store, "paper", CAMPAIGN), CASE) for store in (explorer, steps))
-    assert case_view(seen) == case_view(written)
-    assert campaign_progress(seen.campaign).finished
+    snapshot, written = (read_snapshot(Campaign.open(store, "paper", CAMPAIGN), CASE) for store in (explorer, steps))
+    assert case_view(snapshot) == case_view(written)
+    assert campaign_progress(snapshot.campaign).finished
     assert versions(explorer, "paper", CASE) == []
 
 

@@ -79,7 +79,7 @@ test("intervals are bars from the value, each from where it was measured", () =>
   assert.equal(traceOf(chart, "recommended").error_y, undefined);
 });
 
-test("what a wish leaves out is faded and has no bars, and the best that remains has a ring", () => {
+test("what a requirement leaves out is faded and has no bars, and the best that remains has a ring", () => {
   const chart = scatter(VIEW, drawnOf(VIEW, ["c0", "c1"]), AXES, THEME);
 
   assert.deepEqual(traceOf(chart, "design and rounds").marker.opacity, [0.15]);
@@ -151,7 +151,7 @@ test("an objective that nobody knows has no axis", () => {
   assert.deepEqual(names, ["p95 latency", "throughput", "latency CV", "batch.size", "compression<br>.type"]);
 });
 
-test("lines that a wish leaves out are traces of their own, behind one entry of the legend", () => {
+test("lines that a requirement leaves out are traces of their own, behind one entry of the legend", () => {
   const [traces] = parallel(VIEW, drawnOf(VIEW, ["c0", "c1"]), THEME);
   const entries = traces.filter((trace) => trace.showlegend).map((trace) => trace.name);
 

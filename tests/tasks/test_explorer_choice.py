@@ -14,8 +14,8 @@ import yaml
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.downloads import settings_text, trials_csv
-from kafka_pareto.explorer.requirements import Remaining, Wishes, best_remaining
-from kafka_pareto.explorer.snapshot import Seen, read_seen
+from kafka_pareto.explorer.requirements import Remaining, Requirements, best_remaining
+from kafka_pareto.explorer.snapshot import Snapshot, read_snapshot
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.reasons import reason_of
@@ -29,51 +29,51 @@ CASE = "65636"
 
 
 @pytest.fixture(scope="module")
-def seen(reported_store: Path) -> Seen:
-    return read_seen(Campaign.open(FolderStore(reported_store), "paper", CAMPAIGN), CASE)
+def snapshot(reported_store: Path) -> Snapshot:
+    return read_snapshot(Campaign.open(FolderStore(reported_store), "paper", CAMPAIGN), CASE)
 
 
-def wishes(*limits: str, durability: Durability = Durability.acks_0, prefer: str = "study") -> Wishes:
-    return Wishes.model_validate(
+def requirements(*limits: str, durability: Durability = Durability.acks_0, prefer: str = "study") -> Requirements:
+    return Requirements.model_validate(
         {"limits": [Limit.parse(text) for text in limits], "durability": durability, "prefer": prefer}
     )
 
 
-def confirmed_value(seen: Seen, remaining: Remaining, objective: str) -> float:
-    return float(seen.confirmed.set_index("configuration_id").loc[remaining.best_id, objective])
+def confirmed_value(snapshot: Snapshot, remaining: Remaining, objective: str) -> float:
+    return float(snapshot.confirmed.set_index("configuration_id").loc[remaining.best_id, objective])
 
 
-def test_without_further_wishes_it_is_what_the_campaign_recommends_with_its_reasons(seen: Seen) -> None:
-    found = best_remaining(seen, wishes())
-    assert seen.decision
-    assert (found.best_id, found.basis) == (seen.decision.recommended_configuration_id, "recommended")
-    assert reason_of(seen.decision) in found.reasons
+def test_without_further_wishes_it_is_what_the_campaign_recommends_with_its_reasons(snapshot: Snapshot) -> None:
+    found = best_remaining(snapshot, requirements())
+    assert snapshot.decision
+    assert (found.best_id, found.basis) == (snapshot.decision.recommended_configuration_id, "recommended")
+    assert reason_of(snapshot.decision) in found.reasons
 
 
-def test_a_limit_that_the_recommendation_misses_gives_another_confirmed_one_that_keeps_it(seen: Seen) -> None:
-    first = best_remaining(seen, wishes())
-    objective, bound = "latency_cv", float(seen.confirmed.latency_cv.nsmallest(2).iloc[-1])
-    assert confirmed_value(seen, first, objective) > bound
-    found = best_remaining(seen, wishes(f"{objective} <= {bound}"))
+def test_a_limit_that_the_recommendation_misses_gives_another_confirmed_one_that_keeps_it(snapshot: Snapshot) -> None:
+    first = best_remaining(snapshot, requirements())
+    objective, bound = "latency_cv", float(snapshot.confirmed.latency_cv.nsmallest(2).iloc[-1])
+    assert confirmed_value(snapshot, first, objective) > bound
+    found = best_remaining(snapshot, requirements(f"{objective} <= {bound}"))
     assert found.basis == "confirmed"
-    assert confirmed_value(seen, found, objective) <= bound
+    assert confirmed_value(snapshot, found, objective) <= bound
     assert first.best_id not in found.remaining_ids
 
 
-def test_what_fresh_blocks_say_of_the_campaigns_pick_decides_whether_it_keeps_a_limit(seen: Seen) -> None:
-    decision = seen.decision
+def test_what_fresh_blocks_say_of_the_campaigns_pick_decides_whether_it_keeps_a_limit(snapshot: Snapshot) -> None:
+    decision = snapshot.decision
     assert decision
     pick = decision.recommended_configuration_id
-    compared = float(seen.confirmed.set_index("configuration_id").loc[pick, "p95_latency_ms"])
+    compared = float(snapshot.confirmed.set_index("configuration_id").loc[pick, "p95_latency_ms"])
     gains = [
         gain.model_copy(update={"candidate_value": compared * 1.2}) if gain.objective == "p95_latency_ms" else gain
         for gain in decision.gains
     ]
-    worse_when_fresh = dataclasses.replace(seen, decision=decision.model_copy(update={"gains": gains}))
-    found = best_remaining(worse_when_fresh, wishes(f"p95_latency_ms <= {compared * 1.1}"))
+    worse_when_fresh = dataclasses.replace(snapshot, decision=decision.model_copy(update={"gains": gains}))
+    found = best_remaining(worse_when_fresh, requirements(f"p95_latency_ms <= {compared * 1.1}"))
     assert pick not in [found.best_id, *found.remaining_ids]
     assert any(re.search(rf"own pick, {pick} \(.+\), misses p95_latency_ms", reason) for reason in found.reasons)
-    kept = best_remaining(worse_when_fresh, wishes(f"p95_latency_ms <= {compared * 1.3}"))
+    kept = best_remaining(worse_when_fresh, requirements(f"p95_latency_ms <= {compared * 1.3}"))
     assert kept.best_id == pick
     assert any("in its fresh blocks" in reason for reason in kept.reasons)
 
@@ -82,99 +82,103 @@ def test_what_fresh_blocks_say_of_the_campaigns_pick_decides_whether_it_keeps_a_
     ("prefer", "objective", "better"), [("throughput", "throughput_mib_s", max), ("latency", "p95_latency_ms", min)]
 )
 def test_what_is_preferred_decides_within_five_percent(
-    seen: Seen, prefer: str, objective: str, better: type[max]
+    snapshot: Snapshot, prefer: str, objective: str, better: type[max]
 ) -> None:
-    found = best_remaining(seen, wishes(prefer=prefer))
-    best = better(seen.confirmed[objective])
+    found = best_remaining(snapshot, requirements(prefer=prefer))
+    best = better(snapshot.confirmed[objective])
     assert found.basis == "confirmed"
-    assert confirmed_value(seen, found, objective) == pytest.approx(best, rel=0.053)
+    assert confirmed_value(snapshot, found, objective) == pytest.approx(best, rel=0.053)
 
 
-def test_weaker_durability_than_wished_is_never_named(seen: Seen) -> None:
-    found = best_remaining(seen, wishes(durability=Durability.acks_all_idempotent, prefer="throughput"))
-    durability = pd.concat([seen.trials, seen.confirmed]).drop_duplicates("configuration_id")
+def test_weaker_durability_than_wished_is_never_named(snapshot: Snapshot) -> None:
+    found = best_remaining(snapshot, requirements(durability=Durability.acks_all_idempotent, prefer="throughput"))
+    durability = pd.concat([snapshot.trials, snapshot.confirmed]).drop_duplicates("configuration_id")
     kept = durability[durability.configuration_id.isin([*found.remaining_ids, found.best_id])]
     assert set(kept.durability) == {"acks_all_idempotent"}
 
 
-def test_what_was_only_measured_in_the_design_is_named_last_and_says_so(seen: Seen) -> None:
-    unconfirmed = dataclasses.replace(seen, confirmed=seen.confirmed.iloc[:0], decision=None, context=None)
-    found = best_remaining(unconfirmed, wishes(prefer="throughput"))
+def test_what_was_only_measured_in_the_design_is_named_last_and_says_so(snapshot: Snapshot) -> None:
+    unconfirmed = dataclasses.replace(snapshot, confirmed=snapshot.confirmed.iloc[:0], decision=None, context=None)
+    found = best_remaining(unconfirmed, requirements(prefer="throughput"))
     assert found.basis == "design"
     assert any("not confirmed" in reason for reason in found.reasons)
-    assert best_remaining(seen, wishes(prefer="throughput")).basis == "confirmed"
+    assert best_remaining(snapshot, requirements(prefer="throughput")).basis == "confirmed"
 
 
-def test_where_nothing_keeps_the_limits_the_nearest_is_named_with_what_it_misses(seen: Seen) -> None:
-    found = best_remaining(seen, wishes("p95_latency_ms <= 0.01"))
+def test_where_nothing_keeps_the_limits_the_nearest_is_named_with_what_it_misses(snapshot: Snapshot) -> None:
+    found = best_remaining(snapshot, requirements("p95_latency_ms <= 0.01"))
     assert found.best_id is None
     assert found.remaining_ids == []
     assert (
         found.nearest_id
-        == pd.concat([seen.trials, seen.confirmed]).set_index("configuration_id").p95_latency_ms.idxmin()
+        == pd.concat([snapshot.trials, snapshot.confirmed]).set_index("configuration_id").p95_latency_ms.idxmin()
     )
     assert "misses p95_latency_ms <= 0.01" in found.reasons[0]
 
 
-def test_a_configuration_that_lost_a_record_is_never_named(seen: Seen) -> None:
-    best = best_remaining(seen, wishes(prefer="throughput")).best_id
-    lossy = seen.confirmed.assign(repetitions_lost_records=(seen.confirmed.configuration_id == best).astype(int))
-    found = best_remaining(dataclasses.replace(seen, confirmed=lossy), wishes(prefer="throughput"))
+def test_a_configuration_that_lost_a_record_is_never_named(snapshot: Snapshot) -> None:
+    best = best_remaining(snapshot, requirements(prefer="throughput")).best_id
+    lossy = snapshot.confirmed.assign(
+        repetitions_lost_records=(snapshot.confirmed.configuration_id == best).astype(int)
+    )
+    found = best_remaining(dataclasses.replace(snapshot, confirmed=lossy), requirements(prefer="throughput"))
     assert best != found.best_id
     assert best not in found.remaining_ids
 
 
-def test_weaker_durability_than_in_use_is_said(seen: Seen) -> None:
-    in_use = seen.study.durability_of(seen.study.baseline_configuration())
-    weaker = seen.confirmed.durability.map(lambda name: Durability[name] < in_use)
-    only = dataclasses.replace(seen, confirmed=seen.confirmed[weaker | seen.confirmed.is_baseline])
-    found = best_remaining(only, wishes(prefer="throughput"))
-    assert found.best_id in set(seen.confirmed.configuration_id[weaker])
+def test_weaker_durability_than_in_use_is_said(snapshot: Snapshot) -> None:
+    in_use = snapshot.study.durability_of(snapshot.study.baseline_configuration())
+    weaker = snapshot.confirmed.durability.map(lambda name: Durability[name] < in_use)
+    only = dataclasses.replace(snapshot, confirmed=snapshot.confirmed[weaker | snapshot.confirmed.is_baseline])
+    found = best_remaining(only, requirements(prefer="throughput"))
+    assert found.best_id in set(snapshot.confirmed.configuration_id[weaker])
     assert any("less durability" in reason for reason in found.reasons)
-    as_durable = best_remaining(seen, wishes(durability=in_use, prefer="throughput"))
+    as_durable = best_remaining(snapshot, requirements(durability=in_use, prefer="throughput"))
     assert not any("less durability" in reason for reason in as_durable.reasons)
 
 
-def test_the_recommended_properties_are_the_reports_own(seen: Seen) -> None:
-    assert seen.decision
-    text = settings_text(seen, seen.decision.recommended_configuration_id, "producer.properties")
-    assert text.encode() == seen.campaign.store.get(seen.campaign.keys.report(f"{CASE}/producer.properties"))
+def test_the_recommended_properties_are_the_reports_own(snapshot: Snapshot) -> None:
+    assert snapshot.decision
+    text = settings_text(snapshot, snapshot.decision.recommended_configuration_id, "producer.properties")
+    assert text.encode() == snapshot.campaign.store.get(snapshot.campaign.keys.report(f"{CASE}/producer.properties"))
 
 
-def other_id(seen: Seen) -> str:
-    assert seen.decision
-    taken = {seen.decision.recommended_configuration_id, seen.study.baseline_id()}
-    return next(name for name in seen.confirmed.configuration_id if name not in taken)
+def other_id(snapshot: Snapshot) -> str:
+    assert snapshot.decision
+    taken = {snapshot.decision.recommended_configuration_id, snapshot.study.baseline_id()}
+    return next(name for name in snapshot.confirmed.configuration_id if name not in taken)
 
 
-def test_each_form_holds_the_configuration_that_was_measured(seen: Seen) -> None:
-    name = other_id(seen)
-    row = seen.confirmed.set_index("configuration_id").loc[name]
-    java = parse_properties(settings_text(seen, name, "producer.properties"))
-    assert {factor: java[factor] for factor in seen.study.factors} == {f: str(row[f]) for f in seen.study.factors}
-    spring = yaml.safe_load(settings_text(seen, name, "application.yaml"))["spring"]["kafka"]["producer"]
+def test_each_form_holds_the_configuration_that_was_measured(snapshot: Snapshot) -> None:
+    name = other_id(snapshot)
+    row = snapshot.confirmed.set_index("configuration_id").loc[name]
+    java = parse_properties(settings_text(snapshot, name, "producer.properties"))
+    assert {factor: java[factor] for factor in snapshot.study.factors} == {
+        f: str(row[f]) for f in snapshot.study.factors
+    }
+    spring = yaml.safe_load(settings_text(snapshot, name, "application.yaml"))["spring"]["kafka"]["producer"]
     assert (spring["batch-size"], spring["acks"]) == (row["batch.size"], row["acks"])
     assert spring["properties"]["linger.ms"] == row["linger.ms"]
-    librdkafka = parse_properties(settings_text(seen, name, "librdkafka.properties"))
+    librdkafka = parse_properties(settings_text(snapshot, name, "librdkafka.properties"))
     assert librdkafka["compression.type"] == row["compression.type"]
 
 
-def test_a_file_of_another_than_the_recommended_says_what_it_is(seen: Seen) -> None:
-    assert "no gain was stated for it" in settings_text(seen, other_id(seen), "producer.properties")
-    design_only = next(n for n in seen.trials.configuration_id if n not in set(seen.confirmed.configuration_id))
-    assert "measure it again" in settings_text(seen, design_only, "application.yaml")
+def test_a_file_of_another_than_the_recommended_says_what_it_is(snapshot: Snapshot) -> None:
+    assert "no gain was stated for it" in settings_text(snapshot, other_id(snapshot), "producer.properties")
+    design_only = next(n for n in snapshot.trials.configuration_id if n not in set(snapshot.confirmed.configuration_id))
+    assert "measure it again" in settings_text(snapshot, design_only, "application.yaml")
 
 
-def test_what_librdkafka_names_otherwise_or_lacks_is_said(seen: Seen) -> None:
+def test_what_librdkafka_names_otherwise_or_lacks_is_said(snapshot: Snapshot) -> None:
     baseline = {
         "buffer.memory": 67108864,
         "max.block.ms": 1000,
         "max.request.size": 2097152,
         "compression.lz4.level": 3,
     }
-    study = seen.study.model_copy(update={"baseline": baseline})
-    changed = dataclasses.replace(seen, campaign=dataclasses.replace(seen.campaign, study=study))
-    text = settings_text(changed, other_id(seen), "librdkafka.properties")
+    study = snapshot.study.model_copy(update={"baseline": baseline})
+    changed = dataclasses.replace(snapshot, campaign=dataclasses.replace(snapshot.campaign, study=study))
+    text = settings_text(changed, other_id(snapshot), "librdkafka.properties")
     found = parse_properties(text)
     assert found["queue.buffering.max.kbytes"] == "65536"
     assert found["message.max.bytes"] == "2097152"
@@ -182,18 +186,18 @@ def test_what_librdkafka_names_otherwise_or_lacks_is_said(seen: Seen) -> None:
     assert not {"buffer.memory", "max.block.ms", "compression.lz4.level"} & set(found)
 
 
-def test_what_was_not_measured_has_no_file(seen: Seen) -> None:
+def test_what_was_not_measured_has_no_file(snapshot: Snapshot) -> None:
     with pytest.raises(BadInputError, match="c0000000000 was not measured at 65,636 B"):
-        settings_text(seen, "c0000000000", "application.yaml")
+        settings_text(snapshot, "c0000000000", "application.yaml")
 
 
-def test_the_table_holds_every_trial_of_the_design_and_of_the_choice_blocks(seen: Seen) -> None:
-    table = pd.read_csv(io.StringIO(trials_csv(seen)), keep_default_na=False)
-    assert table.phase.value_counts().to_dict() == {"design": len(seen.trials), "choice": len(seen.confirmed)}
-    assert table.throughput_mib_s.tolist() == [*seen.trials.throughput_mib_s, *seen.confirmed.throughput_mib_s]
+def test_the_table_holds_every_trial_of_the_design_and_of_the_choice_blocks(snapshot: Snapshot) -> None:
+    table = pd.read_csv(io.StringIO(trials_csv(snapshot)), keep_default_na=False)
+    assert table.phase.value_counts().to_dict() == {"design": len(snapshot.trials), "choice": len(snapshot.confirmed)}
+    assert table.throughput_mib_s.tolist() == [*snapshot.trials.throughput_mib_s, *snapshot.confirmed.throughput_mib_s]
 
 
-def test_reading_it_leaves_the_store_as_it_was(seen: Seen) -> None:
-    before = seen.campaign.store.written_at("")
-    best_remaining(read_seen(seen.campaign, CASE), wishes(prefer="balanced"))
-    assert seen.campaign.store.written_at("") == before
+def test_reading_it_leaves_the_store_as_it_was(snapshot: Snapshot) -> None:
+    before = snapshot.campaign.store.written_at("")
+    best_remaining(read_snapshot(snapshot.campaign, CASE), requirements(prefer="balanced"))
+    assert snapshot.campaign.store.written_at("") == before

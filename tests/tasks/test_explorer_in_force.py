@@ -10,7 +10,7 @@ import pytest
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to
-from kafka_pareto.explorer.snapshot import read_seen
+from kafka_pareto.explorer.snapshot import read_snapshot
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.rollout.versions import in_force, versions
 from kafka_pareto.steps import accept, roll_back
@@ -32,7 +32,7 @@ def shown(campaign: Campaign) -> InForceView:
 
 
 def moving(campaign: Campaign, configuration_id: str) -> Move:
-    return move_to(read_seen(campaign, CASE), configuration_id, in_force(campaign.store, STUDY, CASE))
+    return move_to(read_snapshot(campaign, CASE), configuration_id, in_force(campaign.store, STUDY, CASE))
 
 
 def test_where_nothing_is_in_force_there_is_nothing_to_go_back_from(campaign: Campaign) -> None:

@@ -16,7 +16,7 @@ from kafka_pareto.campaign.progress import campaign_progress
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.explorer.intervals import intervals
-from kafka_pareto.explorer.snapshot import read_seen
+from kafka_pareto.explorer.snapshot import read_snapshot
 from kafka_pareto.explorer.view import CaseView, Point, case_view
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.tasks.report_campaign import CAMPAIGN, small_study, write_confirmed_campaign
@@ -50,7 +50,7 @@ def campaign(store: CountingStore) -> Campaign:
 
 
 def view_of(campaign: Campaign, case: str = CASE) -> CaseView:
-    return case_view(read_seen(campaign, case))
+    return case_view(read_snapshot(campaign, case))
 
 
 def point_of(view: CaseView, name: str) -> Point:
@@ -164,12 +164,12 @@ def test_the_measured_front_is_what_no_other_confirmed_configuration_beats(campa
 
 
 def test_of_a_front_of_thousands_a_hundred_are_shown_and_the_number_is_told(campaign: Campaign) -> None:
-    seen = read_seen(campaign, CASE)
-    one = seen.front[seen.front.on_joint_front.astype(bool)].head(1)
+    snapshot = read_snapshot(campaign, CASE)
+    one = snapshot.front[snapshot.front.on_joint_front.astype(bool)].head(1)
     many = pd.concat([one] * 3000, ignore_index=True)
     many["configuration_id"] = [f"c{number:010x}" for number in range(3000)]
     many["estimated_throughput_mib_s"] = [float(number) for number in range(3000)]
-    view = case_view(dataclasses.replace(seen, front=many))
+    view = case_view(dataclasses.replace(snapshot, front=many))
     shown = [point.estimated for point in view.points if point.on_estimated_front]
     assert view.estimated_front_points == 3000
     assert len(shown) == 120
@@ -178,10 +178,10 @@ def test_of_a_front_of_thousands_a_hundred_are_shown_and_the_number_is_told(camp
 
 
 def test_intervals_are_around_the_means_and_none_is_made_up_for_a_cv_across_repetitions(campaign: Campaign) -> None:
-    seen = read_seen(campaign, CASE)
-    found = intervals(seen)["confirmed"]
-    assert set(found) == set(seen.confirmed.configuration_id)
-    means = seen.confirmed.set_index("configuration_id").p95_latency_ms
+    snapshot = read_snapshot(campaign, CASE)
+    found = intervals(snapshot)["confirmed"]
+    assert set(found) == set(snapshot.confirmed.configuration_id)
+    means = snapshot.confirmed.set_index("configuration_id").p95_latency_ms
     for name, of_objective in found.items():
         low, high = of_objective["p95_latency_ms"]
         assert low < means[name] < high
@@ -195,12 +195,12 @@ def test_intervals_are_around_the_means_and_none_is_made_up_for_a_cv_across_repe
 def test_a_damaged_artifact_is_named(campaign: Campaign, content: bytes, said: str) -> None:
     campaign.store.put(campaign.keys.report("cards.json"), content)
     with pytest.raises(ArtifactError, match=said):
-        read_seen(campaign, CASE)
+        read_snapshot(campaign, CASE)
 
 
 def test_a_record_size_that_the_campaign_does_not_have_is_refused_with_those_it_has(campaign: Campaign) -> None:
     with pytest.raises(BadInputError, match="has nothing of 7 B; it has 1,024 B, 65,636 B"):
-        read_seen(campaign, "7")
+        read_snapshot(campaign, "7")
 
 
 def test_progress_counts_what_lies_in_the_store(campaign: Campaign) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import pandas as pd
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.explorer.snapshot import Seen
+from kafka_pareto.explorer.snapshot import Snapshot
 from kafka_pareto.rollout.client_files import Form, settings_file
 from kafka_pareto.study.cases import case_label
 
 
-def settings_text(seen: Seen, configuration_id: str, form: Form) -> str:
+def settings_text(snapshot: Snapshot, configuration_id: str, form: Form) -> str:
     """Returns the settings file; its first lines say what is known of the configuration.
 
     The recommended `producer.properties` is the report's own file, unchanged.
@@ -20,24 +20,24 @@ def settings_text(seen: Seen, configuration_id: str, form: Form) -> str:
     Raises:
         BadInputError: If the configuration was not measured at this record size.
     """
-    decision, keys = seen.decision, seen.campaign.keys
-    report = keys.report(f"{seen.case}/producer.properties")
+    decision, keys = snapshot.decision, snapshot.campaign.keys
+    report = keys.report(f"{snapshot.case}/producer.properties")
     recommended = decision is not None and configuration_id == decision.recommended_configuration_id
-    if form == "producer.properties" and recommended and report in seen.written:
-        return seen.campaign.store.get(report).decode()
-    row = _measured_row(seen, configuration_id)
-    properties = seen.study.producer_properties({name: row[name] for name in seen.study.factors})
+    if form == "producer.properties" and recommended and report in snapshot.written:
+        return snapshot.campaign.store.get(report).decode()
+    row = _measured_row(snapshot, configuration_id)
+    properties = snapshot.study.producer_properties({name: row[name] for name in snapshot.study.factors})
     header = [
-        f"Kafka producer settings for {case_label(seen.case)}.",
+        f"Kafka producer settings for {case_label(snapshot.case)}.",
         f"Study {keys.study}, campaign {keys.campaign}, configuration {configuration_id}, {row['durability']}.",
-        _standing(seen, configuration_id),
+        _standing(snapshot, configuration_id),
     ]
     return settings_file(properties, form, header)
 
 
-def trials_csv(seen: Seen) -> str:
+def trials_csv(snapshot: Snapshot) -> str:
     """Returns all trials of the record size as CSV: those of the design, the rounds and the choice blocks."""
-    tables = {"design": seen.trials, "choice": seen.confirmed}
+    tables = {"design": snapshot.trials, "choice": snapshot.confirmed}
     frames = [frame.assign(phase=phase) for phase, frame in tables.items() if len(frame)]
     if not frames:
         return "phase,case,configuration_id\n"
@@ -47,20 +47,20 @@ def trials_csv(seen: Seen) -> str:
     return text
 
 
-def _measured_row(seen: Seen, configuration_id: str) -> dict[str, Any]:
-    for table in (seen.confirmed, seen.trials):
+def _measured_row(snapshot: Snapshot, configuration_id: str) -> dict[str, Any]:
+    for table in (snapshot.confirmed, snapshot.trials):
         rows = table[(table.configuration_id == configuration_id) & (table.repetitions_valid > 0)]
         if len(rows):
             return {str(name): value for name, value in rows.to_dict("records")[0].items()}
-    raise BadInputError(f"{configuration_id} was not measured at {case_label(seen.case)}")
+    raise BadInputError(f"{configuration_id} was not measured at {case_label(snapshot.case)}")
 
 
-def _standing(seen: Seen, configuration_id: str) -> str:
-    decision = seen.decision
-    if configuration_id == seen.study.baseline_id():
+def _standing(snapshot: Snapshot, configuration_id: str) -> str:
+    decision = snapshot.decision
+    if configuration_id == snapshot.study.baseline_id():
         return "This is the baseline."
     if decision and decision.recommended_configuration_id == configuration_id:
         return "This is what the campaign recommends."
-    if configuration_id in set(seen.confirmed.configuration_id):
+    if configuration_id in set(snapshot.confirmed.configuration_id):
         return "Confirmed, but not what the campaign recommends: no gain was stated for it."
     return "Measured in the design only, not confirmed: measure it again before you use it."

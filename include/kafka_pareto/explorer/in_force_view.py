@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import BaseModel
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.explorer.snapshot import Seen
+from kafka_pareto.explorer.snapshot import Snapshot
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.rollout.eligibility import refuse_what_may_not_be_picked
 from kafka_pareto.rollout.messages import Change, changes, weakening
@@ -65,7 +65,7 @@ def in_force_view(kept: Sequence[SettingsInForce]) -> InForceView:
     )
 
 
-def move_to(seen: Seen, configuration_id: str, now: SettingsInForce | None) -> Move:
+def move_to(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | None) -> Move:
     """Returns what would change if this configuration came into force now.
 
     The step's own rule says whether it may be done. The step checks that again.
@@ -73,30 +73,30 @@ def move_to(seen: Seen, configuration_id: str, now: SettingsInForce | None) -> M
     Raises:
         BadInputError: If the configuration was not measured at this record size.
     """
-    study = seen.study
-    measured = [table[table.configuration_id == configuration_id] for table in (seen.confirmed, seen.trials)]
+    study = snapshot.study
+    measured = [table[table.configuration_id == configuration_id] for table in (snapshot.confirmed, snapshot.trials)]
     row = next((rows.to_dict("records")[0] for rows in measured if len(rows)), None)
     if row is None:
-        raise BadInputError(f"{configuration_id} was not measured at {case_label(seen.case)}")
+        raise BadInputError(f"{configuration_id} was not measured at {case_label(snapshot.case)}")
     after = study.producer_properties({name: row[name] for name in study.factors})
     before = now.properties if now else study.producer_properties(study.baseline_configuration())
     move = _move(now.version if now else None, before, after)
     if row["is_baseline"] and not move.changes:
         return move.model_copy(update={"refused": "This is the baseline, and no other settings are in force."})
-    return move.model_copy(update={"refused": _refusal(seen, configuration_id, now)})
+    return move.model_copy(update={"refused": _refusal(snapshot, configuration_id, now)})
 
 
 def _move(from_version: int | None, before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> Move:
     return Move(from_version=from_version, changes=changes(before, after), weakens=weakening(before, after))
 
 
-def _refusal(seen: Seen, configuration_id: str, now: SettingsInForce | None) -> str:
-    if now and (now.campaign, now.configuration_id) == (seen.campaign.keys.campaign, configuration_id):
+def _refusal(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | None) -> str:
+    if now and (now.campaign, now.configuration_id) == (snapshot.campaign.keys.campaign, configuration_id):
         return f"It is in force already, as version {now.version}."
-    if seen.decision is None or seen.context is None:
+    if snapshot.decision is None or snapshot.context is None:
         return "The campaign's report is still to come; it judges all record sizes together."
     try:
-        refuse_what_may_not_be_picked(seen.campaign, seen.decision, configuration_id)
+        refuse_what_may_not_be_picked(snapshot.campaign, snapshot.decision, configuration_id)
     except BadInputError as error:
         return str(error)
     return ""

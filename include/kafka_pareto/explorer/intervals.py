@@ -9,37 +9,37 @@ from scipy import stats
 from kafka_pareto.analysis.paired_tests import CONFIDENCE
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.explorer.snapshot import Seen, read_repetitions, repetition_key
+from kafka_pareto.explorer.snapshot import Snapshot, read_repetitions, repetition_key
 from kafka_pareto.study.objectives import ObjectiveName
 
 Intervals = dict[ObjectiveName, tuple[float, float]]
 
 
-def intervals(seen: Seen) -> dict[str, dict[str, Intervals]]:
+def intervals(snapshot: Snapshot) -> dict[str, dict[str, Intervals]]:
     """Returns 95 % intervals of the means by phase (`design` or `confirmed`), configuration and objective.
 
     Only configurations with at least two valid repetitions have them. A CV across repetitions has none, since a trial
     has only one.
     """
-    return {"design": _intervals(seen, seen.trials), "confirmed": _intervals(seen, seen.confirmed)}
+    return {"design": _intervals(snapshot, snapshot.trials), "confirmed": _intervals(snapshot, snapshot.confirmed)}
 
 
-def _intervals(seen: Seen, trials: pd.DataFrame) -> dict[str, Intervals]:
+def _intervals(snapshot: Snapshot, trials: pd.DataFrame) -> dict[str, Intervals]:
     both = zip(trials.configuration_id, trials.repetition_ids, strict=True)
     ids_of: dict[str, list[str]] = {name: list(ids) for name, ids in both if len(ids) >= 2}
-    keys = {repetition_key(seen, name) for names in ids_of.values() for name in names}
-    written = {key: seen.written[key] for key in keys if key in seen.written}
-    by_id = {repetition.repetition_id: repetition for repetition in read_repetitions(seen.campaign, written)}
+    keys = {repetition_key(snapshot, name) for names in ids_of.values() for name in names}
+    written = {key: snapshot.written[key] for key in keys if key in snapshot.written}
+    by_id = {repetition.repetition_id: repetition for repetition in read_repetitions(snapshot.campaign, written)}
     return {
-        name: _of_means([by_id[identity] for identity in ids if identity in by_id], seen)
+        name: _of_means([by_id[identity] for identity in ids if identity in by_id], snapshot)
         for name, ids in ids_of.items()
     }
 
 
-def _of_means(repetitions: list[Repetition], seen: Seen) -> Intervals:
-    variability = seen.study.protocol.variability
+def _of_means(repetitions: list[Repetition], snapshot: Snapshot) -> Intervals:
+    variability = snapshot.study.protocol.variability
     found: Intervals = {}
-    for objective in seen.study.objective_names:
+    for objective in snapshot.study.objective_names:
         if not is_mean(objective, variability):
             continue
         measured = [per_repetition_value(repetition, objective, variability) for repetition in repetitions]

@@ -16,7 +16,7 @@ from kafka_pareto.analysis.repetition_values import smallest_latency_ms
 from kafka_pareto.analysis.wording import counted, criterion_text, joined, value_text
 from kafka_pareto.decision.choice import best_by, log_gain, missed_limits, worst_excess_fraction
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.explorer.snapshot import Seen
+from kafka_pareto.explorer.snapshot import Snapshot
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.report.reasons import missed_limits_text, reason_of
 from kafka_pareto.study.configuration_words import configuration_words
@@ -33,7 +33,7 @@ _CRITERIA: dict[Preference, ChooseBy] = {
 }
 
 
-class Wishes(BaseModel):
+class Requirements(BaseModel):
     """Holds a user's requirements: limits, the weakest acceptable durability, and a preference among what remains.
 
     With `study`, the study's preference holds: the campaign's own recommendation is named if it keeps the limits.
@@ -62,7 +62,7 @@ class Remaining(BaseModel):
     nearest_id: str | None = None
 
 
-def best_remaining(seen: Seen, wishes: Wishes) -> Remaining:
+def best_remaining(snapshot: Snapshot, requirements: Requirements) -> Remaining:
     """Returns the best measured configuration that meets the requirements; confirmed ones come first.
 
     A configuration is never named if it lost a record, breaks the study's rules, or has no valid repetition. The
@@ -70,36 +70,36 @@ def best_remaining(seen: Seen, wishes: Wishes) -> Remaining:
     baseline are held against the limits by their fresh blocks. All others are held against them by the blocks in
     which candidates were compared.
     """
-    confirmed, design = (_eligible(table, wishes) for table in (seen.confirmed, seen.trials))
-    design = design[~design.index.isin(seen.confirmed.configuration_id)]
-    decision = seen.decision
+    confirmed, design = (_eligible(table, requirements) for table in (snapshot.confirmed, snapshot.trials))
+    design = design[~design.index.isin(snapshot.confirmed.configuration_id)]
+    decision = snapshot.decision
     judged = _with_fresh_values(confirmed, decision)
-    kept = confirmed.loc[_keeping(judged, wishes.limits).index]
-    kept_design = _keeping(design, wishes.limits)
+    kept = confirmed.loc[_keeping(judged, requirements.limits).index]
+    kept_design = _keeping(design, requirements.limits)
     remaining = [*kept.index, *kept_design.index]
-    if decision and wishes.prefer == "study" and decision.recommended_configuration_id in kept.index:
+    if decision and requirements.prefer == "study" and decision.recommended_configuration_id in kept.index:
         return Remaining(
             best_id=decision.recommended_configuration_id,
             basis="recommended",
             remaining_ids=remaining,
-            reasons=_of_recommendation(seen, decision, wishes, len(remaining)),
+            reasons=_of_recommendation(snapshot, decision, requirements, len(remaining)),
         )
     stages: list[tuple[pd.DataFrame, pd.DataFrame, Basis]] = [
-        (kept, seen.confirmed, "confirmed"),
-        (kept_design, seen.trials, "design"),
+        (kept, snapshot.confirmed, "confirmed"),
+        (kept_design, snapshot.trials, "design"),
     ]
     for table, all_of_it, basis in stages:
-        best = _best(seen, table, all_of_it, wishes.prefer)
+        best = _best(snapshot, table, all_of_it, requirements.prefer)
         if best is not None:
-            reasons = _reasons(seen, wishes, table, best[0], best[1], basis)
-            reasons += _pick_left_out(seen, judged, wishes)
+            reasons = _reasons(snapshot, requirements, table, best[0], best[1], basis)
+            reasons += _pick_left_out(snapshot, judged, requirements)
             return Remaining(best_id=best[0], basis=basis, remaining_ids=remaining, reasons=reasons)
-    return _nothing(seen, wishes, pd.concat([judged, design]) if len(judged) or len(design) else judged)
+    return _nothing(snapshot, requirements, pd.concat([judged, design]) if len(judged) or len(design) else judged)
 
 
-def _eligible(trials: pd.DataFrame, wishes: Wishes) -> pd.DataFrame:
+def _eligible(trials: pd.DataFrame, requirements: Requirements) -> pd.DataFrame:
     """Returns the trials that may be named at all, by id, in the order of their ids."""
-    strong = trials.durability.map(lambda name: Durability[name] >= wishes.durability).astype(bool)
+    strong = trials.durability.map(lambda name: Durability[name] >= requirements.durability).astype(bool)
     allowed = (trials.feasible | trials.is_baseline).astype(bool)
     sound = ((trials.repetitions_lost_records == 0) & (trials.repetitions_valid > 0)).astype(bool)
     return trials[strong & allowed & sound].set_index("configuration_id").sort_index()
@@ -120,15 +120,15 @@ def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd
     return fresh
 
 
-def _pick_left_out(seen: Seen, judged: pd.DataFrame, wishes: Wishes) -> list[str]:
+def _pick_left_out(snapshot: Snapshot, judged: pd.DataFrame, requirements: Requirements) -> list[str]:
     """Returns why the campaign's own pick does not keep the limits; nothing if it does."""
-    pick = seen.decision.pick_configuration_id if seen.decision else None
+    pick = snapshot.decision.pick_configuration_id if snapshot.decision else None
     if pick is None or pick not in judged.index:
         return []
-    missed = missed_limits(wishes.limits, judged.loc[pick])
+    missed = missed_limits(requirements.limits, judged.loc[pick])
     if not missed:
         return []
-    own = _named(seen, judged, pick)
+    own = _named(snapshot, judged, pick)
     return [f"The campaign's own pick, {own}, misses {missed_limits_text(missed)} in its fresh blocks."]
 
 
@@ -138,22 +138,25 @@ def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
 
 
 def _best(
-    seen: Seen, remaining: pd.DataFrame, measured: pd.DataFrame, prefer: Preference
+    snapshot: Snapshot, remaining: pd.DataFrame, measured: pd.DataFrame, prefer: Preference
 ) -> tuple[str, ChooseBy] | None:
     """Returns the best by gains over the baseline, and its criterion; None if none can be compared."""
-    baselines = measured[measured.configuration_id == seen.study.baseline_id()]
+    baselines = measured[measured.configuration_id == snapshot.study.baseline_id()]
     if remaining.empty or baselines.empty:
         return None
     baseline: Any = baselines.iloc[0]
-    least_ms = smallest_latency_ms(seen.study.protocol)
+    least_ms = smallest_latency_ms(snapshot.study.protocol)
     gains = pd.DataFrame(
-        {o: [log_gain(o, value, baseline[o], least_ms) for value in remaining[o]] for o in seen.study.objective_names},
+        {
+            o: [log_gain(o, value, baseline[o], least_ms) for value in remaining[o]]
+            for o in snapshot.study.objective_names
+        },
         index=remaining.index,
         dtype=float,
     )
-    gains = gains[gains[list(seen.study.means)].notna().all(axis="columns")]
-    asked = _CRITERIA.get(prefer, seen.study.confirmation.choose_by)
-    baseline_id = seen.study.baseline_id()
+    gains = gains[gains[list(snapshot.study.means)].notna().all(axis="columns")]
+    asked = _CRITERIA.get(prefer, snapshot.study.confirmation.choose_by)
+    baseline_id = snapshot.study.baseline_id()
     candidates = gains.drop(index=baseline_id, errors="ignore")
     if candidates.empty:
         return None if gains.empty else (baseline_id, asked)
@@ -161,36 +164,41 @@ def _best(
     return best_by(asked, pd.concat([gains.drop(index=candidates.index), candidates]), remaining, baseline_id)
 
 
-def _of_recommendation(seen: Seen, decision: Decision, wishes: Wishes, remaining: int) -> list[str]:
+def _of_recommendation(snapshot: Snapshot, decision: Decision, requirements: Requirements, remaining: int) -> list[str]:
     kept = []
-    if wishes.limits:
+    if requirements.limits:
         where = " in its fresh blocks" if decision.gains else ""
-        kept = [f"It keeps {_limits_text(wishes.limits)}{where}; {remaining} measured configurations do."]
+        kept = [f"It keeps {_limits_text(requirements.limits)}{where}; {remaining} measured configurations do."]
     subject = "The campaign recommends it." if decision.recommended else "The campaign keeps the baseline."
-    provisional = "" if seen.context else "The report, which judges all record sizes together, is still to come."
+    provisional = "" if snapshot.context else "The report, which judges all record sizes together, is still to come."
     return [sentence for sentence in (subject, reason_of(decision), *kept, provisional) if sentence]
 
 
 def _reasons(
-    seen: Seen, wishes: Wishes, remaining: pd.DataFrame, best_id: str, chosen_by: ChooseBy, basis: Basis
+    snapshot: Snapshot,
+    requirements: Requirements,
+    remaining: pd.DataFrame,
+    best_id: str,
+    chosen_by: ChooseBy,
+    basis: Basis,
 ) -> list[str]:
     best: Any = remaining.loc[best_id]
     what = "confirmed configurations" if basis == "confirmed" else "configurations of the design"
-    keep = f" keep {_limits_text(wishes.limits)}" if wishes.limits else " promise enough durability"
+    keep = f" keep {_limits_text(requirements.limits)}" if requirements.limits else " promise enough durability"
     reached = joined([value_text(best[objective], objective) for objective in ("throughput_mib_s", "p95_latency_ms")])
     sentences = [
         f"{len(remaining)} {what}{keep}; this one is the best of them by {criterion_text(chosen_by)}: {reached}."
     ]
-    if best_id == seen.study.baseline_id():
+    if best_id == snapshot.study.baseline_id():
         sentences.append("This is the baseline.")
     if basis == "design":
         sentences.append(
             f"It was measured by {counted(int(best.repetitions_valid), 'repetition')} and not confirmed: luck is part "
             "of these values. Measure it again before you use it."
         )
-    elif best_id != seen.study.baseline_id():
-        sentences.append(_standing(seen.decision, best_id))
-    if Durability[best.durability] < seen.study.durability_of(seen.study.baseline_configuration()):
+    elif best_id != snapshot.study.baseline_id():
+        sentences.append(_standing(snapshot.decision, best_id))
+    if Durability[best.durability] < snapshot.study.durability_of(snapshot.study.baseline_configuration()):
         sentences.append("It promises less durability than the baseline.")
     return sentences
 
@@ -207,29 +215,31 @@ def _standing(decision: Decision | None, best_id: str) -> str:
     return f"It was the campaign's own pick, and is not recommended: {reason_of(decision)}"
 
 
-def _nothing(seen: Seen, wishes: Wishes, eligible: pd.DataFrame) -> Remaining:
+def _nothing(snapshot: Snapshot, requirements: Requirements, eligible: pd.DataFrame) -> Remaining:
     if eligible.empty:
         return Remaining(
             best_id=None,
             basis="none",
             remaining_ids=[],
-            reasons=[f"Nothing that was measured so far promises {wishes.durability.name} and may be chosen."],
+            reasons=[f"Nothing that was measured so far promises {requirements.durability.name} and may be chosen."],
         )
-    excess = pd.Series({name: worst_excess_fraction(wishes.limits, row) for name, row in eligible.iterrows()})
+    excess = pd.Series({name: worst_excess_fraction(requirements.limits, row) for name, row in eligible.iterrows()})
     nearest = str(excess.idxmin())
-    missed = missed_limits_text(missed_limits(wishes.limits, eligible.loc[nearest])) if wishes.limits else ""
-    named = _named(seen, eligible, nearest)
-    said = f"Nothing measured keeps {_limits_text(wishes.limits)}; the nearest, {named}, misses {missed}."
+    missed = (
+        missed_limits_text(missed_limits(requirements.limits, eligible.loc[nearest])) if requirements.limits else ""
+    )
+    named = _named(snapshot, eligible, nearest)
+    said = f"Nothing measured keeps {_limits_text(requirements.limits)}; the nearest, {named}, misses {missed}."
     unmeasured = "The baseline is not measured yet: nothing can be compared with it."
     return Remaining(
         best_id=None, basis="none", remaining_ids=[], reasons=[said if missed else unmeasured], nearest_id=nearest
     )
 
 
-def _named(seen: Seen, trials: pd.DataFrame, configuration_id: str) -> str:
+def _named(snapshot: Snapshot, trials: pd.DataFrame, configuration_id: str) -> str:
     """A configuration by its id, and in words."""
     row: Any = trials.loc[configuration_id]
-    return f"{configuration_id} ({configuration_words({name: row[name] for name in seen.study.factors}, ', ')})"
+    return f"{configuration_id} ({configuration_words({name: row[name] for name in snapshot.study.factors}, ', ')})"
 
 
 def _limits_text(limits: Sequence[Limit]) -> str:

@@ -28,7 +28,7 @@ _REPETITIONS_KEPT = 8192
 
 
 @dataclass(frozen=True)
-class Seen:
+class Snapshot:
     """Holds one record size of one campaign. A table is empty if there is nothing of it yet.
 
     Attributes:
@@ -66,7 +66,7 @@ class Seen:
         return self.campaign.study
 
 
-def read_seen(campaign: Campaign, case: str) -> Seen:
+def read_snapshot(campaign: Campaign, case: str) -> Snapshot:
     """Reads tables of steps that have ended; reads single repetitions only if no gate has passed their round.
 
     Raises:
@@ -86,11 +86,11 @@ class _Reader:
         self._written = campaign.store.written_at(f"{campaign.keys.prefix}/")
         self._rounds = campaign.study.round_numbers()
 
-    def read(self) -> Seen:
+    def read(self) -> Snapshot:
         keys, case, written = self._keys, self._case, self._written
         trials, unvalidated = self._trials()
         decision, context = self._decision()
-        return Seen(
+        return Snapshot(
             campaign=self._campaign,
             case=case,
             written=written,
@@ -183,10 +183,10 @@ def _read_once(written: _Written) -> Repetition:
     return written.campaign.read_repetition(written.key)
 
 
-def repetition_key(seen: Seen, repetition_id: str) -> str:
+def repetition_key(snapshot: Snapshot, repetition_id: str) -> str:
     """Returns the key of a trial's repetition, whose id says phase and round."""
     phase, number, *_ = repetition_id.split("-")
     if phase == "choice":
-        return seen.campaign.keys.confirmation(seen.case, f"repetitions/{repetition_id}.json")
-    prefix = seen.campaign.keys.measurements(seen.case, int(number.removeprefix("r")))
+        return snapshot.campaign.keys.confirmation(snapshot.case, f"repetitions/{repetition_id}.json")
+    prefix = snapshot.campaign.keys.measurements(snapshot.case, int(number.removeprefix("r")))
     return f"{prefix}{repetition_id}.json"

@@ -16,7 +16,7 @@ from kafka_pareto.analysis.noise_study import change_text, noise_lines
 from kafka_pareto.analysis.pareto import losses_of, non_dominated
 from kafka_pareto.analysis.trials import may_be_recommended
 from kafka_pareto.analysis.wording import role_text
-from kafka_pareto.explorer.snapshot import Seen
+from kafka_pareto.explorer.snapshot import Snapshot
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.report.card_parts import CardParts, card_parts
 from kafka_pareto.report.latency_breakdown import Row
@@ -112,55 +112,55 @@ class CaseView(BaseModel):
     problems: list[str]
 
 
-def case_view(seen: Seen) -> CaseView:
+def case_view(snapshot: Snapshot) -> CaseView:
     """Returns the view of one record size, made from its artifacts."""
-    study, decision, keys = seen.study, seen.decision, seen.campaign.keys
+    study, decision, keys = snapshot.study, snapshot.decision, snapshot.campaign.keys
     return CaseView(
         study=keys.study,
         campaign=keys.campaign,
-        case=seen.case,
-        case_label=case_label(seen.case),
-        objectives={objective: label_of(objective) for objective in seen.study.objective_names},
-        axes=_axes(seen),
-        points=_points(seen),
-        estimated_front_points=len(_joint_front(seen)),
-        measured_front_of="confirmed" if len(seen.confirmed) else "design",
+        case=snapshot.case,
+        case_label=case_label(snapshot.case),
+        objectives={objective: label_of(objective) for objective in snapshot.study.objective_names},
+        axes=_axes(snapshot),
+        points=_points(snapshot),
+        estimated_front_points=len(_joint_front(snapshot)),
+        measured_front_of="confirmed" if len(snapshot.confirmed) else "design",
         weakest_durability=study.weakest_durability().name,
         durabilities=[durability.name for durability in Durability],
         limits=[str(limit) for limit in study.limits],
         baseline_id=study.baseline_id(),
         pick_id=decision.pick_configuration_id if decision else None,
         recommended_id=decision.recommended_configuration_id if decision else None,
-        provisional=decision is not None and seen.context is None,
+        provisional=decision is not None and snapshot.context is None,
         reasons=[reason_of(decision)] if decision else [],
-        card=card_parts(decision, seen.context, keys.campaign) if decision else None,
-        noise_table=_noise_table(seen),
-        noise_sentences=noise_lines(seen.noise) if seen.noise else [],
-        problems=list(seen.problems),
+        card=card_parts(decision, snapshot.context, keys.campaign) if decision else None,
+        noise_table=_noise_table(snapshot),
+        noise_sentences=noise_lines(snapshot.noise) if snapshot.noise else [],
+        problems=list(snapshot.problems),
     )
 
 
-def _axes(seen: Seen) -> list[FactorAxis]:
+def _axes(snapshot: Snapshot) -> list[FactorAxis]:
     return [
         FactorAxis(
             name=name,
             levels=[str(level) for level in factor.levels] if isinstance(factor, CategoricalFactor) else [],
             log_scale=not isinstance(factor, CategoricalFactor) and factor.scale == "log",
         )
-        for name, factor in seen.study.factors.items()
+        for name, factor in snapshot.study.factors.items()
     ]
 
 
-def _points(seen: Seen) -> list[Point]:
+def _points(snapshot: Snapshot) -> list[Point]:
     """Returns every configuration once, measured ones first."""
-    trials, confirmed = _by_id(seen.trials), _by_id(seen.confirmed)
-    joint_front = _joint_front(seen)
+    trials, confirmed = _by_id(snapshot.trials), _by_id(snapshot.confirmed)
+    joint_front = _joint_front(snapshot)
     on_front = set(joint_front.configuration_id)
     # The candidates keep the estimates with which they were chosen; the front may be from a later round.
-    estimated = {**_by_id(seen.front), **_by_id(seen.candidates)}
-    shown = {**trials, **confirmed, **_by_id(seen.candidates), **_by_id(_thinned(joint_front))}
-    measured_front = measured_front_ids(seen)
-    weakest = seen.study.weakest_durability()
+    estimated = {**_by_id(snapshot.front), **_by_id(snapshot.candidates)}
+    shown = {**trials, **confirmed, **_by_id(snapshot.candidates), **_by_id(_thinned(joint_front))}
+    measured_front = measured_front_ids(snapshot)
+    weakest = snapshot.study.weakest_durability()
     points = []
     for name in shown:
         row = trials.get(name) or confirmed.get(name) or estimated[name]
@@ -168,13 +168,13 @@ def _points(seen: Seen) -> list[Point]:
         points.append(
             Point(
                 configuration_id=name,
-                factors={factor: row[factor] for factor in seen.study.factors},
+                factors={factor: row[factor] for factor in snapshot.study.factors},
                 durability=row["durability"],
                 durability_accepted=Durability[row["durability"]] >= weakest,
                 feasible=row["feasible"],
                 is_baseline=row["is_baseline"],
-                round=seen.round_of.get(name),
-                validated=name not in seen.unvalidated,
+                round=snapshot.round_of.get(name),
+                validated=name not in snapshot.unvalidated,
                 design=_measured(trials.get(name)),
                 confirmed=_measured(confirmed.get(name)),
                 estimated=_values(candidate, "estimated_") if candidate else None,
@@ -186,9 +186,9 @@ def _points(seen: Seen) -> list[Point]:
     return points
 
 
-def _joint_front(seen: Seen) -> pd.DataFrame:
+def _joint_front(snapshot: Snapshot) -> pd.DataFrame:
     """Returns the front over all accepted durabilities; the report has the fronts of weaker ones."""
-    return seen.front[seen.front.on_joint_front.astype(bool)]
+    return snapshot.front[snapshot.front.on_joint_front.astype(bool)]
 
 
 def _thinned(front: pd.DataFrame) -> pd.DataFrame:
@@ -201,17 +201,17 @@ def _thinned(front: pd.DataFrame) -> pd.DataFrame:
     return ordered.iloc[places]
 
 
-def measured_front_ids(seen: Seen) -> set[str]:
+def measured_front_ids(snapshot: Snapshot) -> set[str]:
     """Returns the non-dominated ids of what was confirmed; of all that was measured if nothing is confirmed yet.
 
     Only ids that may be recommended take part. A single lucky repetition of the design does not compete with confirmed
     configurations.
     """
-    measured = seen.confirmed if len(seen.confirmed) else seen.trials
+    measured = snapshot.confirmed if len(snapshot.confirmed) else snapshot.trials
     usable = measured[(measured.repetitions_valid > 0).astype(bool)]
     if usable.empty:
         return set()
-    usable = usable[may_be_recommended(usable, seen.study)]
+    usable = usable[may_be_recommended(usable, snapshot.study)]
     return set(usable.configuration_id[non_dominated(losses_of(usable))]) if len(usable) else set()
 
 
@@ -238,14 +238,14 @@ def _values(row: Mapping[str, Any], prefix: str = "") -> Values:
     return {objective: float(value) if np.isfinite(value) else None for objective, value in found.items()}
 
 
-def _noise_table(seen: Seen) -> list[Row]:
-    if seen.noise is None:
+def _noise_table(snapshot: Snapshot) -> list[Row]:
+    if snapshot.noise is None:
         return []
     header = (
         "Objective",
         "noise floor",
         "smallest change found",
-        f"blocks for {seen.noise.wanted_effect_fraction:.0%}",
+        f"blocks for {snapshot.noise.wanted_effect_fraction:.0%}",
     )
     rows = [
         (
@@ -254,7 +254,7 @@ def _noise_table(seen: Seen) -> list[Row]:
             _change(each.minimum_detectable_effect_fraction),
             "-" if each.blocks_for_wanted_effect is None else f"{each.blocks_for_wanted_effect:,}",
         )
-        for each in seen.noise.objectives
+        for each in snapshot.noise.objectives
     ]
     return [header, *rows]
 

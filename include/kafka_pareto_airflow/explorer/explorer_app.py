@@ -28,8 +28,8 @@ from kafka_pareto.errors import ArtifactError, BadInputError, KafkaParetoError, 
 from kafka_pareto.explorer.downloads import settings_text, trials_csv
 from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to
 from kafka_pareto.explorer.intervals import Intervals, intervals
-from kafka_pareto.explorer.requirements import Preference, Remaining, Wishes, best_remaining
-from kafka_pareto.explorer.snapshot import Seen, read_seen
+from kafka_pareto.explorer.requirements import Preference, Remaining, Requirements, best_remaining
+from kafka_pareto.explorer.snapshot import Snapshot, read_snapshot
 from kafka_pareto.explorer.view import CaseView, case_view
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.rollout.client_files import Form
@@ -173,13 +173,13 @@ def artifact(study: StudyName, campaign: CampaignId, name: ArtifactName) -> Resp
 @router.get("/api/campaigns/{study}/{campaign}/{case}")
 def view(study: StudyName, campaign: CampaignId, case: Case) -> CaseView:
     """Returns the view of one case."""
-    return case_view(_seen(study, campaign, case))
+    return case_view(_snapshot(study, campaign, case))
 
 
 @router.get("/api/campaigns/{study}/{campaign}/{case}/intervals")
 def case_intervals(study: StudyName, campaign: CampaignId, case: Case) -> dict[str, dict[str, Intervals]]:
     """Returns 95 % intervals of the means of one case's trials."""
-    return intervals(_seen(study, campaign, case))
+    return intervals(_snapshot(study, campaign, case))
 
 
 @router.get("/api/campaigns/{study}/{campaign}/{case}/choice")
@@ -198,26 +198,26 @@ def choice(
     bounds = dict(
         zip(PRODUCER.objective_names, (p95_latency_ms, throughput_mib_s, latency_cv, throughput_cv), strict=True)
     )
-    seen = _seen(study, campaign, case)
-    wishes = Wishes(
+    snapshot = _snapshot(study, campaign, case)
+    requirements = Requirements(
         limits=[Limit(objective=objective, bound=bound) for objective, bound in bounds.items() if bound is not None],
-        durability=seen.study.weakest_durability() if durability is None else Durability[durability],
+        durability=snapshot.study.weakest_durability() if durability is None else Durability[durability],
         prefer=prefer,
     )
-    return best_remaining(seen, wishes)
+    return best_remaining(snapshot, requirements)
 
 
 @router.get("/api/campaigns/{study}/{campaign}/{case}/trials.csv")
 def trials(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextResponse:
     """Returns all trials of one case as CSV."""
-    text = trials_csv(_seen(study, campaign, case))
+    text = trials_csv(_snapshot(study, campaign, case))
     return PlainTextResponse(text, media_type="text/csv", headers=_download(f"trials-{study}-{campaign}-{case}.csv"))
 
 
 @router.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/move")
 def move(study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId) -> Move:
     """Returns what would change if this configuration came into force."""
-    return move_to(_seen(study, campaign, case), configuration, in_force(_store(), study, case))
+    return move_to(_snapshot(study, campaign, case), configuration, in_force(_store(), study, case))
 
 
 @router.get("/api/in-force/{study}/{case}")
@@ -244,7 +244,7 @@ def settings_file(
     study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId, form: Form
 ) -> PlainTextResponse:
     """Returns the settings of one configuration as a file for producers."""
-    text = settings_text(_seen(study, campaign, case), configuration, form)
+    text = settings_text(_snapshot(study, campaign, case), configuration, form)
     return PlainTextResponse(text, headers=_download(f"{case}-{configuration}-{form}"))
 
 
@@ -254,8 +254,8 @@ def nothing_else(path: str) -> None:  # noqa: ARG001 (named by the route)
     raise HTTPException(404, "there is no such page")
 
 
-def _seen(study: str, campaign: str, case: str) -> Seen:
-    return read_seen(Campaign.open(_store(), study, campaign), case)
+def _snapshot(study: str, campaign: str, case: str) -> Snapshot:
+    return read_snapshot(Campaign.open(_store(), study, campaign), case)
 
 
 @lru_cache(1)

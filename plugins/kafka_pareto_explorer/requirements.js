@@ -12,9 +12,9 @@ const PREFERENCES = [
 ];
 
 /** Builds the form for one record size; what the address says is kept. */
-export function wishForm(view, at, changed) {
-  const form = document.getElementById("wishes");
-  const lower = Object.entries(view.objectives).map((each) => wish(view, each, at, changed));
+export function requirementsForm(view, at, changed) {
+  const form = document.getElementById("requirements");
+  const lower = Object.entries(view.objectives).map((each) => requirement(view, each, at, changed));
   const durability = el("select", { id: "durability", onchange: changed });
   options(
     durability,
@@ -31,7 +31,7 @@ export function wishForm(view, at, changed) {
   form.onsubmit = () => false;
 }
 
-function wish(view, [objective, label], at, changed) {
+function requirement(view, [objective, label], at, changed) {
   const steps = stepsOf(view.points, objective);
   const atLeast = wantsAtLeast(objective);
   const words = `${label} ${atLeast ? "at least" : "at most"}`;
@@ -73,7 +73,7 @@ function wish(view, [objective, label], at, changed) {
   });
   return el(
     "div",
-    { class: "wish" },
+    { class: "requirement" },
     el("span", {}, el("label", { for: `${objective}-slider` }, words), said),
     slider,
     number,
@@ -81,7 +81,7 @@ function wish(view, [objective, label], at, changed) {
 }
 
 /** What the form says, by the names of the server's parameters. */
-export function readWishes() {
+export function readRequirements() {
   const value = (id) => document.getElementById(id).value;
   const limits = ["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"];
   const bounds = limits.map((objective) => [objective, Number(value(objective)) > 0 ? value(objective) : ""]);

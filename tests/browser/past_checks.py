@@ -6,7 +6,7 @@ import math
 
 from kafka_pareto.analysis.drift import Ratio, RatioChange
 from kafka_pareto.campaign.keys import CheckKeys
-from kafka_pareto.drift.checks import Check, CheckedCase, CheckOutcome
+from kafka_pareto.drift.check_records import Check, CheckedCase, CheckOutcome
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.objectives import ObjectiveName
 

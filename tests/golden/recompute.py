@@ -144,7 +144,7 @@ def checked(folder: Path) -> Texts:
 def kept(study: str, folder: Path) -> Texts:
     """Trials of all rounds, confirmed trials, decisions and cards of a kept campaign."""
     from kafka_pareto.analysis.trials import summarise_trials
-    from kafka_pareto.report.card_text import cards_text
+    from kafka_pareto.report.card_layout import cards_text
 
     written = KeptCampaign(folder, study)
     written.write()

@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from kafka_pareto.drift.checks import PastCheck, read_checks
+from kafka_pareto.drift.check_records import PastCheck, read_checks
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.rollout.versions import SettingsInForce, versions

@@ -11,7 +11,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate, baseline_candidate
 from kafka_pareto.campaign.keys import CampaignKeys, CheckKeys
 from kafka_pareto.campaign.records import Fingerprint, Sizing
-from kafka_pareto.drift.checks import Check, CheckedCase
+from kafka_pareto.drift.check_records import Check, CheckedCase
 from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_pareto.analysis.drift import Ratio, RatioChange
 from kafka_pareto.analysis.wording import joined, percent
 from kafka_pareto.campaign.manifest import Notice
-from kafka_pareto.drift.checks import Check, CheckedCase, CheckOutcome, outcome_text
+from kafka_pareto.drift.check_records import Check, CheckedCase, CheckOutcome, outcome_text
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.driver import label_of
 

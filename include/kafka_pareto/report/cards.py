@@ -1,4 +1,4 @@
-"""Decision cards as plain text, and the `producer.properties` that goes with each. Pure."""
+"""Makes what a card holds: its rows, warnings and notes, and its `producer.properties`. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes settings as files that producers read.
+"""Says settings in the three forms that producers read; `versions` writes them to the store.
 
 The names of librdkafka's settings are from its CONFIGURATION.md. Those of Spring Boot are from its application
 properties, `spring.kafka`.

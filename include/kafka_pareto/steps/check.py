@@ -9,7 +9,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CheckKeys, InForceKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Fingerprint, Sizing
-from kafka_pareto.drift.checks import (
+from kafka_pareto.drift.check_records import (
     CheckPlan,
     PastCheck,
     PlannedCase,

@@ -11,7 +11,7 @@ from kafka_pareto.analysis.drift import RatioChange, adjusted, change_between
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.drift.checks import (
+from kafka_pareto.drift.check_records import (
     TUNED_AGAIN,
     Check,
     CheckedCase,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate, baseline_candidate
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.drift.checks import CheckPlan
+from kafka_pareto.drift.check_records import CheckPlan
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer

@@ -22,7 +22,7 @@ from kafka_pareto.decision.decide import adjust_across_cases, with_blocks_to_tel
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.report.card_context import card_context
-from kafka_pareto.report.card_text import cards_text
+from kafka_pareto.report.card_layout import cards_text
 from kafka_pareto.report.cards import Cards, properties_text
 from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report.figures import draw_figures

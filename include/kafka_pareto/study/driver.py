@@ -1,6 +1,7 @@
-"""Describes drivers: what each loads and measures. A study names one; the common steps know none by name.
+"""Drivers: what is loaded and measured. A driver declares its objectives; today there is one, `producer`.
 
-Objectives of all drivers share one vocabulary: a name, unit included, means the same in every driver.
+A study cannot name another yet: `Study.declaration` returns it. Objectives of all drivers share one vocabulary: a
+name, unit included, means the same wherever it stands.
 """
 
 from __future__ import annotations
@@ -63,17 +64,6 @@ def register(driver: Driver) -> Driver:
     """Registers the driver; one of the same name is replaced."""
     _DRIVERS[driver.name] = driver
     return driver
-
-
-def driver_named(name: str) -> Driver:
-    """Returns the driver of this name.
-
-    Raises:
-        BadInputError: If there is none of that name.
-    """
-    if name not in _DRIVERS:
-        raise BadInputError(f"driver: {name!r}: there is no such driver; there are {', '.join(sorted(_DRIVERS))}")
-    return _DRIVERS[name]
 
 
 def objective_named(name: str) -> Objective:

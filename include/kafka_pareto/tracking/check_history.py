@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.drift.checks import PastCheck
+from kafka_pareto.drift.check_records import PastCheck
 from kafka_pareto.tracking.connection import connected, log_values, run_of
 from kafka_pareto.tracking.links import PART_TAG
 

@@ -23,7 +23,7 @@ from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.campaign.listing import CampaignEntry, list_campaigns
 from kafka_pareto.campaign.progress import ProgressReport, campaign_progress
 from kafka_pareto.campaign.records import Prior
-from kafka_pareto.drift.checks import PastCheck, read_checks
+from kafka_pareto.drift.check_records import PastCheck, read_checks
 from kafka_pareto.errors import ArtifactError, BadInputError, KafkaParetoError, MissingArtifactError
 from kafka_pareto.explorer.downloads import settings_text, trials_csv
 from kafka_pareto.explorer.in_force_view import InForceView, Move, in_force_view, move_to

@@ -9,7 +9,7 @@ from pathlib import Path
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError, TrackingError
-from kafka_pareto.report.card_text import WIDTH
+from kafka_pareto.report.card_layout import WIDTH
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.storage.record import decode_record

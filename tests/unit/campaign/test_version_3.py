@@ -15,7 +15,7 @@ from kafka_pareto.campaign.records import Prior, Proposal, Repetition
 from kafka_pareto.campaign.tables import SCORE_COLUMNS, TRIAL_COLUMNS, decode_table, encode_table, table_schema
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.drift.checks import Check
+from kafka_pareto.drift.check_records import Check
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.reasons import missed_limits_text, reason_of

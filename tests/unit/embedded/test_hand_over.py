@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.report.card_text import cards_text
+from kafka_pareto.report.card_layout import cards_text
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study_file import dump_study

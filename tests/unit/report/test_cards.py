@@ -13,7 +13,7 @@ from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.card_context import CardContext, card_context
-from kafka_pareto.report.card_text import WIDTH, cards_text
+from kafka_pareto.report.card_layout import WIDTH, cards_text
 from kafka_pareto.report.cards import Cards, properties_text
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.constraints import ForbiddenRegion

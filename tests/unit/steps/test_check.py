@@ -8,7 +8,7 @@ import pytest
 
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.records import Sizing
-from kafka_pareto.drift.checks import read_checks
+from kafka_pareto.drift.check_records import read_checks
 from kafka_pareto.errors import BadInputError, PlanError
 from kafka_pareto.kafka.cluster import ClusterDescription
 from kafka_pareto.load.tool import LoadRequest

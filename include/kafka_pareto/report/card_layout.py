@@ -1,4 +1,4 @@
-"""Decision cards as plain text."""
+"""Lays decision cards out as plain text."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def test_a_registered_model_has_a_signature_and_estimates_like_the_one_in_the_st
     version = client.search_model_versions("name = 'kafka-pareto.paper.throughput_mib_s'")[0]
     uri = f"models:/{version.name}/{version.version}"
     info = mlflow.models.get_model_info(uri)
-    assert info.signature.inputs.input_names()[-1] == "case"
+    assert info.signature.inputs.input_names()[-1] == "record_size_bytes"
     trials = trained.read_table(trained.keys.trials(), TRIAL_COLUMNS)
     surrogate = optimize._surrogates(trained, 0)["throughput_mib_s"]
     loaded = mlflow.pyfunc.load_model(uri)

@@ -180,6 +180,8 @@ class Brokers:
         Raises:
             ClusterError: If a broker ended or is not ready in time, with the last lines of its log.
         """
+        if not self._started():
+            raise ClusterError("no broker runs; start one first")
         deadline = time.monotonic() + self._start_timeout_s
         while unready := [name for name in self._started() if not is_listening(self.nodes[name].port)]:
             self._wait_or_give_up(deadline, unready, "its port is closed")

@@ -23,7 +23,7 @@ def broker_argv(node: Node, jars: Path, java: str, heap_mib: int = HEAP_MIB, opt
         options: Further options of the JVM.
     """
     heap = [f"-Xms{heap_mib}m", f"-Xmx{heap_mib}m"]
-    program = ["-cp", f"{jars}/*", "kafka.Kafka", str(node.properties_file)]
+    program = ["-cp", f"{jars.absolute()}/*", "kafka.Kafka", str(node.properties_file)]
     return [java, *heap, f"@{_JVM_OPTIONS}", *folder_options(node), *options, *program]
 
 

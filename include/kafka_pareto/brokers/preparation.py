@@ -38,6 +38,7 @@ def prepare_nodes(
         BadInputError: If a given property is one that follows from the nodes.
         ClusterError: If the storage cannot be formatted.
     """
+    folder, jars = folder.absolute(), jars.absolute()  # the processes run in folders of their own
     nodes = nodes_in(folder, ports)
     write_properties(nodes, properties)
     _format_storage(folder, nodes, jars, java)
@@ -52,7 +53,8 @@ def write_properties(nodes: Sequence[Node], properties: Mapping[str, BrokerValue
     """
     texts = [broker_properties(node, nodes, properties) for node in nodes]
     for node, text in zip(nodes, texts, strict=True):
-        node.temporary_folder.mkdir(parents=True, exist_ok=True)
+        node.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        node.temporary_folder.mkdir(exist_ok=True)
         write_private(node.properties_file, text)
 
 
@@ -85,9 +87,9 @@ def _format_storage(folder: Path, nodes: Sequence[Node], jars: Path, java: str) 
 def _cluster_id(folder: Path) -> str:
     """Returns the id of the cluster in this folder, drawn once; Kafka allows none that begins with a dash."""
     file = folder / "cluster-id"
-    if not file.exists():
+    if not file.exists() or not file.stat().st_size:  # an earlier release could leave it empty
         drawn = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        file.write_text(drawn.replace("-", "A", 1) if drawn.startswith("-") else drawn, encoding="utf-8")
+        write_private(file, drawn.replace("-", "A", 1) if drawn.startswith("-") else drawn)
     return file.read_text(encoding="utf-8")
 
 

@@ -21,13 +21,19 @@ def decision_of_version_3(found: Any) -> Any:
 
     Its sentences are left out: they follow from what else it holds. Of a missed limit the value is the gain's, or as
     many of its digits as the text had.
+
+    Raises:
+        ValueError: If it is damaged.
     """
     if not isinstance(found, dict) or "tentative_configuration_id" not in found:
         return found
     said = {_RENAMED.get(name, name): value for name, value in found.items() if name not in _SENTENCES}
-    for name, side in _SIDES.items():
-        values = {gain["objective"]: gain[side] for gain in found.get("gains", [])}
-        said[name] = [_missed_limit(text, values) for text in found.get(name, [])]
+    try:
+        for name, side in _SIDES.items():
+            values = {gain["objective"]: gain[side] for gain in found.get("gains", [])}
+            said[name] = [_missed_limit(text, values) for text in found.get(name, [])]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"is no decision of version 3: {type(error).__name__}: {error}") from error
     return said
 
 

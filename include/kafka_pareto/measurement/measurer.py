@@ -96,7 +96,7 @@ class _PhaseMeasurement:
         raise type(trouble)(
             f"block {block[0].block} was begun {self._protocol.max_attempts} times (protocol.max_attempts), and could "
             f"never be measured to its end, at last because {trouble}"
-        )
+        ) from trouble
 
     def end(self) -> None:
         """Amends the last repetition if its records came late, and deletes what the loads have left."""

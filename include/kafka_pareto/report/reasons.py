@@ -92,6 +92,8 @@ def _standing(gain: Gain, wanted_effect_fraction: float) -> str:
     label = label_of(gain.objective)
     if gain.resolution == "no difference shown":
         return f"{label} does not differ by more than {wanted_effect_fraction:.0%}"
+    if gain.resolution == "worse":  # a spread that the study chooses by
+        return f"{label} is worse"
     return f"{label} is not resolved by this budget"
 
 

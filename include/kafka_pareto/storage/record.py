@@ -88,7 +88,8 @@ def _from_version_3(found: Any) -> Any:
     if "schema_version" in renamed:  # records may hold records
         renamed["schema_version"] = SCHEMA_VERSION
     if "record_size_bytes" in renamed:
-        renamed["case"] = str(renamed.pop("record_size_bytes"))
+        size = renamed.pop("record_size_bytes")
+        renamed["case"] = None if size is None else str(size)
     if "record_sizes_bytes" in renamed:
         renamed["cases"] = [str(size) for size in renamed.pop("record_sizes_bytes")]
     if "record_sizes" in renamed:

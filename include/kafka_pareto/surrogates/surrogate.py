@@ -58,7 +58,8 @@ class FeatureEncoding(BaseModel):
 
     def inputs(self) -> list[str]:
         """Lists the columns that a frame must have to be encoded."""
-        return [name for name in self.features if name != RECORDS_PER_BATCH_FEATURE]
+        named = ("case" if name == RECORD_SIZE_FEATURE else name for name in self.features)
+        return [name for name in named if name != RECORDS_PER_BATCH_FEATURE]
 
     def feature_types(self) -> list[str] | None:
         """Returns XGBoost's `feature_types`: `c` for a native category, `q` for a quantity.

@@ -28,7 +28,7 @@ TESTS_GIB = 2  # for brokers, stores and databases, in the folder for temporary 
 BROWSERS = ("chromium", "google-chrome")  # the Makefile says so too
 FETCHED_BROWSER_RUNS_ON = "x86_64"
 # Sockets lie in the state folder, and a socket's path has at most 107 bytes.
-MAX_STATE_PATH_LENGTH = 70
+MAX_STATE_PATH_BYTES = 70
 
 
 class Problem(NamedTuple):
@@ -91,9 +91,9 @@ def start_problems(state: Path, environment: Mapping[str, str], with_taken_ports
     # Imported here, so that a Python that is too old prints its own message only.
     from kafka_pareto_embedded.bootstrap.ports import read_ports, taken_ports  # noqa: PLC0415
 
-    if len(str(state)) > MAX_STATE_PATH_LENGTH:
+    if len(os.fsencode(state)) > MAX_STATE_PATH_BYTES:
         return [
-            f"{state}: the state folder's path is longer than {MAX_STATE_PATH_LENGTH} characters, too long for a "
+            f"{state}: the state folder's path is longer than {MAX_STATE_PATH_BYTES} bytes, too long for a "
             "socket: use a shorter one, by KAFKA_PARETO_STATE=…"
         ]
     try:

@@ -92,7 +92,8 @@ def test_a_batch_holds_as_many_records_as_fit_and_at_least_one() -> None:
     rows = recorded_trials().head(3).assign(**{"batch.size": [16384, 16384, 1024], "case": ["1024", "10240", "8192"]})
     encoding = feature_encoding(study, rows)
     assert encoding.encode(rows)["records_per_batch"].tolist() == [16, 1, 1]
-    assert encoding.inputs() == ["batch.size", "linger.ms", "acks", "compression.type", "record_size_bytes"]
+    assert encoding.inputs() == ["batch.size", "linger.ms", "acks", "compression.type", "case"]
+    assert encoding.encode(rows[encoding.inputs()]).shape == (3, 6)
 
 
 def test_a_study_that_does_not_vary_the_batch_size_has_no_records_per_batch() -> None:

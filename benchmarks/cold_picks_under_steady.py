@@ -1,4 +1,4 @@
-"""What a cold burst's pick costs in steady state: `python -m benchmarks.cold_picks_under_steady measure`, then `table`.
+"""Measures a cold burst's pick in steady state: `python -m benchmarks.cold_picks_under_steady measure`, then `table`.
 
 What a campaign of `cold_burst` and one of `steady` recommend, and the settings in use, side by side under `steady`'s
 protocol, in interleaved blocks on a stack that `make up` has started. Whatever is in the store is not measured again,

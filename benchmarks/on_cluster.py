@@ -48,7 +48,7 @@ Values: TypeAlias = npt.NDArray[np.float64]
 
 DATA = Path(__file__).parent / "data"
 WARM_UP = "warm-up"
-"""What `asked_by` says of the repetitions that a run begins with."""
+"""The `asked_by` of the repetitions that a run begins with."""
 _WARM_UP_PHASE: Phase = "noise"
 _COLUMNS = (
     *("case", "block", "order_in_block", "started_at", "configuration_id", "is_baseline", "outcome"),

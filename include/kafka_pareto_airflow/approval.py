@@ -104,7 +104,7 @@ def _recommended(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _named(found: dict[str, Any]) -> str:
-    """What the recommended settings change of the baseline's, in words, and their id."""
+    """Says what the recommended settings change of the baseline's, and their id."""
     from kafka_pareto.study.configuration_words import configuration_words  # noqa: PLC0415
 
     before = found["baseline_properties"]

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from typing import Literal
 
 
-def table_lines(rows: Sequence[Sequence[str]], others: Literal["left", "right"] = "right") -> list[str]:
+def table_lines(rows: Sequence[Sequence[str]], other_columns: Literal["left", "right"] = "right") -> list[str]:
     """Aligns the columns of rows of equal length, two spaces between them.
 
     Args:
         rows: The header, if there is one, is the first of them.
-        others: How every column but the first is aligned; the first always to the left.
+        other_columns: How every column but the first is aligned; the first always to the left.
     """
+    if not rows:
+        return []
     from tabulate import tabulate  # noqa: PLC0415 (a measuring step hardly ever needs it, and it takes 0.15 s to load)
 
-    alignment = ["left", *[others] * (len(rows[0]) - 1)]
+    alignment = ["left", *[other_columns] * (len(rows[0]) - 1)]
     text: str = tabulate(rows, tablefmt="plain", disable_numparse=True, colalign=alignment)
     return text.splitlines()

@@ -8,17 +8,17 @@ when they are read.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.campaign.suites import shipped_suites
+from kafka_pareto.campaign.suites import Expectation, shipped_suites
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.study import Study
 
 SUITE = "valid_repetitions"
 _BYTES_PER_MIB = 1 << 20
 _PRINTED_TOLERANCE = 1e-3
-_PAIRS = ("expect_column_pair_values_to_be_equal", "expect_column_pair_values_a_to_be_greater_than_b")
 _KAFKA_TOOL_COLUMNS = ["printed_mib_s"]
 _GENERATOR_COLUMNS = [
     "latency_p9999_ms",
@@ -27,20 +27,33 @@ _GENERATOR_COLUMNS = [
     "paced_rate_records_s",
 ]
 _WITHIN_RUN_COLUMNS = ["latency_cv_in_run", "throughput_cv_in_run"]
+_KNOWN_ARGUMENTS = {
+    "expect_column_values_to_not_be_null": {"column"},
+    "expect_column_values_to_be_between": {"column", "min_value", "max_value", "strict_min"},
+    "expect_column_pair_values_to_be_equal": {"column_A", "column_B", "ignore_row_if"},
+    "expect_column_pair_values_a_to_be_greater_than_b": {"column_A", "column_B", "ignore_row_if", "or_equal"},
+}
+_FIXED_ARGUMENTS = {"or_equal": True, "ignore_row_if": "either_value_is_missing"}
 
 
 class PlausibilityRules:
-    """The critical rules of the suite, as one study asks them."""
+    """The critical rules of the suite, as one study asks them.
 
-    def __init__(self, study: Study) -> None:
+    Raises:
+        BadInputError: If a rule cannot be judged here as Great Expectations would.
+    """
+
+    def __init__(self, study: Study, suite: Sequence[Expectation] | None = None) -> None:
         self._study = study
         parameters = plausibility_parameters(study)
         self._asked = [
             asked
-            for rule in shipped_suites()[SUITE]
+            for rule in (shipped_suites()[SUITE] if suite is None else suite)
             if rule.severity == "critical"
             for asked in rule.configurations(parameters)
         ]
+        for asked in self._asked:
+            _require_known(asked["type"], asked["kwargs"], asked["meta"]["name"])
 
     def with_implausible_failed(self, repetition: Repetition) -> Repetition:
         """Returns the repetition, as failed if it counted as valid and breaks a rule; its reason names all of them."""
@@ -98,12 +111,9 @@ def derived_values(repetition: Repetition, study: Study) -> dict[str, float]:
 
 
 def _is_broken(expectation_type: str, kwargs: dict[str, Any], values: dict[str, Any]) -> bool:
-    """Whether the values break an expectation, as Great Expectations would say; for the suite's types alone.
+    """Returns whether the values break an expectation, as Great Expectations would say; for the suite's types alone.
 
     A missing value breaks only the expectation that asks for its presence.
-
-    Raises:
-        BadInputError: If the type is another.
     """
     if expectation_type == "expect_column_values_to_not_be_null":
         return _is_missing(values[kwargs["column"]])
@@ -113,14 +123,26 @@ def _is_broken(expectation_type: str, kwargs: dict[str, Any], values: dict[str, 
             return False
         too_low = value <= low if kwargs.get("strict_min") else value < low
         return bool(too_low or (high is not None and value > high))
-    if expectation_type in _PAIRS:
-        first, second = values[kwargs["column_A"]], values[kwargs["column_B"]]
-        if _is_missing(first) or _is_missing(second):
-            return False
-        return bool(first != second if expectation_type.endswith("equal") else first < second)
-    raise BadInputError(
-        f"{expectation_type}: cannot be a critical rule of {SUITE}; campaign.plausibility must know it first"
-    )
+    first, second = values[kwargs["column_A"]], values[kwargs["column_B"]]
+    if _is_missing(first) or _is_missing(second):
+        return False
+    return bool(first != second if expectation_type.endswith("equal") else first < second)
+
+
+def _require_known(expectation_type: str, kwargs: dict[str, Any], name: str) -> None:
+    """Refuses a critical rule that this evaluator would judge otherwise than Great Expectations.
+
+    Raises:
+        BadInputError: Naming the rule, and its type or argument.
+    """
+    rule = f"critical rule {name} of {SUITE}"
+    if expectation_type not in _KNOWN_ARGUMENTS:
+        raise BadInputError(f"{rule}: {expectation_type}: must be one of {', '.join(_KNOWN_ARGUMENTS)}")
+    if unknown := sorted(set(kwargs) - _KNOWN_ARGUMENTS[expectation_type]):
+        raise BadInputError(f"{rule}: {expectation_type}: {unknown[0]}: is not known to campaign.plausibility")
+    for argument, value in _FIXED_ARGUMENTS.items():
+        if kwargs.get(argument, value) != value:
+            raise BadInputError(f"{rule}: {expectation_type}: {argument}: {kwargs[argument]!r}: must be {value!r}")
 
 
 def _is_missing(value: Any) -> bool:

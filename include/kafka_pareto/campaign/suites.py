@@ -34,7 +34,7 @@ class Expectation(BaseModel):
     reason: str
 
     def configurations(self, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """What Great Expectations is told: one configuration, or one for each of the columns, however few they are."""
+        """Returns the configurations for Great Expectations: one, or one for each of the columns."""
         if not self.columns:
             return [self._configuration(None, parameters)]
         columns = parameters[self.columns[1:]] if isinstance(self.columns, str) else self.columns

@@ -36,7 +36,7 @@ class MissedLimit(BaseModel):
 
 
 class Choice(BaseModel):
-    """What the choice blocks let one pick, and by what.
+    """Names the pick of the choice blocks, and what it was chosen by.
 
     Attributes:
         configuration_id: The baseline's where no candidate beats it, or none may be chosen.

@@ -95,12 +95,12 @@ def adjust_across_cases(decisions: Sequence[Decision]) -> list[Decision]:
     A gain that was significant within its record size may not be so among all: then the baseline stays. Decisions
     without enough blocks claim nothing, and so do not count among the comparisons.
     """
-    claiming = [decision for decision in decisions if decision.blocks_used >= decision.minimum_blocks]
+    claiming = [decision for decision in decisions if decision.has_enough_blocks]
     p_values = [_or_nan(gain.p_value) for decision in claiming for gain in decision.gains]
     adjusted = iter(paired_tests.holm(p_values))
     found = []
     for decision in decisions:
-        claims = decision.blocks_used >= decision.minimum_blocks
+        claims = decision.has_enough_blocks
         gains = [
             resolve(gain, next(adjusted) if claims else float("nan"), decision.wanted_effect_fraction)
             for gain in decision.gains
@@ -111,7 +111,7 @@ def adjust_across_cases(decisions: Sequence[Decision]) -> list[Decision]:
 
 def with_blocks_to_tell(decisions: Sequence[Decision]) -> list[Decision]:
     """Adds to every gain that these decisions leave unresolved how many blocks would tell; they are all there are."""
-    claiming = [decision for decision in decisions if decision.blocks_used >= decision.minimum_blocks]
+    claiming = [decision for decision in decisions if decision.has_enough_blocks]
     comparisons = sum(gain.p_value is not None for decision in claiming for gain in decision.gains)
     found = []
     for decision in decisions:

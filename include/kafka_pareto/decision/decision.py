@@ -31,7 +31,7 @@ Verdict = Literal[
 
 
 class Decision(Record):
-    """What is recommended for one record size, and why. `gains` compare the pick with the baseline.
+    """Holds what is recommended for one case, and its evidence. `gains` compare the pick with the baseline.
 
     Attributes:
         recommended_configuration_id: The baseline's own id when the baseline stays.
@@ -92,39 +92,44 @@ class Decision(Record):
 
     @property
     def recommended(self) -> bool:
-        """Whether a change is recommended; otherwise the baseline stays."""
+        """Returns whether a change is recommended; otherwise the baseline stays."""
         return self.verdict == "recommended"
 
     @property
+    def has_enough_blocks(self) -> bool:
+        """Returns whether the gain blocks are as many as the study asks for a claim."""
+        return self.blocks_used >= self.minimum_blocks
+
+    @property
     def main_gains(self) -> list[Gain]:
-        """Of p95 latency and throughput: neither may be shown to be worse."""
+        """Returns the gains in the means, of which none may be shown to be worse."""
         return [gain for gain in self.gains if not objective_named(gain.objective).spread_of]
 
     @property
     def wanted_gains(self) -> list[Gain]:
-        """Of both, and of what the study's order or weights name: one must be better."""
+        """Returns the gains in the means and in what the study chooses by, of which one must be better."""
         means = [gain.objective for gain in self.main_gains]
         wanted = (*means, *objectives_named(self.choice_asked_by))
         return [gain for gain in self.gains if gain.objective in wanted]
 
     @property
     def better(self) -> list[ObjectiveName]:
-        """What the pick was shown to improve, of what is wanted."""
+        """Names the wanted objectives that the pick was shown to improve."""
         return [gain.objective for gain in self.wanted_gains if gain.resolution == "better"]
 
     @property
     def worse(self) -> list[ObjectiveName]:
-        """What the pick was shown to harm, of p95 latency and throughput."""
+        """Names the means that the pick was shown to harm."""
         return [gain.objective for gain in self.main_gains if gain.resolution == "worse"]
 
     @property
     def unjudged(self) -> list[ObjectiveName]:
-        """What may have changed, of p95 latency and throughput, in blocks without the spread to judge it by."""
+        """Names the means that may have changed, in blocks without the spread to judge it by."""
         return [gain.objective for gain in self.main_gains if _is_unjudged(gain)]
 
     @property
     def recommended_properties(self) -> dict[str, PropertyValue]:
-        """What the producer should be told: the pick's settings, or the baseline's where it stays."""
+        """Returns what the producer should be told: the pick's settings, or the baseline's if it stays."""
         if self.recommended and self.pick_properties is not None:
             return self.pick_properties
         return self.baseline_properties
@@ -144,7 +149,7 @@ def _verdict(decision: Decision) -> Verdict:
         return "keep_baseline_lost_records"
     if decision.repetitions_failed > decision.baseline_repetitions_failed:
         return "keep_baseline_failed_more"
-    if decision.blocks_used < decision.minimum_blocks:
+    if not decision.has_enough_blocks:
         return "keep_baseline_not_enough_evidence"
     if decision.limits_missed:
         return "keep_baseline_limits_missed"

@@ -28,7 +28,7 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Attempt:
-    """What came of one execution of the load tool.
+    """Holds the result of one execution of the load tool.
 
     `trouble` is the cluster's, and spoils the whole block. `is_outlier`: it failed for what else the machine did.
     """
@@ -87,7 +87,7 @@ def attempt_repetition(
 def request_for(
     planned: PlannedRepetition, study: Study, sizing: Sizing, topic: str, payload_file: Path | None = None
 ) -> LoadRequest:
-    """What the load tool is asked for a planned repetition."""
+    """Returns the request to the load tool for a planned repetition."""
     return LoadRequest(
         topic=topic,
         records=sizing.records,
@@ -141,7 +141,7 @@ def repetition_of(
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:
-    """What the tool counted against what was asked for, and against the topic.
+    """Judges what the tool counted against what was asked for, and against the topic.
 
     There is a reason for all but `valid`, and for a `valid` one whose latencies are more than could be measured.
     """

@@ -131,7 +131,7 @@ class ClusterGuard:
                 )
 
     def watch(self) -> Callable[[], None] | None:
-        """What the load tool is to ask every second; only for a cluster that is not ours, since asking costs CPU."""
+        """Returns what the load tool asks every second; only for a cluster that is not ours, since asking costs CPU."""
         if self._foreign is None:
             return None
 
@@ -145,7 +145,7 @@ class ClusterGuard:
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Within, a load is sent and its cluster asked: one that is not ours and falls into trouble is left alone.
+        """While the context is open, errors of a cluster that is not ours become SafetyStop.
 
         Raises:
             SafetyStop: In place of a ClusterError, where the load may be the cause or a right is missing.
@@ -159,7 +159,7 @@ class ClusterGuard:
                 raise SafetyStop(f"the campaign stops, since its load may be the cause: {error}") from error
 
     def disturbance(self, before: TopicHealth) -> str:
-        """What happened to the topic during a load and has passed already; empty if nothing did.
+        """Says what happened to the topic during a load and has passed already; empty if nothing did.
 
         Raises:
             ClusterError: If the cluster is in trouble now.

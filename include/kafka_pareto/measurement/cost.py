@@ -1,4 +1,4 @@
-"""What a campaign will cost, said before anything is sent, and refused where it does not fit."""
+"""Computes what a campaign will cost before anything is sent, and refuses it where it does not fit."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
 
 
 def _plan(study: Study, repetitions: Mapping[str, int], sizing_loads: Sequence[float]) -> Plan:
-    """What so many repetitions of each record size cost, after loads of so many seconds at each that size them."""
+    """Computes the cost of these repetitions by case, and of the loads that size them, in seconds each."""
     mib_s = throughput_limit_mib_s(study) or _ASSUMED_STEADY_MIB_S
     burst_records, steady_bytes = study.protocol.records or 0, round(_sending_s(study) * mib_s * _MIB)
     bytes_each = {case: burst_records * study.record_size_bytes(case) or steady_bytes for case in repetitions}

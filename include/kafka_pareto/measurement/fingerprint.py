@@ -42,7 +42,7 @@ def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
 
 @dataclass(frozen=True)
 class Container:
-    """Where a container shows itself: a file that Docker puts into each, and the limit of its CPU time."""
+    """Names the files by which a container shows: Docker's mark, and the limit of its CPU time."""
 
     docker_mark: Path = Path("/.dockerenv")
     cpu_limit: Path = Path("/sys/fs/cgroup/cpu.max")
@@ -74,7 +74,7 @@ def fingerprint_of(
 
 
 def _is_on_this_machine(host: str, docker_mark: Path) -> bool:
-    """Whether the host is this machine or, seen from a container, one that is attached to the same bridge."""
+    """Returns whether the host is this machine or, seen from a container, one on the same bridge."""
     own = [item for items in psutil.net_if_addrs().values() for item in items]
     if host in {*(item.address for item in own), socket.gethostname(), "localhost"}:
         return True

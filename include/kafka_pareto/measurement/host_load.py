@@ -1,4 +1,4 @@
-"""What else the client's machine did while a load ran, and whether the study's outlier rule bears with it."""
+"""Measures what else the client's machine did while a load ran, and applies the study's outlier rule to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long measuring waits for the cluster and the machine, and how much it leaves on the disks meanwhile."""
+"""Limits of measuring: how long it waits for cluster and machine, and how much it leaves on the disks meanwhile."""
 
 from __future__ import annotations
 

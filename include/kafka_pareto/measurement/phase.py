@@ -43,7 +43,7 @@ class MeasurementPhase:
 
     @property
     def may_end_early(self) -> bool:
-        """Whether the phase may come to less than is planned."""
+        """Returns whether the phase may come to less than is planned."""
         return self._race is not None
 
     def blocks(self) -> Iterator[Block]:
@@ -103,7 +103,7 @@ class MeasurementPhase:
         self._store.set_aside(block)
 
     def is_partly_aside(self, block: Block) -> bool:
-        """Whether a killed task has set aside a part of the block only."""
+        """Returns whether a killed task has set aside a part of the block only."""
         return self._store.is_partly_aside(block)
 
     def _log(self, measured: Repetition) -> None:

@@ -1,7 +1,7 @@
 """Adaptive repetitions: which trials of the design go on after each block. Pure, and a function of what is stored.
 
-Wrong rejections are cheap here, so the rule is bold. A trial is rejected by one that is better in both objectives, and
-errs by what the two differ; `benchmarks/adaptive.py` measures the regret of the choice, repeated looks included.
+A trial is rejected by one that is better in both means. A wrong rejection costs at most the difference between the two,
+so the threshold is loose; `benchmarks/adaptive.py` measures the regret of the choice, repeated looks included.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def planned_candidates(
 
 
 def most_repetitions(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> int:
-    """How many repetitions the candidates can come to at most: those of a block that is incomplete go on to the end."""
+    """Returns the most repetitions that the candidates can come to: an incomplete block goes on to its end."""
     most = 0
     for block in range(study.protocol.repetitions):
         active = active_candidates(candidates, [r for r in repetitions if r.block < block], study)
@@ -152,7 +152,7 @@ def _half_widths(values: Values) -> Values:
 
 
 def _clearly_better(latency: Values, throughput: Values) -> Mask:
-    """Whether the candidate of the column is clearly better than that of the row, in the blocks that both share."""
+    """Returns whether the column's candidate is clearly better than the row's, in the blocks that both share."""
     gains = throughput - latency
     differences = gains[None, :, :] - gains[:, None, :]
     differences[np.diag_indices(len(gains))] = np.nan  # nobody competes with themselves

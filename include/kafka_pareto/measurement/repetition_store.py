@@ -1,4 +1,4 @@
-"""Where a phase's repetitions lie in the store, and where those go whose block had to be measured again."""
+"""Stores a phase's repetitions, and sets those aside whose block has to be measured again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RepetitionStore:
         return [self._stored[each] for each in sorted(self._stored, key=self._key)]
 
     def holds(self, planned: PlannedRepetition) -> bool:
-        """Whether the repetition is in the store, whatever came of it."""
+        """Returns whether the repetition is in the store, whatever came of it."""
         return planned.repetition_id in self._stored
 
     def put(self, measured: Repetition) -> None:
@@ -70,7 +70,7 @@ class RepetitionStore:
             del self._stored[repetition_id]
 
     def is_partly_aside(self, block: Sequence[PlannedRepetition]) -> bool:
-        """Whether one of the block's repetitions lies aside and in the phase still, the same one in both places."""
+        """Returns whether one of the block's repetitions lies both aside and still in the phase."""
         keys, first = self.campaign.keys, block[0]
         if self._aside is None:
             self._aside = set(
@@ -102,7 +102,7 @@ def _persistently(operation: Callable[Arguments, Answer]) -> Callable[Arguments,
 
 
 def sent_bytes(campaign: Campaign) -> int:
-    """What the campaign has sent so far to a cluster that is not ours, pilots included; 0 for our own: nobody asks."""
+    """Returns the bytes that the campaign has sent to a cluster that is not ours, pilots included; 0 for our own."""
     if campaign.study.cluster is None:
         return 0
     keys, cases = campaign.keys, campaign.study.cases

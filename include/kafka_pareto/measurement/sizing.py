@@ -1,4 +1,4 @@
-"""How much one repetition sends at a record size, and how fast: as the study says, scaled to what the baseline can do.
+"""Finds how much one repetition sends in a case, and how fast: as the study says, scaled to the baseline's pace.
 
 A `steady` study needs the baseline's pace first, and a paced one its capacity. Both come from loads of the baseline
 alone, once for each campaign and record size; what they found is kept in the store beside the repetitions.
@@ -37,7 +37,7 @@ _STANDING_QUEUE_MS = 100.0
 
 
 def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
-    """What one repetition sends; found out once, then read from the store by every later try and step.
+    """Returns what one repetition sends; found out once, then read from the store by every later try and step.
 
     Raises:
         ClusterError: If the baseline's pace could not be measured.
@@ -240,7 +240,7 @@ def _sized_by_records(warmup_s: float, seconds: float, records_s: float, limit_r
 
 
 def _most_records(timed: TimedLoad, unthrottled_records_s: float) -> int:
-    """Where a limit stands for the rate, no configuration can send more: a ceiling may be counted by it."""
+    """Returns the most records that a timed load can send; of a limited rate, no configuration can send more."""
     unthrottled = unthrottled_records_s * (timed.warmup_s + timed.seconds)
     paced = timed.paced_rate_records_s * (timed.paced_warmup_s + timed.paced_seconds)
     return math.ceil(unthrottled) + math.ceil(paced)

@@ -35,7 +35,7 @@ SEGMENT_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Testbed:
-    """What measuring needs of the outside world; without a `payload_file` records are random letters."""
+    """Holds what measuring needs of the outside world; without a `payload_file` records are random letters."""
 
     cluster: Cluster
     load_tool: LoadTool

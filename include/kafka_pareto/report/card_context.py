@@ -1,4 +1,4 @@
-"""What a card says beside its decision: how was measured, and what such a measurement can and cannot show. Pure."""
+"""Says what surrounds a decision: how it was measured, and what such a measurement can and cannot show. Pure."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def card_context(
 
 
 def warnings_of_context(context: CardContext) -> list[str]:
-    """What the circumstances take from the decision."""
+    """Lists warnings that the circumstances give."""
     if not context.sentinel.moved:
         return []
     return [f"the baseline did not stay the same during the campaign. {' '.join(context.sentinel.moves)}"]

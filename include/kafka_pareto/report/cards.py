@@ -56,7 +56,7 @@ def gain_rows(decision: Decision) -> list[Row]:
 
 
 def warnings_of(decision: Decision) -> list[str]:
-    """What a reader must not miss."""
+    """Lists what a reader must not miss."""
     warnings = []
     if decision.weaker_than_baseline and decision.pick_durability is not None:
         warnings.append(
@@ -91,12 +91,12 @@ def warnings_of(decision: Decision) -> list[str]:
 
 
 def price_label(decision: Decision) -> str:
-    """What to call what is given up: a pick costs nothing until somebody takes it."""
+    """Returns the label of what is given up: a pick costs nothing until somebody takes it."""
     return "Given up" if decision.recommended else "Would cost"
 
 
 def price_of(decision: Decision) -> list[str]:
-    """What the pick costs, as far as it was shown; nothing where there is no pick."""
+    """Lists what the pick costs, as far as it was shown; empty without a pick."""
     if decision.pick_configuration_id is None:
         return []
     if decision.verdict == "keep_baseline_not_enough_evidence":
@@ -105,7 +105,7 @@ def price_of(decision: Decision) -> list[str]:
 
 
 def notes_of(decision: Decision) -> list[str]:
-    """What explains the choice and the comparison without changing them."""
+    """Lists what explains the choice and the comparison without changing them."""
     notes = []
     criterion, asked = criterion_text(decision.chosen_by), criterion_text(decision.choice_asked_by)
     if criterion != asked:
@@ -128,16 +128,16 @@ def notes_of(decision: Decision) -> list[str]:
 
 
 def unresolved_of(decision: Decision) -> list[str]:
-    """What the gain blocks could not tell, and how many would; nothing where they are too few for any claim."""
+    """Lists what the gain blocks could not tell, and how many would; empty if they are too few for any claim."""
     unresolved = [gain for gain in decision.gains if gain.resolution == "not resolved"]
-    if decision.blocks_used < decision.minimum_blocks or not unresolved:
+    if not decision.has_enough_blocks or not unresolved:
         return []
     told = ", ".join(f"{label_of(gain.objective)} {_blocks_to_tell(gain)}" for gain in unresolved)
     return [f"{decision.blocks_used} blocks cannot tell. Were the changes what they seem to be, it takes: {told}."]
 
 
 def evidence_of(decision: Decision, campaign: str) -> str:
-    """How much was measured, and the first and last id of the repetitions behind the numbers."""
+    """Says how much was measured, with the first and last id of the repetitions behind the numbers."""
     if not decision.gains or not decision.blocks_used:
         return f"campaign {campaign}; no fresh blocks were measured in full."
     gain = decision.gains[0]
@@ -172,7 +172,7 @@ def shown(name: str, properties: dict[str, PropertyValue]) -> str:
 
 
 def standing(decision: Decision) -> str:
-    """What to call the pick: recommended once the evidence carries it."""
+    """Returns the label of the pick: recommended once the evidence carries it."""
     return "recommended" if decision.recommended else "pick"
 
 

@@ -1,4 +1,4 @@
-"""What a report is drawn from: one campaign's artifacts side by side, and the tables that follow. Pure."""
+"""Gathers one campaign's artifacts for its report, and makes the tables that follow from them. Pure."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def _log(axes: Any, which: str) -> None:
 
 
 def say(axes: Any, text: str) -> None:
-    """Why there is nothing to see."""
+    """Writes into the axes why there is nothing to see."""
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color="#666666")
 
 

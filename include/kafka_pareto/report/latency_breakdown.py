@@ -1,4 +1,4 @@
-"""Where the latency of the pick and of the baseline goes, by the producer's own metrics. Pure.
+"""Breaks the latency of pick and baseline down by the producer's own metrics. Pure.
 
 A record waits in the accumulator (for its batch to fill or `linger.ms` to pass, and for a free request), then travels
 with its request until the broker answers. The client measures both, and how well batches are filled; latencies tell
@@ -57,7 +57,7 @@ class ClientFigures(BaseModel):
 
     @property
     def batch_share(self) -> float | None:
-        """How full batches got, of `batch.size`; beyond 1 where a single record is larger than that."""
+        """Returns the share of `batch.size` that batches fill; beyond 1 if a single record is larger."""
         if self.batch_size_avg_bytes is None or not self.batch_size_bytes:
             return None
         return self.batch_size_avg_bytes / self.batch_size_bytes
@@ -123,7 +123,7 @@ def breakdown_rows(breakdown: Breakdown, standing: str) -> list[Row]:
 
 
 def explanation(breakdown: Breakdown) -> list[str]:
-    """What the pick does differently, in sentences that follow from the figures by fixed rules.
+    """Says what the pick does differently, in sentences that follow from the figures by fixed rules.
 
     Accumulator and request times are told where they differ by 10 % of the baseline's sum of both and 0.1 ms; records
     per request and compression from a ratio of 1.25 on; the wait for buffer space from that ratio and 0.1 s on.

@@ -1,4 +1,4 @@
-"""What the page says of the measuring itself: noise, the ramp, the load tool, and what did not count. Pure."""
+"""Makes the page's tables of the measuring itself: noise, ramp, load tool, what did not count. Pure."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def _estimates(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def _weaker_fronts(evidence: Evidence) -> list[dict[str, Any]]:
-    """Of each record size, the front of weaker durability than the study accepts: estimates, never recommended."""
+    """Returns each case's front of weaker durability than the study accepts: estimates, never recommended."""
     found = []
     for case, front in evidence.fronts.items():
         weaker = front[~front.durability_accepted].sort_values("estimated_throughput_mib_s", ascending=False)

@@ -72,7 +72,7 @@ def _limits_missed(decision: Decision) -> str:
 
 
 def _what_is_missing(decision: Decision) -> str:
-    if decision.blocks_used < decision.minimum_blocks:
+    if not decision.has_enough_blocks:
         blocks = counted(decision.blocks_used, "complete block")
         return f"{blocks} measured, the study asks for {decision.minimum_blocks}."
     return f"{_labels(decision.unjudged)} may have changed, and these blocks have no spread to judge it by."

@@ -74,7 +74,7 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
 
 
 def _cost(changed: Sequence[Decision]) -> str:
-    """What got worse, or may have."""
+    """Says what got worse, or may have."""
     unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
     cost = f"steadiness is given up at {_cases(unsteady)}" if unsteady else "nothing was shown to get worse"
     unknown = [

@@ -39,7 +39,7 @@ Kept = list[SettingsInForce]  # every version of a record size, the oldest first
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to come into force.
+    """Names what is to come into force.
 
     Attributes:
         case: None: every record size of the campaign.
@@ -64,7 +64,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class _Stays:
-    """Why nothing moves at a record size, and what kind of notice that is."""
+    """Says why nothing moves in a case, and which kind of notice that is."""
 
     kind: NoticeKind
     text: str
@@ -150,7 +150,7 @@ def _moved(campaign: Campaign, decision: Decision, configuration_id: str, wanted
 
 
 def _needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> _Stays | None:
-    """Why this recommendation does not come into force unless a person says so; None where it does."""
+    """Returns why this recommendation needs a person's word before it comes into force; None if it does not."""
     case = decision.case
     how = (
         "Put it in force in the Pareto explorer, or trigger settings_in_force with action accept, campaign "
@@ -178,7 +178,7 @@ def _needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> _Stays 
 
 
 def _measured_until(campaign: Campaign, case: str) -> str:
-    """When the confirmation's last repetition began, in ISO 8601, UTC; empty where none is left to tell."""
+    """Returns when the confirmation's last repetition began, in ISO 8601, UTC; empty if none is left."""
     repetitions = campaign.read_repetitions(campaign.keys.confirmation(case, "repetitions/"))
     return max((repetition.started_at for repetition in repetitions), default="")
 
@@ -251,7 +251,7 @@ def _manifest(campaign: Campaign, outcomes: Sequence[Kept | _Stays], written: Se
 
 
 def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[_Stays]) -> Notice:
-    """Of what a person must do first, then of what moved; the text tells all of it."""
+    """Makes the notice: what a person must do comes first, then what moved; the text holds all of it."""
     kind: NoticeKind = "no_gain"
     what = f"campaign {campaign.keys.campaign} found no gain; nothing changes"
     kinds = {each.kind for each in stays}

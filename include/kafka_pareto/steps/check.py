@@ -107,7 +107,7 @@ def _planned(check: Campaign, case: str, description: ClusterDescription) -> Pla
 
 
 def _differences(check: Campaign, settings: SettingsInForce, past: Sequence[PastCheck], now: Fingerprint) -> list[str]:
-    """What makes this check and the last look at these settings incomparable; where nothing does, both load alike."""
+    """Lists what makes this check and the last look at these settings incomparable; if empty, both load alike."""
     case = settings.case
     try:
         last = Campaign.at(check.store, last_look(check.store, settings, past))

@@ -96,7 +96,7 @@ class _Compared:
         ]
 
     def checked(self, changes: Sequence[RatioChange]) -> CheckedCase:
-        """What follows from the changes, and from what was lost or failed beside."""
+        """Concludes from the changes, and from what was lost or failed."""
         reasons = [drift_reason(change) for change in changes if change.drifted]
         outcome: CheckOutcome = "unchanged"
         if reasons := [*reasons, *self._harm()]:
@@ -119,7 +119,7 @@ class _Compared:
         )
 
     def _harm(self) -> list[str]:
-        """What makes settings unfit whatever their speed; a repetition counts as failed when all its attempts did."""
+        """Lists what makes settings unfit whatever their speed. A repetition failed if all its attempts did."""
         lost = self._count(self._settings.configuration_id, "records_lost", "records_duplicated")
         failed, baseline_failed = (
             self._count(each, "failed") for each in (self._settings.configuration_id, self._baseline_id)
@@ -154,7 +154,7 @@ def _track(check: Campaign, decided: Check) -> None:
 
 
 def _event(check: Campaign, decided: Check, tuned: Sequence[str]) -> dict[str, JsonValue]:
-    """What other DAGs may react to, and `tune`: the parameters of the `tune_producer` that follows."""
+    """Returns what other DAGs may react to, and `tune`: the parameters of the `tune_producer` that follows."""
     study = check.study
     tune: dict[str, JsonValue] = {
         "study": study.name,

@@ -96,7 +96,7 @@ def _freeze_prior(campaign: Campaign, warm_start: WarmStart, description: Cluste
 
 
 def _best_known(study: Study, prior: pd.DataFrame) -> dict[str, list[Configuration]]:
-    """What earlier campaigns found best, by record size: at most half of a design, to be measured anew."""
+    """Returns by case what earlier campaigns found best: at most half of a design, to be measured again."""
     most = (study.design.configurations or 0) // 2
     return {case: best_known(study, prior, case, most) for case in study.cases}
 

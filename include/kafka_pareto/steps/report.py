@@ -75,7 +75,7 @@ def run(campaign: Campaign) -> Manifest:
 
 
 def _event(cards: Cards) -> dict[str, JsonValue]:
-    """What other DAGs get to know: by record size the verdict, and what the producer should be told instead of what."""
+    """Returns what other DAGs get to know: by case the verdict, the baseline's properties and the recommended ones."""
     decided = {
         str(decision.case): {
             "verdict": decision.verdict,
@@ -164,7 +164,7 @@ def _measured(campaign: Campaign, case: str, last_round: int) -> list[Repetition
 
 
 def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
-    """What the rounds came to, by record size; nothing for a study that has none."""
+    """Returns what the rounds came to, by case; empty for a study without rounds."""
     study, keys = campaign.study, campaign.keys
     if study.strategy != "rounds":
         return {}

@@ -64,7 +64,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
 
 
 def _hypervolumes(campaign: Campaign, round_number: int) -> dict[str, float]:
-    """What the record sizes that this round measured have come to, as the decision on the next round sees it."""
+    """Returns the hypervolumes of the cases that this round measured, as the decision on the next round sees them."""
     study, keys = campaign.study, campaign.keys
     trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number + 1)]
     so_far = [rounds_so_far(study, case, trials_by_round) for case in study.cases]

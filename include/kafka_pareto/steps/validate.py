@@ -68,7 +68,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
 
 
 def _earlier(campaign: Campaign, round_number: int) -> Earlier:
-    """What the rounds before this one measured and their gates accepted."""
+    """Returns what the rounds before this one measured and their gates accepted."""
     study, keys = campaign.study, campaign.keys
     rounds = range(round_number)
     rejected = {

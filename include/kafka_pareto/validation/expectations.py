@@ -29,7 +29,7 @@ _INDEX = """<!doctype html>
 
 @dataclass(frozen=True)
 class Finding:
-    """What one expectation came to. `rows` are the ids of the rows that fail it; a whole table's failure has none."""
+    """Holds the result of one expectation. `rows` are the ids of the rows that fail; a table's failure has none."""
 
     suite: str
     name: str
@@ -42,7 +42,7 @@ class Finding:
 
     @property
     def is_critical(self) -> bool:
-        """Whether it fails, and more than a warning."""
+        """Returns whether it fails, and is more than a warning."""
         return not self.success and self.severity == "critical"
 
 

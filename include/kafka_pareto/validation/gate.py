@@ -1,4 +1,4 @@
-"""What the validation gate looks at, and what it concludes: tables, derived columns, verdict. No I/O of its own."""
+"""Examines a round's repetitions: the tables for the suites, and the gate's verdict. No I/O of its own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMED = 20
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the examination of a campaign's repetitions came to.
+    """Holds the result of examining a round's repetitions.
 
     `rejected` holds the reason for each repetition that is set aside; `problems` holds what stops the campaign.
     """
@@ -76,7 +76,7 @@ def examine(
 
 
 def suite_parameters(study: Study, round_number: int = 0) -> dict[str, Any]:
-    """What the `$…` of the suites stand for in this study and round."""
+    """Returns the values of the suites' `$…` in this study and round."""
     protocol = study.protocol
     by_generator = protocol.load_tool == "load_generator"
     return {

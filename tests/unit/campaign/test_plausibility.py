@@ -13,6 +13,8 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.plausibility import PlausibilityRules, derived_values
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.campaign.suites import Expectation
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study_file import load_study
 from tests.recorded import STUDIES, paper_study, recorded_repetitions
@@ -66,6 +68,30 @@ def test_implausible_values_count_as_failed_with_the_rules_that_they_break(
     assert reason in judged.reason
     assert judged.broken_rules == rules
     assert judged.latency_p50_ms == recorded().latency_p50_ms
+
+
+@pytest.mark.parametrize(
+    ("expectation_type", "kwargs", "told"),
+    [
+        (
+            "expect_column_values_to_match_regex",
+            {"column": "window"},
+            "expect_column_values_to_match_regex: must be one",
+        ),
+        ("expect_column_values_to_be_between", {"column": "wall_s", "mostly": 0.9}, "mostly: is not known"),
+        (
+            "expect_column_pair_values_a_to_be_greater_than_b",
+            {"column_A": "wall_ms", "column_B": "elapsed_ms", "or_equal": False},
+            "or_equal: False: must be True",
+        ),
+    ],
+)
+def test_a_rule_that_would_be_judged_otherwise_than_by_great_expectations_is_refused_before_anything_is_measured(
+    expectation_type: str, kwargs: dict[str, Any], told: str
+) -> None:
+    rule = Expectation(name="odd", type=expectation_type, kwargs=kwargs, reason="is odd")
+    with pytest.raises(BadInputError, match=f"critical rule odd of valid_repetitions: .*{told}"):
+        PlausibilityRules(paper_study(), [rule])
 
 
 def test_a_warning_is_no_reason_to_fail() -> None:

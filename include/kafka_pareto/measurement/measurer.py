@@ -73,7 +73,7 @@ class _PhaseMeasurement:
     def measure_block(self, block: Block) -> None:
         """Measures what is missing of a block; all of it again if there is trouble meanwhile."""
         if self._phase.is_partly_aside(block):  # by a task that was killed
-            self._set_aside(block)
+            self._set_block_aside(block)
         for _ in range(self._protocol.max_attempts):
             missing = self._phase.missing(block)
             if not missing:
@@ -84,7 +84,7 @@ class _PhaseMeasurement:
                     self._measure_one(planned)
                 self._loads.require_log_dirs()
             except (ClusterError, DisturbedError, SafetyStop) as error:
-                self._set_aside(block)
+                self._set_block_aside(block)
                 if isinstance(error, SafetyStop):
                     raise
                 trouble = error
@@ -110,7 +110,7 @@ class _PhaseMeasurement:
             attempt = self._attempt(planned)
             measured = self._loads.repetition(planned, attempt, attempts)
             if attempt.trouble:
-                self._phase.put_aside(measured)
+                self._phase.set_aside(measured)
                 raise attempt.trouble
             if attempt.outcome != "failed":
                 break
@@ -118,7 +118,7 @@ class _PhaseMeasurement:
             if attempt.is_outlier:
                 self._loads.wait_until_undisturbed()
         if attempt.is_outlier:  # no fault of the configuration, against which it must not count
-            self._phase.put_aside(measured)
+            self._phase.set_aside(measured)
             raise DisturbedError(f"{planned.repetition_id} was disturbed again and again: {attempt.reason}")
         measured = self._rules.with_implausible_failed(measured)
         if measured.broken_rules:
@@ -132,10 +132,10 @@ class _PhaseMeasurement:
         self._confirm_last(self._loads.begin())
         return self._loads.attempt(planned)
 
-    def _set_aside(self, block: Block) -> None:
+    def _set_block_aside(self, block: Block) -> None:
         if self._unconfirmed and self._unconfirmed.repetition_id in {planned.repetition_id for planned in block}:
             self._unconfirmed = None
-        self._phase.set_aside(block)
+        self._phase.set_block_aside(block)
 
     def _confirm_last(self, late_records: int) -> None:
         """Amends the repetition stored last if its records arrived more than once, the surplus late."""

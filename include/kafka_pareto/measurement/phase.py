@@ -94,13 +94,13 @@ class MeasurementPhase:
         """Stores a repetition in place of an earlier record of it."""
         self._store.put(measured)
 
-    def put_aside(self, measured: Repetition) -> None:
+    def set_aside(self, measured: Repetition) -> None:
         """Keeps a repetition that does not count, apart."""
-        self._store.put_aside(measured)
+        self._store.set_aside(measured)
 
-    def set_aside(self, block: Block) -> None:
+    def set_block_aside(self, block: Block) -> None:
         """Takes the block's repetitions out of the phase, so that all of them are measured again."""
-        self._store.set_aside(block)
+        self._store.set_block_aside(block)
 
     def is_partly_aside(self, block: Block) -> bool:
         """Returns whether a killed task has set aside a part of the block only."""

@@ -52,11 +52,11 @@ class RepetitionStore:
         self._write(self._key(measured.repetition_id), measured)
         self._stored[measured.repetition_id] = measured
 
-    def put_aside(self, measured: Repetition) -> None:
+    def set_aside(self, measured: Repetition) -> None:
         """Keeps a repetition that does not count. Its key names its start: the same write may be repeated."""
         self._write(_aside_key(self.campaign.keys, measured), measured)
 
-    def set_aside(self, block: Iterable[PlannedRepetition]) -> None:
+    def set_block_aside(self, block: Iterable[PlannedRepetition]) -> None:
         """Takes the block's repetitions out of the phase and keeps them aside.
 
         All are copied before the first is deleted, so that whoever is killed meanwhile leaves a block which
@@ -64,7 +64,7 @@ class RepetitionStore:
         """
         spoiled = sorted(planned.repetition_id for planned in block if self.holds(planned))
         for repetition_id in spoiled:
-            self.put_aside(self._stored[repetition_id])
+            self.set_aside(self._stored[repetition_id])
         for repetition_id in spoiled:
             _persistently(self.campaign.store.delete)(self._key(repetition_id))
             del self._stored[repetition_id]

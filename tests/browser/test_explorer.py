@@ -201,7 +201,7 @@ def test_hostile_names_in_an_artifact_stay_text(explorer: Explorer, visitor: Vis
     key = explorer.campaign().keys.report("cards.json")
     hostile = rb"<img src=x onerror=document.body.dataset.bad=1><script>document.body.dataset.bad=1</script>"
     cards = explorer.store.get(key)
-    changed = re.sub(rb'"baseline_durability":"', b'"baseline_durability":"' + hostile, cards)
+    changed = re.sub(rb'"compression.type":"', b'"compression.type":"' + hostile, cards)
     assert changed != cards
     explorer.store.put(key, changed)
     open_view(explorer, visitor)

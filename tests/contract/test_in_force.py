@@ -78,8 +78,9 @@ def test_both_steps_run_by_their_argv_and_take_any_words_as_words(reported_store
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "said"),
     [
-        (["roll_back"], EXIT_BAD_INPUT, "error: --case: is missing: record sizes go back one by one; say which"),
-        (["accept", "--campaign=c1", "--case=many"], 2, "Error: Invalid value for '--case': "),
+        (["roll_back"], EXIT_BAD_INPUT, "error: --case: is missing: settings go back case by case; say which"),
+        (["accept", "--case=1024"], 2, "Error: Missing option '--campaign'"),
+        (["accept", "--campaign=c1", "--case=1024"], EXIT_BAD_INPUT, "error: there is no campaign paper/c1 in the"),
         (["accept", "--campaign=c1", "--answered-at=noon"], EXIT_BAD_INPUT, "error: --answered-at: 'noon': must be"),
     ],
 )

@@ -12,6 +12,7 @@ from benchmarks.strategies import PEERS, STRATEGIES, strategy
 from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.study.constraints import ForbiddenRegion
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, NumericFactor, configuration_id
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
@@ -37,7 +38,7 @@ def study() -> Study:
             "linger.ms": NumericFactor(type="integer", levels=[0, 5, 10, 100]),
             "acks": CategoricalFactor(type="categorical", levels=["0", "1", "all"]),
         },
-        "forbidden": ["linger.ms >= 10 and batch.size >= 65536"],
+        "forbidden": [ForbiddenRegion.parse("linger.ms >= 10 and batch.size >= 65536")],
         "durability": Durability.acks_1,
         "design": paper.design.model_copy(update={"configurations": 8, "feasible": True}),
         "strategy": "rounds",

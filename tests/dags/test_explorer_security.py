@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.servers, pytest.mark.usefixtures("airflow_database")]
 PASSWORDS = {"reader": "of the dag", "stranger": "without a role"}
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 EXAMPLES = {
-    "study": "quick", "campaign": "c1", "size": "1024", "name": "explorer.js", "name:path": "07_report/report.html",
+    "study": "quick", "campaign": "c1", "case": "1024", "name": "explorer.js", "name:path": "07_report/report.html",
     "configuration": "c0123456789", "form": "producer.properties", "path:path": "docs",
 }  # fmt: skip
 

@@ -136,9 +136,9 @@ def test_a_pod_has_no_power_and_no_more_than_its_share(cluster: ClusterOfOneEnd)
     assert container(cluster.pod)["resources"] == {"limits": share, "requests": share}
 
 
-def test_the_manifest_is_pushed_and_its_record_sizes_are_what_is_mapped_over(cluster: ClusterOfOneEnd) -> None:
+def test_the_manifest_is_pushed_and_its_cases_are_what_is_mapped_over(cluster: ClusterOfOneEnd) -> None:
     returned, pushed = execute()
-    assert returned == [1024, 8192]
+    assert returned == ["1024", "8192"]
     assert pushed == {"manifest": cluster.manifest}
 
 

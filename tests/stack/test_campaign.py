@@ -62,7 +62,7 @@ def test_the_tables_are_of_the_papers_kind(finished: Finished) -> None:
 
     assert set(table("table1_r2.csv")["objective"]) == set(PRODUCER.objective_names)
     confirmed = table("table2_estimated_vs_measured.csv")
-    assert set(confirmed["case"]) == set(CASES)
+    assert set(confirmed["case"].astype(str)) == set(CASES)
 
 
 def test_every_number_of_a_decision_traces_to_repetitions_of_this_campaign(finished: Finished) -> None:

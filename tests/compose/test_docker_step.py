@@ -85,7 +85,7 @@ def facts(code: str) -> dict[str, Any]:
 
 def test_the_last_line_is_the_manifest_which_the_log_does_not_hold(capsys: pytest.CaptureFixture[str]) -> None:
     ti = TaskInstance()
-    assert execute(f"print('{{not yet}}'); print('THE CARDS ü'); print('''{MANIFEST}''')", ti) == [1024, 8192]
+    assert execute(f"print('{{not yet}}'); print('THE CARDS ü'); print('''{MANIFEST}''')", ti) == ["1024", "8192"]
     assert ti == {"manifest": json.loads(MANIFEST)}
     assert logged(capsys)[-2:] == ["{not yet}", "THE CARDS ü"]
 
@@ -165,7 +165,7 @@ def test_a_step_may_be_silent_for_longer_than_any_answer_may_take(
     hasty = {"timeout client 1m": "timeout client 1s", "timeout server 2m": "timeout server 2s"}
     with running_proxy(steps_engine.socket, tmp_path, IMAGE, NETWORK, hasty) as proxy:
         monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{proxy.port}")
-        assert execute(f"import time; time.sleep(6); print('''{MANIFEST}''')", timeout=2) == [1024, 8192]
+        assert execute(f"import time; time.sleep(6); print('''{MANIFEST}''')", timeout=2) == ["1024", "8192"]
 
 
 def test_a_step_that_takes_too_long_is_asked_to_end_and_may_clean_up(steps_engine: Engine) -> None:
@@ -213,7 +213,7 @@ def test_what_a_killed_task_has_left_is_ended_before_its_next_try_begins(steps_e
     third.try_number = 3
     assert containers(steps_engine) == container_names({"ti": first})
     with exit_codes(steps_engine) as codes:
-        assert execute(f"print('{MANIFEST}')", third) == [1024, 8192]
+        assert execute(f"print('{MANIFEST}')", third) == ["1024", "8192"]
     assert codes == ["143", "0"]
 
 

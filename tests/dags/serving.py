@@ -49,7 +49,7 @@ class Served:
         self.client.trigger(dag_id, conf, run_id)
 
     def log(self, dag_id: str, run_id: str, task_id: str) -> list[str]:
-        """What the task's last try has logged, its folds included."""
+        """Returns what the task's last try has logged, its folds included."""
         path = f"dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}"
         number = self.ask("GET", path)["try_number"]
         return [str(line["event"]) for line in self.ask("GET", f"{path}/logs/{number}?full_content=true")["content"]]

@@ -235,7 +235,7 @@ SLOW: dict[str, Callable[[Path], Texts]] = {
 
 
 def expected(part: str) -> Texts:
-    """What was stored of this part, by the artifact's key."""
+    """Returns what was stored of this part, by the artifact's key."""
     return _texts(EXPECTED / part)
 
 

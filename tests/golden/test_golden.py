@@ -1,4 +1,4 @@
-"""What is concluded from stored data stays as it was, to the byte, but for what is meant to be different.
+"""Holds what is concluded from stored data to what it was, to the byte, but for what is meant to be different.
 
 Decisions, cards, fronts, reports and the explorer's answers, computed again from a store of an earlier release and
 from the kept campaigns. README.md tells what to do where a difference is meant.
@@ -43,7 +43,7 @@ INTENDED_DIFFERENCES: list[Difference] = []
 
 
 def with_differences(part: str, stored: Texts, differences: list[Difference]) -> Texts:
-    """What is to come out today: the stored artifacts with all that is meant to be different."""
+    """Returns what is to come out today: the stored artifacts with all that is meant to be different."""
     texts = dict(stored)
     for difference in differences:
         changed = {}
@@ -57,7 +57,7 @@ def with_differences(part: str, stored: Texts, differences: list[Difference]) ->
 
 
 def told(part: str, wanted: Texts, found: Texts) -> str:
-    """The first differences of the first artifacts that differ."""
+    """Lists the first differences of the first artifacts that differ."""
     differing = [key for key in sorted({*wanted, *found}) if wanted.get(key) != found.get(key)]
     lines = [f"{part}: {len(differing)} of {len({*wanted, *found})} artifacts differ"]
     for key in differing[:_FILES_SHOWN]:

@@ -48,7 +48,7 @@ def registered(brokers: Brokers) -> set[int]:
 
 
 def broker_setting(brokers: Brokers, name: str) -> str:
-    """What Kafka's own tool says of a setting of broker 1."""
+    """Returns what Kafka's own tool says of a setting of broker 1."""
     tool = ["-cp", f"{brokers.settings.kafka_jars}/*", "kafka.admin.ConfigCommand"]
     what = ["--bootstrap-server", brokers.bootstrap_servers, "--describe", "--all", "--broker", "1"]
     run = subprocess.run(

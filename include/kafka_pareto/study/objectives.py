@@ -15,15 +15,19 @@ from kafka_pareto.study.factors import is_number
 from kafka_pareto.study.section import Texts
 
 
+def _names() -> list[str]:
+    return [each.name for each in all_objectives()]
+
+
 def _known(name: str) -> str:
-    known = [each.name for each in all_objectives()]
+    known = _names()
     if name not in known:
         raise ValueError(f"must be one of {', '.join(map(repr, known))}")
     return name
 
 
 def _describe(schema: dict[str, Any]) -> None:
-    schema["enum"] = [each.name for each in all_objectives()]
+    schema["enum"] = _names()
 
 
 ObjectiveName: TypeAlias = Annotated[str, AfterValidator(_known), Field(json_schema_extra=_describe)]
@@ -49,11 +53,9 @@ class Limit(BaseModel):
         match = re.fullmatch(r"\s*(\w+)\s*(<=|>=)\s*([0-9.eE+-]+)\s*", text)
         if match is None or not is_number(match[3]):
             raise ValueError(f"{text!r} is no limit: write it like 'p95_latency_ms <= 50'")
-        known = [each.name for each in all_objectives()]
-        name = match[1] if match[1] in known else None
-        if name is None:
-            hint = did_you_mean(match[1], known)
-            raise ValueError(f"{match[1]} is no objective; there are {', '.join(known)}{hint}")
+        name, known = match[1], _names()
+        if name not in known:
+            raise ValueError(f"{name} is no objective; there are {', '.join(known)}{did_you_mean(name, known)}")
         wanted = ">=" if is_maximised(name) else "<="
         if match[2] != wanted or float(match[3]) <= 0:
             raise ValueError(f"{text!r}: a limit on {name} reads '{name} {wanted} <a number above 0>'")

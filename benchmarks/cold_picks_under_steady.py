@@ -41,9 +41,10 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.blocks import plan_blocks
-from kafka_pareto.measurement.testbed import Testbed, open_testbed
+from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store, open_store
@@ -129,16 +130,16 @@ def arms(study: Study, case: str, picks: Picks) -> dict[str, str]:
     }
 
 
-def run(campaign: Campaign, case: str, testbed: Testbed, picks: Picks, blocks: int, bar: Progress) -> None:
+def run(campaign: Campaign, case: str, runner: RepetitionRunner, picks: Picks, blocks: int, bar: Progress) -> None:
     """Measures the configurations of one record size, each of them once in every block."""
     study = campaign.study
     picked = [each[case] for each in (picks.cold, picks.steady) if case in each]
     in_play = {configuration_id(each): each for each in [study.baseline_configuration(), *picked]}
     candidates = [Candidate(name, name == study.baseline_id(), dict(each)) for name, each in in_play.items()]
     planned = plan_blocks(candidates, blocks, order="blocks", phase="gain", case=case, seed=study.seed)
-    measure = measure_on(campaign, case, testbed, WARM_UP_REPETITIONS)
+    measure = measure_on(campaign, case, runner, WARM_UP_REPETITIONS)
     measure_blocks(planned, shown(measure, bar, case_label(case), len(planned)))
-    testbed.cluster.delete_topic(testbed.topic)
+    runner.clean_up()
 
 
 def labelled(repetitions: list[Repetition], study: Study, picks: Picks) -> list[tuple[str, Repetition]]:
@@ -209,8 +210,8 @@ def measure(
         study = begun_campaign.study
         with progress_bars() as bar:
             for case in study.cases:
-                with open_testbed(begun_campaign, case, settings) as testbed:
-                    run(begun_campaign, case, testbed, picks, blocks, bar)
+                with driver_of(begun_campaign.study).runner(begun_campaign, case, settings) as runner:
+                    run(begun_campaign, case, runner, picks, blocks, bar)
         found = labelled(stored_repetitions(begun_campaign), study, picks)
         write_csv(repetition_table(found, study), data or csv_of(campaign))
 

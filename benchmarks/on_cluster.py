@@ -32,9 +32,8 @@ from kafka_pareto.errors import BadInputError, KafkaParetoError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
-from kafka_pareto.measurement.sizing import sizing_of
-from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.study import Study
@@ -100,9 +99,9 @@ def begun(store: Store, study: Study, campaign_id: str) -> Campaign:
     return found
 
 
-def measure_on(campaign: Campaign, case: str, testbed: Testbed, warm_up_repetitions: int) -> Measure:
+def measure_on(campaign: Campaign, case: str, runner: RepetitionRunner, warm_up_repetitions: int) -> Measure:
     """Returns a function that measures blocks of this campaign, after a warm-up before the first new one."""
-    measurer = Measurer(campaign, testbed, sizing_of(campaign, case, testbed))
+    measurer = Measurer(campaign.study, runner)
     is_warm = False
 
     def warm_up() -> None:

@@ -40,8 +40,9 @@ from benchmarks.strategies.table import CASE, Asking
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate, baseline_candidate, candidates_of
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.measurement.blocks import PlannedRepetition, plan_blocks
-from kafka_pareto.measurement.testbed import Testbed, open_testbed
+from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.factors import Configuration, NumericFactor, configuration_id
@@ -115,10 +116,15 @@ def search(askers: Sequence[Asker], study: Study, budget: int, measure: Measure)
 
 
 def run(
-    campaign: Campaign, testbed: Testbed, names: Sequence[str], budget: int, fresh_blocks: int, progress: Progress
+    campaign: Campaign,
+    runner: RepetitionRunner,
+    names: Sequence[str],
+    budget: int,
+    fresh_blocks: int,
+    progress: Progress,
 ) -> None:
     """Runs the strategies, then measures in fresh blocks what they would hand over."""
-    study, measure = campaign.study, measure_on(campaign, CASE, testbed, WARM_UP_REPETITIONS)
+    study, measure = campaign.study, measure_on(campaign, CASE, runner, WARM_UP_REPETITIONS)
     baseline = baseline_candidate(campaign)
     searching = shown(measure, progress, "search", budget * len(names))
     search(askers_of(names, study, budget), study, budget, searching)
@@ -129,7 +135,7 @@ def run(
     in_play = [baseline, *candidates_of(rows.sort_values("configuration_id"), study)]
     fresh = plan_blocks(in_play, fresh_blocks, order="blocks", phase="gain", case=CASE, seed=study.seed)
     measure_blocks(fresh, shown(measure, progress, "fresh blocks", len(fresh)))
-    testbed.cluster.delete_topic(testbed.topic)
+    runner.clean_up()
 
 
 def labelled(repetitions: Sequence[Repetition], names: Sequence[str]) -> list[tuple[str, Repetition]]:
@@ -161,8 +167,11 @@ def measure(
         settings = stack_settings()
         campaign_id = campaign or _campaign_id(seed, budget)
         begun_campaign = begun(open_store(settings), search_study(seed), campaign_id)
-        with progress_bars() as progress, open_testbed(begun_campaign, CASE, settings) as testbed:
-            run(begun_campaign, testbed, STRATEGIES, budget, blocks, progress)
+        with (
+            progress_bars() as progress,
+            driver_of(begun_campaign.study).runner(begun_campaign, CASE, settings) as runner,
+        ):
+            run(begun_campaign, runner, STRATEGIES, budget, blocks, progress)
         found = labelled(stored_repetitions(begun_campaign), STRATEGIES)
         write_csv(repetition_table(found, begun_campaign.study), data or csv_of(campaign_id))
 

@@ -8,9 +8,8 @@ import typer
 
 from kafka_pareto.campaign.campaign import check_campaign_id
 from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.measurement.testbed import target_of
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.storage.store import open_store
@@ -53,8 +52,8 @@ def main(
         adjusted = with_overrides(wanted, _cases(cases), seed, repetitions, cluster, earlier)
         corpus = read_corpus(adjusted, settings.studies, f"{settings.studies}/{study}.yaml")
         store = open_store(settings)
-        with Cluster(*target_of(adjusted, settings), settings) as opened:
-            return design.run(store, adjusted, check_campaign_id(campaign), opened, corpus)
+        with driver_of(adjusted).system(adjusted, settings) as system:
+            return design.run(store, adjusted, check_campaign_id(campaign), system, corpus)
 
     run_step(step, manifest)
 

@@ -13,13 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
+from kafka_pareto.drivers.producer.testbed import Testbed, topic_name
 from kafka_pareto.kafka.cluster import Broker, Cluster, ClusterDescription, LogDir, PartitionHealth, TopicHealth
 from kafka_pareto.kafka.producer_config import resolved
 from kafka_pareto.load.producer_performance import load_result
 from kafka_pareto.load.producer_performance_output import parse_perf_output
 from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult
-from kafka_pareto.measurement.fingerprint import fingerprint_of, keep_fingerprint
-from kafka_pareto.measurement.testbed import Testbed, topic_name
+from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import LEASE_SECONDS, ClusterLease
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
+from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.measurement.cost import plan_campaign
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto_embedded.airflow_api.administrator import administrator
@@ -100,5 +101,5 @@ def _write_study(folder: Path) -> None:
     study = paper_study().model_copy(update={"record_sizes_bytes": [1024, 65636]})
     folder.mkdir(parents=True)
     (folder / "study.yaml").write_text(dump_study(study))
-    (folder / "plan.json").write_text(plan_campaign(study).model_dump_json())
+    (folder / "plan.json").write_text(plan_campaign(study, ProducerDriver()).model_dump_json())
     (folder / "design.parquet").write_bytes(encode_table(design_table(study), DESIGN_COLUMNS, study))

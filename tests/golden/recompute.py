@@ -23,6 +23,7 @@ from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Repetition, Sizing
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.fakes import FakeLoadTool, fake_testbed
@@ -77,7 +78,7 @@ class Recomputing:
         for case in cases:
             with fake_testbed(campaign, case) as testbed:
                 assert isinstance(testbed.load_tool, FakeLoadTool)
-                self.ran(f"confirm {case}", confirm.run(campaign, case, testbed))
+                self.ran(f"confirm {case}", confirm.run(campaign, case, ProducerRunner(campaign, case, testbed)))
                 assert not testbed.load_tool.requests, f"{case}: the choice is another one: its repetitions are missing"
 
 

@@ -13,8 +13,9 @@ import pytest
 
 from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.campaign.candidates import candidates_of
-from kafka_pareto.campaign.records import Sizing
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.drivers.producer.runner import ProducerRunner
+from kafka_pareto.drivers.producer.testbed import Testbed, topic_name
 from kafka_pareto.errors import BadInputError, ClusterError, SafetyStop
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.producer_performance import ProducerPerformance
@@ -22,7 +23,6 @@ from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
 from kafka_pareto.measurement.repetition_store import RepetitionStore
-from kafka_pareto.measurement.testbed import Testbed, topic_name
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.lease import ClusterLease
 from tests.system.broker_fixtures import RunningBrokers
@@ -178,8 +178,7 @@ def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(
 
     with secured.as_user("reader") as cluster, ClusterLease(campaign.store, "secured", wait_s=1.0) as lease:
         tool = ProducerPerformance(secured.brokers.bootstrap_servers, client_config, secured.brokers.settings)
-        sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
-        measurer = Measurer(campaign, Testbed(cluster, tool, lease, topic), sizing)
+        measurer = Measurer(study, ProducerRunner(campaign, case, Testbed(cluster, tool, lease, topic)))
         phase = MeasurementPhase(planned, RepetitionStore(campaign, campaign.keys.measurements(case)))
         with pytest.raises(SafetyStop, match=r"the cluster refused the load.*needs Write on the topic"):
             measurer.measure(phase)

@@ -12,6 +12,8 @@ from kafka_pareto.campaign.candidates import Candidate, baseline_candidate
 from kafka_pareto.campaign.keys import CampaignKeys, CheckKeys
 from kafka_pareto.campaign.records import Fingerprint, Sizing
 from kafka_pareto.drift.check_records import Check, CheckedCase
+from kafka_pareto.drivers.producer.driver import ProducerSystem
+from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
@@ -55,7 +57,7 @@ def confirmed(
             seed=study.seed,
         )
         stored = RepetitionStore(campaign, campaign.keys.confirmation(CASE, "repetitions/"))
-        Measurer(campaign, testbed, sizing).measure(MeasurementPhase(planned, stored))
+        Measurer(study, ProducerRunner(campaign, CASE, testbed)).measure(MeasurementPhase(planned, stored))
     return campaign
 
 
@@ -92,7 +94,7 @@ def put_in_force(campaign: Campaign, version: int = 1, **changes: Any) -> Settin
 
 def begin(folder: Path, check_id: str, study: Study | None = None, cluster: FakeCluster | None = None) -> list[int]:
     """The step `check`; the record sizes that it has measured."""
-    manifest = check.run(FolderStore(folder), study or study_of(), check_id, cluster or FakeCluster())
+    manifest = check.run(FolderStore(folder), study or study_of(), check_id, ProducerSystem(cluster or FakeCluster()))
     return manifest.cases
 
 
@@ -107,7 +109,7 @@ def measure(folder: Path, check_id: str, spoil: Callable[[FakeLoadTool], None] =
     with fake_testbed(begun, CASE, seed=sum(check_id.encode())) as testbed:
         assert isinstance(testbed.load_tool, FakeLoadTool)
         spoil(testbed.load_tool)
-        check_measure.run(begun, CASE, testbed)
+        check_measure.run(begun, CASE, ProducerRunner(begun, CASE, testbed))
 
 
 def outcome(folder: Path, check_id: str) -> CheckedCase:

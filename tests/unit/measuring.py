@@ -16,12 +16,13 @@ from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Phase, Repetition, Sizing
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.drivers.producer.runner import ProducerRunner
+from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.measurement.blocks import PlannedRepetition, plan_blocks
 from kafka_pareto.measurement.limits import MeasuringLimits
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
 from kafka_pareto.measurement.repetition_store import RepetitionStore
-from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
@@ -53,6 +54,8 @@ def started(folder: Path, study: Study | None = None) -> Campaign:
     study = study or quick()
     campaign = Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))
     campaign.write_table(campaign.keys.design(), design_table(study), DESIGN_COLUMNS)
+    sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
+    campaign.write_record(campaign.keys.sizing(CASE), sizing)
     return campaign
 
 
@@ -67,10 +70,9 @@ class Measuring:
 
     def measure(self, phase: Phase = "design", limits: MeasuringLimits = LIMITS) -> list[Repetition]:
         """Measures the phase with its design's configurations, as far as it is not in the store."""
-        sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
         stored = RepetitionStore(self.campaign, self.prefix(phase))
-        measurer = Measurer(self.campaign, self.testbed, sizing, limits)
-        return measurer.measure(MeasurementPhase(self.planned(phase), stored))
+        runner = ProducerRunner(self.campaign, CASE, self.testbed, limits)
+        return Measurer(self.campaign.study, runner).measure(MeasurementPhase(self.planned(phase), stored))
 
     def planned(self, phase: Phase = "design") -> list[PlannedRepetition]:
         design = self.campaign.read_table(self.campaign.keys.design(), DESIGN_COLUMNS)

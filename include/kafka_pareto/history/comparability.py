@@ -7,8 +7,8 @@ from typing import Any
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.drivers.producer.sizing import throughput_limit_mib_s
 from kafka_pareto.kafka.producer_config import resolved
-from kafka_pareto.measurement.sizing import throughput_limit_mib_s
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.workload import PayloadFile
 

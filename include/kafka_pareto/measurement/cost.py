@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.errors import ConsentError, PlanError
-from kafka_pareto.kafka.cluster import LogDir
-from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
-from kafka_pareto.measurement.sizing import sizing_loads_s, throughput_limit_mib_s
+from kafka_pareto.measurement.driver_runtime import DriverRuntime
 from kafka_pareto.study.study import Study
 
-_GIB = 1 << 30
-_MIB = 1 << 20
-_TOOL_START_S = 2.2  # JVM, burst and bookkeeping, on two cores shared with three brokers
-# The broker frees what was deleted only at its next check, so a few portions lie on the disk at once.
-_PORTIONS_ON_DISK = 4
-_FREE_DISK_MARGIN = 1.2
-# A steady repetition is sized by time; what it sends is known only when the baseline's pace is measured.
-_ASSUMED_STEADY_MIB_S = 200.0
 
-
-def plan_campaign(study: Study) -> Plan:
+def plan_campaign(study: Study, driver: DriverRuntime) -> Plan:
     """Repetitions, seconds, GiB sent by the client, and GiB that may lie on the brokers' disks at once.
 
     All are the most that an undisturbed campaign takes. The fewest are stated beside, with adaptive repetitions or with
@@ -37,7 +26,7 @@ def plan_campaign(study: Study) -> Plan:
     most = {
         case: (count + in_rounds) * protocol.repetitions + beside_the_design for case, count in configurations.items()
     }
-    plan = _plan(study, most, sizing_loads_s(protocol)).model_copy(
+    plan = driver.cost_of(study, most, sized=False).model_copy(
         update={"noise_repetitions": protocol.noise_repetitions * len(most)}
     )
     least_each = protocol.adaptive.minimum_repetitions if protocol.adaptive else protocol.repetitions
@@ -46,14 +35,14 @@ def plan_campaign(study: Study) -> Plan:
         return plan
     fewest = {
         "fewest_repetitions": plan.repetitions - sum(spared.values()),
-        "fewest_duration_s": plan.duration_s - sum(spared[case] * _repetition_s(study, case) for case in most),
+        "fewest_duration_s": plan.duration_s - sum(spared[case] * driver.repetition_s(study, case) for case in most),
     }
     return plan.model_copy(update=fewest)
 
 
-def plan_check(study: Study, cases: Sequence[str]) -> Plan:
+def plan_check(study: Study, driver: DriverRuntime, cases: Sequence[str]) -> Plan:
     """The same of a check of what is in force: blocks of it and of the baseline, sized as they were before."""
-    return _plan(study, dict.fromkeys(cases, 2 * study.retune.blocks), [])
+    return driver.cost_of(study, dict.fromkeys(cases, 2 * study.retune.blocks), sized=True)
 
 
 def describe_plan(plan: Plan) -> str:
@@ -70,30 +59,17 @@ def describe_plan(plan: Plan) -> str:
     )
 
 
-def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
-    """Refuses a campaign that does not fit the disks or its timeout, passes a ceiling, or lacks the owner's consent.
+def require_consent(plan: Plan, study: Study) -> None:
+    """Refuses a plan that passes the ceiling of a cluster that is not ours, or lacks its owner's consent.
 
     Raises:
-        PlanError: Saying which, with both numbers and the remedy.
+        PlanError: With both numbers and the remedy.
+        ConsentError: If the consent is missing.
     """
     if study.cluster is not None and plan.sent_gib > study.cluster.ceiling_gib:
         raise PlanError(
             f"the campaign would send {plan.sent_gib:.1f} GiB, above the ceiling of {study.cluster.ceiling_gib:g} GiB; "
             "raise the ceiling, or ask for fewer repetitions or record sizes"
-        )
-    slowest_s = max(_load_s(study, case) for case in study.cases)
-    if slowest_s >= study.protocol.timeout_s:
-        raise PlanError(
-            f"at no more than {throughput_limit_mib_s(study):g} MiB/s a burst takes {slowest_s:.0f} s, and "
-            f"protocol.timeout_s is {study.protocol.timeout_s:g} s; raise the limit or the timeout, or ask for smaller "
-            "record sizes or fewer records"
-        )
-    usable = [directory.usable_bytes for directory in log_dirs if directory.usable_bytes is not None]
-    needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / _distinct_volumes(log_dirs)
-    if usable and min(usable) < needed_bytes:
-        raise PlanError(
-            f"the campaign may need {needed_bytes / _GIB:.1f} GiB at once on a broker's disk, and one has "
-            f"{min(usable) / _GIB:.1f} GiB free; free some, or ask for smaller record sizes"
         )
     if study.cluster is not None and not study.cluster.consent:
         raise ConsentError(
@@ -102,61 +78,6 @@ def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
         )
 
 
-def _plan(study: Study, repetitions: Mapping[str, int], sizing_loads: Sequence[float]) -> Plan:
-    """Computes the cost of these repetitions by case, and of the loads that size them, in seconds each."""
-    mib_s = throughput_limit_mib_s(study) or _ASSUMED_STEADY_MIB_S
-    burst_records, steady_bytes = study.protocol.records or 0, round(_sending_s(study) * mib_s * _MIB)
-    bytes_each = {case: burst_records * study.record_size_bytes(case) or steady_bytes for case in repetitions}
-    all_sizing_loads = len(repetitions) * list(sizing_loads)
-    sent_bytes = (
-        sum(repetitions[case] * bytes_each[case] for case in repetitions) + sum(all_sizing_loads) * mib_s * _MIB
-    )
-    on_disk = _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + max(bytes_each.values(), default=0))
-    return Plan(
-        repetitions=sum(repetitions.values()),
-        duration_s=sum(count * _repetition_s(study, case) for case, count in repetitions.items())
-        + sum(_TOOL_START_S + each for each in all_sizing_loads),
-        sent_gib=sent_bytes / _GIB,
-        peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
-    )
-
-
-def _repetition_s(study: Study, case: str) -> float:
-    """Seconds of one repetition, with all that is around its sending."""
-    return _TOOL_START_S + study.protocol.cool_down_s + _load_s(study, case)
-
-
-def _load_s(study: Study, case: str) -> float:
-    """Seconds of one repetition's sending: as sized by time; of a burst, what a limited rate stretches it to."""
-    records, limit_mib_s = study.protocol.records, throughput_limit_mib_s(study)
-    if records is None or limit_mib_s is None:
-        return _measured_s(study)
-    return records * study.record_size_bytes(case) / (limit_mib_s * _MIB)
-
-
-def _measured_s(study: Study) -> float:
-    """Seconds of one repetition's sending, where the study sizes it by time."""
-    protocol = study.protocol
-    paced_s = ((protocol.paced.warmup_seconds or 0.0) + (protocol.paced.seconds or 0.0)) if protocol.paced else 0.0
-    return protocol.warmup_seconds + (protocol.seconds or 0.0) + paced_s
-
-
-def _sending_s(study: Study) -> float:
-    """The same in seconds of unthrottled sending, which sends as much: no fixed rate exceeds its share of the pace."""
-    protocol = study.protocol
-    unthrottled_s = protocol.warmup_seconds + (protocol.seconds or 0.0)
-    if protocol.paced is None:
-        return unthrottled_s
-    if protocol.paced.seconds is None:
-        return unthrottled_s * protocol.paced.rate_fraction
-    return unthrottled_s + (_measured_s(study) - unthrottled_s) * protocol.paced.rate_fraction
-
-
 def _in_words(seconds: float) -> str:
     minutes = seconds / 60
     return f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.1f} hours"
-
-
-def _distinct_volumes(log_dirs: tuple[LogDir, ...]) -> int:
-    """Over how many disks the replicas spread; log folders of equal size count as one disk, as embedded ones are."""
-    return max(len({directory.total_bytes for directory in log_dirs}), 1)

@@ -1,4 +1,4 @@
-"""The fingerprint: cluster and machine as found when a campaign began to measure."""
+"""The fingerprint: the system and the client's machine as found when a campaign began to measure."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ import platform
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_interface
 from pathlib import Path
+from typing import TypedDict
 
 import psutil
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import BadInputError, MissingArtifactError
-from kafka_pareto.kafka.cluster import ClusterDescription
-from kafka_pareto.study.study import Study
 
 
 def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
@@ -51,41 +49,23 @@ class Container:
 CONTAINER = Container()
 
 
-def fingerprint_of(
-    description: ClusterDescription, study: Study, topic: str, container: Container = CONTAINER
-) -> Fingerprint:
-    """The cluster as described and the machine that this process runs on."""
-    return Fingerprint(
-        kafka_version=description.kafka_version or "unknown",
-        cluster_id=description.cluster_id,
-        brokers=[f"{broker.host}:{broker.port}" for broker in description.brokers],
-        topic=topic,
-        topic_partitions=study.workload.topic_partitions,
-        replication_factor=study.workload.replication_factor,
-        min_insync_replicas=study.workload.min_insync_replicas,
-        client_host=socket.gethostname(),
-        client_cpu=_cpu_model(),
-        client_cores=_cores(container.cpu_limit),
-        client_kernel=platform.release(),
-        load_and_brokers_share_a_machine=any(
-            _is_on_this_machine(broker.host, container.docker_mark) for broker in description.brokers
-        ),
-    )
+class ClientMachine(TypedDict):
+    """The machine that this process runs on, as a fingerprint names it."""
+
+    client_host: str
+    client_cpu: str
+    client_cores: int
+    client_kernel: str
 
 
-def _is_on_this_machine(host: str, docker_mark: Path) -> bool:
-    """Returns whether the host is this machine or, seen from a container, one on the same bridge."""
-    own = [item for items in psutil.net_if_addrs().values() for item in items]
-    if host in {*(item.address for item in own), socket.gethostname(), "localhost"}:
-        return True
-    if not docker_mark.exists():
-        return False
-    bridges = [ip_interface(f"{item.address}/{item.netmask}").network for item in own if item.family == socket.AF_INET]
-    try:
-        address = ip_address(socket.gethostbyname(host))
-    except OSError:
-        return False
-    return any(address in bridge for bridge in bridges)
+def client_machine(container: Container = CONTAINER) -> ClientMachine:
+    """Returns the machine that this process runs on; in a container, with as many cores as its limit comes to."""
+    return {
+        "client_host": socket.gethostname(),
+        "client_cpu": _cpu_model(),
+        "client_cores": _cores(container.cpu_limit),
+        "client_kernel": platform.release(),
+    }
 
 
 def _cores(cpu_limit: Path) -> int:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kafka_pareto.measurement.testbed import SEGMENT_BYTES
-
+SEGMENT_BYTES = 64 << 20
 DELETE_RECORDS_AFTER_BYTES = 512 << 20
 
 

@@ -1,8 +1,7 @@
 """Measuring: runs planned repetitions in order, and stores each before the next begins.
 
-A repetition counts when the tool sent what it was asked to, the topic's end offsets grew by as many, and its values do
-not contradict each other. What is stored already is not measured again; a block during which the cluster was in
-trouble is.
+A repetition counts when its driver says so and its values do not contradict each other. What is stored already is not
+measured again; a block during which the cluster was in trouble is.
 """
 
 from __future__ import annotations
@@ -10,28 +9,25 @@ from __future__ import annotations
 import logging
 import time
 
-from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.plausibility import PlausibilityRules
-from kafka_pareto.campaign.records import Repetition, Sizing
+from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.errors import ClusterError, DisturbedError, SafetyStop
-from kafka_pareto.measurement.attempt import Attempt, duplicates_reason
 from kafka_pareto.measurement.blocks import PlannedRepetition
-from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.measurement.load_runner import LoadRunner
 from kafka_pareto.measurement.phase import Block, MeasurementPhase
-from kafka_pareto.measurement.testbed import Testbed
+from kafka_pareto.measurement.repetition_runner import RepetitionRunner, repetition_of
 from kafka_pareto.study.protocol import Protocol
+from kafka_pareto.study.study import Study
 
 log = logging.getLogger(__name__)
 
 
 class Measurer:
-    """Measures phases of one record size on one testbed."""
+    """Measures phases of one case, with the runner of the study's driver."""
 
-    def __init__(self, campaign: Campaign, testbed: Testbed, sizing: Sizing, limits: MeasuringLimits = LIMITS) -> None:
-        self._protocol = campaign.study.protocol
-        self._loads = LoadRunner(campaign, testbed, sizing, limits)
-        self._rules = PlausibilityRules(campaign.study)
+    def __init__(self, study: Study, runner: RepetitionRunner) -> None:
+        self._protocol = study.protocol
+        self._runner = runner
+        self._rules = PlausibilityRules(study)
 
     def measure(self, phase: MeasurementPhase) -> list[Repetition]:
         """Measures what is planned and not yet stored, one object per repetition.
@@ -49,7 +45,7 @@ class Measurer:
             LeaseHeldError: If the lease was lost.
         """
         phase.require_few_failures()
-        measurement = _PhaseMeasurement(phase, self._loads, self._rules, self._protocol)
+        measurement = _PhaseMeasurement(phase, self._runner, self._rules, self._protocol)
         for block in phase.blocks():
             measurement.measure_block(block)
             if phase.may_end_early:  # what follows is decided by records in their last form
@@ -62,10 +58,10 @@ class _PhaseMeasurement:
     """One passage through a phase."""
 
     def __init__(
-        self, phase: MeasurementPhase, loads: LoadRunner, rules: PlausibilityRules, protocol: Protocol
+        self, phase: MeasurementPhase, runner: RepetitionRunner, rules: PlausibilityRules, protocol: Protocol
     ) -> None:
         self._phase = phase
-        self._loads = loads
+        self._runner = runner
         self._rules = rules
         self._protocol = protocol
         self._unconfirmed: Repetition | None = None
@@ -78,11 +74,11 @@ class _PhaseMeasurement:
             missing = self._phase.missing(block)
             if not missing:
                 return
-            self._loads.wait_until_healthy(missing)
+            self._runner.wait_until_ready(missing)
             try:
                 for planned in missing:
                     self._measure_one(planned)
-                self._loads.require_log_dirs()
+                self._runner.require_unharmed()
             except (ClusterError, DisturbedError, SafetyStop) as error:
                 self._set_block_aside(block)
                 if isinstance(error, SafetyStop):
@@ -90,8 +86,7 @@ class _PhaseMeasurement:
                 trouble = error
                 log.warning("block %d is set aside, to be measured again: %s", block[0].block, trouble)
             else:
-                if len(block) > 1:
-                    self._loads.delete_full_segments()
+                self._runner.end_block(block)
                 return
         raise type(trouble)(
             f"block {block[0].block} was begun {self._protocol.max_attempts} times (protocol.max_attempts), and could "
@@ -99,16 +94,15 @@ class _PhaseMeasurement:
         ) from trouble
 
     def end(self) -> None:
-        """Amends the last repetition if its records came late, and deletes what the loads have left."""
-        if self._unconfirmed:
-            self._confirm_last(self._loads.late_records())
-        self._loads.delete_records()
+        """Amends the last repetition if something came to light about it, and frees what the loads have left."""
+        self._amend(self._runner.end(self._unconfirmed))
 
     def _measure_one(self, planned: PlannedRepetition) -> None:
         for attempts in range(1, self._protocol.max_attempts + 1):
             time.sleep(self._protocol.cool_down_s)  # the pause is part of the protocol
-            attempt = self._attempt(planned)
-            measured = self._loads.repetition(planned, attempt, attempts)
+            self._amend(self._runner.begin(self._unconfirmed))
+            attempt = self._runner.attempt(planned)
+            measured = repetition_of(planned, attempt, attempts)
             if attempt.trouble:
                 self._phase.set_aside(measured)
                 raise attempt.trouble
@@ -116,7 +110,7 @@ class _PhaseMeasurement:
                 break
             log.warning("%s: attempt %d failed: %s", planned.repetition_id, attempts, attempt.reason)
             if attempt.is_outlier:
-                self._loads.wait_until_undisturbed()
+                self._runner.wait_until_undisturbed()
         if attempt.is_outlier:  # no fault of the configuration, against which it must not count
             self._phase.set_aside(measured)
             raise DisturbedError(f"{planned.repetition_id} was disturbed again and again: {attempt.reason}")
@@ -128,27 +122,14 @@ class _PhaseMeasurement:
         self._phase.keep(measured)
         self._unconfirmed = measured if measured.outcome == "valid" else None
 
-    def _attempt(self, planned: PlannedRepetition) -> Attempt:
-        self._confirm_last(self._loads.begin())
-        return self._loads.attempt(planned)
-
     def _set_block_aside(self, block: Block) -> None:
         if self._unconfirmed and self._unconfirmed.repetition_id in {planned.repetition_id for planned in block}:
             self._unconfirmed = None
         self._phase.set_block_aside(block)
 
-    def _confirm_last(self, late_records: int) -> None:
-        """Amends the repetition stored last if its records arrived more than once, the surplus late."""
-        last, self._unconfirmed = self._unconfirmed, None
-        if last is None or last.end_offset_growth is None or not late_records:
-            return
-        log.warning("%s: %s, late", last.repetition_id, duplicates_reason(late_records))
-        self._phase.amend(
-            last.model_copy(
-                update={
-                    "outcome": "records_duplicated",
-                    "reason": duplicates_reason(late_records),
-                    "end_offset_growth": last.end_offset_growth + late_records,
-                }
-            )
-        )
+    def _amend(self, amended: Repetition | None) -> None:
+        """Stores what has come to light about the repetition stored last; what comes later is about another one."""
+        self._unconfirmed = None
+        if amended is not None:
+            log.warning("%s: %s, late", amended.repetition_id, amended.reason)
+            self._phase.amend(amended)

@@ -10,8 +10,8 @@ from tenacity import before_sleep_log, retry, retry_if_exception_type, stop_afte
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.campaign.records import Phase, Repetition, Sizing
-from kafka_pareto.errors import MissingArtifactError, StoreError
+from kafka_pareto.campaign.records import Phase, Repetition
+from kafka_pareto.errors import StoreError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 
 log = logging.getLogger(__name__)
@@ -99,31 +99,6 @@ def _persistently(operation: Callable[Arguments, Answer]) -> Callable[Arguments,
         before_sleep=before_sleep_log(log, logging.WARNING),
         reraise=True,
     )(operation)
-
-
-def sent_bytes(campaign: Campaign) -> int:
-    """Returns the bytes that the campaign has sent to a cluster that is not ours, pilots included; 0 for our own."""
-    if campaign.study.cluster is None:
-        return 0
-    keys, cases = campaign.keys, campaign.study.cases
-    rounds = campaign.study.round_numbers()
-    prefixes = [
-        each(case, number) for case in cases for number in rounds for each in (keys.measurements, keys.set_aside)
-    ]
-    prefixes += [keys.noise_repetitions(case) for case in cases]
-    prefixes += [keys.confirmation(case, name) for case in cases for name in ("repetitions/", "set_aside/")]
-    stored = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
-    measured = sum(
-        each.attempts * each.records_requested * campaign.study.record_size_bytes(each.case) for each in stored
-    )
-    return measured + sum(_pilot_bytes(campaign, case) for case in campaign.study.cases)
-
-
-def _pilot_bytes(campaign: Campaign, case: str) -> int:
-    try:
-        return campaign.read_record(campaign.keys.sizing(case), Sizing).pilot_bytes
-    except MissingArtifactError:
-        return 0
 
 
 def _aside_key(keys: CampaignKeys, measured: Repetition) -> str:

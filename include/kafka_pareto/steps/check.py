@@ -18,12 +18,11 @@ from kafka_pareto.drift.check_records import (
     read_checks,
     was_answered,
 )
+from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.history.comparability import differences_of_campaigns, differences_of_clusters
-from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
-from kafka_pareto.measurement.cost import check_plan, describe_plan, plan_check
-from kafka_pareto.measurement.fingerprint import fingerprint_of
-from kafka_pareto.measurement.testbed import topic_name
+from kafka_pareto.measurement.cost import describe_plan, plan_check, require_consent
+from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label, in_order
@@ -33,26 +32,26 @@ from kafka_pareto.study.study_file import dump_study, with_overrides
 log = logging.getLogger(__name__)
 
 
-def run(store: Store, study: Study, check_id: str, cluster: Cluster, corpus: str | None = None) -> Manifest:
+def run(store: Store, study: Study, check_id: str, system: System, corpus: str | None = None) -> Manifest:
     """Begins a check, or goes on with one that was begun: what it does is decided once.
 
     Args:
         store: Where settings in force, campaigns and checks lie.
         study: The study as it is now.
         check_id: The check's id within the study.
-        cluster: The cluster that the study is about.
+        system: The system that the study is about.
         corpus: The text that records are cut from, where the study names a file (`read_corpus`).
 
     Raises:
         PlanError: If it may not run as planned.
-        ClusterError: If the cluster cannot be reached.
+        ClusterError: If the system cannot be reached.
         BadInputError: If the settings in force were confirmed on a cluster that the study does not name.
     """
     keys, cases = CheckKeys(study.name, check_id), cases_in_force(store, study.name)
     if store.tag(keys.plan()) is None:
         # Settings may be in force at record sizes that a campaign was asked for, and no study names.
         check = Campaign(with_overrides(study, in_order({*study.cases, *cases})), keys, store)
-        plan = _begin(check, cases, cluster, corpus)
+        plan = _begin(check, cases, system, corpus)
     else:
         check = Campaign.at(store, keys)
         plan = check.read_record(keys.plan(), CheckPlan)
@@ -65,13 +64,11 @@ def run(store: Store, study: Study, check_id: str, cluster: Cluster, corpus: str
     return check.manifest("check", [keys.frozen_study(), keys.plan()], counts, to_measure)
 
 
-def _begin(check: Campaign, cases: Sequence[str], cluster: Cluster, corpus: str | None) -> CheckPlan:
+def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | None) -> CheckPlan:
     store, study, keys = check.store, check.study, check.keys
-    description = cluster.describe()
-    log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
     if corpus is not None:
         store.put(keys.payload(), corpus.encode())
-    planned = [_planned(check, case, description) for case in cases]
+    planned = [_planned(check, case, system) for case in cases]
     planned += [
         PlannedCase(
             case=case,
@@ -82,21 +79,22 @@ def _begin(check: Campaign, cases: Sequence[str], cluster: Cluster, corpus: str 
         for case in _new_cases(check)
     ]
     if to_measure := [each.case for each in planned if each.outcome is None]:
-        plan = plan_check(study, to_measure)
+        plan = plan_check(study, driver_of(study), to_measure)
         log.info("%s", describe_plan(plan))
-        check_plan(plan, study, cluster.log_dirs(topic_name(keys, to_measure[0])))
+        system.require_fit(plan, check, to_measure[0])
+        require_consent(plan, study)
     store.put(keys.frozen_study(), dump_study(study).encode())
     decided = CheckPlan(cases=planned)
     check.write_record(keys.plan(), decided)
     return decided
 
 
-def _planned(check: Campaign, case: str, description: ClusterDescription) -> PlannedCase:
+def _planned(check: Campaign, case: str, system: System) -> PlannedCase:
     settings = in_force(check.store, check.keys.study, case)
     if settings is None:  # its folder holds files alone
         raise BadInputError(f"{InForceKeys(check.keys.study, case).prefix}: holds no version; remove what is there")
     past = read_checks(check.store, check.keys.study, case)
-    now = fingerprint_of(description, check.study, topic_name(check.keys, case))
+    now = system.fingerprint(check, case)
     check.write_record(check.keys.fingerprint(case), now)
     planned = PlannedCase(case=case, settings=settings)
     if settings.is_baseline:

@@ -10,13 +10,12 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
-from kafka_pareto.measurement.sizing import sizing_of
-from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.rollout.versions import SettingsInForce
 
 
-def run(check: Campaign, case: str, testbed: Testbed) -> Manifest:
+def run(check: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
     """Measures what the store does not hold yet.
 
     Raises:
@@ -33,9 +32,9 @@ def run(check: Campaign, case: str, testbed: Testbed) -> Manifest:
         case=case,
         seed=check.study.seed,
     )
-    measurer = Measurer(check, testbed, sizing_of(check, case, testbed))
+    measurer = Measurer(check.study, runner)
     measured = measurer.measure(MeasurementPhase(planned, RepetitionStore(check, prefix)))
-    testbed.cluster.delete_topic(testbed.topic)
+    runner.clean_up()
     return check.manifest("check_measure", [prefix], {"repetitions": len(measured)}, [case])
 
 

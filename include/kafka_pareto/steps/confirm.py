@@ -25,20 +25,19 @@ from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
-from kafka_pareto.measurement.sizing import sizing_of
-from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.study.cases import case_seed
 
 log = logging.getLogger(__name__)
 
 
-def run(campaign: Campaign, case: str, testbed: Testbed) -> Manifest:
+def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
     """Measures the candidates, chooses one, measures it afresh beside the baseline, and decides."""
     study, keys = campaign.study, campaign.keys
     candidates = _candidates(campaign, case)
     in_play = [baseline_candidate(campaign), *candidates_of(candidates, study)]
-    measurer = Measurer(campaign, testbed, sizing_of(campaign, case, testbed))
+    measurer = Measurer(campaign.study, runner)
     prefix = keys.confirmation(case, "repetitions/")
     stored = RepetitionStore(campaign, prefix)
 
@@ -79,7 +78,7 @@ def run(campaign: Campaign, case: str, testbed: Testbed) -> Manifest:
         campaign.write_table(trials_key, summarise_trials(choice_repetitions, study), TRIAL_COLUMNS),
         campaign.write_record(keys.confirmation(case, "decision.json"), decision),
     ]
-    testbed.cluster.delete_topic(testbed.topic)
+    runner.clean_up()
     counts = {"candidates": len(candidates), "repetitions": len(choice_repetitions) + len(gain)}
     return campaign.manifest("confirm", [prefix, *written], counts, [case])
 

@@ -11,13 +11,13 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS
+from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.history.prior_trials import best_known, earlier_trials
-from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
-from kafka_pareto.measurement.cost import check_plan, describe_plan, plan_campaign
-from kafka_pareto.measurement.fingerprint import fingerprint_of
-from kafka_pareto.measurement.testbed import topic_name
+from kafka_pareto.measurement.cost import describe_plan, plan_campaign, require_consent
+from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.retune import Retune
@@ -28,19 +28,19 @@ from kafka_pareto.study.warm_start import WarmStart
 log = logging.getLogger(__name__)
 
 
-def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: str | None = None) -> Manifest:
+def run(store: Store, study: Study, campaign_id: str, system: System, corpus: str | None = None) -> Manifest:
     """Starts the campaign, or goes on with one that was started with the same study.
 
     Args:
         store: Where the campaign's artifacts lie.
         study: The study, with this campaign's overrides.
         campaign_id: The campaign's id within the study.
-        cluster: The cluster that it will measure.
+        system: The system that it will measure.
         corpus: The text that records are cut from, where the study names a file (`read_corpus`).
 
     Raises:
         PlanError: If the campaign may not run as planned; nothing is frozen then.
-        ClusterError: If the cluster cannot be reached.
+        ClusterError: If the system cannot be reached.
         BadInputError: If the campaign exists and was started with another study, or a warm start names one that is
             not there.
     """
@@ -57,17 +57,17 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: 
             "put that text back, or start a new campaign"
         )
     campaign = Campaign(study, keys, store)
-    plan = plan_campaign(study)
+    plan = plan_campaign(study, driver_of(study))
     log.info("%s", describe_plan(plan))
-    description = cluster.describe()
-    log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
-    check_plan(plan, study, cluster.log_dirs(topic_name(keys, study.cases[0])))
+    found = system.fingerprint(campaign, study.cases[0])
+    system.require_fit(plan, campaign, study.cases[0])
+    require_consent(plan, study)
     if known is None:
         # The study last: once it is there, the campaign is.
         if corpus is not None:
             store.put(keys.payload(), corpus.encode())
         if study.warm_start is not None:
-            _freeze_prior(campaign, study.warm_start, description)
+            _freeze_prior(campaign, study.warm_start, found)
         store.put(keys.frozen_study(), dump_study(study).encode())
     prior = campaign.read_table(keys.prior_trials(), PRIOR_TRIAL_COLUMNS) if study.warm_start is not None else None
     best = {} if prior is None else _best_known(study, prior)
@@ -86,10 +86,9 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: 
     return campaign.manifest("design", [*frozen, *written], counts)
 
 
-def _freeze_prior(campaign: Campaign, warm_start: WarmStart, description: ClusterDescription) -> None:
+def _freeze_prior(campaign: Campaign, warm_start: WarmStart, found: Fingerprint) -> None:
     """Writes what the campaign begins with of earlier ones: what comes after it, or its age, changes that no more."""
-    study, keys = campaign.study, campaign.keys
-    found = fingerprint_of(description, study, topic_name(keys, study.cases[0]))
+    keys = campaign.keys
     prior, trials = earlier_trials(campaign, warm_start, found, datetime.now(UTC))
     campaign.write_table(keys.prior_trials(), trials, PRIOR_TRIAL_COLUMNS)
     campaign.write_record(keys.prior(), prior)

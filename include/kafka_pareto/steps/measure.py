@@ -15,19 +15,18 @@ from kafka_pareto.campaign.tables import DESIGN_COLUMNS
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import Block, MeasurementPhase
+from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
-from kafka_pareto.measurement.sizing import sizing_of
-from kafka_pareto.measurement.testbed import Testbed
 
 log = logging.getLogger(__name__)
 
 
-def run(campaign: Campaign, case: str, testbed: Testbed, round_number: int = 0) -> Manifest:
+def run(campaign: Campaign, case: str, runner: RepetitionRunner, round_number: int = 0) -> Manifest:
     """Measures what the round plans for this record size and the store does not hold yet."""
     keys = campaign.keys
     design = campaign.read_table(keys.design(round_number), DESIGN_COLUMNS)
     candidates = candidates_of(design[design.case == case], campaign.study)
-    measurer = Measurer(campaign, testbed, sizing_of(campaign, case, testbed))
+    measurer = Measurer(campaign.study, runner)
     noise_keys = _measure_noise(campaign, case, measurer) if round_number == 0 else []
     repetitions = measurer.measure(_round(campaign, case, candidates, round_number))
 

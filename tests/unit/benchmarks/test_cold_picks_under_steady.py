@@ -21,6 +21,7 @@ from benchmarks.cold_picks_under_steady import (
     run,
 )
 from benchmarks.on_cluster import DATA, WARM_UP, begun, repetition_table, stored_repetitions
+from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.cases import in_order
@@ -92,7 +93,14 @@ def test_equal_picks_are_measured_once_in_every_block_and_bear_both_names(tmp_pa
     picks = Picks(cold=found, steady=found)
     campaign = begun_with(FolderStore(tmp_path), load_study(STUDIES / "cold_burst.yaml"), "c1", picks)
     with fake_testbed(campaign, CASE) as testbed:
-        run(campaign, CASE, testbed, picks, BLOCKS, Progress(console=Console(file=io.StringIO())))
+        run(
+            campaign,
+            CASE,
+            ProducerRunner(campaign, CASE, testbed),
+            picks,
+            BLOCKS,
+            Progress(console=Console(file=io.StringIO())),
+        )
         assert isinstance(testbed.load_tool, FakeLoadTool)
         assert len(testbed.load_tool.requests) == WARM_UP_REPETITIONS + 2 * BLOCKS
 

@@ -18,6 +18,7 @@ from benchmarks.search_on_cluster_table import FRESH, best_by, handed_over_by, r
 from benchmarks.strategies.table import BLOCKS, CASE, GRID, table_study
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.measurement.blocks import PlannedRepetition
@@ -244,7 +245,14 @@ def loads(
 
         tool.before_run = interrupt
         try:
-            run(begun_campaign, testbed, names, budget, fresh_blocks=2, progress=SILENT)
+            run(
+                begun_campaign,
+                ProducerRunner(begun_campaign, CASE, testbed),
+                names,
+                budget,
+                fresh_blocks=2,
+                progress=SILENT,
+            )
         except KeyboardInterrupt:
             return stops_at or 0
         return len(tool.requests)

@@ -14,6 +14,7 @@ from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Proposal, RoundsSoFar
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
+from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.measurement.cost import plan_campaign
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.sections import Rounds
@@ -59,7 +60,7 @@ def store(tmp_path: Path) -> FolderStore:
     }
     study = paper.model_copy(update=changes)
     store.put(KEYS.frozen_study(), dump_study(study).encode())
-    store.put(KEYS.plan(), plan_campaign(study).model_dump_json().encode())
+    store.put(KEYS.plan(), plan_campaign(study, ProducerDriver()).model_dump_json().encode())
     store.put(KEYS.design(), encode_table(design_table(study), DESIGN_COLUMNS, study))
     return store
 
@@ -120,7 +121,7 @@ def test_the_rows_of_a_round_are_of_the_record_sizes_that_go_on_and_spared_ones_
     rounds = Rounds(maximum=2, configurations=1)
     study = study.model_copy(update={"strategy": "rounds", "rounds": rounds})
     store.put(KEYS.frozen_study(), dump_study(study).encode())
-    store.put(KEYS.plan(), plan_campaign(study).model_dump_json().encode())
+    store.put(KEYS.plan(), plan_campaign(study, ProducerDriver()).model_dump_json().encode())
     most_of_a_round = (1 + 1) * 4
     campaign = CampaignProgress(store, KEYS)
     unbegun = [task(f"round_{number}.{step}", "waiting") for number in (1, 2) for step in ("propose", "measure")]

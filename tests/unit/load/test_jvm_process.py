@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from kafka_pareto.drivers.producer.testbed import target_of
 from kafka_pareto.errors import BadInputError, LoadToolError
 from kafka_pareto.kafka.client_properties import secrets_in
 from kafka_pareto.load.producer_performance import ProducerPerformance, perf_test_options
 from kafka_pareto.load.tool import LoadRequest
-from kafka_pareto.measurement.testbed import target_of
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.study import Study
 from tests.unit.measuring import foreign

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import GateError, LoadToolError
 from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.measurement.failure_limit import failure_table
@@ -67,7 +68,7 @@ def test_adaptive_trials_that_have_stopped_are_planned_no_more_so_that_a_doomed_
 
         m.tool.before_run = fail_the_first
         with pytest.raises(GateError, match=r"^1 of (\d+) planned") as stop:
-            measure.run(m.campaign, CASE, m.testbed)
+            measure.run(m.campaign, CASE, ProducerRunner(m.campaign, CASE, m.testbed))
         planned = int(str(stop.value).split()[2])
 
         assert len(m.stored()) <= planned

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.campaign.records import Fingerprint, Sizing
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import BadInputError, DisturbedError, GateError, LeaseHeldError, LoadToolError, PlanError
 from kafka_pareto.load.tool import LoadRequest, LoadResult
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
@@ -70,8 +71,7 @@ def test_what_other_phases_have_stored_below_the_prefix_is_not_returned(tmp_path
         m.measure("choice")
         store = RepetitionStore(m.campaign, m.prefix("choice"))
         gain = MeasurementPhase(m.planned("gain")[:2], store)
-        sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
-        returned = Measurer(m.campaign, m.testbed, sizing).measure(gain)
+        returned = Measurer(m.campaign.study, ProducerRunner(m.campaign, CASE, m.testbed)).measure(gain)
 
     assert [r.phase for r in returned] == ["gain", "gain"]
     assert len(m.stored("choice")) == PLANNED + 2

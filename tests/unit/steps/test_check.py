@@ -9,6 +9,7 @@ import pytest
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.records import Sizing
 from kafka_pareto.drift.check_records import read_checks
+from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import BadInputError, PlanError
 from kafka_pareto.kafka.cluster import ClusterDescription
 from kafka_pareto.load.tool import LoadRequest
@@ -202,10 +203,10 @@ def test_a_check_that_was_killed_measures_on_where_it_stopped(tmp_path: Path):
         tool = testbed.load_tool
         tool.before_run = killed
         with pytest.raises(KeyboardInterrupt):
-            check_measure.run(begun, CASE, testbed)
+            check_measure.run(begun, CASE, ProducerRunner(begun, CASE, testbed))
     assert begin(tmp_path, "k1", study_of(baseline={"linger.ms": 20})) == [CASE]  # what it does was decided before
     with fake_testbed(begun, CASE) as testbed:
-        check_measure.run(begun, CASE, testbed)
+        check_measure.run(begun, CASE, ProducerRunner(begun, CASE, testbed))
         assert len(testbed.load_tool.requests) == 7
 
 

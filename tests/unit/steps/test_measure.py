@@ -18,9 +18,10 @@ from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import NoiseReport
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.drivers.producer.runner import ProducerRunner
+from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
 from kafka_pareto.load.tool import LoadRequest, LoadResult
 from kafka_pareto.measurement.racing import planned_candidates
-from kafka_pareto.measurement.repetition_store import sent_bytes
 from kafka_pareto.steps import measure
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.sections import ForeignCluster
@@ -54,7 +55,7 @@ def measured_ids(campaign: Campaign) -> list[str]:
 def test_the_baseline_is_measured_against_itself_before_the_design(tmp_path: Path):
     campaign = started(tmp_path, BURST | {"noise_repetitions": 6})
     with fake_testbed(campaign, CASE) as testbed:
-        manifest = measure.run(campaign, CASE, testbed)
+        manifest = measure.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
     noise = campaign.read_repetitions(campaign.keys.noise_repetitions(CASE))
     design = campaign.read_repetitions(campaign.keys.measurements(CASE))
 
@@ -69,7 +70,7 @@ def test_the_baseline_is_measured_against_itself_before_the_design(tmp_path: Pat
 def test_the_noise_report_is_kept_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     campaign = started(tmp_path, BURST | {"noise_repetitions": 6})
     with caplog.at_level(logging.INFO), fake_testbed(campaign, CASE) as testbed:
-        measure.run(campaign, CASE, testbed)
+        measure.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
     report = campaign.read_record(campaign.keys.noise(CASE), NoiseReport)
 
     assert report.repetitions == 6
@@ -82,7 +83,7 @@ def test_the_noise_report_is_kept_and_said(tmp_path: Path, caplog: pytest.LogCap
 def test_without_noise_repetitions_there_is_no_report(tmp_path: Path):
     campaign = started(tmp_path, BURST)
     with fake_testbed(campaign, CASE) as testbed:
-        manifest = measure.run(campaign, CASE, testbed)
+        manifest = measure.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
 
     assert campaign.store.keys(f"{campaign.keys.prefix}/round=00/02_noise") == []
     assert manifest.counts["noise_repetitions"] == 0
@@ -91,7 +92,7 @@ def test_without_noise_repetitions_there_is_no_report(tmp_path: Path):
 def test_adaptive_repetitions_end_for_some_between_the_minimum_and_the_maximum(tmp_path: Path):
     campaign = started(tmp_path, ADAPTIVE)
     with fake_testbed(campaign, CASE) as testbed:
-        measure.run(campaign, CASE, testbed)
+        measure.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
     found = campaign.read_repetitions(campaign.keys.measurements(CASE))
     blocks = {r.configuration_id: 0 for r in found}
     for repetition in found:
@@ -108,7 +109,7 @@ def test_the_log_counts_adaptive_repetitions_through_all_blocks_towards_the_most
 ):
     campaign = started(tmp_path, ADAPTIVE)
     with caplog.at_level(logging.INFO), fake_testbed(campaign, CASE) as testbed:
-        measure.run(campaign, CASE, testbed)
+        measure.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
     measured = len(measured_ids(campaign))
     said = re.findall(r"\[(\d+) of at most (\d+), at most \d+ s left\]", caplog.text)
 
@@ -120,7 +121,7 @@ def test_adaptive_repetitions_are_decided_without_reading_them_from_the_store_ag
     get = campaign.store.get
     campaign.store.get = lambda key: read.append(key) or get(key)  # type: ignore[method-assign]
     with fake_testbed(campaign, CASE) as testbed:
-        measure.run(campaign, CASE, testbed)
+        measure.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
 
     assert not [key for key in read if key.startswith(campaign.keys.measurements(CASE))]
 
@@ -139,7 +140,7 @@ def test_the_log_says_how_many_repetitions_failed_for_implausible_values(
             return replace(result, figures=replace(result.figures, latency_p95_ms=1e6))
 
         testbed.load_tool.after_run = print_nonsense_twice
-        manifest = measure.run(campaign, CASE, testbed)
+        manifest = measure.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
 
     planned = (CONFIGURATIONS + 1) * 4
     assert manifest.counts["repetitions_failed"] == 2
@@ -149,15 +150,15 @@ def test_the_log_says_how_many_repetitions_failed_for_implausible_values(
 def test_a_killed_task_goes_on_with_the_same_trials_as_one_that_was_not(tmp_path: Path):
     undisturbed, killed = started(tmp_path / "a", ADAPTIVE), started(tmp_path / "b", ADAPTIVE)
     with fake_testbed(undisturbed, CASE) as testbed:
-        measure.run(undisturbed, CASE, testbed)
+        measure.run(undisturbed, CASE, ProducerRunner(undisturbed, CASE, testbed))
     for survives in (5, 14, 6):
         with fake_testbed(killed, CASE) as testbed:
             assert isinstance(testbed.load_tool, FakeLoadTool)
             testbed.load_tool.before_run = dies_after(testbed.load_tool, survives)
             with pytest.raises(KeyboardInterrupt):
-                measure.run(killed, CASE, testbed)
+                measure.run(killed, CASE, ProducerRunner(killed, CASE, testbed))
     with fake_testbed(killed, CASE) as testbed:
-        measure.run(killed, CASE, testbed)
+        measure.run(killed, CASE, ProducerRunner(killed, CASE, testbed))
 
     candidates = candidates_of(killed.read_table(killed.keys.design(), DESIGN_COLUMNS), killed.study)
     stored = killed.read_repetitions(killed.keys.measurements(CASE))
@@ -171,9 +172,9 @@ def test_a_round_measures_its_own_design_without_another_noise_study_and_counts_
     design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     campaign.write_table(campaign.keys.design(1), design.head(3), DESIGN_COLUMNS)
     with fake_testbed(campaign, CASE) as testbed:
-        measure.run(campaign, CASE, testbed)
+        measure.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
         noise = campaign.store.keys(campaign.keys.noise_repetitions(CASE))
-        manifest = measure.run(campaign, CASE, testbed, 1)
+        manifest = measure.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed), 1)
     measured = campaign.read_repetitions(campaign.keys.measurements(CASE, 1))
 
     assert {r.repetition_id for r in measured} == {

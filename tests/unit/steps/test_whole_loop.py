@@ -18,6 +18,8 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.drivers.producer.driver import ProducerSystem
+from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.errors import BadInputError, ConsentError, PlanError
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.steps import confirm, design, measure, optimize, propose, report, train, validate
@@ -44,7 +46,7 @@ def study_of(**changes: object) -> Study:
 
 def run_on_fake(step: str, campaign: Campaign, case: str) -> None:
     with fake_testbed(campaign, case) as testbed:
-        STEPS[step](campaign, case, testbed)
+        STEPS[step](campaign, case, ProducerRunner(campaign, case, testbed))
 
 
 def run_all(store: FolderStore, study: Study) -> Campaign:
@@ -57,7 +59,7 @@ def run_until_decided(
     store: FolderStore, study: Study, load: Callable[[str, Campaign, int], None] = run_on_fake
 ) -> Campaign:
     with FakeCluster() as cluster:
-        design.run(store, study, "c1", cluster)
+        design.run(store, study, "c1", ProducerSystem(cluster))
     campaign = Campaign.open(store, study.name, "c1")
     for case in study.cases:
         load("measure", campaign, case)
@@ -83,7 +85,7 @@ def run_rounds(campaign: Campaign) -> None:
             return
         for case in sizes:
             with fake_testbed(campaign, case) as testbed:
-                measure.run(campaign, case, testbed, number)
+                measure.run(campaign, case, ProducerRunner(campaign, case, testbed), number)
         learn(campaign, number)
 
 
@@ -111,7 +113,7 @@ def run_in_child(store: FolderStore, study: str, campaign_id: str, step: str, ca
     """A step in a process of its own, with a lease that does not outlive it for long."""
     campaign = Campaign.open(store, study, campaign_id)
     with fake_testbed(campaign, case, lease_term_s=1.0) as testbed:
-        STEPS[step](campaign, case, testbed)
+        STEPS[step](campaign, case, ProducerRunner(campaign, case, testbed))
 
 
 class KillingRunner:
@@ -282,13 +284,13 @@ def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_al
 @pytest.mark.fast
 def test_going_on_with_a_campaign_under_other_values_is_refused(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
-    design.run(store, study_of(), "c1", FakeCluster())
+    design.run(store, study_of(), "c1", ProducerSystem(FakeCluster()))
     frozen = store.get(CampaignKeys("quick", "c1").design())
-    design.run(store, study_of(), "c1", FakeCluster())
+    design.run(store, study_of(), "c1", ProducerSystem(FakeCluster()))
 
     assert store.get(CampaignKeys("quick", "c1").design()) == frozen
     with pytest.raises(BadInputError, match="started with other values"):
-        design.run(store, study_of(seed=43), "c1", FakeCluster())
+        design.run(store, study_of(seed=43), "c1", ProducerSystem(FakeCluster()))
 
 
 @pytest.mark.fast
@@ -297,7 +299,7 @@ def test_a_refused_plan_freezes_nothing(tmp_path: Path) -> None:
     cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 4.0, "ceiling_gib": 9.0}
 
     with pytest.raises(PlanError, match="consent"):
-        design.run(store, study_of(cluster=cluster), "c1", FakeCluster())
+        design.run(store, study_of(cluster=cluster), "c1", ProducerSystem(FakeCluster()))
     assert store.keys("") == []
 
 
@@ -305,8 +307,8 @@ def test_a_refused_plan_freezes_nothing(tmp_path: Path) -> None:
 def test_an_interrupted_campaign_on_a_foreign_cluster_goes_on_once_consent_is_given(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
     cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 4.0, "ceiling_gib": 9.0, "consent": True}
-    manifest = design.run(store, study_of(cluster=cluster), "c1", FakeCluster())
+    manifest = design.run(store, study_of(cluster=cluster), "c1", ProducerSystem(FakeCluster()))
 
     assert json.loads(manifest.model_dump_json())["cases"] == CASES
     with pytest.raises(ConsentError, match="consent"):
-        design.run(store, study_of(cluster=cluster | {"consent": False}), "c1", FakeCluster())
+        design.run(store, study_of(cluster=cluster | {"consent": False}), "c1", ProducerSystem(FakeCluster()))

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import RampStep, Sizing
+from kafka_pareto.drivers.producer.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
+from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactError
 from kafka_pareto.load.tool import Figures, LoadRequest, TimedLoad
-from kafka_pareto.measurement.cluster_guard import ClusterGuard
-from kafka_pareto.measurement.repetition_store import sent_bytes
-from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.study import Study
 

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 
 from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
+from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, PlanError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.measurement.testbed import Testbed
 from kafka_pareto.study.study import Study
 
 log = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ import numpy as np
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.client_properties import read_client_config
 from kafka_pareto.kafka.cluster import Cluster
@@ -21,7 +22,8 @@ from kafka_pareto.load.load_generator import LoadGenerator
 from kafka_pareto.load.payload import payload_lines
 from kafka_pareto.load.producer_performance import ProducerPerformance
 from kafka_pareto.load.tool import LoadTool
-from kafka_pareto.measurement.fingerprint import fingerprint_of, keep_fingerprint
+from kafka_pareto.measurement.fingerprint import keep_fingerprint
+from kafka_pareto.measurement.limits import SEGMENT_BYTES
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.study.cases import case_seed
@@ -30,7 +32,6 @@ from kafka_pareto.study.workload import PayloadFile, Workload
 
 # Long enough for a killed holder's lease to lapse; whoever has to wait longer waits in Airflow's pool, not here.
 _LEASE_WAIT_S = 120.0
-SEGMENT_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)

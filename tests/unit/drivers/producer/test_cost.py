@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
+from kafka_pareto.campaign.records import Plan
+from kafka_pareto.drivers.producer.cost import require_fit
+from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.errors import PlanError
-from kafka_pareto.measurement.cost import check_plan, describe_plan, plan_campaign, plan_check
+from kafka_pareto.measurement.cost import describe_plan, plan_campaign, plan_check
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_named_study, parse_study
 from tests.recorded import STUDIES
@@ -22,15 +25,19 @@ def altered(name: str, protocol: dict[str, Any], **changes: Any) -> Study:
     return parse_study(yaml.safe_dump(content), f"{name} (altered)")
 
 
+def planned(study: Study) -> Plan:
+    return plan_campaign(study, ProducerDriver())
+
+
 def test_the_paper_takes_3050_repetitions_and_1650_to_confirm():
-    plan = plan_campaign(load_named_study(STUDIES, "paper"))
+    plan = planned(load_named_study(STUDIES, "paper"))
 
     assert plan.repetitions == 5 * 61 * 10 + 5 * (31 * 10 + 2 * 10) == 3050 + 1650
     assert (plan.fewest_repetitions, plan.noise_repetitions) == (None, 0)
 
 
 def test_quick_stays_below_eight_minutes_and_measures_no_noise():
-    plan = plan_campaign(load_named_study(STUDIES, "quick"))
+    plan = planned(load_named_study(STUDIES, "quick"))
 
     assert plan.noise_repetitions == 0
     assert plan.duration_s < 6 * 60  # training, search and report come on top
@@ -38,7 +45,7 @@ def test_quick_stays_below_eight_minutes_and_measures_no_noise():
 
 def test_adaptive_repetitions_and_rounds_are_planned_from_the_fewest_to_the_most_with_the_noise_among_both():
     adaptive = {"repetitions": 5, "minimum_valid_repetitions": 3, "adaptive": {"minimum_repetitions": 3}}
-    plan = plan_campaign(altered("steady", adaptive))
+    plan = planned(altered("steady", adaptive))
 
     beside_the_trials = 8 + 7 * 4 + 2 * 14
     assert plan.repetitions == 5 * ((13 + 3 * 7) * 5 + beside_the_trials)
@@ -51,7 +58,7 @@ def test_adaptive_repetitions_and_rounds_are_planned_from_the_fewest_to_the_most
 
 
 def test_rounds_alone_are_planned_from_none_to_all_of_them():
-    plan = plan_campaign(load_named_study(STUDIES, "cold_burst"))
+    plan = planned(load_named_study(STUDIES, "cold_burst"))
 
     beside_the_rounds = 13 + 9 * 5 + 2 * 20
     assert plan.repetitions == 5 * (beside_the_rounds + 4 * 9)
@@ -61,7 +68,7 @@ def test_rounds_alone_are_planned_from_none_to_all_of_them():
 
 
 def test_the_loads_that_find_the_rate_are_part_of_the_plan():
-    paced = plan_campaign(load_named_study(STUDIES, "steady"))
+    paced = planned(load_named_study(STUDIES, "steady"))
     repetition_s = 2.2 + 1.0 + 2.0 + 0.5 + 2.0
 
     # For each record size, twice 4 s as fast as it goes and five steps of 2.5 s, each in a JVM of its own.
@@ -70,14 +77,14 @@ def test_the_loads_that_find_the_rate_are_part_of_the_plan():
 
 
 def test_a_cool_down_lengthens_every_repetition():
-    without, with_it = plan_campaign(altered("quick", {})), plan_campaign(altered("quick", {"cool_down_s": 2.0}))
+    without, with_it = planned(altered("quick", {})), planned(altered("quick", {"cool_down_s": 2.0}))
 
     assert with_it.duration_s - without.duration_s == pytest.approx(2.0 * without.repetitions)
 
 
 def test_a_limited_rate_stretches_every_burst():
-    limited = plan_campaign(altered("paper", {"throughput_limit_mib_s": 1.0}))
-    without = plan_campaign(altered("paper", {}))
+    limited = planned(altered("paper", {"throughput_limit_mib_s": 1.0}))
+    without = planned(altered("paper", {}))
 
     bursts_s = sum((61 * 10 + 330) * 1000 * size / (1 << 20) for size in (1024, 8192, 10240, 16383, 65636))
     assert limited.duration_s - without.duration_s == pytest.approx(bursts_s)
@@ -88,13 +95,13 @@ def test_bursts_that_take_longer_than_the_timeout_are_refused_with_both_numbers(
     study = altered("paper", {"throughput_limit_mib_s": 0.5})
 
     with pytest.raises(PlanError, match=r"0\.5 MiB/s a burst takes 125 s, and protocol\.timeout_s is 120 s"):
-        check_plan(plan_campaign(study), study, ())
+        require_fit(planned(study), study, ())
 
 
 def test_a_paced_repetition_is_planned_to_send_its_fraction_of_the_limit():
     steady = {"kind": "steady", "seconds": 10.0, "records": None, "throughput_limit_mib_s": 100.0}
-    unthrottled = plan_campaign(altered("quick", steady))
-    halved = plan_campaign(altered("quick", steady | {"paced": {"rate_fraction": 0.5}}))
+    unthrottled = planned(altered("quick", steady))
+    halved = planned(altered("quick", steady | {"paced": {"rate_fraction": 0.5}}))
 
     ramp_gib = 5 * 5 * 2.5 * 100 / 1024
     pilots_gib = 5 * 3 * 4.0 * 100 / 1024
@@ -107,12 +114,12 @@ def test_one_factor_at_a_time_is_planned_by_what_is_feasible_at_each_record_size
     # All 8 other batch sizes are feasible at 1,024 B, two at 65,636 B; the other factors have 3 + 2 + 4 further levels,
     # which the baseline's batch.size of 16,384 makes infeasible at 65,636 B.
     confirmed = 4 * 2 + 2 * 2
-    assert plan_campaign(study).repetitions == 2 * (1 + 8 + 9) + 2 * (1 + 2) + 2 * confirmed
+    assert planned(study).repetitions == 2 * (1 + 8 + 9) + 2 * (1 + 2) + 2 * confirmed
 
 
 def test_a_check_of_quick_is_planned_in_under_three_minutes():
     study = load_named_study(STUDIES, "quick")
-    plan = plan_check(study, study.cases)
+    plan = plan_check(study, ProducerDriver(), study.cases)
 
     assert plan.repetitions == 5 * 2 * 5
     assert plan.duration_s < 2.5 * 60  # starting and ending its tasks comes on top

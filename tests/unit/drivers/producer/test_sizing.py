@@ -13,10 +13,10 @@ import yaml
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import RampStep, Sizing
+from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
+from kafka_pareto.drivers.producer.sizing import capacity_of, ramp_steps, sizing_of
 from kafka_pareto.errors import ClusterError, PlanError
 from kafka_pareto.load.tool import ClientMetrics, Figures, LoadRequest, LoadResult
-from kafka_pareto.measurement.repetition_store import sent_bytes
-from kafka_pareto.measurement.sizing import capacity_of, ramp_steps, sizing_of
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study_file import parse_study
 from tests.fakes import fake_testbed

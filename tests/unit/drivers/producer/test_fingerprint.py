@@ -10,8 +10,9 @@ import psutil
 import pytest
 
 from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
 from kafka_pareto.kafka.cluster import Broker
-from kafka_pareto.measurement.fingerprint import CONTAINER, Container, fingerprint_of
+from kafka_pareto.measurement.fingerprint import CONTAINER, Container
 from tests.fakes import FakeCluster
 from tests.unit.measuring import quick
 

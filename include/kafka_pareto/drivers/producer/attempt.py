@@ -4,45 +4,28 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import psutil
 
-from kafka_pareto.campaign.records import Outcome, Repetition, Sizing
+from kafka_pareto.campaign.records import Outcome, Sizing
+from kafka_pareto.drivers.producer.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.load.client_bottleneck import generator_bound
 from kafka_pareto.load.tool import ClientMetrics, Figures, LoadRequest, LoadResult
 from kafka_pareto.measurement.blocks import PlannedRepetition
-from kafka_pareto.measurement.cluster_guard import ClusterGuard
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
-from kafka_pareto.measurement.testbed import Testbed
+from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.study.protocol import OutlierRule
 from kafka_pareto.study.study import Study
 
 _MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """Holds the result of one execution of the load tool.
-
-    `trouble` is the cluster's, and spoils the whole block. `is_outlier`: it failed for what else the machine did.
-    """
-
-    request: LoadRequest
-    outcome: Outcome
-    reason: str
-    is_outlier: bool
-    trouble: ClusterError | SafetyStop | None
-    started_at: str
-    result: LoadResult | None
-    end_offset_growth: int | None
-    cpu_steal_fraction: float
-    other_cpu_fraction: float
 
 
 def attempt_repetition(
@@ -52,8 +35,11 @@ def attempt_repetition(
     healthy: TopicHealth,
     end_offsets: EndOffsets,
     outliers: OutlierRule,
-) -> Attempt:
-    """Executes the request once and judges what came of it; `healthy` is the topic's health just before."""
+) -> tuple[Attempt, LoadResult | None]:
+    """Executes the request once and judges what came of it; `healthy` is the topic's health just before.
+
+    The load's own result comes with the attempt: None where the tool gave none.
+    """
     started_at = datetime.now(UTC).isoformat()
     cpu_before = psutil.cpu_times()
     result, growth, reason, trouble = None, None, "", None
@@ -81,7 +67,19 @@ def attempt_repetition(
     outlier = outlier_reason(outliers, steal, other) if outcome == "valid" else ""
     if outlier:
         outcome, reason = "failed", outlier
-    return Attempt(request, outcome, reason, bool(outlier), trouble, started_at, result, growth, steal, other)
+    attempt = Attempt(
+        outcome=outcome,
+        reason=reason,
+        is_outlier=bool(outlier),
+        trouble=trouble,
+        started_at=started_at,
+        quantities=_quantities(request, result, growth),
+        wall_s=result.wall_s if result else 0.0,
+        client_cpu_s=result.client_cpu_s if result else 0.0,
+        cpu_steal_fraction=steal,
+        other_cpu_fraction=other,
+    )
+    return attempt, result
 
 
 def request_for(
@@ -102,42 +100,19 @@ def request_for(
     )
 
 
-def repetition_of(
-    planned: PlannedRepetition, attempt: Attempt, attempts: int, study: Study, sizing: Sizing
-) -> Repetition:
-    """Returns the record of a repetition whose last attempt, of so many, is given."""
-    result = attempt.result
+def _quantities(request: LoadRequest, result: LoadResult | None, end_offset_growth: int | None) -> dict[str, Any]:
     figures = result.figures if result else None
     measured = asdict(figures) if figures else dict.fromkeys(f.name for f in fields(Figures))
-    client = asdict(result.client if result else ClientMetrics())
-    return Repetition(
-        repetition_id=planned.repetition_id,
-        phase=planned.phase,
-        round=planned.round_number,
-        case=planned.case,
-        configuration_id=planned.candidate.configuration_id,
-        is_baseline=planned.candidate.is_baseline,
-        configuration=planned.candidate.configuration,
-        block=planned.block,
-        order_in_block=planned.order_in_block,
-        outcome=attempt.outcome,
-        reason=attempt.reason,
-        attempts=attempts,
-        window="steady_state" if sizing.warmup_records or sizing.timed else "whole_run",
-        started_at=attempt.started_at,
-        records_requested=result.records_attempted if result else sizing.records,
-        records_sent=result.records_sent if result else None,
-        end_offset_growth=attempt.end_offset_growth,
-        throughput_mib_s=figures and mib_s(figures, study.record_size_bytes(planned.case)),
-        generator_bound=generator_bound(attempt.request, result, len(os.sched_getaffinity(0))) if result else "",
-        wall_s=result.wall_s if result else 0.0,
-        client_cpu_s=result.client_cpu_s if result else 0.0,
-        load_1m=psutil.getloadavg()[0],
-        cpu_steal_fraction=attempt.cpu_steal_fraction,
-        other_cpu_fraction=attempt.other_cpu_fraction,
+    return {
+        "window": "steady_state" if request.warmup_records or request.timed else "whole_run",
+        "records_requested": result.records_attempted if result else request.records,
+        "records_sent": result.records_sent if result else None,
+        "end_offset_growth": end_offset_growth,
+        "throughput_mib_s": figures and mib_s(figures, request.record_size_bytes),
+        "generator_bound": generator_bound(request, result, len(os.sched_getaffinity(0))) if result else "",
         **measured,
-        **client,
-    )
+        **asdict(result.client if result else ClientMetrics()),
+    }
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:

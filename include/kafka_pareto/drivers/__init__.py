@@ -1,0 +1,1 @@
+"""Drivers: how repetitions of each kind of load are run."""

@@ -1,0 +1,98 @@
+"""Computes what the producer's repetitions cost, and refuses a plan that does not fit the study or the disks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafka_pareto.campaign.records import Plan
+from kafka_pareto.drivers.producer.sizing import sizing_loads_s, throughput_limit_mib_s
+from kafka_pareto.errors import PlanError
+from kafka_pareto.kafka.cluster import LogDir
+from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
+from kafka_pareto.study.study import Study
+
+_GIB = 1 << 30
+_MIB = 1 << 20
+_TOOL_START_S = 2.2  # JVM, burst and bookkeeping, on two cores shared with three brokers
+# The broker frees what was deleted only at its next check, so a few portions lie on the disk at once.
+_PORTIONS_ON_DISK = 4
+_FREE_DISK_MARGIN = 1.2
+# A steady repetition is sized by time; what it sends is known only when the baseline's pace is measured.
+_ASSUMED_STEADY_MIB_S = 200.0
+
+
+def require_fit(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
+    """Refuses a plan whose bursts do not end before their timeout, or that does not fit the brokers' disks.
+
+    Raises:
+        PlanError: Saying which, with both numbers and the remedy.
+    """
+    slowest_s = max(_load_s(study, case) for case in study.cases)
+    if slowest_s >= study.protocol.timeout_s:
+        raise PlanError(
+            f"at no more than {throughput_limit_mib_s(study):g} MiB/s a burst takes {slowest_s:.0f} s, and "
+            f"protocol.timeout_s is {study.protocol.timeout_s:g} s; raise the limit or the timeout, or ask for smaller "
+            "record sizes or fewer records"
+        )
+    usable = [directory.usable_bytes for directory in log_dirs if directory.usable_bytes is not None]
+    needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / _distinct_volumes(log_dirs)
+    if usable and min(usable) < needed_bytes:
+        raise PlanError(
+            f"the campaign may need {needed_bytes / _GIB:.1f} GiB at once on a broker's disk, and one has "
+            f"{min(usable) / _GIB:.1f} GiB free; free some, or ask for smaller record sizes"
+        )
+
+
+def cost_of(study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
+    """Computes the cost of these repetitions by case, and of the loads that size them unless that was done before."""
+    mib_s = throughput_limit_mib_s(study) or _ASSUMED_STEADY_MIB_S
+    burst_records, steady_bytes = study.protocol.records or 0, round(_sending_s(study) * mib_s * _MIB)
+    bytes_each = {case: burst_records * study.record_size_bytes(case) or steady_bytes for case in repetitions}
+    all_sizing_loads = [] if sized else len(repetitions) * sizing_loads_s(study.protocol)
+    sent_bytes = (
+        sum(repetitions[case] * bytes_each[case] for case in repetitions) + sum(all_sizing_loads) * mib_s * _MIB
+    )
+    on_disk = _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + max(bytes_each.values(), default=0))
+    return Plan(
+        repetitions=sum(repetitions.values()),
+        duration_s=sum(count * repetition_s(study, case) for case, count in repetitions.items())
+        + sum(_TOOL_START_S + each for each in all_sizing_loads),
+        sent_gib=sent_bytes / _GIB,
+        peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
+    )
+
+
+def repetition_s(study: Study, case: str) -> float:
+    """Returns the seconds of one repetition, with all that is around its sending."""
+    return _TOOL_START_S + study.protocol.cool_down_s + _load_s(study, case)
+
+
+def _load_s(study: Study, case: str) -> float:
+    """Seconds of one repetition's sending: as sized by time; of a burst, what a limited rate stretches it to."""
+    records, limit_mib_s = study.protocol.records, throughput_limit_mib_s(study)
+    if records is None or limit_mib_s is None:
+        return _measured_s(study)
+    return records * study.record_size_bytes(case) / (limit_mib_s * _MIB)
+
+
+def _measured_s(study: Study) -> float:
+    """Seconds of one repetition's sending, where the study sizes it by time."""
+    protocol = study.protocol
+    paced_s = ((protocol.paced.warmup_seconds or 0.0) + (protocol.paced.seconds or 0.0)) if protocol.paced else 0.0
+    return protocol.warmup_seconds + (protocol.seconds or 0.0) + paced_s
+
+
+def _sending_s(study: Study) -> float:
+    """The same in seconds of unthrottled sending, which sends as much: no fixed rate exceeds its share of the pace."""
+    protocol = study.protocol
+    unthrottled_s = protocol.warmup_seconds + (protocol.seconds or 0.0)
+    if protocol.paced is None:
+        return unthrottled_s
+    if protocol.paced.seconds is None:
+        return unthrottled_s * protocol.paced.rate_fraction
+    return unthrottled_s + (_measured_s(study) - unthrottled_s) * protocol.paced.rate_fraction
+
+
+def _distinct_volumes(log_dirs: tuple[LogDir, ...]) -> int:
+    """Over how many disks the replicas spread; log folders of equal size count as one disk, as embedded ones are."""
+    return max(len({directory.total_bytes for directory in log_dirs}), 1)

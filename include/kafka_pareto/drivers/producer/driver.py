@@ -1,0 +1,65 @@
+"""Runs the driver `producer`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Fingerprint, Plan
+from kafka_pareto.drivers.producer.cost import cost_of, repetition_s, require_fit
+from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
+from kafka_pareto.drivers.producer.runner import ProducerRunner
+from kafka_pareto.drivers.producer.testbed import open_testbed, target_of, topic_name
+from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.study import Study
+
+log = logging.getLogger(__name__)
+
+
+class ProducerSystem:
+    """The cluster that the producer sends to."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
+        """Describes the cluster and this machine, as they are now."""
+        return fingerprint_of(self._description, campaign.study, topic_name(campaign.keys, case))
+
+    def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:
+        """Refuses a plan whose loads do not end before their timeout, or that does not fit the brokers' disks."""
+        require_fit(plan, campaign.study, self._cluster.log_dirs(topic_name(campaign.keys, case)))
+
+    @cached_property
+    def _description(self) -> ClusterDescription:
+        description = self._cluster.describe()
+        log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
+        return description
+
+
+class ProducerDriver:
+    """Runs the producer's repetitions: the `DriverRuntime` of this driver."""
+
+    def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
+        """Computes what these repetitions cost at most, on an undisturbed cluster."""
+        return cost_of(study, repetitions, sized=sized)
+
+    def repetition_s(self, study: Study, case: str) -> float:
+        """Returns the seconds of one repetition, with all that is around its sending."""
+        return repetition_s(study, case)
+
+    @contextmanager
+    def system(self, study: Study, settings: Settings) -> Iterator[ProducerSystem]:
+        """Opens the cluster that the study is about."""
+        with Cluster(*target_of(study, settings), settings) as cluster:
+            yield ProducerSystem(cluster)
+
+    @contextmanager
+    def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:
+        """Opens what runs the repetitions of one record size: cluster, lease, topic and load tool."""
+        with open_testbed(campaign, case, settings) as testbed:
+            yield ProducerRunner(campaign, case, testbed)

@@ -1,0 +1,120 @@
+"""Runs the producer's repetitions on a testbed: one load at a time, guarded, and cleaned up after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Repetition, Sizing
+from kafka_pareto.drivers.producer.attempt import attempt_repetition, duplicates_reason, request_for
+from kafka_pareto.drivers.producer.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
+from kafka_pareto.drivers.producer.sizing import sizing_of
+from kafka_pareto.drivers.producer.testbed import Testbed
+from kafka_pareto.errors import LeaseHeldError
+from kafka_pareto.kafka.cluster import TopicHealth
+from kafka_pareto.kafka.end_offsets import EndOffsets
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.host_load import wait_until_undisturbed
+from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
+from kafka_pareto.measurement.repetition_runner import Attempt
+
+
+class ProducerRunner:
+    """Runs loads of one record size on one testbed: the `RepetitionRunner` of this driver."""
+
+    def __init__(self, campaign: Campaign, case: str, testbed: Testbed, limits: MeasuringLimits = LIMITS) -> None:
+        self._campaign = campaign
+        self._study = campaign.study
+        self._case = case
+        self._testbed = testbed
+        self._limits = limits
+        self._end_offsets = EndOffsets(testbed.cluster, testbed.topic)
+        self._healthy: TopicHealth | None = None
+        self._bytes_to_delete = 0
+
+    @cached_property
+    def _sizing(self) -> Sizing:
+        """What one repetition sends: loads of the baseline find it out, unless an earlier try or step has."""
+        return sizing_of(self._campaign, self._case, self._testbed)
+
+    @cached_property
+    def _guard(self) -> ClusterGuard:
+        _ = self._sizing  # first, so that the bytes of its loads are counted
+        return ClusterGuard(self._study, self._testbed, sent_bytes(self._campaign), self._limits)
+
+    def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
+        """Waits for a cluster that is healthy and has room for these repetitions."""
+        self._guard.wait_until_healthy(self._bytes_before_deletion(planned))
+
+    def begin(self, last: Repetition | None) -> Repetition | None:
+        """Prepares for the next load; returns the last repetition amended if some of its records came late."""
+        self._require_lease()
+        if self._bytes_to_delete > self._limits.delete_within_block_bytes:
+            self._delete_records()
+        self._healthy = self._guard.require_healthy()
+        return _amended(last, self._end_offsets.begin())
+
+    def attempt(self, planned: PlannedRepetition) -> Attempt:
+        """Sends the load that `begin` prepared for, and judges what came of it."""
+        if self._healthy is None:
+            raise RuntimeError("begin() comes before attempt()")
+        testbed, healthy, self._healthy = self._testbed, self._healthy, None
+        request = request_for(planned, self._study, self._sizing, testbed.topic, testbed.payload_file)
+        self._guard.allow(request.records * request.record_size_bytes)
+        outliers = self._study.protocol.outliers
+        attempt, result = attempt_repetition(request, testbed, self._guard, healthy, self._end_offsets, outliers)
+        self._require_lease()
+        sent = result.records_attempted if result else request.records
+        self._bytes_to_delete += sent * request.record_size_bytes
+        return attempt
+
+    def wait_until_undisturbed(self) -> None:
+        """Waits for the rest of the machine to keep within the study's outlier rule, for a limited time."""
+        wait_until_undisturbed(self._study.protocol.outliers, self._limits)
+
+    def require_unharmed(self) -> None:
+        """Refuses a cluster of which a log directory is offline."""
+        self._guard.require_log_dirs()
+
+    def end_block(self, block: Sequence[PlannedRepetition]) -> None:
+        """Deletes all records if they fill a segment; not after each repetition of an order without blocks."""
+        if len(block) > 1 and self._bytes_to_delete >= self._limits.delete_after_block_bytes:
+            self._delete_records()
+
+    def end(self, last: Repetition | None) -> Repetition | None:
+        """Deletes what the loads have left; returns the last repetition amended if some of its records came late."""
+        amended = _amended(last, self._end_offsets.late_records()) if last else None
+        self._delete_records()
+        return amended
+
+    def clean_up(self) -> None:
+        """Deletes the topic."""
+        self._testbed.cluster.delete_topic(self._testbed.topic)
+
+    def _delete_records(self) -> None:
+        if self._bytes_to_delete:
+            self._testbed.cluster.delete_records(self._testbed.topic)
+            self._bytes_to_delete = 0
+
+    def _require_lease(self) -> None:
+        if not self._testbed.lease.is_held():
+            raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")
+
+    def _bytes_before_deletion(self, planned: Sequence[PlannedRepetition]) -> int:
+        load_bytes = max(self._sizing.records * self._study.record_size_bytes(each.case) for each in planned)
+        return min(len(planned) * load_bytes, self._limits.delete_within_block_bytes + load_bytes)
+
+
+def _amended(last: Repetition | None, late_records: int) -> Repetition | None:
+    """Returns the repetition as one whose records arrived more than once, the surplus late; None if none came late."""
+    if last is None or last.end_offset_growth is None or not late_records:
+        return None
+    return last.model_copy(
+        update={
+            "outcome": "records_duplicated",
+            "reason": duplicates_reason(late_records),
+            "end_offset_growth": last.end_offset_growth + late_records,
+        }
+    )

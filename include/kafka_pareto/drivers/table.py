@@ -1,0 +1,14 @@
+"""Lists the drivers that can be run."""
+
+from __future__ import annotations
+
+from kafka_pareto.drivers.producer.driver import ProducerDriver
+from kafka_pareto.measurement.driver_runtime import DriverRuntime
+from kafka_pareto.study.study import Study
+
+DRIVERS: dict[str, DriverRuntime] = {"producer": ProducerDriver()}
+
+
+def driver_of(study: Study) -> DriverRuntime:
+    """Returns what runs the study's driver."""
+    return DRIVERS[study.declaration.name]

@@ -1,0 +1,64 @@
+"""Defines what runs a driver: how its system is reached, what its repetitions cost, and what runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Fingerprint, Plan
+from kafka_pareto.measurement.repetition_runner import RepetitionRunner
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.study import Study
+
+
+class System(Protocol):
+    """The system that a study loads, before anything is sent."""
+
+    def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
+        """Describes the system and this machine, as they are now.
+
+        Raises:
+            ClusterError: If the system cannot be reached.
+        """
+
+    def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:
+        """Refuses a plan that the system or the study's own limits have no room for.
+
+        Raises:
+            PlanError: Saying why, with both numbers and the remedy.
+            ClusterError: If the system cannot be reached.
+        """
+
+
+class DriverRuntime(Protocol):
+    """Runs what a driver declares. What it declares is in `study`, so that studies are read without it."""
+
+    def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
+        """Computes what these repetitions cost at most.
+
+        Args:
+            study: What they are measured by.
+            repetitions: How many, by case.
+            sized: It is known what one repetition sends; otherwise the loads that find it out are counted as well.
+        """
+
+    def repetition_s(self, study: Study, case: str) -> float:
+        """Returns the seconds of one repetition, with all that is around its load."""
+
+    def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
+        """Opens the system that the study is about.
+
+        Raises:
+            BadInputError: If the settings name none.
+        """
+
+    def runner(self, campaign: Campaign, case: str, settings: Settings) -> AbstractContextManager[RepetitionRunner]:
+        """Opens what runs the repetitions of one case, with the system to itself.
+
+        Raises:
+            BadInputError: If the campaign was begun on another system.
+            ClusterError: If the system cannot be reached.
+            LeaseHeldError: If another load runs on it.
+        """

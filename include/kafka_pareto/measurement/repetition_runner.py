@@ -1,0 +1,122 @@
+"""Defines what measuring asks of a driver: a runner that runs repetitions of one case, and what an attempt leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import psutil
+
+from kafka_pareto.campaign.records import Outcome, Repetition
+from kafka_pareto.errors import ClusterError, SafetyStop
+from kafka_pareto.measurement.blocks import PlannedRepetition
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Holds the result of one attempt at a repetition.
+
+    Attributes:
+        outcome: As the driver judges it; the plausibility of its values is judged afterwards.
+        reason: Why it is not valid, or what a reader of a valid one must know.
+        is_outlier: It failed for what else the machine did.
+        trouble: The trouble of the system that is measured; it spoils the whole block.
+        started_at: In UTC, as ISO 8601.
+        quantities: The driver's quantities by name.
+        wall_s: How long the load's processes lived.
+        client_cpu_s: The CPU time of these processes.
+        cpu_steal_fraction: The share of the machine's CPU time that the hypervisor took meanwhile.
+        other_cpu_fraction: The share that other processes took.
+    """
+
+    outcome: Outcome
+    reason: str
+    is_outlier: bool
+    trouble: ClusterError | SafetyStop | None
+    started_at: str
+    quantities: Mapping[str, Any]
+    wall_s: float
+    client_cpu_s: float
+    cpu_steal_fraction: float
+    other_cpu_fraction: float
+
+
+class RepetitionRunner(Protocol):
+    """Runs repetitions of one case on one testbed, one at a time."""
+
+    def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
+        """Waits, for a limited time, for a system that can take these repetitions.
+
+        Raises:
+            ClusterError: If it does not recover in time.
+            SafetyStop: If this user may not look.
+        """
+
+    def begin(self, last: Repetition | None) -> Repetition | None:
+        """Prepares for the next attempt.
+
+        Args:
+            last: The valid repetition that was stored last, if nothing was run since.
+
+        Returns:
+            That repetition amended, if something has come to light about it since; else None.
+
+        Raises:
+            LeaseHeldError: If the lease was lost.
+            ClusterError: If the system is in trouble.
+            SafetyStop: If this user may not look.
+        """
+
+    def attempt(self, planned: PlannedRepetition) -> Attempt:
+        """Runs the repetition that `begin` prepared for, and judges what came of it.
+
+        Raises:
+            PlanError: If the ceiling of a cluster that is not ours is reached.
+            LeaseHeldError: If the lease was lost meanwhile: another load may have run at the same time.
+        """
+
+    def wait_until_undisturbed(self) -> None:
+        """Waits, for a limited time, for the rest of the machine to keep within the study's outlier rule."""
+
+    def require_unharmed(self) -> None:
+        """Refuses a system that a block's repetitions have harmed.
+
+        Raises:
+            ClusterError: Naming the harm.
+            SafetyStop: If this user may not look.
+        """
+
+    def end_block(self, block: Sequence[PlannedRepetition]) -> None:
+        """Frees what the repetitions have left, if it is worth the time between two blocks."""
+
+    def end(self, last: Repetition | None) -> Repetition | None:
+        """Ends a phase, or a part of it: frees what its repetitions have left. Returns what `begin` would."""
+
+    def clean_up(self) -> None:
+        """Takes away what the case's repetitions needed, after the last phase of a campaign."""
+
+
+def repetition_of(planned: PlannedRepetition, attempt: Attempt, attempts: int) -> Repetition:
+    """Returns the record of a repetition whose last attempt, of so many, is given."""
+    return Repetition(
+        repetition_id=planned.repetition_id,
+        phase=planned.phase,
+        round=planned.round_number,
+        case=planned.case,
+        configuration_id=planned.candidate.configuration_id,
+        is_baseline=planned.candidate.is_baseline,
+        configuration=planned.candidate.configuration,
+        block=planned.block,
+        order_in_block=planned.order_in_block,
+        outcome=attempt.outcome,
+        reason=attempt.reason,
+        attempts=attempts,
+        started_at=attempt.started_at,
+        wall_s=attempt.wall_s,
+        client_cpu_s=attempt.client_cpu_s,
+        load_1m=psutil.getloadavg()[0],
+        cpu_steal_fraction=attempt.cpu_steal_fraction,
+        other_cpu_fraction=attempt.other_cpu_fraction,
+        **attempt.quantities,
+    )

@@ -150,8 +150,8 @@ def test_two_clusters_are_tuned_at_the_same_time_by_workers_of_their_own(stack: 
         assert one.measure.started_at
         assert other.measure.ended_at
         assert one.measure.started_at < other.measure.ended_at
-    assert own.fingerprint.brokers == ["kafka-1:9092", "kafka-2:9092", "kafka-3:9092"]
-    assert second.fingerprint.brokers == ["kafka-second:9092"]
+    assert own.fingerprint.system["brokers"] == ["kafka-1:9092", "kafka-2:9092", "kafka-3:9092"]
+    assert second.fingerprint.system["brokers"] == ["kafka-second:9092"]
     for tuned in (own, second):
         prefix = tuned.campaign.keys.measurements(CASE)
         assert stored_ids(tuned.campaign, prefix) == planned_design(tuned.campaign, CASE)

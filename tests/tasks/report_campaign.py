@@ -223,13 +223,15 @@ def _scores(study: Study) -> pd.DataFrame:
 
 def _fingerprint(study: Study, case: str) -> Fingerprint:
     return Fingerprint(
-        kafka_version="4.3.1",
-        cluster_id="MkU3OEVBNTcwNTJENDM2Qg",
-        brokers=["127.0.0.1:9092", "127.0.0.1:9093", "127.0.0.1:9094"],
-        topic=f"kafka-pareto.{study.name}.{case}",
-        topic_partitions=3,
-        replication_factor=3,
-        min_insync_replicas=2,
+        system={
+            "kafka_version": "4.3.1",
+            "cluster_id": "MkU3OEVBNTcwNTJENDM2Qg",
+            "brokers": ["127.0.0.1:9092", "127.0.0.1:9093", "127.0.0.1:9094"],
+            "topic": f"kafka-pareto.{study.name}.{case}",
+            "topic_partitions": 3,
+            "replication_factor": 3,
+            "min_insync_replicas": 2,
+        },
         client_host="recorded",
         client_cpu="a recorded CPU",
         client_cores=2,

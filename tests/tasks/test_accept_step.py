@@ -60,7 +60,7 @@ def test_a_recommendation_comes_into_force_with_its_evidence_and_what_was_before
     assert settings.previous_properties == decision.baseline_properties
     assert settings.gains == decision.gains
     assert settings.campaign == campaign.keys.campaign
-    assert settings.fingerprint.kafka_version == "4.3.1"
+    assert settings.fingerprint.system["kafka_version"] == "4.3.1"
     assert settings.configuration_id == decision.recommended_configuration_id
 
 

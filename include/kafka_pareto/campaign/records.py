@@ -5,9 +5,9 @@ One repetition is one record, so that it is in the store before the next begins.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from kafka_pareto.load.tool import TimedLoad
 from kafka_pareto.storage.record import Record
@@ -156,20 +156,31 @@ class Plan(Record):
 
 
 class Fingerprint(Record):
-    """Describes the cluster and the machine that a campaign measured."""
+    """Describes the system and the client's machine that a campaign measured.
 
-    kafka_version: str
-    cluster_id: str
-    brokers: list[str]
-    topic: str
-    topic_partitions: int
-    replication_factor: int
-    min_insync_replicas: int
+    `system` holds what the driver says of the system, by name: of the producer's the Kafka version, the brokers, the
+    topic and its settings.
+    """
+
+    system: dict[str, str | int | list[str]]
     client_host: str
     client_cpu: str
     client_cores: int
     client_kernel: str
     load_and_brokers_share_a_machine: bool
+
+    @model_validator(mode="before")
+    @classmethod
+    def _system_of_version_3(cls, found: Any) -> Any:
+        """Gathers what version 3 had beside the machine."""
+        if not isinstance(found, dict) or "system" in found:
+            return found
+        of_the_machine = {name: value for name, value in found.items() if name in cls.model_fields}
+        return of_the_machine | {"system": {name: found[name] for name in found if name not in of_the_machine}}
+
+    def facts(self) -> dict[str, str | int | list[str]]:
+        """Returns all that it says, flat: the system's facts, then the machine's."""
+        return {**self.system, **self.model_dump(exclude={"schema_version", "system"})}
 
 
 class RampStep(BaseModel):

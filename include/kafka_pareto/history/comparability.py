@@ -12,11 +12,7 @@ from kafka_pareto.kafka.producer_config import resolved
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.workload import PayloadFile
 
-_OF_THE_TESTBED = (
-    *("kafka_version", "cluster_id", "client_cpu", "client_cores"),
-    "load_and_brokers_share_a_machine",
-)
-"""Keys that no study states; the number of brokers is compared as well."""
+_OF_THE_MACHINE = ("client_cpu", "client_cores", "load_and_brokers_share_a_machine")
 
 _NOT_OF_A_REPETITION = {
     *("repetitions", "minimum_valid_repetitions", "adaptive", "noise_repetitions", "order"),
@@ -42,9 +38,7 @@ def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
 
 def differences_of_clusters(then: Fingerprint, now: Fingerprint) -> list[str]:
     """Lists what is different about the cluster alone, each with key and both values."""
-    of_the_cluster = ("brokers", "kafka_version", "cluster_id")
-    before, after = ({key: _testbed_of(each)[key] for key in of_the_cluster} for each in (then, now))
-    return _differing("fingerprint.", before, after)
+    return _differing("fingerprint.", _cluster_of(then), _cluster_of(now))
 
 
 def differences_of_testbeds(then: Fingerprint, now: Fingerprint) -> list[str]:
@@ -68,8 +62,14 @@ def _of_a_repetition(study: Study) -> dict[str, Any]:
     return protocol | {"throughput_limit_mib_s": throughput_limit_mib_s(study)}
 
 
+def _cluster_of(fingerprint: Fingerprint) -> dict[str, Any]:
+    """Returns what no study states of the cluster: of a list, as of brokers, its length, since addresses may change."""
+    known = {name: fingerprint.system.get(name) for name in ("brokers", "kafka_version", "cluster_id")}
+    return {name: len(value) if isinstance(value, list) else value for name, value in known.items()}
+
+
 def _testbed_of(fingerprint: Fingerprint) -> dict[str, Any]:
-    return {"brokers": len(fingerprint.brokers)} | {name: getattr(fingerprint, name) for name in _OF_THE_TESTBED}
+    return _cluster_of(fingerprint) | {name: getattr(fingerprint, name) for name in _OF_THE_MACHINE}
 
 
 def _differing(place: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -18,10 +18,10 @@ from kafka_pareto.errors import BadInputError, MissingArtifactError
 
 
 def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
-    """Writes the fingerprint when a record size is begun; later tries must find the same cluster.
+    """Writes the fingerprint when a case is begun; later tries must find the same system.
 
     Raises:
-        BadInputError: If the cluster is another one or runs another Kafka now.
+        BadInputError: If it is another system now, by what its driver knows it by.
     """
     key = campaign.keys.fingerprint(case)
     try:
@@ -29,8 +29,8 @@ def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
     except MissingArtifactError:
         campaign.write_record(key, found)
         return
-    for name in ("cluster_id", "kafka_version"):
-        before, now = getattr(known, name), getattr(found, name)
+    for name in campaign.study.declaration.identity:
+        before, now = known.system.get(name), found.system.get(name)
         if before != now:
             raise BadInputError(
                 f"{key}: {name}: the campaign was begun on {before}, this is {now}; measurements of the two do "

@@ -183,13 +183,14 @@ def _weaker_fronts(evidence: Evidence) -> list[dict[str, Any]]:
 
 
 def _fingerprints(evidence: Evidence) -> list[dict[str, Any]]:
-    """The fingerprints, one entry per distinct cluster and machine; the topics differ by record size."""
+    """The fingerprints, one entry per distinct system and machine; the topics differ by case."""
     groups: dict[str, dict[str, Any]] = {}
     for case, fingerprint in evidence.fingerprints.items():
-        facts = fingerprint.model_dump(exclude={"schema_version", "topic"})
+        facts = fingerprint.facts()
+        topic = facts.pop("topic", None)
         group = groups.setdefault(str(facts), {"facts": facts, "sizes": [], "topics": []})
         group["sizes"].append(case_label(case))
-        group["topics"].append(fingerprint.topic)
+        group["topics"] += [topic] if topic else []
     return list(groups.values())
 
 

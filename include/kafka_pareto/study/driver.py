@@ -41,10 +41,17 @@ class Objective:
 
 @dataclass(frozen=True)
 class Driver:
-    """Declares what is loaded and measured; `objectives` are in the order of tables and pages."""
+    """Declares what is loaded and measured.
+
+    Attributes:
+        name: As studies name it.
+        objectives: In the order of tables and pages.
+        identity: By which facts of a fingerprint the measured system is known to be the same one.
+    """
 
     name: str
     objectives: tuple[Objective, ...]
+    identity: tuple[str, ...]
 
     @cached_property
     def objective_names(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from kafka_pareto.study.driver import Driver, Objective, register
 PRODUCER = register(
     Driver(
         name="producer",
+        identity=("cluster_id", "kafka_version"),
         objectives=(
             Objective("p95_latency_ms", "p95 latency", "ms", maximised=False, quantity="latency_p95_ms"),
             Objective("throughput_mib_s", "throughput", "MiB/s", maximised=True, quantity="throughput_mib_s"),

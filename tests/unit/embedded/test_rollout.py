@@ -38,13 +38,15 @@ def stack(tmp_path: Path) -> FolderStack:
 def put_in_force(store: FolderStore, study: str, case: str) -> None:
     """A first version for this record size, picked by somebody."""
     fingerprint = Fingerprint(
-        kafka_version="4.3.1",
-        cluster_id="x",
-        brokers=["a:1"],
-        topic="t",
-        topic_partitions=3,
-        replication_factor=3,
-        min_insync_replicas=2,
+        system={
+            "kafka_version": "4.3.1",
+            "cluster_id": "x",
+            "brokers": ["a:1"],
+            "topic": "t",
+            "topic_partitions": 3,
+            "replication_factor": 3,
+            "min_insync_replicas": 2,
+        },
         client_host="h",
         client_cpu="c",
         client_cores=2,

@@ -319,7 +319,9 @@ def test_a_campaign_does_not_go_on_on_another_cluster(tmp_path: Path):
         known = m.campaign.read_record(m.campaign.keys.fingerprint(CASE), Fingerprint)
 
     with pytest.raises(BadInputError, match="cluster_id: the campaign was begun on fake, this is another"):
-        keep_fingerprint(m.campaign, CASE, known.model_copy(update={"cluster_id": "another"}))
+        keep_fingerprint(
+            m.campaign, CASE, known.model_copy(update={"system": known.system | {"cluster_id": "another"}})
+        )
 
 
 def test_records_are_deleted_at_the_end_and_as_blocks_end_that_filled_a_segment(tmp_path: Path):

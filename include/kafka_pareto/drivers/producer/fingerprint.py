@@ -19,13 +19,15 @@ def fingerprint_of(
 ) -> Fingerprint:
     """The cluster as described and the machine that this process runs on."""
     return Fingerprint(
-        kafka_version=description.kafka_version or "unknown",
-        cluster_id=description.cluster_id,
-        brokers=[f"{broker.host}:{broker.port}" for broker in description.brokers],
-        topic=topic,
-        topic_partitions=study.workload.topic_partitions,
-        replication_factor=study.workload.replication_factor,
-        min_insync_replicas=study.workload.min_insync_replicas,
+        system={
+            "kafka_version": description.kafka_version or "unknown",
+            "cluster_id": description.cluster_id,
+            "brokers": [f"{broker.host}:{broker.port}" for broker in description.brokers],
+            "topic": topic,
+            "topic_partitions": study.workload.topic_partitions,
+            "replication_factor": study.workload.replication_factor,
+            "min_insync_replicas": study.workload.min_insync_replicas,
+        },
         **client_machine(container),
         load_and_brokers_share_a_machine=any(
             _is_on_this_machine(broker.host, container.docker_mark) for broker in description.brokers

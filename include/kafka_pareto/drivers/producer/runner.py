@@ -36,7 +36,7 @@ class ProducerRunner:
 
     @cached_property
     def _sizing(self) -> Sizing:
-        """What one repetition sends: loads of the baseline find it out, unless an earlier try or step has."""
+        """Finds out what one repetition sends, unless an earlier try or step has."""
         return sizing_of(self._campaign, self._case, self._testbed)
 
     @cached_property

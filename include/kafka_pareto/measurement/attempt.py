@@ -20,8 +20,8 @@ from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.cluster_guard import ClusterGuard
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
 from kafka_pareto.measurement.testbed import Testbed
+from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.protocol import OutlierRule
-from kafka_pareto.study.study import Study
 
 _MIB = 1 << 20
 
@@ -85,14 +85,14 @@ def attempt_repetition(
 
 
 def request_for(
-    planned: PlannedRepetition, study: Study, sizing: Sizing, topic: str, payload_file: Path | None = None
+    planned: PlannedRepetition, study: ProducerStudy, sizing: Sizing, topic: str, payload_file: Path | None = None
 ) -> LoadRequest:
     """Returns the request to the load tool for a planned repetition."""
     return LoadRequest(
         topic=topic,
         records=sizing.records,
         record_size_bytes=study.record_size_bytes(planned.case),
-        properties=study.producer_properties(planned.candidate.configuration),
+        properties=study.properties(planned.candidate.configuration),
         timeout_s=study.protocol.timeout_s,
         warmup_records=sizing.warmup_records,
         timed=sizing.timed,
@@ -103,7 +103,7 @@ def request_for(
 
 
 def repetition_of(
-    planned: PlannedRepetition, attempt: Attempt, attempts: int, study: Study, sizing: Sizing
+    planned: PlannedRepetition, attempt: Attempt, attempts: int, study: ProducerStudy, sizing: Sizing
 ) -> Repetition:
     """Returns the record of a repetition whose last attempt, of so many, is given."""
     result = attempt.result

@@ -10,8 +10,9 @@ from kafka_pareto.campaign.records import Plan
 from kafka_pareto.errors import ConsentError, PlanError
 from kafka_pareto.kafka.cluster import LogDir
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
-from kafka_pareto.measurement.sizing import sizing_loads_s, throughput_limit_mib_s
-from kafka_pareto.study.study import Study
+from kafka_pareto.measurement.sizing import sizing_loads_s
+from kafka_pareto.study.producer_study import ProducerStudy, producer_study
+from kafka_pareto.study.tune import Tune
 
 _GIB = 1 << 30
 _MIB = 1 << 20
@@ -23,21 +24,22 @@ _FREE_DISK_MARGIN = 1.2
 _ASSUMED_STEADY_MIB_S = 200.0
 
 
-def plan_campaign(study: Study) -> Plan:
+def plan_campaign(study: Tune) -> Plan:
     """Repetitions, seconds, GiB sent by the client, and GiB that may lie on the brokers' disks at once.
 
     All are the most that an undisturbed campaign takes. The fewest are stated beside, with adaptive repetitions or with
     rounds: when every trial ends at its minimum, and no record size goes on after the design. The loads that size the
     repetitions are in the seconds and the bytes.
     """
-    protocol = study.protocol
+    producer = producer_study(study)
+    protocol = producer.protocol
     configurations = Counter(design_table(study).case.tolist())
     in_rounds = (len(study.round_numbers()) - 1) * (study.rounds.configurations + 1)  # the baseline is in each
     beside_the_design = protocol.noise_repetitions + study.confirmation.most_repetitions()
     most = {
         case: (count + in_rounds) * protocol.repetitions + beside_the_design for case, count in configurations.items()
     }
-    plan = _plan(study, most, sizing_loads_s(protocol)).model_copy(
+    plan = _plan(producer, most, sizing_loads_s(protocol)).model_copy(
         update={"noise_repetitions": protocol.noise_repetitions * len(most)}
     )
     least_each = protocol.adaptive.minimum_repetitions if protocol.adaptive else protocol.repetitions
@@ -46,14 +48,14 @@ def plan_campaign(study: Study) -> Plan:
         return plan
     fewest = {
         "fewest_repetitions": plan.repetitions - sum(spared.values()),
-        "fewest_duration_s": plan.duration_s - sum(spared[case] * _repetition_s(study, case) for case in most),
+        "fewest_duration_s": plan.duration_s - sum(spared[case] * _repetition_s(producer, case) for case in most),
     }
     return plan.model_copy(update=fewest)
 
 
-def plan_check(study: Study, cases: Sequence[str]) -> Plan:
+def plan_check(study: Tune, cases: Sequence[str]) -> Plan:
     """The same of a check of what is in force: blocks of it and of the baseline, sized as they were before."""
-    return _plan(study, dict.fromkeys(cases, 2 * study.retune.blocks), [])
+    return _plan(producer_study(study), dict.fromkeys(cases, 2 * study.retune.blocks), [])
 
 
 def describe_plan(plan: Plan) -> str:
@@ -70,7 +72,7 @@ def describe_plan(plan: Plan) -> str:
     )
 
 
-def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
+def check_plan(plan: Plan, study: ProducerStudy, log_dirs: tuple[LogDir, ...]) -> None:
     """Refuses a campaign that does not fit the disks or its timeout, passes a ceiling, or lacks the owner's consent.
 
     Raises:
@@ -84,7 +86,7 @@ def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
     slowest_s = max(_load_s(study, case) for case in study.cases)
     if slowest_s >= study.protocol.timeout_s:
         raise PlanError(
-            f"at no more than {throughput_limit_mib_s(study):g} MiB/s a burst takes {slowest_s:.0f} s, and "
+            f"at no more than {study.throughput_limit_mib_s():g} MiB/s a burst takes {slowest_s:.0f} s, and "
             f"protocol.timeout_s is {study.protocol.timeout_s:g} s; raise the limit or the timeout, or ask for smaller "
             "record sizes or fewer records"
         )
@@ -102,9 +104,9 @@ def check_plan(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
         )
 
 
-def _plan(study: Study, repetitions: Mapping[str, int], sizing_loads: Sequence[float]) -> Plan:
+def _plan(study: ProducerStudy, repetitions: Mapping[str, int], sizing_loads: Sequence[float]) -> Plan:
     """Computes the cost of these repetitions by case, and of the loads that size them, in seconds each."""
-    mib_s = throughput_limit_mib_s(study) or _ASSUMED_STEADY_MIB_S
+    mib_s = study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
     burst_records, steady_bytes = study.protocol.records or 0, round(_sending_s(study) * mib_s * _MIB)
     bytes_each = {case: burst_records * study.record_size_bytes(case) or steady_bytes for case in repetitions}
     all_sizing_loads = len(repetitions) * list(sizing_loads)
@@ -121,27 +123,27 @@ def _plan(study: Study, repetitions: Mapping[str, int], sizing_loads: Sequence[f
     )
 
 
-def _repetition_s(study: Study, case: str) -> float:
+def _repetition_s(study: ProducerStudy, case: str) -> float:
     """Seconds of one repetition, with all that is around its sending."""
     return _TOOL_START_S + study.protocol.cool_down_s + _load_s(study, case)
 
 
-def _load_s(study: Study, case: str) -> float:
+def _load_s(study: ProducerStudy, case: str) -> float:
     """Seconds of one repetition's sending: as sized by time; of a burst, what a limited rate stretches it to."""
-    records, limit_mib_s = study.protocol.records, throughput_limit_mib_s(study)
+    records, limit_mib_s = study.protocol.records, study.throughput_limit_mib_s()
     if records is None or limit_mib_s is None:
         return _measured_s(study)
     return records * study.record_size_bytes(case) / (limit_mib_s * _MIB)
 
 
-def _measured_s(study: Study) -> float:
+def _measured_s(study: ProducerStudy) -> float:
     """Seconds of one repetition's sending, where the study sizes it by time."""
     protocol = study.protocol
     paced_s = ((protocol.paced.warmup_seconds or 0.0) + (protocol.paced.seconds or 0.0)) if protocol.paced else 0.0
     return protocol.warmup_seconds + (protocol.seconds or 0.0) + paced_s
 
 
-def _sending_s(study: Study) -> float:
+def _sending_s(study: ProducerStudy) -> float:
     """The same in seconds of unthrottled sending, which sends as much: no fixed rate exceeds its share of the pace."""
     protocol = study.protocol
     unthrottled_s = protocol.warmup_seconds + (protocol.seconds or 0.0)

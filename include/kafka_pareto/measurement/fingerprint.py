@@ -16,7 +16,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.kafka.cluster import ClusterDescription
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.producer_study import ProducerStudy
 
 
 def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
@@ -52,7 +52,7 @@ CONTAINER = Container()
 
 
 def fingerprint_of(
-    description: ClusterDescription, study: Study, topic: str, container: Container = CONTAINER
+    description: ClusterDescription, study: ProducerStudy, topic: str, container: Container = CONTAINER
 ) -> Fingerprint:
     """The cluster as described and the machine that this process runs on."""
     return Fingerprint(

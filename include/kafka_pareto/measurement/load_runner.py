@@ -22,11 +22,11 @@ class LoadRunner:
     """Runs loads of one record size on one testbed. A load is prepared by `begin`, then sent by `attempt`."""
 
     def __init__(self, campaign: Campaign, testbed: Testbed, sizing: Sizing, limits: MeasuringLimits) -> None:
-        self._study = campaign.study
+        self._study = campaign.producer
         self._testbed = testbed
         self._sizing = sizing
         self._limits = limits
-        self._guard = ClusterGuard(campaign.study, testbed, sent_bytes(campaign), limits)
+        self._guard = ClusterGuard(campaign.producer, testbed, sent_bytes(campaign), limits)
         self._end_offsets = EndOffsets(testbed.cluster, testbed.topic)
         self._healthy: TopicHealth | None = None
         self._bytes_to_delete = 0

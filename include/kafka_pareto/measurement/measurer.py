@@ -31,7 +31,7 @@ class Measurer:
     def __init__(self, campaign: Campaign, testbed: Testbed, sizing: Sizing, limits: MeasuringLimits = LIMITS) -> None:
         self._protocol = campaign.study.protocol
         self._loads = LoadRunner(campaign, testbed, sizing, limits)
-        self._rules = PlausibilityRules(campaign.study)
+        self._rules = PlausibilityRules(campaign.producer)
 
     def measure(self, phase: MeasurementPhase) -> list[Repetition]:
         """Measures what is planned and not yet stored, one object per repetition.

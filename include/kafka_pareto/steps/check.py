@@ -27,13 +27,13 @@ from kafka_pareto.measurement.testbed import topic_name
 from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label, in_order
-from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study, with_overrides
+from kafka_pareto.study.tune import Tune
 
 log = logging.getLogger(__name__)
 
 
-def run(store: Store, study: Study, check_id: str, cluster: Cluster, corpus: str | None = None) -> Manifest:
+def run(store: Store, study: Tune, check_id: str, cluster: Cluster, corpus: str | None = None) -> Manifest:
     """Begins a check, or goes on with one that was begun: what it does is decided once.
 
     Args:
@@ -66,7 +66,7 @@ def run(store: Store, study: Study, check_id: str, cluster: Cluster, corpus: str
 
 
 def _begin(check: Campaign, cases: Sequence[str], cluster: Cluster, corpus: str | None) -> CheckPlan:
-    store, study, keys = check.store, check.study, check.keys
+    store, study, keys = check.store, check.tune, check.keys
     description = cluster.describe()
     log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
     if corpus is not None:
@@ -84,7 +84,7 @@ def _begin(check: Campaign, cases: Sequence[str], cluster: Cluster, corpus: str 
     if to_measure := [each.case for each in planned if each.outcome is None]:
         plan = plan_check(study, to_measure)
         log.info("%s", describe_plan(plan))
-        check_plan(plan, study, cluster.log_dirs(topic_name(keys, to_measure[0])))
+        check_plan(plan, check.producer, cluster.log_dirs(topic_name(keys, to_measure[0])))
     store.put(keys.frozen_study(), dump_study(study).encode())
     decided = CheckPlan(cases=planned)
     check.write_record(keys.plan(), decided)
@@ -96,7 +96,7 @@ def _planned(check: Campaign, case: str, description: ClusterDescription) -> Pla
     if settings is None:  # its folder holds files alone
         raise BadInputError(f"{InForceKeys(check.keys.study, case).prefix}: holds no version; remove what is there")
     past = read_checks(check.store, check.keys.study, case)
-    now = fingerprint_of(description, check.study, topic_name(check.keys, case))
+    now = fingerprint_of(description, check.producer, topic_name(check.keys, case))
     check.write_record(check.keys.fingerprint(case), now)
     planned = PlannedCase(case=case, settings=settings)
     if settings.is_baseline:

@@ -27,7 +27,7 @@ def run(check: Campaign, case: str, testbed: Testbed) -> Manifest:
     prefix = check.keys.confirmation(case, "repetitions/")
     planned = plan_blocks(
         [baseline_candidate(check), in_force],
-        check.study.retune.blocks,
+        check.tune.retune.blocks,
         order="blocks",
         phase="gain",
         case=case,

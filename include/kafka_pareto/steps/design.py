@@ -21,14 +21,14 @@ from kafka_pareto.measurement.testbed import topic_name
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.retune import Retune
-from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study, parse_study
+from kafka_pareto.study.tune import Tune, tune_study
 from kafka_pareto.study.warm_start import WarmStart
 
 log = logging.getLogger(__name__)
 
 
-def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: str | None = None) -> Manifest:
+def run(store: Store, study: Tune, campaign_id: str, cluster: Cluster, corpus: str | None = None) -> Manifest:
     """Starts the campaign, or goes on with one that was started with the same study.
 
     Args:
@@ -61,7 +61,7 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: 
     log.info("%s", describe_plan(plan))
     description = cluster.describe()
     log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
-    check_plan(plan, study, cluster.log_dirs(topic_name(keys, study.cases[0])))
+    check_plan(plan, campaign.producer, cluster.log_dirs(topic_name(keys, study.cases[0])))
     if known is None:
         # The study last: once it is there, the campaign is.
         if corpus is not None:
@@ -88,22 +88,22 @@ def run(store: Store, study: Study, campaign_id: str, cluster: Cluster, corpus: 
 
 def _freeze_prior(campaign: Campaign, warm_start: WarmStart, description: ClusterDescription) -> None:
     """Writes what the campaign begins with of earlier ones: what comes after it, or its age, changes that no more."""
-    study, keys = campaign.study, campaign.keys
-    found = fingerprint_of(description, study, topic_name(keys, study.cases[0]))
+    keys = campaign.keys
+    found = fingerprint_of(description, campaign.producer, topic_name(keys, campaign.study.cases[0]))
     prior, trials = earlier_trials(campaign, warm_start, found, datetime.now(UTC))
     campaign.write_table(keys.prior_trials(), trials, PRIOR_TRIAL_COLUMNS)
     campaign.write_record(keys.prior(), prior)
 
 
-def _best_known(study: Study, prior: pd.DataFrame) -> dict[str, list[Configuration]]:
+def _best_known(study: Tune, prior: pd.DataFrame) -> dict[str, list[Configuration]]:
     """Returns by case what earlier campaigns found best: at most half of a design, to be measured again."""
     most = (study.design.configurations or 0) // 2
     return {case: best_known(study, prior, case, most) for case in study.cases}
 
 
-def _frozen_study(store: Store, keys: CampaignKeys) -> Study | None:
+def _frozen_study(store: Store, keys: CampaignKeys) -> Tune | None:
     try:
-        return parse_study(store.get(keys.frozen_study()).decode(), keys.frozen_study())
+        return tune_study(parse_study(store.get(keys.frozen_study()).decode(), keys.frozen_study()))
     except MissingArtifactError:
         return None
 
@@ -115,7 +115,7 @@ def _frozen_corpus(store: Store, keys: CampaignKeys) -> str | None:
         return None
 
 
-def _as_measured(study: Study) -> Study:
+def _as_measured(study: Tune) -> Tune:
     """The study without what may change while a campaign goes on: the consent, and when it is checked afterwards."""
     study = study.model_copy(update={"retune": Retune()})
     if study.cluster is None:

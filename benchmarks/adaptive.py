@@ -28,7 +28,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.measurement.racing import active_candidates, remaining_candidates
 from kafka_pareto.study.protocol import Adaptive
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 from tests.recorded import paper_study, recorded_repetitions
 
 RECORD_SIZES_BYTES = (1024, 8192, 10240, 16383, 65636)
@@ -51,7 +51,7 @@ class Resample:
     full_noise_floor: float
 
 
-def adaptive_study(promise: Durability) -> Study:
+def adaptive_study(promise: Durability) -> Tune:
     """Returns a study of the paper's factors in ten blocks, adaptive from the second on.
 
     A single cold burst varies by a third, so its mean is never known to 5 %. Intervals end at 25 %.

@@ -50,8 +50,10 @@ from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
+from kafka_pareto.study.producer_study import producer_study
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_named_study, load_study, with_overrides
+from kafka_pareto.study.tune import Tune, tune_study
 
 BASELINE, COLD, STEADY = "baseline", "cold", "steady"
 CAMPAIGN = "c1"
@@ -86,7 +88,10 @@ def recommended(folder: Path, kind: str) -> ByCase:
             not among its repetitions.
     """
     try:
-        study, cards = load_study(folder / "study.yaml"), (folder / "cards.txt").read_text(encoding="utf-8")
+        study, cards = (
+            producer_study(load_study(folder / "study.yaml")),
+            (folder / "cards.txt").read_text(encoding="utf-8"),
+        )
         with (folder / "repetitions.csv").open(encoding="utf-8", newline="") as file:
             gains = [row for row in csv.DictReader(file) if row["phase"] == "gain" and row["is_baseline"] == "False"]
     except OSError as error:
@@ -102,7 +107,7 @@ def recommended(folder: Path, kind: str) -> ByCase:
     return {case: found[case] for case in cases}
 
 
-def begun_with(store: Store, study: Study, campaign_id: str, picks: Picks) -> Campaign:
+def begun_with(store: Store, study: Tune, campaign_id: str, picks: Picks) -> Campaign:
     """Returns the campaign, either new or found in the store with exactly the same picks.
 
     Raises:
@@ -120,7 +125,7 @@ def begun_with(store: Store, study: Study, campaign_id: str, picks: Picks) -> Ca
     return begun(store, study, campaign_id)
 
 
-def arms(study: Study, case: str, picks: Picks) -> dict[str, str]:
+def arms(study: Tune, case: str, picks: Picks) -> dict[str, str]:
     """Returns the ids of baseline, cold pick and steady pick; the baseline's id if nothing is recommended."""
     baseline = study.baseline_configuration()
     return {
@@ -142,7 +147,7 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner, picks: Picks, b
     runner.clean_up()
 
 
-def labelled(repetitions: list[Repetition], study: Study, picks: Picks) -> list[tuple[str, Repetition]]:
+def labelled(repetitions: list[Repetition], study: Tune, picks: Picks) -> list[tuple[str, Repetition]]:
     """Returns each repetition with its label; `cold+steady` and the like if the picks are the same."""
 
     def label(repetition: Repetition) -> str:
@@ -207,7 +212,7 @@ def measure(
         picks = Picks(cold=recommended(cold, "cold_burst"), steady=recommended(steady, "steady"))
         settings = stack_settings()
         begun_campaign = begun_with(open_store(settings), _study(record_size), campaign, picks)
-        study = begun_campaign.study
+        study = begun_campaign.tune
         with progress_bars() as bar:
             for case in study.cases:
                 with driver_of(begun_campaign.study).runner(begun_campaign, case, settings) as runner:
@@ -223,9 +228,9 @@ def table(campaign: CampaignOption = CAMPAIGN, data: DataOption = None) -> None:
         print("\n".join(report(read_csv(data or csv_of(campaign)))))
 
 
-def _study(record_sizes_bytes: list[int] | None) -> Study:
+def _study(record_sizes_bytes: list[int] | None) -> Tune:
     cases = [str(size) for size in record_sizes_bytes or []]
-    study = with_overrides(load_named_study(load_settings().studies, "steady"), cases or None)
+    study = with_overrides(tune_study(load_named_study(load_settings().studies, "steady")), cases or None)
     return study.model_copy(update={"name": "cold_picks_under_steady"})
 
 

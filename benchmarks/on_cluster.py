@@ -38,6 +38,7 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto_embedded.stack.stack import Stack
 
 Measure: TypeAlias = Callable[[Sequence[PlannedRepetition]], list[Repetition]]
@@ -84,7 +85,7 @@ def stack_settings() -> Settings:
     return stack.settings()
 
 
-def begun(store: Store, study: Study, campaign_id: str) -> Campaign:
+def begun(store: Store, study: Tune, campaign_id: str) -> Campaign:
     """Returns the campaign, either new or found in the store.
 
     Raises:

@@ -37,6 +37,7 @@ from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study_file import parse_study
+from kafka_pareto.study.tune import tune_study
 
 ROOT = Path(__file__).parent.parent
 CONFIGURATIONS = 11  # and the baseline
@@ -78,7 +79,7 @@ def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: in
     content |= {"record_sizes_bytes": [int(case)], "design": {"configurations": CONFIGURATIONS}}
     content["workload"] |= {"replication_factor": brokers, "min_insync_replicas": (brokers + 1) // 2}
     content["protocol"] |= {"repetitions": repetitions}
-    study = parse_study(yaml.safe_dump(content), "quick, without pauses")
+    study = tune_study(parse_study(yaml.safe_dump(content), "quick, without pauses"))
     store = FolderStore(folder / "store")
     design.run(store, study, "overhead", ProducerSystem(cluster))
     return Campaign.open(store, study.name, "overhead")
@@ -86,7 +87,7 @@ def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: in
 
 def planned_requests(campaign: Campaign, case: str, cluster: Cluster) -> list[LoadRequest]:
     """Returns the requests that the measure task will make, for the shell loop's own topic."""
-    study = campaign.study
+    study = campaign.producer
     table = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     planned = plan_blocks(
         candidates_of(table, study),

@@ -46,8 +46,8 @@ from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.factors import Configuration, NumericFactor, configuration_id
-from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_named_study
+from kafka_pareto.study.tune import Tune, tune_study
 
 STRATEGIES = ("rounds", "one_shot", "random", "latin_hypercube", "optuna_nsga3", "optuna_tpe", "botorch_nehvi")
 """In this order: a repetition's round is its strategy's place here."""
@@ -83,9 +83,9 @@ class Asker:
         self._answers.append(repetition)
 
 
-def search_study(seed: int) -> Study:
+def search_study(seed: int) -> Tune:
     """Returns `cold_burst` at one record size, with levels for batch.size, since peers need lists."""
-    study = load_named_study(load_settings().studies, "cold_burst")
+    study = tune_study(load_named_study(load_settings().studies, "cold_burst"))
     levels = NumericFactor(type="integer", levels=BATCH_SIZE_LEVELS)
     changes = {
         "name": "search_on_cluster",
@@ -96,13 +96,13 @@ def search_study(seed: int) -> Study:
     return study.model_copy(update=changes)
 
 
-def askers_of(names: Sequence[str], study: Study, budget: int) -> list[Asker]:
+def askers_of(names: Sequence[str], study: Tune, budget: int) -> list[Asker]:
     """Returns the strategies, each at its beginning."""
     loaded = {name: one_shot_within(budget) if name == "one_shot" else strategy(name) for name in names}
     return [Asker(name, start(study, CASE, study.seed)) for name, start in loaded.items()]
 
 
-def search(askers: Sequence[Asker], study: Study, budget: int, measure: Measure) -> None:
+def search(askers: Sequence[Asker], study: Tune, budget: int, measure: Measure) -> None:
     """Lets all strategies spend the budget: block n holds the n-th repetition of each, in random order."""
     for number in range(budget):
         wanted = [each.next_configuration() for each in askers]
@@ -124,7 +124,7 @@ def run(
     progress: Progress,
 ) -> None:
     """Runs the strategies, then measures in fresh blocks what they would hand over."""
-    study, measure = campaign.study, measure_on(campaign, CASE, runner, WARM_UP_REPETITIONS)
+    study, measure = campaign.tune, measure_on(campaign, CASE, runner, WARM_UP_REPETITIONS)
     baseline = baseline_candidate(campaign)
     searching = shown(measure, progress, "search", budget * len(names))
     search(askers_of(names, study, budget), study, budget, searching)
@@ -190,7 +190,7 @@ def _campaign_id(seed: int, budget: int) -> str:
     return f"seed{seed}-budget{budget}"
 
 
-def _candidate(configuration: Configuration, study: Study) -> Candidate:
+def _candidate(configuration: Configuration, study: Tune) -> Candidate:
     name = configuration_id(configuration)
     return Candidate(name, name == study.baseline_id(), dict(configuration))
 

@@ -13,7 +13,7 @@ from kafka_pareto.analysis.hypervolume import volume
 from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.analysis.repetition_values import smallest_latency_ms
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 FRESH = "fresh"
 LABELS = {**OF_STRATEGIES, ONE_SHOT: "one shot at this budget"}
@@ -24,7 +24,7 @@ Values = npt.NDArray[np.float64]
 Blocks = npt.NDArray[np.int64]
 
 
-def handed_over_by(table: pd.DataFrame, study: Study) -> dict[str, list[str]]:
+def handed_over_by(table: pd.DataFrame, study: Tune) -> dict[str, list[str]]:
     """Returns, for each strategy, the ids that are non-dominated by the means of its own answers.
 
     Configurations that lost or duplicated a record, or never had a valid repetition, are not handed over.
@@ -33,7 +33,7 @@ def handed_over_by(table: pd.DataFrame, study: Study) -> dict[str, list[str]]:
     return {name: [str(each) for each in means.index[non_dominated(means.to_numpy())]] for name, means in own.items()}
 
 
-def best_by(table: pd.DataFrame, study: Study) -> dict[str, str]:
+def best_by(table: pd.DataFrame, study: Tune) -> dict[str, str]:
     """Returns, for each strategy, the id with the least sum of both log-losses by its own answers, if any is valid.
 
     Up to a constant, this is the sum of the losses relative to the baseline. The best is among what is handed over.
@@ -51,7 +51,7 @@ class FreshTruth:
         BadInputError: If the baseline is valid in no block.
     """
 
-    def __init__(self, fresh: pd.DataFrame, study: Study) -> None:
+    def __init__(self, fresh: pd.DataFrame, study: Tune) -> None:
         places = fresh[["configuration_id", "block"]]
         known = pd.concat([places, _losses(fresh, study)], axis=1).pivot(index="configuration_id", columns="block")
         self.ids = [str(each) for each in known.index]
@@ -81,7 +81,7 @@ class FreshTruth:
         return np.array(volumes) / volume(relative)
 
 
-def report(table: pd.DataFrame, study: Study) -> list[str]:
+def report(table: pd.DataFrame, study: Tune) -> list[str]:
     """Returns the table and its conclusions as Markdown.
 
     Raises:
@@ -164,7 +164,7 @@ def _change(fresh: pd.DataFrame, configuration_id: str, column: str) -> str:
     return change_cell(*both.to_numpy(dtype=np.float64).T)
 
 
-def _own_losses(table: pd.DataFrame, study: Study) -> dict[str, pd.DataFrame]:
+def _own_losses(table: pd.DataFrame, study: Tune) -> dict[str, pd.DataFrame]:
     """Returns, for each strategy, the mean log-losses of its valid answers by configuration id."""
     found = {}
     for name in LABELS:
@@ -175,7 +175,7 @@ def _own_losses(table: pd.DataFrame, study: Study) -> dict[str, pd.DataFrame]:
     return found
 
 
-def _losses(repetitions: pd.DataFrame, study: Study) -> pd.DataFrame:
+def _losses(repetitions: pd.DataFrame, study: Tune) -> pd.DataFrame:
     """Returns logarithms of p95 latency, and of throughput with its sign turned; NaN if a repetition is not valid."""
     valid = repetitions[["latency_p95_ms", "throughput_mib_s"]].where(repetitions.outcome == "valid").astype(float)
     losses = {

@@ -33,7 +33,7 @@ from kafka_pareto.study.factors import NumericFactor
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.sections import Search
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.surrogate import Surrogate, feature_encoding, fit_surrogate
 from tests.recorded import paper_study, recorded_repetitions
 
@@ -91,7 +91,7 @@ def _print_ratios(name: str, ratio: Callable[[str], float], bound: str) -> None:
     print(f"  {name:<52} {ratio('levels'):7.2f} {ratio('ranges'):7.2f}   {bound}")
 
 
-def _trained() -> tuple[Study, pd.DataFrame, Surrogates]:
+def _trained() -> tuple[Tune, pd.DataFrame, Surrogates]:
     """Returns the study, one record size's trials, and surrogates trained on all record sizes."""
     study = paper_study()
     trials = summarise_trials(recorded_repetitions(tuple(study.cases)), study)
@@ -102,7 +102,7 @@ def _trained() -> tuple[Study, pd.DataFrame, Surrogates]:
     return study, trials[trials["case"] == _CASE], surrogates
 
 
-def _with_ranges(study: Study) -> Study:
+def _with_ranges(study: Tune) -> Tune:
     ranges = {
         "batch.size": NumericFactor(type="integer", low=1024, high=262144, scale="log"),
         "linger.ms": NumericFactor(type="integer", low=0, high=100),
@@ -110,12 +110,12 @@ def _with_ranges(study: Study) -> Study:
     return study.model_copy(update={"factors": {**study.factors, **ranges}})
 
 
-def _longer(study: Study) -> Study:
+def _longer(study: Tune) -> Tune:
     parameters = study.search.model_copy(update={"generations": study.search.generations * _TIMES_AS_LONG})
     return study.model_copy(update={"search": parameters})
 
 
-def _rows(study: Study, surrogates: Surrogates) -> Rows:
+def _rows(study: Tune, surrogates: Surrogates) -> Rows:
     """Returns as many encoded rows as the search makes evaluations, at random points."""
     evaluations = study.search.population * study.search.generations
     points = np.random.default_rng(study.seed).random((evaluations, len(study.factors)))

@@ -16,7 +16,7 @@ from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.sections import Surrogate
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.noise_ceiling import error_variances, noise_ceiling, trial_keys
 from kafka_pareto.surrogates.scores import cross_validated, is_learnable, r_squared
 from kafka_pareto.surrogates.surrogate import feature_encoding, logarithm
@@ -58,7 +58,7 @@ def main() -> None:
     print("share: of the ceiling; none: not learnable")
 
 
-def _estimates(study: Study, trials: pd.DataFrame, objective: ObjectiveName) -> Values:
+def _estimates(study: Tune, trials: pd.DataFrame, objective: ObjectiveName) -> Values:
     """Returns held-out estimates of shape (cuts, trials)."""
     encoding = feature_encoding(study, trials)
     return np.array([cross_validated(study, encoding, trials, objective, cut) for cut in range(CUTS)])

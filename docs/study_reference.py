@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from inspect import getdoc
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.study.producer_protocol import ProducerProtocol
+from kafka_pareto.study.producer_study import ProducerStudy
+from kafka_pareto.study.protocol import Protocol
+from kafka_pareto.study.section import Section
 from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_classes import TuneProducer
+from kafka_pareto.study.tune import Tune
 
 PAGE = Path(__file__).parent / "study-reference.md"
 Schema: TypeAlias = dict[str, Any]
@@ -19,7 +26,13 @@ _HEAD = """\
 This page is generated from the schema that checks every study: `make docs` writes it. [Studies](studies.md) says how
 the keys are used. An unknown key or a wrong type is refused, with file, key, value and rule. In a study file `baseline`
 may also be the name of a `producer.properties` beside it.
+
+Some keys belong to every study. A study's `kind` and its `driver` add their own.
 """
+_LAYERS: dict[str, dict[str, type[Section]]] = {
+    "TuneProducer": {"Every study": Study, "kind: tune": Tune, "driver: producer": ProducerStudy},
+    "ProducerProtocol": {"protocol": Protocol, "protocol, driver: producer": ProducerProtocol},
+}
 _BOUNDS = {
     "minimum": "≥ {}",
     "exclusiveMinimum": "> {}",
@@ -32,7 +45,7 @@ _TYPES = {"boolean": "true or false", "integer": "whole number", "number": "numb
 
 
 class Reference:
-    """Renders a study's JSON schema as a page: a section for the study, then one for each part, as a reader meets them.
+    """Renders a study's JSON schema as a page: the study's layers, then a section for each part, as a reader meets them.
 
     Attributes:
         titles: The parts with keys of their own, by the name of their model: the key under which each is met first.
@@ -46,8 +59,9 @@ class Reference:
 
     def page(self) -> str:
         """Returns the page as Markdown."""
-        parts = [self._section(title, self._definitions[name]) for name, title in self.titles.items()]
-        return "\n".join([_HEAD, self._section("The study", self._schema), *parts])
+        schemas = [(self._schema["title"], "", self._schema)]
+        schemas += [(name, title, self._definitions[name]) for name, title in self.titles.items()]
+        return "\n".join([_HEAD, *(section for each in schemas for section in self._sections(*each))])
 
     def _meet(self, schema: Schema, path: str) -> None:
         for key, value in schema["properties"].items():
@@ -57,6 +71,15 @@ class Reference:
                 if name not in self.titles:
                     self.titles[name] = place if len(names) == 1 else f"{place} as {name}"
                     self._meet(self._definitions[name], place)
+
+    def _sections(self, name: str, title: str, schema: Schema) -> list[str]:
+        """Renders a model, each of its layers in a section of its own."""
+        sections, shown = [], set()
+        for layer, model in _LAYERS.get(name, {}).items():
+            own = {key: value for key, value in schema["properties"].items() if key in {*model.model_fields} - shown}
+            sections.append(self._section(layer, {**schema, "description": getdoc(model), "properties": own}))
+            shown |= {*own}
+        return sections or [self._section(title, schema)]
 
     def _section(self, title: str, schema: Schema) -> str:
         rows = [
@@ -104,7 +127,7 @@ class Reference:
 
 def study_reference() -> str:
     """Returns the page for the study model of today."""
-    return Reference(Study.model_json_schema()).page()
+    return Reference(TuneProducer.model_json_schema()).page()
 
 
 def _default(key: str, value: Schema, schema: Schema) -> str:

@@ -9,6 +9,7 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import check
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.study_file import load_named_study, read_corpus
+from kafka_pareto.study.tune import tune_study
 from tasks.common import CheckOption, ManifestOption, StudyOption, run_command, run_step
 
 
@@ -17,7 +18,7 @@ def main(study: StudyOption, campaign: CheckOption, manifest: ManifestOption = N
 
     def step() -> Manifest:
         settings = load_settings()
-        wanted = load_named_study(settings.studies, study)
+        wanted = tune_study(load_named_study(settings.studies, study))
         corpus = read_corpus(wanted, settings.studies, f"{settings.studies}/{study}.yaml")
         store = open_store(settings)
         with driver_of(wanted).system(wanted, settings) as system:

@@ -15,6 +15,7 @@ from kafka_pareto.steps import design
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import load_named_study, read_corpus, with_overrides
+from kafka_pareto.study.tune import tune_study
 from kafka_pareto.study.warm_start import campaigns_from
 from tasks.common import CampaignOption, ManifestOption, StudyOption, run_command, run_step
 
@@ -39,7 +40,7 @@ def main(
 
     def step() -> Manifest:
         settings = load_settings()
-        wanted = load_named_study(settings.studies, study)
+        wanted = tune_study(load_named_study(settings.studies, study))
         given = {
             "bootstrap_servers": bootstrap_servers,
             "client_config": client_config,

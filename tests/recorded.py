@@ -17,8 +17,8 @@ from kafka_pareto.campaign.records import Phase, Repetition
 from kafka_pareto.study.constraints import Constraint, ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.objectives import Limit
-from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_study
+from kafka_pareto.study.tune import Tune, tune_study
 
 FIXTURES = Path(__file__).parent / "fixtures"
 _RECORDING_BEGAN = pd.Timestamp("2026-11-21T00:00:00Z")
@@ -32,9 +32,9 @@ def recorded_rows() -> pd.DataFrame:
     return pd.read_csv(FIXTURES / "cold_burst.csv")
 
 
-def paper_study() -> Study:
+def paper_study() -> Tune:
     """The shipped `paper` study, whose factors the recording varies."""
-    return load_study(STUDIES / "paper.yaml")
+    return tune_study(load_study(STUDIES / "paper.yaml"))
 
 
 def recorded_repetitions(
@@ -47,7 +47,7 @@ def recorded_repetitions(
     return list(_recorded_repetitions(tuple(int(case) for case in cases), configurations, blocks, phase))
 
 
-def changed(study: Study, **changes: Any) -> Study:
+def changed(study: Tune, **changes: Any) -> Tune:
     """The study with other values; rules and limits may be given as texts. Not checked like a file."""
     read = {"limits": Limit.parse, "constraints": Constraint.parse, "forbidden": ForbiddenRegion.parse}
     parsed = {name: [read[name](text) for text in texts] for name, texts in changes.items() if name in read}

@@ -6,10 +6,10 @@ import math
 
 from kafka_pareto.analysis.repetition_values import smallest_latency_ms
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 
-def log_objectives(study: Study, repetition: Repetition) -> tuple[float, float] | None:
+def log_objectives(study: Tune, repetition: Repetition) -> tuple[float, float] | None:
     """Returns log p95 latency (ms, to minimise) and log throughput (MiB/s, to maximise); None for an invalid answer.
 
     Repetitions that lost or duplicated records were often fast. As good answers they would draw the search to regions

@@ -28,7 +28,7 @@ from benchmarks.strategies.plain import all_candidates
 from benchmarks.strategies.table import Asking
 from kafka_pareto.analysis.hypervolume import REFERENCE
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.gaussian_process import inputs
 
 INITIAL_CONFIGURATIONS = 16
@@ -38,7 +38,7 @@ MONTE_CARLO_SAMPLES = 128
 Matrix = npt.NDArray[np.float64]
 
 
-def botorch_nehvi(study: Study, case: str, seed: int) -> Asking:
+def botorch_nehvi(study: Tune, case: str, seed: int) -> Asking:
     """Maximises qLogNEHVI over every configuration that may be recommended; asks for the baseline first.
 
     Raises:
@@ -63,13 +63,11 @@ def botorch_nehvi(study: Study, case: str, seed: int) -> Asking:
         batch = [candidates[at] for at in chosen]
 
 
-def _encoded(configurations: Sequence[Configuration], study: Study) -> Matrix:
+def _encoded(configurations: Sequence[Configuration], study: Tune) -> Matrix:
     return inputs(study, pd.DataFrame(configurations))
 
 
-def _latin_hypercube(
-    candidates: Sequence[Configuration], study: Study, rng: np.random.Generator
-) -> list[Configuration]:
+def _latin_hypercube(candidates: Sequence[Configuration], study: Tune, rng: np.random.Generator) -> list[Configuration]:
     """Returns the candidates nearest to the points of a Latin hypercube over their levels, none twice."""
     levels = [list(dict.fromkeys(each[name] for each in candidates)) for name in study.factors]
     positions = qmc.LatinHypercube(d=len(levels), rng=rng).random(min(INITIAL_CONFIGURATIONS, len(candidates)))

@@ -19,15 +19,15 @@ from benchmarks.strategies.answers import log_objectives
 from benchmarks.strategies.table import Asking
 from kafka_pareto.study.constraints import narrowed
 from kafka_pareto.study.factors import CategoricalFactor, Factor, FactorValue
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 
-def optuna_nsga3(study: Study, case: str, seed: int) -> Asking:
+def optuna_nsga3(study: Tune, case: str, seed: int) -> Asking:
     """Runs Optuna's `NSGAIIISampler`: a population of 50 at random, then its offspring."""
     return _ask_and_tell(study, case, NSGAIIISampler(seed=seed))
 
 
-def optuna_tpe(study: Study, case: str, seed: int) -> Asking:
+def optuna_tpe(study: Tune, case: str, seed: int) -> Asking:
     """Runs Optuna's `TPESampler` for several objectives: ten random trials, then what the better ones have in common.
 
     The factors are modelled jointly. On the recorded grid this finds more than the default, one factor at a time.
@@ -35,7 +35,7 @@ def optuna_tpe(study: Study, case: str, seed: int) -> Asking:
     return _ask_and_tell(study, case, TPESampler(seed=seed, multivariate=True))
 
 
-def _ask_and_tell(study: Study, case: str, sampler: BaseSampler) -> Asking:
+def _ask_and_tell(study: Tune, case: str, sampler: BaseSampler) -> Asking:
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     factors = narrowed(study.factors, study.constraints, study.variables(case))
     distributions = {name: _distribution(factor) for name, factor in factors.items()}

@@ -22,7 +22,7 @@ from kafka_pareto.search.pareto_search import search
 from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.producer import PRODUCER
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate, measured_objectives
 
 NO_FRONT = pd.DataFrame()
@@ -32,7 +32,7 @@ ONE_SHOT_REPETITIONS = 10
 ONE_SHOT_POINTS = 30
 
 
-def rounds(study: Study, case: str, seed: int, prior: pd.DataFrame | None = None) -> Asking:
+def rounds(study: Tune, case: str, seed: int, prior: pd.DataFrame | None = None) -> Asking:
     """Runs `strategy: rounds`, with the baseline in each round, for as long as it is asked.
 
     With a `prior` (`PRIOR_TRIAL_COLUMNS` and factors) it starts warm, with the prior's trials.
@@ -55,7 +55,7 @@ def rounds(study: Study, case: str, seed: int, prior: pd.DataFrame | None = None
         repetitions = [*repetitions, *(yield [study.baseline_configuration(), *proposed, *again])]
 
 
-def one_shot(study: Study, case: str, seed: int) -> Asking:
+def one_shot(study: Tune, case: str, seed: int) -> Asking:
     """Runs the paper's strategy: 60 configurations, then 30 points of the front, ten repetitions each.
 
     As in the paper, it searches all four objectives. If it is asked for more, it measures the design and the points
@@ -79,7 +79,7 @@ def one_shot(study: Study, case: str, seed: int) -> Asking:
         yield [*design, *chosen]
 
 
-def _to_measure_again(study: Study, trials: pd.DataFrame, count: int) -> list[Configuration]:
+def _to_measure_again(study: Tune, trials: pd.DataFrame, count: int) -> list[Configuration]:
     losses = relative_losses(trials, study, PRODUCER.means)
     if losses is None or count <= 0:
         return []

@@ -12,13 +12,13 @@ from kafka_pareto.errors import StudyError
 from kafka_pareto.search.acquisition import WHOLE_SPACE_UP_TO, whole_space
 from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.factors import Configuration, configuration_id
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 DESIGN = 60
 _TRIES = 1000
 
 
-def random_search(study: Study, case: str, seed: int) -> Asking:
+def random_search(study: Tune, case: str, seed: int) -> Asking:
     """Asks for configurations at random, none twice while others are left."""
     rng = np.random.default_rng([seed, case_seed(case)])
     seen: set[str] = set()
@@ -28,20 +28,20 @@ def random_search(study: Study, case: str, seed: int) -> Asking:
         yield [configuration]
 
 
-def latin_hypercube_alone(study: Study, case: str, seed: int) -> Asking:
+def latin_hypercube_alone(study: Tune, case: str, seed: int) -> Asking:
     """Asks for one Latin hypercube of 60 configurations after the other, one repetition of each configuration."""
     rng = np.random.default_rng([seed, case_seed(case)])
     while True:
         yield latin_hypercube(study, at_most(DESIGN, study, case), case, rng)
 
 
-def at_most(wanted: int, study: Study, case: str) -> int:
+def at_most(wanted: int, study: Tune, case: str) -> int:
     """Returns the wanted number, or the number of configurations without the baseline, whichever is smaller."""
     allowed = [each for each in whole_space(study) or [] if study.may_be_recommended(each, case)]
     return min(wanted, sum(configuration_id(each) != study.baseline_id() for each in allowed) or wanted)
 
 
-def all_candidates(study: Study, case: str) -> list[Configuration]:
+def all_candidates(study: Tune, case: str) -> list[Configuration]:
     """Returns every configuration that may be recommended, for strategies that look at each of them.
 
     Raises:
@@ -57,7 +57,7 @@ def all_candidates(study: Study, case: str) -> list[Configuration]:
     return [each for each in space if study.may_be_recommended(each, case)]
 
 
-def _unseen(study: Study, case: str, seen: set[str], rng: np.random.Generator) -> Configuration:
+def _unseen(study: Tune, case: str, seen: set[str], rng: np.random.Generator) -> Configuration:
     """Returns a candidate that was not seen; after a thousand tries any candidate."""
     sound: Configuration | None = None
     for _ in range(_TRIES):

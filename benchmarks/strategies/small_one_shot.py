@@ -11,7 +11,7 @@ from kafka_pareto.campaign.design import latin_hypercube
 from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.search.pareto_search import search
 from kafka_pareto.study.cases import case_seed
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.surrogate import feature_encoding, fit_surrogate, measured_objectives
 
 
@@ -23,7 +23,7 @@ def one_shot_within(budget: int) -> Strategy:
     up with the best measured, as in the pipeline. If it is asked for more, it measures the design and the points again.
     """
 
-    def asking(study: Study, case: str, seed: int) -> Asking:
+    def asking(study: Tune, case: str, seed: int) -> Asking:
         study = study.model_copy(update={"seed": seed, "strategy": "one_shot"})
         rng = np.random.default_rng([seed, case_seed(case)])
         half = budget // 2

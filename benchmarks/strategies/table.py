@@ -23,12 +23,12 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.study.factors import Configuration, NumericFactor, configuration_id
 from kafka_pareto.study.sections import Rounds
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 from tests.recorded import paper_study, recorded_grid
 
 Values: TypeAlias = npt.NDArray[np.float64]
 Asking: TypeAlias = Generator[list[Configuration], list[Repetition], None]
-Strategy: TypeAlias = Callable[[Study, str, int], Asking]
+Strategy: TypeAlias = Callable[[Tune, str, int], Asking]
 """Given a study, a record size and a seed, asks for batches of single repetitions, and is sent them in that order."""
 
 GRID = Path(__file__).parent.parent / "data" / "grid_8192.csv"
@@ -60,7 +60,7 @@ class Table:
             self.losses[place, block] = np.log(latency_ms), -np.log(repetition.throughput_mib_s or np.nan)
 
     def answers(
-        self, strategy: Strategy, study: Study, seed: int, budget: int, answering: Sequence[int] | None = None
+        self, strategy: Strategy, study: Tune, seed: int, budget: int, answering: Sequence[int] | None = None
     ) -> list[Answer]:
         """Lets a strategy spend a budget of repetitions and returns its answers; a last batch that is too large is cut.
 
@@ -129,7 +129,7 @@ def recorded_table() -> Table:
     return Table(recorded_grid(GRID))
 
 
-def table_study() -> Study:
+def table_study() -> Tune:
     """Returns the paper's study over the grid's levels, each configuration measured once, in rounds."""
     study = paper_study()
     levels: list[int | float] = [8192, 16384, 32768, 65536, 131072, 262144]

@@ -32,7 +32,7 @@ class Bench:
 
 
 def request_of(topic: str, study: Study, **configuration: object) -> LoadRequest:
-    properties = study.producer_properties({**study.baseline_configuration(), **configuration})
+    properties = study.properties({**study.baseline_configuration(), **configuration})
     return LoadRequest(topic, 1024, properties, timeout_s=120, records=400)
 
 

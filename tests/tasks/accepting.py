@@ -100,7 +100,7 @@ def recommend(campaign: Campaign, configuration_id: str, case: str = CASE) -> No
     """The campaign recommends this confirmed configuration."""
     trials = trials_of(campaign, case).set_index("configuration_id")
     row = {str(name): value for name, value in trials.astype(object).loc[configuration_id].items()}
-    properties = campaign.study.producer_properties({name: row[name] for name in campaign.study.factors})
+    properties = campaign.study.properties({name: row[name] for name in campaign.study.factors})
     gains = decision_of(campaign, case).gains
     change_decision(
         campaign,

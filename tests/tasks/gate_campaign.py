@@ -13,7 +13,7 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Repetition, ValidationSummary
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, REJECTED_COLUMNS, table_schema
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study.protocol import Paced
+from kafka_pareto.study.producer_protocol import Paced
 from kafka_pareto.study.sections import Validation
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study, with_overrides

@@ -42,7 +42,7 @@ def test_where_nothing_is_in_force_there_is_nothing_to_go_back_from(campaign: Ca
 
 
 def test_what_a_button_says_is_what_the_step_then_changes(campaign: Campaign) -> None:
-    before = campaign.study.producer_properties(campaign.study.baseline_configuration())
+    before = campaign.study.properties(campaign.study.baseline_configuration())
     for name in (durable_id(campaign), other_id(campaign)):
         said = moving(campaign, name)
         assert said.refused == ""

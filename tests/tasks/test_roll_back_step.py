@@ -51,7 +51,7 @@ def test_a_further_one_goes_further_back_and_the_last_leads_to_the_baseline(camp
     assert (settings.version, settings.is_baseline, settings.gains) == (4, True, [])
     assert settings.configuration_id == study.baseline_id()
     assert settings.configuration == study.baseline_configuration()
-    assert settings.properties == study.producer_properties(study.baseline_configuration())
+    assert settings.properties == study.properties(study.baseline_configuration())
     assert settings.durability == study.durability_of(study.baseline_configuration()).name
 
 

@@ -22,14 +22,14 @@ from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.driver import label_of
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.protocol import MINIMUM_NOISE_REPETITIONS
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 _POWER = 0.8
 MOST_BLOCKS = 100_000
 _LARGEST_EFFECT_FRACTION = 1000.0
 
 
-def noise_report(study: Study, case: str, repetitions: Sequence[Repetition], comparisons: int) -> NoiseReport:
+def noise_report(study: Tune, case: str, repetitions: Sequence[Repetition], comparisons: int) -> NoiseReport:
     """Returns the noise floor and minimum detectable effect of each objective, for the gain blocks of the study.
 
     Args:
@@ -163,9 +163,7 @@ def _fewest_blocks(power: Callable[[int], float], minimum: int) -> int | None:
     return numbers[at] if at < len(numbers) else None
 
 
-def _noise_of(
-    objective: ObjectiveName, study: Study, valid: Sequence[Repetition], comparisons: int
-) -> NoiseOfObjective:
+def _noise_of(objective: ObjectiveName, study: Tune, valid: Sequence[Repetition], comparisons: int) -> NoiseOfObjective:
     variability, confirmation = study.protocol.variability, study.confirmation
     by_mean = is_mean(objective, variability)
     compared = objective if by_mean else spread_of(objective)

@@ -11,20 +11,10 @@ from kafka_pareto.study.protocol import Protocol
 
 Variability = Literal["across_repetitions", "within_run"]
 
-_LATENCY_RESOLUTION_MS = {"kafka_perf_test": 1.0, "load_generator": 0.001}
-
-
-def latency_resolution_ms(protocol: Protocol) -> float:
-    """Returns the smallest difference of latency that the study's load tool shows.
-
-    Kafka's tool prints whole milliseconds, the load generator measures µs.
-    """
-    return _LATENCY_RESOLUTION_MS[protocol.load_tool]
-
 
 def smallest_latency_ms(protocol: Protocol) -> float:
     """Returns the value that ratios use for a printed latency of 0, which means less than half of the resolution."""
-    return latency_resolution_ms(protocol) / 2
+    return protocol.latency_resolution_ms() / 2
 
 
 def per_repetition_value(repetition: Repetition, objective: ObjectiveName, variability: Variability) -> float | None:

@@ -20,8 +20,10 @@ from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.storage.record import SCHEMA_VERSION, AnyRecord, Record, decode_record, decode_versioned
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.identifiers import CAMPAIGN_ID
+from kafka_pareto.study.producer_study import ProducerStudy, producer_study
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
+from kafka_pareto.study.tune import Tune, tune_study
 
 _PARALLEL_READS = 8
 
@@ -51,6 +53,16 @@ class Campaign:
     study: Study
     keys: CampaignKeys
     store: Store
+
+    @property
+    def tune(self) -> Tune:
+        """Returns the study of a campaign that tunes; another is refused."""
+        return tune_study(self.study)
+
+    @property
+    def producer(self) -> ProducerStudy:
+        """Returns the study of a campaign that loads as a producer; another is refused."""
+        return producer_study(self.study)
 
     @classmethod
     def open(cls, store: Store, study_name: str, campaign_id: str) -> Campaign:
@@ -114,11 +126,11 @@ class Campaign:
 
     @cached_property
     def _plausibility(self) -> PlausibilityRules:
-        return PlausibilityRules(self.study)
+        return PlausibilityRules(self.producer)
 
     def last_round(self) -> int:
         """Returns the last round whose trials were searched in every case; 0 where there is none yet."""
-        for number in reversed(self.study.round_numbers()):
+        for number in reversed(self.tune.round_numbers()):
             fronts = [self.keys.front(case, number) for case in self.study.cases]
             if all(self.store.tag(key) is not None for key in [self.keys.trials(number), *fronts]):
                 return number

@@ -16,7 +16,7 @@ from kafka_pareto.kafka.producer_config import DURABILITY_PROPERTIES
 from kafka_pareto.study.cases import case_label, case_seed
 from kafka_pareto.study.constraints import narrowed, satisfies
 from kafka_pareto.study.factors import Configuration, Factor, FactorValue, configuration_id
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ _SWAP_PASSES = 3  # one swap may make another possible
 _FRESH_DRAWS = 10_000
 
 
-def design_table(study: Study, known: Mapping[str, Sequence[Configuration]] | None = None) -> pd.DataFrame:
+def design_table(study: Tune, known: Mapping[str, Sequence[Configuration]] | None = None) -> pd.DataFrame:
     """Returns the design of all cases: in each the baseline first, then the `known` good configurations of that case.
 
     Each case has a random generator of its own, spawned from the study's seed: the design of one case does not change
@@ -49,7 +49,7 @@ def design_table(study: Study, known: Mapping[str, Sequence[Configuration]] | No
     return configurations_table(study, drawn_at)
 
 
-def configurations_table(study: Study, configurations: Mapping[str, Sequence[Configuration]]) -> pd.DataFrame:
+def configurations_table(study: Tune, configurations: Mapping[str, Sequence[Configuration]]) -> pd.DataFrame:
     """Returns the rows that a round measures: the configurations of each case, the baseline first.
 
     Returns:
@@ -73,7 +73,7 @@ def configurations_table(study: Study, configurations: Mapping[str, Sequence[Con
     return pd.DataFrame(rows, columns=table_schema(DESIGN_COLUMNS, study).names)
 
 
-def one_at_a_time(study: Study, case: str) -> list[Configuration]:
+def one_at_a_time(study: Tune, case: str) -> list[Configuration]:
     """Returns the baseline with one factor changed: to each of its levels, or to evenly spaced values of its range.
 
     With `design.feasible`, a configuration that breaks a constraint in this case is left out.
@@ -91,7 +91,7 @@ def one_at_a_time(study: Study, case: str) -> list[Configuration]:
 
 
 def latin_hypercube(
-    study: Study,
+    study: Tune,
     count: int,
     case: str,
     rng: np.random.Generator,
@@ -131,7 +131,7 @@ def latin_hypercube(
     return list(rows.rows)
 
 
-def _of_accepted_durability(factors: dict[str, Factor], study: Study) -> dict[str, Factor]:
+def _of_accepted_durability(factors: dict[str, Factor], study: Tune) -> dict[str, Factor]:
     """Returns the factors without the levels that break the promise even when all else is the baseline's."""
     baseline, weakest = study.baseline_configuration(), study.weakest_durability()
     remaining = dict(factors)
@@ -149,7 +149,7 @@ class _Rows:
     def __init__(
         self,
         rows: list[dict[str, FactorValue]],
-        study: Study,
+        study: Tune,
         case: str,
         taken: Sequence[Configuration],
     ) -> None:

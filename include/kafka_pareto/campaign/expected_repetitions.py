@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class ExpectedRepetitions:
         configurations: Number of configurations in the design, the baseline among them, by case.
     """
 
-    study: Study
+    study: Tune
     plan: Plan
     configurations: Counter[str]
 

@@ -14,7 +14,7 @@ from typing import Any
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.suites import Expectation, shipped_suites
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.producer_study import ProducerStudy
 
 SUITE = "valid_repetitions"
 _BYTES_PER_MIB = 1 << 20
@@ -43,7 +43,7 @@ class PlausibilityRules:
         BadInputError: If a rule cannot be judged here as Great Expectations would.
     """
 
-    def __init__(self, study: Study, suite: Sequence[Expectation] | None = None) -> None:
+    def __init__(self, study: ProducerStudy, suite: Sequence[Expectation] | None = None) -> None:
         self._study = study
         parameters = plausibility_parameters(study)
         self._asked = [
@@ -68,7 +68,7 @@ class PlausibilityRules:
         return repetition.model_copy(update={"outcome": "failed", "reason": reason, "broken_rules": names})
 
 
-def plausibility_parameters(study: Study) -> dict[str, list[str]]:
+def plausibility_parameters(study: ProducerStudy) -> dict[str, list[str]]:
     """Returns what the `$…` of the critical rules stand for in this study."""
     by_generator = study.protocol.load_tool == "load_generator"
     return {
@@ -77,7 +77,7 @@ def plausibility_parameters(study: Study) -> dict[str, list[str]]:
     }
 
 
-def derived_values(repetition: Repetition, study: Study) -> dict[str, float]:
+def derived_values(repetition: Repetition, study: ProducerStudy) -> dict[str, float]:
     """Returns what follows from a repetition's values, for rules that compare two of them; NaN where one is missing.
 
     `elapsed_at_throughput_ms` is how long the records of the window take at the throughput that the tool printed, up
@@ -157,7 +157,7 @@ def _ratio(one: float, other: float) -> float:
     return one / other if other else math.nan
 
 
-def _steady_share(study: Study) -> float:
+def _steady_share(study: ProducerStudy) -> float:
     protocol = study.protocol
     if protocol.seconds is None or protocol.load_tool == "load_generator":
         return math.nan

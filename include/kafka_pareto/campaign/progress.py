@@ -91,7 +91,7 @@ def _cases_of_rounds(campaign: Campaign, written: Mapping[str, datetime]) -> dic
     """
     keys, cases = campaign.keys, {}
     confirming = any(key.startswith(f"{keys.prefix}/06_confirmation/") for key in written)
-    for number in campaign.study.round_numbers()[1:]:
+    for number in campaign.tune.round_numbers()[1:]:
         if keys.proposal(number) in written:
             cases[number] = campaign.read_record(keys.proposal(number), Proposal).going_on()
         elif confirming:
@@ -163,7 +163,7 @@ def _expected(campaign: Campaign) -> ExpectedRepetitions | None:
         design = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     except MissingArtifactError:
         return None
-    return ExpectedRepetitions(campaign.study, plan, Counter(design.case.tolist()))
+    return ExpectedRepetitions(campaign.tune, plan, Counter(design.case.tolist()))
 
 
 def _count(written: Mapping[str, datetime], prefix: str) -> int:

@@ -20,7 +20,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.objectives import Limit, ObjectiveName
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 _LEAST_VALID_FRACTION = 0.8
 _BALANCED: Mapping[ObjectiveName, float] = {"throughput_mib_s": 1.0, "p95_latency_ms": 1.0}
@@ -56,7 +56,7 @@ class Choice(BaseModel):
     baseline_limits_missed: list[MissedLimit] = []
 
 
-def choose(study: Study, candidates: pd.DataFrame, choice_repetitions: Sequence[Repetition]) -> Choice:
+def choose(study: Tune, candidates: pd.DataFrame, choice_repetitions: Sequence[Repetition]) -> Choice:
     """Picks one configuration from what the choice blocks measured.
 
     Only candidates within the constraints, of accepted durability, which neither lost nor duplicated a record, have
@@ -121,7 +121,7 @@ def missed_limits(limits: Sequence[Limit], values: Any) -> list[MissedLimit]:
     ]
 
 
-def _eligible(study: Study, candidates: pd.DataFrame, trials: pd.DataFrame) -> list[str]:
+def _eligible(study: Tune, candidates: pd.DataFrame, trials: pd.DataFrame) -> list[str]:
     """Ids of the candidates that may be chosen if they keep the limits, in order."""
     blocks = study.confirmation.choice_blocks
     enough = max(min(study.protocol.minimum_valid_repetitions, blocks), math.ceil(_LEAST_VALID_FRACTION * blocks))
@@ -135,7 +135,7 @@ def _eligible(study: Study, candidates: pd.DataFrame, trials: pd.DataFrame) -> l
     return sorted(eligible.index)
 
 
-def _log_gains(study: Study, eligible: Sequence[str], repetitions: Sequence[Repetition]) -> pd.DataFrame:
+def _log_gains(study: Tune, eligible: Sequence[str], repetitions: Sequence[Repetition]) -> pd.DataFrame:
     """Log-gains over the baseline by id and objective, positive where better; NaN of CVs that cannot be compared.
 
     Without those that share no valid block with the baseline.

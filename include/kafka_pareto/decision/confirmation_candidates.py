@@ -9,10 +9,10 @@ from kafka_pareto.analysis.pareto import Losses, losses_of, non_dominated
 from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended, throughput_per_cv
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, table_schema
 from kafka_pareto.study.driver import is_maximised
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 
-def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Study, points: int) -> pd.DataFrame:
+def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Tune, points: int) -> pd.DataFrame:
     """Picks up to `points` configurations of one record size, spread along its accepted front.
 
     First the roles: the best of every estimated objective, the knee (nearest to the ideal point in objectives scaled
@@ -45,7 +45,7 @@ def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Study, p
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
-def _roles(front: pd.DataFrame, study: Study, points: int) -> dict[int, list[str]]:
+def _roles(front: pd.DataFrame, study: Tune, points: int) -> dict[int, list[str]]:
     """Row label to its roles, in the order picked; at most `points` rows."""
     losses = losses_of(front, "estimated_")
     if not len(front) or not losses.shape[1]:
@@ -86,7 +86,7 @@ def _scaled(losses: Losses) -> Losses:
     return scaled
 
 
-def _measured(trials: pd.DataFrame, study: Study, taken: set[str], points: int) -> pd.DataFrame:
+def _measured(trials: pd.DataFrame, study: Tune, taken: set[str], points: int) -> pd.DataFrame:
     usable = trials[
         may_be_recommended(trials, study)
         & keeps_limits(trials, study)

@@ -20,13 +20,13 @@ from kafka_pareto.campaign.records import Outcome, Repetition
 from kafka_pareto.decision.choice import Choice, missed_limits
 from kafka_pareto.decision.decision import Decision, concluded
 from kafka_pareto.study.factors import FactorValue
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 _LOST: tuple[Outcome, ...] = ("records_lost", "records_duplicated")
 
 
 def decide(
-    study: Study,
+    study: Tune,
     case: str,
     choice: Choice,
     candidates: pd.DataFrame,
@@ -64,8 +64,8 @@ def decide(
         chosen_by=choice.chosen_by,
         choice_asked_by=study.confirmation.choose_by,
         verdict="keep_baseline_no_gain",
-        baseline_properties=study.producer_properties(baseline),
-        pick_properties=None if chosen is None else study.producer_properties(chosen),
+        baseline_properties=study.properties(baseline),
+        pick_properties=None if chosen is None else study.properties(chosen),
         baseline_durability=study.durability_of(baseline).name,
         pick_durability=None if chosen is None else study.durability_of(chosen).name,
         weaker_than_baseline=chosen is not None and study.durability_of(chosen) < study.durability_of(baseline),
@@ -127,7 +127,7 @@ def with_blocks_to_tell(decisions: Sequence[Decision]) -> list[Decision]:
     return found
 
 
-def _configuration(study: Study, candidates: pd.DataFrame, chosen_id: str) -> dict[str, FactorValue]:
+def _configuration(study: Tune, candidates: pd.DataFrame, chosen_id: str) -> dict[str, FactorValue]:
     row: Any = candidates[candidates.configuration_id == chosen_id].iloc[0]
     return {name: value.item() if isinstance(value := row[name], np.generic) else value for name in study.factors}
 

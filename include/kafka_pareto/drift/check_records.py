@@ -15,7 +15,7 @@ from kafka_pareto.rollout.versions import SettingsInForce
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 CheckOutcome = Literal[
     "unchanged", "drifted", "reference", "not_comparable", "new_record_size", "baseline_in_force", "not_measured"
@@ -164,7 +164,7 @@ def confirmed_ratios(store: Store, settings: SettingsInForce) -> dict[ObjectiveN
     """Returns the ratios from the campaign's gain blocks; empty if the settings have none there."""
     campaign = Campaign.open(store, settings.study, settings.campaign)
     repetitions = confirming_repetitions(campaign, settings.case)
-    return ratios_of(repetitions, settings.configuration_id, campaign.study)
+    return ratios_of(repetitions, settings.configuration_id, campaign.tune)
 
 
 def confirming_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
@@ -173,7 +173,7 @@ def confirming_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
     return [each for each in found if each.phase == "gain"]
 
 
-def ratios_of(repetitions: Sequence[Repetition], configuration_id: str, study: Study) -> dict[ObjectiveName, Ratio]:
+def ratios_of(repetitions: Sequence[Repetition], configuration_id: str, study: Tune) -> dict[ObjectiveName, Ratio]:
     """Returns the configuration's ratios to the baseline in both means, as far as they can be computed."""
     ratios = {objective: ratio_of(objective, repetitions, configuration_id, study) for objective in study.means}
     return {objective: ratio for objective, ratio in ratios.items() if ratio is not None}

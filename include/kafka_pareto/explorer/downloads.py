@@ -26,7 +26,7 @@ def settings_text(snapshot: Snapshot, configuration_id: str, form: Form) -> str:
     if form == "producer.properties" and recommended and report in snapshot.written:
         return snapshot.campaign.store.get(report).decode()
     row = _measured_row(snapshot, configuration_id)
-    properties = snapshot.study.producer_properties({name: row[name] for name in snapshot.study.factors})
+    properties = snapshot.study.properties({name: row[name] for name in snapshot.study.factors})
     header = [
         f"Kafka producer settings for {case_label(snapshot.case)}.",
         f"Study {keys.study}, campaign {keys.campaign}, configuration {configuration_id}, {row['durability']}.",

@@ -78,8 +78,8 @@ def move_to(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | No
     row = next((rows.to_dict("records")[0] for rows in measured if len(rows)), None)
     if row is None:
         raise BadInputError(f"{configuration_id} was not measured at {case_label(snapshot.case)}")
-    after = study.producer_properties({name: row[name] for name in study.factors})
-    before = now.properties if now else study.producer_properties(study.baseline_configuration())
+    after = study.properties({name: row[name] for name in study.factors})
+    before = now.properties if now else study.properties(study.baseline_configuration())
     move = _move(now.version if now else None, before, after)
     if row["is_baseline"] and not move.changes:
         return move.model_copy(update={"refused": "This is the baseline, and no other settings are in force."})

@@ -21,7 +21,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 _PARALLEL_READS = 8
 _REPETITIONS_KEPT = 8192
@@ -61,9 +61,9 @@ class Snapshot:
     problems: Sequence[str]
 
     @property
-    def study(self) -> Study:
+    def study(self) -> Tune:
         """Returns the campaign's study."""
-        return self.campaign.study
+        return self.campaign.tune
 
 
 def read_snapshot(campaign: Campaign, case: str) -> Snapshot:
@@ -73,7 +73,7 @@ def read_snapshot(campaign: Campaign, case: str) -> Snapshot:
         BadInputError: If the campaign has no such record size.
         ArtifactError: If an artifact is damaged or of another schema version; the message names it.
     """
-    cases = campaign.study.cases
+    cases = campaign.tune.cases
     if case not in cases:
         known = ", ".join(map(case_label, cases))
         raise BadInputError(f"campaign {campaign.keys.prefix} has nothing of {case_label(case)}; it has {known}")
@@ -84,7 +84,7 @@ class _Reader:
     def __init__(self, campaign: Campaign, case: str) -> None:
         self._campaign, self._keys, self._case = campaign, campaign.keys, case
         self._written = campaign.store.written_at(f"{campaign.keys.prefix}/")
-        self._rounds = campaign.study.round_numbers()
+        self._rounds = campaign.tune.round_numbers()
 
     def read(self) -> Snapshot:
         keys, case, written = self._keys, self._case, self._written

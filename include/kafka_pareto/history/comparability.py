@@ -7,32 +7,20 @@ from typing import Any
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
-from kafka_pareto.drivers.producer.sizing import throughput_limit_mib_s
-from kafka_pareto.kafka.producer_config import resolved
-from kafka_pareto.study.study import Study
-from kafka_pareto.study.workload import PayloadFile
 
 _OF_THE_MACHINE = ("client_cpu", "client_cores", "load_and_brokers_share_a_machine")
-
-_NOT_OF_A_REPETITION = {
-    *("repetitions", "minimum_valid_repetitions", "adaptive", "noise_repetitions", "order"),
-    *("max_attempts", "timeout_s", "outliers"),
-}
-"""Keys of the protocol that leave a single repetition as it is."""
 
 
 def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
     """Lists what makes all repetitions of the two incomparable.
 
-    That is a difference of factors, baseline, workload, or the protocol of a single repetition. Each names the key and
-    both values. A text that records are cut from is part of the workload.
+    That is a difference of factors, or of the conditions that their driver names. Each names the key and both values. A
+    text that loads are cut from is one of the conditions.
     """
     old, new = then.study, now.study
     return [
         *_differing("", {"factors": sorted(old.factors)}, {"factors": sorted(new.factors)}),
-        *_differing("baseline.", resolved(old.baseline), resolved(new.baseline)),
-        *_differing("workload.", old.workload.model_dump(), new.workload.model_dump()),
-        *_differing("protocol.", _of_a_repetition(old), _of_a_repetition(new)),
+        *_differing("", old.conditions(), new.conditions()),
     ] or _difference_of_texts(then, now)
 
 
@@ -47,19 +35,10 @@ def differences_of_testbeds(then: Fingerprint, now: Fingerprint) -> list[str]:
 
 
 def _difference_of_texts(then: Campaign, now: Campaign) -> list[str]:
-    if not isinstance(now.study.workload.payload, PayloadFile):
+    if now.study.text_file() is None:
         return []
     same = then.store.get(then.keys.payload()) == now.store.get(now.keys.payload())
     return [] if same else ["workload.payload.file: holds another text now"]
-
-
-def _of_a_repetition(study: Study) -> dict[str, Any]:
-    """Returns the protocol of a single repetition.
-
-    The ceiling of a cluster that is not ours is part of it, since it limits the rate as well.
-    """
-    protocol = study.protocol.model_dump(exclude=_NOT_OF_A_REPETITION)
-    return protocol | {"throughput_limit_mib_s": throughput_limit_mib_s(study)}
 
 
 def _cluster_of(fingerprint: Fingerprint) -> dict[str, Any]:

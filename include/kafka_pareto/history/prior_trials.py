@@ -26,7 +26,7 @@ from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.constraints import satisfies
 from kafka_pareto.study.factors import CategoricalFactor, Configuration
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.warm_start import WarmStart
 
 log = logging.getLogger(__name__)
@@ -67,8 +67,8 @@ def earlier_trials(
         read = [_read(today, name, found, now) for name in _existing(today, warm_start.campaigns)]
     read.sort(key=lambda each: _age_days(each[0]))
     prior = Prior(half_life_days=warm_start.half_life_days, campaigns=[campaign for campaign, _ in read])
-    _tell(prior, today.study, warm_start)
-    columns = table_schema(PRIOR_TRIAL_COLUMNS, today.study).names
+    _tell(prior, today.tune, warm_start)
+    columns = table_schema(PRIOR_TRIAL_COLUMNS, today.tune).names
     tables = [table for _, table in read if len(table)]
     if not tables:
         return prior, pd.DataFrame(columns=columns)
@@ -77,7 +77,7 @@ def earlier_trials(
     return prior, trials.assign(weight=weight)[columns]
 
 
-def best_known(study: Study, prior: pd.DataFrame, case: str, most: int) -> list[Configuration]:
+def best_known(study: Tune, prior: pd.DataFrame, case: str, most: int) -> list[Configuration]:
     """Returns configurations that were non-dominated in p95 latency and throughput.
 
     Both are relative to their campaign's baseline. The configurations lie in today's space and keep today's rules,
@@ -108,7 +108,7 @@ def best_known(study: Study, prior: pd.DataFrame, case: str, most: int) -> list[
 
 def _existing(today: Campaign, named: Sequence[str]) -> list[str]:
     """Returns the named campaigns, which must exist and differ from today's."""
-    study = today.study.name
+    study = today.tune.name
     others = [name for name in campaign_ids(today.store, study) if name != today.keys.campaign]
     for name in named:
         if name not in others:
@@ -134,12 +134,12 @@ def _newest_first(today: Campaign) -> list[str]:
 
     def measured_at(name: str) -> datetime:
         try:
-            then = Campaign.open(today.store, today.study.name, name)
+            then = Campaign.open(today.store, today.tune.name, name)
             return _measured_at(then, then.study.cases)
         except BadInputError:  # the reason is reported where the campaign is read
             return _TIME_UNKNOWN
 
-    others = [name for name in campaign_ids(today.store, today.study.name) if name != today.keys.campaign]
+    others = [name for name in campaign_ids(today.store, today.tune.name) if name != today.keys.campaign]
     return sorted(others, key=measured_at, reverse=True)
 
 
@@ -147,7 +147,7 @@ def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tupl
     """Reads what a campaign of the past gives, without the cases that do not compare."""
     nothing = pd.DataFrame()
     try:
-        then = Campaign.open(today.store, today.study.name, name)
+        then = Campaign.open(today.store, today.tune.name, name)
         if reasons := differences_of_campaigns(then, today):
             return PriorCampaign(campaign=name, left_out=reasons), nothing
         trials = then.read_table(then.keys.trials(then.last_round()), TRIAL_COLUMNS)
@@ -156,9 +156,9 @@ def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tupl
     age_days: dict[str, float] = {}
     left_out: list[str] = []
     tables = []
-    for case in today.study.cases:
+    for case in today.tune.cases:
         measured = trials[(trials.case == case) & (trials.repetitions_valid > 0)]
-        rows, outside = _of_todays_levels(measured, today.study)
+        rows, outside = _of_todays_levels(measured, today.tune)
         try:
             _check_comparable(then, case, rows, found)
             age = now - _measured_at(then, [case])
@@ -167,12 +167,12 @@ def _read(today: Campaign, name: str, found: Fingerprint, now: datetime) -> tupl
             continue
         left_out += [f"{case_label(case)}: {reason}" for reason in outside]
         age_days[case] = max(age / timedelta(days=1), 0.0)
-        tables.append(_as_of_today(rows, today.study, case).assign(prior_campaign=name, age_days=age_days[case]))
+        tables.append(_as_of_today(rows, today.tune, case).assign(prior_campaign=name, age_days=age_days[case]))
     table = pd.concat(tables, ignore_index=True) if tables else nothing
     return PriorCampaign(campaign=name, age_days=age_days, trials=len(table), left_out=left_out), table
 
 
-def _of_todays_levels(rows: pd.DataFrame, study: Study) -> tuple[pd.DataFrame, list[str]]:
+def _of_todays_levels(rows: pd.DataFrame, study: Tune) -> tuple[pd.DataFrame, list[str]]:
     """Returns the trials whose categories are all levels of today's, and what is left out.
 
     The baseline stays, since it is exempt.
@@ -188,7 +188,7 @@ def _of_todays_levels(rows: pd.DataFrame, study: Study) -> tuple[pd.DataFrame, l
     return rows, left_out
 
 
-def _as_of_today(rows: pd.DataFrame, study: Study, case: str) -> pd.DataFrame:
+def _as_of_today(rows: pd.DataFrame, study: Tune, case: str) -> pd.DataFrame:
     """Returns the trials judged by today's rules."""
     configurations, rules = configurations_of(rows, study), study.rules()
     return rows.assign(
@@ -227,7 +227,7 @@ def _age_days(campaign: PriorCampaign) -> float:
     return min(campaign.age_days.values(), default=float("inf"))
 
 
-def _tell(prior: Prior, study: Study, warm_start: WarmStart) -> None:
+def _tell(prior: Prior, study: Tune, warm_start: WarmStart) -> None:
     """Logs what is used and what is not; a warning where a named campaign, or every one, gives nothing."""
     for each in prior.campaigns:
         ages = ", ".join(f"{case_label(case)} ({days:.1f} days old)" for case, days in each.age_days.items())

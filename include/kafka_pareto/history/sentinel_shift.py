@@ -13,7 +13,7 @@ import pandas as pd
 
 from kafka_pareto.analysis.hypervolume import logarithms
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 Values = npt.NDArray[np.float64]
 
@@ -30,7 +30,7 @@ _GROUP = ["prior_campaign", "case"]
 _ADDED = ["log_value", "log_shift", "shift_noise", "log_error", "repetitions_today"]
 
 
-def rebased(study: Study, prior: pd.DataFrame, trials: pd.DataFrame, objective: ObjectiveName) -> pd.DataFrame:
+def rebased(study: Tune, prior: pd.DataFrame, trials: pd.DataFrame, objective: ObjectiveName) -> pd.DataFrame:
     """Moves the logarithms of earlier trials by the change of the baseline's logarithm since then, in each case.
 
     The earlier baselines are left out: moved by their own shift they would repeat today's.

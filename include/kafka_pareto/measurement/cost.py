@@ -10,9 +10,10 @@ from kafka_pareto.campaign.records import Plan
 from kafka_pareto.errors import ConsentError, PlanError
 from kafka_pareto.measurement.driver_runtime import DriverRuntime
 from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 
-def plan_campaign(study: Study, driver: DriverRuntime) -> Plan:
+def plan_campaign(study: Tune, driver: DriverRuntime) -> Plan:
     """Repetitions, seconds, GiB sent by the client, and GiB that may lie on the brokers' disks at once.
 
     All are the most that an undisturbed campaign takes. The fewest are stated beside, with adaptive repetitions or with
@@ -40,7 +41,7 @@ def plan_campaign(study: Study, driver: DriverRuntime) -> Plan:
     return plan.model_copy(update=fewest)
 
 
-def plan_check(study: Study, driver: DriverRuntime, cases: Sequence[str]) -> Plan:
+def plan_check(study: Tune, driver: DriverRuntime, cases: Sequence[str]) -> Plan:
     """The same of a check of what is in force: blocks of it and of the baseline, sized as they were before."""
     return driver.cost_of(study, dict.fromkeys(cases, 2 * study.retune.blocks), sized=True)
 

@@ -15,7 +15,7 @@ from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, 
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.latency_breakdown import Breakdown, latency_breakdown
 from kafka_pareto.study.cases import case_seed
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 _DEFINITIONS: dict[Variability, str] = {
     "across_repetitions": "CVs are of the repetitions among each other: of their p95 latency, and of their throughput.",
@@ -49,7 +49,7 @@ class CardContext(BaseModel):
 
 
 def card_context(
-    study: Study,
+    study: Tune,
     decision: Decision,
     *,
     design: Sequence[Repetition],

@@ -14,7 +14,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.study.cases import in_order
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Evidence:
         cards: The decisions, adjusted over all record sizes, and their circumstances.
     """
 
-    study: Study
+    study: Tune
     keys: CampaignKeys
     trials: pd.DataFrame
     scores: pd.DataFrame

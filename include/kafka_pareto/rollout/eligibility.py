@@ -39,7 +39,7 @@ def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, config
         PickError: With the rule that it breaks.
     """
     place = f"{configuration_id!r} at {case_label(decision.case)}"
-    trial, weakest = confirmed_trial(campaign, decision, configuration_id), campaign.study.weakest_durability()
+    trial, weakest = confirmed_trial(campaign, decision, configuration_id), campaign.tune.weakest_durability()
     if not trial["repetitions_valid"]:
         raise PickError(f"{place}: none of its repetitions is valid; pick another")
     if trial["repetitions_lost_records"] or _lost_in_any_block(decision, configuration_id):

@@ -28,7 +28,7 @@ from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.constraints import narrowed
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.factors import Configuration, configuration_id
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.gaussian_process import Posterior, fit_posterior
 from kafka_pareto.surrogates.surrogate import measured_objectives
 
@@ -58,7 +58,7 @@ class _Draws:
 
 
 def propose(
-    study: Study,
+    study: Tune,
     case: str,
     trials: pd.DataFrame,
     posteriors: Sequence[Posterior],
@@ -95,7 +95,7 @@ def propose(
     return configurations_of(candidates.iloc[picked], study)
 
 
-def searched_objectives(study: Study, trials: pd.DataFrame, prior: pd.DataFrame | None = None) -> list[Posterior]:
+def searched_objectives(study: Tune, trials: pd.DataFrame, prior: pd.DataFrame | None = None) -> list[Posterior]:
     """Fits each objective to all trials so far, of every case, and keeps those worth searching for.
 
     These are p95 latency and throughput, and each CV that the trials predict well enough. The trials of earlier
@@ -113,7 +113,7 @@ def searched_objectives(study: Study, trials: pd.DataFrame, prior: pd.DataFrame 
 
 
 def _candidates(
-    study: Study,
+    study: Tune,
     case: str,
     measured: pd.DataFrame,
     front: pd.DataFrame,
@@ -137,7 +137,7 @@ def _candidates(
     return pd.DataFrame(found, columns=list(study.factors)).assign(case=case)
 
 
-def whole_space(study: Study) -> list[Configuration] | None:
+def whole_space(study: Tune) -> list[Configuration] | None:
     """Returns every combination of levels, feasible or not; None when there are too many, or a factor is a range."""
     levels = [factor.levels for factor in study.factors.values()]
     if any(each is None for each in levels) or math.prod(len(each or []) for each in levels) > WHOLE_SPACE_UP_TO:
@@ -146,7 +146,7 @@ def whole_space(study: Study) -> list[Configuration] | None:
     return [dict(zip(study.factors, values, strict=True)) for values in combinations]
 
 
-def _neighbours(study: Study, measured: pd.DataFrame) -> list[Configuration]:
+def _neighbours(study: Tune, measured: pd.DataFrame) -> list[Configuration]:
     """Returns the configurations that differ in one factor from the best that keeps every rule.
 
     The factor takes each of its levels, or eight values.
@@ -164,14 +164,14 @@ def _neighbours(study: Study, measured: pd.DataFrame) -> list[Configuration]:
     return found
 
 
-def _drawn(study: Study, case: str, rng: np.random.Generator) -> list[Configuration]:
+def _drawn(study: Tune, case: str, rng: np.random.Generator) -> list[Configuration]:
     factors = narrowed(study.factors, study.constraints, study.variables(case))
     points = qmc.LatinHypercube(d=len(factors), rng=rng).random(_DRAWN_CANDIDATES)
     return [{name: factor.at(float(x)) for (name, factor), x in zip(factors.items(), p, strict=True)} for p in points]
 
 
 def _draws(
-    study: Study,
+    study: Tune,
     measured: pd.DataFrame,
     candidates: pd.DataFrame,
     posteriors: Sequence[Posterior],

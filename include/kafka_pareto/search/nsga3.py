@@ -20,14 +20,14 @@ from pymoo.util.ref_dirs import get_reference_directions
 
 from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.factors import Positions, configuration_id
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 logger = logging.getLogger(__name__)
 
 _FILLING_ATTEMPTS = 200
 
 
-def new_algorithm(study: Study, problem: Problem, first: Positions) -> NSGA3:
+def new_algorithm(study: Tune, problem: Problem, first: Positions) -> NSGA3:
     """Returns the study's NSGA-III: Das-Dennis directions, SBX, polynomial mutation.
 
     No point of the cube is evaluated twice, but two points may be one configuration. Duplicate configurations must be
@@ -48,7 +48,7 @@ def new_algorithm(study: Study, problem: Problem, first: Positions) -> NSGA3:
 
 
 def first_population(
-    study: Study, space: ConfigurationSpace, trials: pd.DataFrame, generator: np.random.Generator
+    study: Tune, space: ConfigurationSpace, trials: pd.DataFrame, generator: np.random.Generator
 ) -> Positions:
     """Returns the first population's points, none twice.
 

@@ -21,7 +21,7 @@ from kafka_pareto.study.cases import case_label, case_seed
 from kafka_pareto.study.configuration_space import accepted_durabilities, durability_column, reachable_durabilities
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.surrogate import Estimator
 
 logger = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class SearchResult:
 
 
 def search(
-    study: Study,
+    study: Tune,
     case: str,
     surrogates: Mapping[ObjectiveName, Estimator],
     trials: pd.DataFrame,
@@ -103,7 +103,7 @@ def search(
 
 
 def with_class_fronts(
-    study: Study,
+    study: Tune,
     case: str,
     surrogates: Mapping[ObjectiveName, Estimator],
     trials: pd.DataFrame,
@@ -172,7 +172,7 @@ def hypervolume_indicator(measured: npt.NDArray[np.float64]) -> HV:
     return HV(ref_point=reference, ideal=ideal, nadir=nadir, norm_ref_point=False, zero_to_one=True)
 
 
-def _evolve(study: Study, algorithm: NSGA3, problem: SurrogateProblem, case: str, trials: pd.DataFrame) -> pd.DataFrame:
+def _evolve(study: Tune, algorithm: NSGA3, problem: SurrogateProblem, case: str, trials: pd.DataFrame) -> pd.DataFrame:
     """Runs all generations; returns the hypervolume after each, as HYPERVOLUME_COLUMNS."""
     indicator = hypervolume_indicator(problem.losses_of(trials.dropna(subset=problem.objectives)))
     algorithm.setup(problem, termination=("n_gen", study.search.generations), seed=study.seed, verbose=False)
@@ -188,7 +188,7 @@ def _evolve(study: Study, algorithm: NSGA3, problem: SurrogateProblem, case: str
     return pd.DataFrame(rows, columns=["case", "generation", "evaluations", "hypervolume"])
 
 
-def _table(study: Study, case: str, feasible: pd.DataFrame) -> pd.DataFrame:
+def _table(study: Tune, case: str, feasible: pd.DataFrame) -> pd.DataFrame:
     """Returns what the problem knows of configurations, as FRONT_COLUMNS and the factors.
 
     None of them is on the joint front yet.

@@ -8,10 +8,10 @@ import pandas as pd
 
 from kafka_pareto.analysis.hypervolume import measured_hypervolume
 from kafka_pareto.campaign.records import RoundsSoFar
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 
-def rounds_so_far(study: Study, case: str, trials_by_round: Sequence[pd.DataFrame]) -> RoundsSoFar:
+def rounds_so_far(study: Tune, case: str, trials_by_round: Sequence[pd.DataFrame]) -> RoundsSoFar:
     """Returns what the rounds gained in one case, and why no other follows where none does.
 
     Each round's trials tell which configurations it has added. Their values are the last round's: the baseline is
@@ -37,7 +37,7 @@ def rounds_so_far(study: Study, case: str, trials_by_round: Sequence[pd.DataFram
     )
 
 
-def _why_it_stops(volumes: Sequence[float], study: Study) -> str:
+def _why_it_stops(volumes: Sequence[float], study: Tune) -> str:
     """Says why the rounds end; empty while they go on.
 
     Two poor rounds in a row are evidence. A single one may have been unlucky: it has few repetitions.

@@ -15,7 +15,7 @@ from kafka_pareto.study.configuration_space import ConfigurationSpace, Row, dura
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.factors import Column, Positions
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.surrogate import Estimator, estimates
 
 Values = npt.NDArray[np.float64]
@@ -37,7 +37,7 @@ class SurrogateProblem(Problem):  # type: ignore[misc]
 
     def __init__(
         self,
-        study: Study,
+        study: Tune,
         case: str,
         surrogates: Mapping[ObjectiveName, Estimator],
         durabilities: Collection[Durability],

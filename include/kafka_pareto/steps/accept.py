@@ -190,10 +190,10 @@ def _holds(settings: SettingsInForce, campaign: Campaign, configuration_id: str)
 def _next_version(
     campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted, kept: Kept
 ) -> SettingsInForce:
-    study, keys = campaign.study, campaign.keys
+    study, keys = campaign.tune, campaign.keys
     trial = confirmed_trial(campaign, decision, configuration_id)
     configuration = {name: trial[name] for name in study.factors}
-    properties = study.producer_properties(configuration)
+    properties = study.properties(configuration)
     recommended = decision.recommended and configuration_id == decision.recommended_configuration_id
     newest = kept[-1] if kept else None
     previous_version = newest.version if newest else None

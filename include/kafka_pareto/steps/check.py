@@ -26,13 +26,13 @@ from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label, in_order
-from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study, with_overrides
+from kafka_pareto.study.tune import Tune
 
 log = logging.getLogger(__name__)
 
 
-def run(store: Store, study: Study, check_id: str, system: System, corpus: str | None = None) -> Manifest:
+def run(store: Store, study: Tune, check_id: str, system: System, corpus: str | None = None) -> Manifest:
     """Begins a check, or goes on with one that was begun: what it does is decided once.
 
     Args:
@@ -65,7 +65,7 @@ def run(store: Store, study: Study, check_id: str, system: System, corpus: str |
 
 
 def _begin(check: Campaign, cases: Sequence[str], system: System, corpus: str | None) -> CheckPlan:
-    store, study, keys = check.store, check.study, check.keys
+    store, study, keys = check.store, check.tune, check.keys
     if corpus is not None:
         store.put(keys.payload(), corpus.encode())
     planned = [_planned(check, case, system) for case in cases]

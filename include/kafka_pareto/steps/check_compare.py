@@ -58,10 +58,10 @@ def run(check: Campaign) -> Manifest:
 
 
 def _decided(check: Campaign) -> Check:
-    plan, fraction = check.read_record(check.keys.plan(), CheckPlan), check.study.drift_fraction()
+    plan, fraction = check.read_record(check.keys.plan(), CheckPlan), check.tune.drift_fraction()
     measured = [_Compared(check, each, each.settings) for each in plan.cases if not each.outcome and each.settings]
     judged = iter(adjusted([change for each in measured for change in each.changes(fraction)]))
-    found = {each.planned.case: each.checked([next(judged) for _ in check.study.means]) for each in measured}
+    found = {each.planned.case: each.checked([next(judged) for _ in check.tune.means]) for each in measured}
     return Check(
         study=check.keys.study,
         check=check.keys.campaign,
@@ -76,9 +76,9 @@ class _Compared:
 
     def __init__(self, check: Campaign, planned: PlannedCase, settings: SettingsInForce) -> None:
         self.planned = planned
-        self._means = check.study.means
+        self._means = check.tune.means
         self._settings = settings
-        self._baseline_id = check.study.baseline_id()
+        self._baseline_id = check.tune.baseline_id()
         past = [
             each
             for each in read_checks(check.store, check.keys.study, planned.case)
@@ -86,7 +86,7 @@ class _Compared:
         ]
         self._compared_with, self._reference = reference_of(check.store, settings, past)
         self._repetitions = confirming_repetitions(check, planned.case)
-        self._found = ratios_of(self._repetitions, settings.configuration_id, check.study)
+        self._found = ratios_of(self._repetitions, settings.configuration_id, check.tune)
 
     def changes(self, drift_fraction: float) -> list[RatioChange]:
         """One of each mean, in their order."""
@@ -155,7 +155,7 @@ def _track(check: Campaign, decided: Check) -> None:
 
 def _event(check: Campaign, decided: Check, tuned: Sequence[str]) -> dict[str, JsonValue]:
     """Returns what other DAGs may react to, and `tune`: the parameters of the `tune_producer` that follows."""
-    study = check.study
+    study = check.tune
     tune: dict[str, JsonValue] = {
         "study": study.name,
         "campaign": decided.check,

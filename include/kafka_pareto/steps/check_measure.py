@@ -26,7 +26,7 @@ def run(check: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
     prefix = check.keys.confirmation(case, "repetitions/")
     planned = plan_blocks(
         [baseline_candidate(check), in_force],
-        check.study.retune.blocks,
+        check.tune.retune.blocks,
         order="blocks",
         phase="gain",
         case=case,

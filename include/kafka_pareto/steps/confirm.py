@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
     """Measures the candidates, chooses one, measures it afresh beside the baseline, and decides."""
-    study, keys = campaign.study, campaign.keys
+    study, keys = campaign.tune, campaign.keys
     candidates = _candidates(campaign, case)
     in_play = [baseline_candidate(campaign), *candidates_of(candidates, study)]
     measurer = Measurer(campaign.study, runner)
@@ -95,8 +95,8 @@ def _candidates(campaign: Campaign, case: str) -> pd.DataFrame:
         candidates = select_candidates(
             front,
             trials[trials.case == case],
-            campaign.study,
-            campaign.study.confirmation.points,
+            campaign.tune,
+            campaign.tune.confirmation.points,
         )
         campaign.write_table(key, candidates, CANDIDATE_COLUMNS)
         return candidates

@@ -21,14 +21,14 @@ from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.retune import Retune
-from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import dump_study, parse_study
+from kafka_pareto.study.tune import Tune, tune_study
 from kafka_pareto.study.warm_start import WarmStart
 
 log = logging.getLogger(__name__)
 
 
-def run(store: Store, study: Study, campaign_id: str, system: System, corpus: str | None = None) -> Manifest:
+def run(store: Store, study: Tune, campaign_id: str, system: System, corpus: str | None = None) -> Manifest:
     """Starts the campaign, or goes on with one that was started with the same study.
 
     Args:
@@ -94,15 +94,15 @@ def _freeze_prior(campaign: Campaign, warm_start: WarmStart, found: Fingerprint)
     campaign.write_record(keys.prior(), prior)
 
 
-def _best_known(study: Study, prior: pd.DataFrame) -> dict[str, list[Configuration]]:
+def _best_known(study: Tune, prior: pd.DataFrame) -> dict[str, list[Configuration]]:
     """Returns by case what earlier campaigns found best: at most half of a design, to be measured again."""
     most = (study.design.configurations or 0) // 2
     return {case: best_known(study, prior, case, most) for case in study.cases}
 
 
-def _frozen_study(store: Store, keys: CampaignKeys) -> Study | None:
+def _frozen_study(store: Store, keys: CampaignKeys) -> Tune | None:
     try:
-        return parse_study(store.get(keys.frozen_study()).decode(), keys.frozen_study())
+        return tune_study(parse_study(store.get(keys.frozen_study()).decode(), keys.frozen_study()))
     except MissingArtifactError:
         return None
 
@@ -114,7 +114,7 @@ def _frozen_corpus(store: Store, keys: CampaignKeys) -> str | None:
         return None
 
 
-def _as_measured(study: Study) -> Study:
+def _as_measured(study: Tune) -> Tune:
     """The study without what may change while a campaign goes on: the consent, and when it is checked afterwards."""
     study = study.model_copy(update={"retune": Retune()})
     if study.cluster is None:

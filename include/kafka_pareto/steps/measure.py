@@ -44,7 +44,7 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner, round_number: i
 
 def _measure_noise(campaign: Campaign, case: str, measurer: Measurer) -> list[str]:
     """Measures the baseline against itself, before anything depends on it; returns the keys of what was written."""
-    study, keys = campaign.study, campaign.keys
+    study, keys = campaign.tune, campaign.keys
     if not study.protocol.noise_repetitions:
         return []
     from kafka_pareto.analysis.noise_study import noise_lines, noise_report  # noqa: PLC0415 (SciPy is half of the step's start)

@@ -31,7 +31,7 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
         ArtifactError: If the trials or surrogates are missing, damaged or of another schema version.
         TrackingError: If MLflow is configured and cannot be reached; the artifacts are in the store by then.
     """
-    study, keys = campaign.study, campaign.keys
+    study, keys = campaign.tune, campaign.keys
     if case not in study.cases:
         raise BadInputError(f"--case: {case}: must be one of the study's: {', '.join(study.cases)}")
     trials = campaign.read_table(keys.trials(round_number), TRIAL_COLUMNS)

@@ -32,7 +32,7 @@ def run(campaign: Campaign, round_number: int) -> Manifest:
         ArtifactError: If the trials or the front of the round before, or what a warm start began with, are missing,
             damaged or of another version.
     """
-    study, keys = campaign.study, campaign.keys
+    study, keys = campaign.tune, campaign.keys
     if round_number not in study.round_numbers():
         log.info("round %d: strategy %s plans no such round", round_number, study.strategy)
         return campaign.manifest("propose", [], {"configurations": 0}, [])
@@ -56,7 +56,7 @@ def run(campaign: Campaign, round_number: int) -> Manifest:
 
 def _propose(campaign: Campaign, round_number: int) -> Proposal:
     """Decides, and writes the design before the decision: once that is there, the round is as decided."""
-    study, keys = campaign.study, campaign.keys
+    study, keys = campaign.tune, campaign.keys
     trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number)]
     taken = _taken(campaign, round_number)
     stopped = _stopped_before(campaign, round_number)
@@ -86,7 +86,7 @@ def _taken(campaign: Campaign, round_number: int) -> dict[str, set[str]]:
     """The ids of all designs so far by record size, also of what failed or was rejected."""
     tables = [campaign.read_table(campaign.keys.design(number), DESIGN_COLUMNS) for number in range(round_number)]
     designs = pd.concat(tables)
-    cases = campaign.study.cases
+    cases = campaign.tune.cases
     return {case: set(designs[designs.case == case].configuration_id) for case in cases}
 
 

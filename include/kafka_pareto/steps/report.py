@@ -101,7 +101,7 @@ def _notice(cards: Cards) -> Notice:
 
 
 def _read(campaign: Campaign) -> Evidence:
-    study, keys, last_round = campaign.study, campaign.keys, campaign.last_round()
+    study, keys, last_round = campaign.tune, campaign.keys, campaign.last_round()
     cases = study.cases
     stored = [campaign.read_record(keys.confirmation(case, "decision.json"), Decision) for case in cases]
     decisions = with_blocks_to_tell(adjust_across_cases(stored))
@@ -165,7 +165,7 @@ def _measured(campaign: Campaign, case: str, last_round: int) -> list[Repetition
 
 def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
     """Returns what the rounds came to, by case; empty for a study without rounds."""
-    study, keys = campaign.study, campaign.keys
+    study, keys = campaign.tune, campaign.keys
     if study.strategy != "rounds":
         return {}
     trials = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(last_round + 1)]
@@ -182,7 +182,7 @@ def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
 
 def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
     """Those of the planned blocks; an earlier try may have picked another finalist."""
-    confirmation, prefix = campaign.study.confirmation, campaign.keys.confirmation(decision.case)
+    confirmation, prefix = campaign.tune.confirmation, campaign.keys.confirmation(decision.case)
     finalists = (decision.baseline_configuration_id, decision.pick_configuration_id)
     return [
         repetition

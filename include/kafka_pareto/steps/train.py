@@ -27,7 +27,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
         ArtifactError: If the trials or repetitions cannot be read.
         TrackingError: If MLflow is configured and cannot be reached; the artifacts are in the store by then.
     """
-    study, keys = campaign.study, campaign.keys
+    study, keys = campaign.tune, campaign.keys
     trials = campaign.read_table(keys.trials(round_number), TRIAL_COLUMNS)
     objectives = measured_objectives(trials)
     if not objectives:
@@ -65,7 +65,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
 
 def _hypervolumes(campaign: Campaign, round_number: int) -> dict[str, float]:
     """Returns the hypervolumes of the cases that this round measured, as the decision on the next round sees them."""
-    study, keys = campaign.study, campaign.keys
+    study, keys = campaign.tune, campaign.keys
     trials_by_round = [campaign.read_table(keys.trials(number), TRIAL_COLUMNS) for number in range(round_number + 1)]
     so_far = [rounds_so_far(study, case, trials_by_round) for case in study.cases]
     volumes = {each.case: each.measured_hypervolume for each in so_far}

@@ -15,13 +15,12 @@ from kafka_pareto.errors import did_you_mean
 from kafka_pareto.study.factors import CategoricalFactor, Column, Configuration, Factor, FactorValue, is_number
 from kafka_pareto.study.section import Texts
 
-RECORD_SIZE = "record.size"
 Variables: TypeAlias = Mapping[str, FactorValue]
 """Values that constraints may name in addition to the factors, for one case: the producer's `record.size`."""
 
 
 class Constraint(BaseModel):
-    """Compares two sides, each a factor, `record.size` or a number; a candidate must satisfy it."""
+    """Compares two sides, each a factor, a variable of the case or a number; a candidate must satisfy it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -48,8 +47,8 @@ class Constraint(BaseModel):
         """Lists the factors that the constraint names."""
         return [side for side in (self.left, self.right) if side in factors]
 
-    def check(self, factors: Mapping[str, Factor]) -> None:
-        """Refuses a constraint that means nothing for these factors.
+    def check(self, factors: Mapping[str, Factor], variables: Sequence[str]) -> None:
+        """Refuses a constraint that means nothing for these factors and names of variables.
 
         Raises:
             ValueError: If a side is unknown, or a categorical factor is compared with anything but its levels.
@@ -60,9 +59,10 @@ class Constraint(BaseModel):
                 if self.operator not in ("==", "!=") or side not in factor.levels:
                     levels = ", ".join(factor.levels)
                     raise ValueError(f"{other} can only be compared by == or != with one of its levels {levels}")
-            elif side not in factors and side != RECORD_SIZE and not is_number(side):
-                hint = did_you_mean(side, [*factors, RECORD_SIZE])
-                raise ValueError(f"{side} is neither a factor of this study nor {RECORD_SIZE}{hint}")
+            elif side not in factors and side not in variables and not is_number(side):
+                known = " nor ".join(["a factor of this study", *variables])
+                hint = did_you_mean(side, [*factors, *variables])
+                raise ValueError(f"{side} is {'neither' if variables else 'not'} {known}{hint}")
         if not self.factors_in(factors):
             raise ValueError(f"{self} speaks of no factor of this study")
 
@@ -109,14 +109,14 @@ class ForbiddenRegion(BaseModel):
     def __str__(self) -> str:
         return " and ".join(map(str, self.constraints))
 
-    def check(self, factors: Mapping[str, Factor]) -> None:
-        """Refuses a region that means nothing for these factors.
+    def check(self, factors: Mapping[str, Factor], variables: Sequence[str]) -> None:
+        """Refuses a region that means nothing for these factors and names of variables.
 
         Raises:
             ValueError: If one of its constraints means nothing for them.
         """
         for constraint in self.constraints:
-            constraint.check(factors)
+            constraint.check(factors, variables)
 
     def holds(self, configuration: Configuration, variables: Variables) -> bool:
         """Tells whether the configuration lies outside of the region."""

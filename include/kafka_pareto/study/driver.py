@@ -1,76 +1,15 @@
-"""Drivers: what is loaded and measured. A driver declares its objectives; today there is one, `producer`.
+"""Lists the drivers: what is loaded and measured. Today there is one, `producer`.
 
-A study cannot name another yet: `Study.declaration` returns it. Objectives of all drivers share one vocabulary: a
-name, unit included, means the same wherever it stands.
+Objectives of all drivers share one vocabulary: a name, unit included, means the same wherever it stands.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.declaration import Driver, Objective
+from kafka_pareto.study.producer import PRODUCER
 
-
-@dataclass(frozen=True)
-class Objective:
-    """Describes a quantity that a study may optimise.
-
-    Attributes:
-        name: With its unit, as in `p95_latency_ms`.
-        label: As people read it, without the unit.
-        unit: As people read it; empty for a share.
-        maximised: True where more is better.
-        quantity: For a mean, the repetition's quantity that is averaged. For a spread, the quantity that holds the
-            spread within a single run.
-        spread_of: For a spread, the mean whose coefficient of variation across repetitions this is; empty for a mean.
-    """
-
-    name: str
-    label: str
-    unit: str
-    maximised: bool
-    quantity: str
-    spread_of: str = ""
-
-    @property
-    def axis_label(self) -> str:
-        """Returns the label with its unit."""
-        return f"{self.label} [{self.unit}]" if self.unit else self.label
-
-
-@dataclass(frozen=True)
-class Driver:
-    """Declares what is loaded and measured.
-
-    Attributes:
-        name: As studies name it.
-        objectives: In the order of tables and pages.
-        identity: By which facts of a fingerprint the measured system is known to be the same one.
-    """
-
-    name: str
-    objectives: tuple[Objective, ...]
-    identity: tuple[str, ...]
-
-    @cached_property
-    def objective_names(self) -> tuple[str, ...]:
-        """Lists the names of the objectives."""
-        return tuple(each.name for each in self.objectives)
-
-    @cached_property
-    def means(self) -> tuple[str, ...]:
-        """Lists the objectives that are means. They judge first: a repetition measures a mean well, a spread hardly."""
-        return tuple(each.name for each in self.objectives if not each.spread_of)
-
-
-_DRIVERS: dict[str, Driver] = {}
-
-
-def register(driver: Driver) -> Driver:
-    """Registers the driver; one of the same name is replaced."""
-    _DRIVERS[driver.name] = driver
-    return driver
+DRIVERS: dict[str, Driver] = {PRODUCER.name: PRODUCER}
 
 
 def objective_named(name: str) -> Objective:
@@ -79,7 +18,7 @@ def objective_named(name: str) -> Objective:
     Raises:
         BadInputError: If no driver has it.
     """
-    for driver in _DRIVERS.values():
+    for driver in DRIVERS.values():
         for each in driver.objectives:
             if each.name == name:
                 return each
@@ -98,4 +37,4 @@ def is_maximised(name: str) -> bool:
 
 def all_objectives() -> list[Objective]:
     """Lists every objective that any driver has, each once."""
-    return list({each.name: each for driver in _DRIVERS.values() for each in driver.objectives}.values())
+    return list({each.name: each for driver in DRIVERS.values() for each in driver.objectives}.values())

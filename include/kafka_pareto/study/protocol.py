@@ -1,27 +1,14 @@
-"""Defines the protocol: the parts of a study that say how a single repetition is sent and measured."""
+"""Defines what the protocols of all drivers share: order, pauses, numbers of repetitions, and which of them count."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from kafka_pareto.study.section import Count, Fraction, Section
 
 MINIMUM_NOISE_REPETITIONS = 5  # fewer say nothing about a spread
-_PACED_LASTS_UP_TO = 3  # times as long as planned: until then the load generator works off a backlog
-
-
-class Paced(Section):
-    """Fixes the rate: this fraction of the baseline's capacity, which a short ramp finds before the campaign.
-
-    The load generator sends at this rate for `seconds`, after the unthrottled part. Kafka's tool has one part only,
-    sends all of it at this rate, and takes no `seconds`.
-    """
-
-    rate_fraction: Annotated[float, Field(gt=0, le=1)]
-    warmup_seconds: Annotated[float, Field(ge=0)] | None = None
-    seconds: Annotated[float, Field(gt=0)] | None = None
 
 
 class OutlierRule(Section):
@@ -48,27 +35,18 @@ class Adaptive(Section):
 
 
 class Protocol(Section):
-    """Defines how one repetition is run and in which order repetitions follow each other.
+    """Defines in which order repetitions follow each other, how often one is tried, and which count.
 
     `blocks` measures every configuration once, in random order, before any is measured again. `sequential`, the paper's
     order, runs all repetitions of one configuration before the next. `cool_down_s` passes before every load of a
-    repetition. `variability` defines the two CVs: across a trial's repetitions, or within each run (of the records'
-    latencies, and of the throughput of successive windows), averaged over the repetitions. `noise_repetitions` are
-    spent on the baseline alone before the design, to learn how much it differs from itself. `timeout_s` limits one
-    load, from the start of its process to the end.
+    repetition. `variability` defines the CVs: across a trial's repetitions, or within each run, averaged over the
+    repetitions. `noise_repetitions` are spent on the baseline alone before the design, to learn how much it differs
+    from itself. The study's driver adds how one repetition is run.
     """
 
-    kind: Literal["cold_burst", "steady"]
-    load_tool: Literal["kafka_perf_test", "load_generator"] = "kafka_perf_test"
-    records: Annotated[int, Field(ge=1)] | None = None
-    seconds: Annotated[float, Field(gt=0)] | None = None
-    warmup_seconds: Annotated[float, Field(ge=0)] = 0.0
-    paced: Paced | None = None
     repetitions: Count
     order: Literal["blocks", "sequential"] = "blocks"
     cool_down_s: Annotated[float, Field(ge=0)] = 0.0
-    throughput_limit_mib_s: Annotated[float, Field(gt=0)] | None = None
-    timeout_s: Annotated[float, Field(gt=0)] = 120.0
     max_attempts: Count = 3
     minimum_valid_repetitions: Annotated[int, Field(ge=2)] = 3
     variability: Literal["across_repetitions", "within_run"] = "across_repetitions"
@@ -76,24 +54,12 @@ class Protocol(Section):
     adaptive: Adaptive | None = None
     noise_repetitions: Annotated[int, Field(ge=0)] = 0
 
-    @model_validator(mode="after")
-    def _sized_one_way(self) -> Self:
-        if self.kind == "cold_burst" and (self.records is None or self.seconds is not None or self.warmup_seconds):
-            raise ValueError("cold_burst is sized by records alone, without seconds or warmup_seconds")
-        if self.kind == "cold_burst" and self.paced is not None:
-            raise ValueError("cold_burst is not paced; a fixed rate belongs to steady")
-        if self.kind == "steady" and (self.seconds is None or self.records is not None):
-            raise ValueError("steady is sized by seconds, not by records")
-        return self
-
-    @model_validator(mode="after")
-    def _ends_before_its_timeout(self) -> Self:
-        if self.timeout_s <= self.longest_sending_s():
-            raise ValueError(
-                f"timeout_s {self.timeout_s:g} must be above {self.longest_sending_s():g}: a repetition's warm-up and "
-                f"seconds, and {_PACED_LASTS_UP_TO} times its paced ones, which a slow configuration may take"
-            )
-        return self
+    _not_of_a_repetition: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("repetitions", "minimum_valid_repetitions", "adaptive", "noise_repetitions", "order"),
+            *("max_attempts", "outliers"),
+        }
+    )
 
     @model_validator(mode="after")
     def _enough_noise_to_say_anything(self) -> Self:
@@ -102,19 +68,6 @@ class Protocol(Section):
                 f"noise_repetitions {self.noise_repetitions} must be 0 or at least {MINIMUM_NOISE_REPETITIONS}; from "
                 "fewer no noise floor can be told"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _tool_can_do_it(self) -> Self:
-        generator = self.load_tool == "load_generator"
-        if generator and (self.paced is None or self.paced.seconds is None or self.kind != "steady"):
-            raise ValueError("load_generator measures steady loads, and needs paced.rate_fraction and paced.seconds")
-        if not generator and self.paced is not None and (self.paced.seconds or self.paced.warmup_seconds):
-            raise ValueError(
-                "kafka_perf_test sends all of a repetition at the fixed rate; give paced.rate_fraction alone"
-            )
-        if not generator and self.variability == "within_run":
-            raise ValueError("variability within_run needs load_tool load_generator; Kafka's own prints no windows")
         return self
 
     @model_validator(mode="after")
@@ -129,8 +82,10 @@ class Protocol(Section):
             raise ValueError("adaptive.minimum_repetitions must not be below minimum_valid_repetitions")
         return self
 
-    def longest_sending_s(self) -> float:
-        """Returns the longest sending time of a repetition sized by time, in seconds; 0 for one sized by records."""
-        paced = self.paced or Paced(rate_fraction=1.0)
-        paced_s = (paced.warmup_seconds or 0.0) + (paced.seconds or 0.0)
-        return self.warmup_seconds + (self.seconds or 0.0) + _PACED_LASTS_UP_TO * paced_s
+    def of_a_repetition(self) -> dict[str, Any]:
+        """Returns the keys that say how a single repetition is run."""
+        return self.model_dump(exclude=set(self._not_of_a_repetition))
+
+    def latency_resolution_ms(self) -> float:
+        """Returns the smallest difference of latency that a repetition shows; µs, where the driver says nothing."""
+        return 0.001

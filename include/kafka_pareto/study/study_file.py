@@ -6,7 +6,7 @@ import re
 import reprlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 from pydantic import ValidationError
@@ -15,11 +15,13 @@ from kafka_pareto.errors import StudyError, did_you_mean
 from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, typed_value
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.identifiers import STUDY_NAME
+from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_classes import STUDY_CLASSES
 from kafka_pareto.study.warm_start import Campaigns
-from kafka_pareto.study.workload import PayloadFile
 
+AnyStudy = TypeVar("AnyStudy", bound=Study)
 _WHOLE_OR_NOT = "int"
 _UNION_TAGS = (
     *("categorical", "integer", "float", _WHOLE_OR_NOT),
@@ -62,8 +64,9 @@ def load_named_study(folder: Path, name: str) -> Study:
 def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     """Checks the text of a study file; `file` names it in messages.
 
-    A `baseline` that is a string names a `producer.properties` relative to `folder`; the study then holds its values. A
-    payload's file must lie in `folder` or below. Its text is no part of the study (see `read_corpus`).
+    Its `kind` and `driver` say which keys it may have. A producer's `baseline` that is a string names a
+    `producer.properties` relative to `folder`; the study then holds its values. A payload's file must lie in `folder`
+    or below. Its text is no part of the study (see `read_corpus`).
 
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
@@ -74,23 +77,25 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
         raise StudyError(file, [f"is not valid YAML: {' '.join(str(error).split())}"]) from error
     if not isinstance(content, dict):
         raise StudyError(file, ["must be a mapping of keys to values"])
-    if folder is not None and isinstance(content.get("baseline"), str):
+    model = _class_of(content, file)
+    if folder is not None and issubclass(model, ProducerStudy) and isinstance(content.get("baseline"), str):
         content["baseline"] = _properties_in_file(folder / content["baseline"], file)
-    study = _validated(content, file)
+    study = _validated(model, content, file)
     if folder is not None:
         read_corpus(study, folder, file)
     return study
 
 
 def read_corpus(study: Study, folder: Path, file: str) -> str | None:
-    """Returns the text that the study's records are cut from; None where it names no file for them.
+    """Returns the text that the study's loads are cut from; None where it names no file for them.
 
     Raises:
         StudyError: If the file cannot be read, is no UTF-8 text, is too large, or holds nothing.
     """
-    if not isinstance(study.workload.payload, PayloadFile):
+    name = study.text_file()
+    if name is None:
         return None
-    path = folder / study.workload.payload.file
+    path = folder / name
     text = _read_text(path, file, f"workload.payload.file: {path}: ")
     if not text.strip():
         raise StudyError(file, [f"workload.payload.file: {path}: holds no text to cut records from"])
@@ -100,19 +105,17 @@ def read_corpus(study: Study, folder: Path, file: str) -> str | None:
 def dump_study(study: Study) -> str:
     """Returns the study as YAML that `parse_study` reads back as an equal study."""
     content = study.model_dump(mode="json", exclude_none=True)
-    if study.durability is not None:
-        content["durability"] = study.durability.name
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
 
 
 def with_overrides(
-    study: Study,
+    study: AnyStudy,
     cases: Sequence[str] | None = None,
     seed: int | None = None,
     repetitions: int | None = None,
     cluster: ForeignCluster | None = None,
     warm_start: Campaigns | None = None,
-) -> Study:
+) -> AnyStudy:
     """Returns the study with the overrides of a single campaign, checked like a file.
 
     Fewer repetitions than the study's minimum lower that minimum too, since the user asked for them. Where they leave
@@ -123,7 +126,7 @@ def with_overrides(
     """
     content = study.model_dump(exclude_none=True)
     if cases is not None:
-        content["record_sizes_bytes"] = [int(case) for case in cases]
+        content |= study.keys_of_cases(cases)
     if seed is not None:
         content["seed"] = seed
     if repetitions is not None:
@@ -135,14 +138,31 @@ def with_overrides(
         content["cluster"] = cluster.model_dump(exclude_none=True)
     if warm_start is not None:
         content["warm_start"] = content.get("warm_start", {}) | {"campaigns": warm_start}
-    return _validated(content, f"{study.name} with this campaign's overrides")
+    return _validated(type(study), content, f"{study.name} with this campaign's overrides")
 
 
-def _validated(content: dict[str, Any], file: str) -> Study:
+def _class_of(content: dict[str, Any], file: str) -> type[Study]:
+    """Returns the class that checks a study of this kind and driver."""
+    kind, driver = (content.get(key, Study.model_fields[key].default) for key in ("kind", "driver"))
+    kinds, drivers = (list(dict.fromkeys(names)) for names in zip(*STUDY_CLASSES, strict=True))
+    problems = [
+        f"{key}: {_brief.repr(value)}: must be one of {', '.join(known)}{did_you_mean(str(value), known)}"
+        for key, value, known in (("kind", kind, kinds), ("driver", driver, drivers))
+        if value not in known
+    ]
+    if problems:
+        raise StudyError(file, problems)
+    if (kind, driver) not in STUDY_CLASSES:
+        known = [each for of_kind, each in STUDY_CLASSES if of_kind == kind]
+        raise StudyError(file, [f"driver: {driver!r}: must be one of {', '.join(known)} where kind is {kind}"])
+    return STUDY_CLASSES[kind, driver]
+
+
+def _validated(model: type[AnyStudy], content: dict[str, Any], file: str) -> AnyStudy:
     try:
-        return Study.model_validate(content)
+        return model.model_validate(content)
     except ValidationError as error:
-        raise StudyError(file, _problems(error)) from error
+        raise StudyError(file, _problems(error, model)) from error
 
 
 def _properties_in_file(path: Path, study_file: str) -> dict[str, PropertyValue]:
@@ -196,19 +216,19 @@ class _StudyLoader(yaml.SafeLoader):
 _StudyLoader.add_constructor("tag:yaml.org,2002:int", _StudyLoader.construct_yaml_int)
 
 
-def _problems(error: ValidationError) -> list[str]:
+def _problems(error: ValidationError, model: type[Study]) -> list[str]:
     """Writes one line per key. For a number that may be whole or not, pydantic reports both refusals."""
-    return list({_key(detail): _problem(detail) for detail in reversed(error.errors())}.values())[::-1]
+    return list({_key(detail): _problem(detail, model) for detail in reversed(error.errors())}.values())[::-1]
 
 
 def _key(detail: Any) -> str:
     return ".".join(str(part) for part in detail["loc"] if part not in _UNION_TAGS)
 
 
-def _problem(detail: Any) -> str:
+def _problem(detail: Any, model: type[Study]) -> str:
     key, rule = _key(detail), detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "extra_forbidden":
-        rule = "is not a key of a study" + did_you_mean(str(detail["loc"][-1]), _known_keys(detail["loc"]))
+        rule = "is not a key of a study" + did_you_mean(str(detail["loc"][-1]), _known_keys(model, detail["loc"]))
     if detail["type"] == "int_type" and _WHOLE_OR_NOT in detail["loc"]:
         rule = "Input should be a number"
     value = _brief.repr(detail["input"])
@@ -216,8 +236,8 @@ def _problem(detail: Any) -> str:
     return f"{key}:{shown} {rule}" if key else rule
 
 
-def _known_keys(location: tuple[Any, ...]) -> list[str]:
-    model: Any = Study
+def _known_keys(study: type[Study], location: tuple[Any, ...]) -> list[str]:
+    model: Any = study
     for part in location[:-1]:
         field = getattr(model, "model_fields", {}).get(part)
         model = getattr(field, "annotation", None)

@@ -22,7 +22,7 @@ from kafka_pareto.analysis.hypervolume import logarithms
 from kafka_pareto.history.sentinel_shift import error_variances, rebased
 from kafka_pareto.study.factors import CategoricalFactor, Factor
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 Values = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class Posterior:
 
     objective: ObjectiveName
     r2_leave_one_out: float
-    _study: Study
+    _study: Tune
     _process: GaussianProcessRegressor
     _centre: float
     _scale: float
@@ -68,7 +68,7 @@ class _Evidence:
 
 
 def fit_posterior(
-    study: Study, trials: pd.DataFrame, objective: ObjectiveName, prior: pd.DataFrame | None = None
+    study: Tune, trials: pd.DataFrame, objective: ObjectiveName, prior: pd.DataFrame | None = None
 ) -> Posterior | None:
     """Fits the process to all trials that measured the objective, of every case.
 
@@ -104,7 +104,7 @@ def fit_posterior(
     return Posterior(objective, r2, study, process, centre, scale)
 
 
-def _evidence(study: Study, rows: pd.DataFrame, objective: ObjectiveName, prior: pd.DataFrame | None) -> _Evidence:
+def _evidence(study: Tune, rows: pd.DataFrame, objective: ObjectiveName, prior: pd.DataFrame | None) -> _Evidence:
     """Returns today's rows, then those of earlier campaigns."""
     x, logs = inputs(study, rows), logarithms(rows, study, objective)
     repetitions, extra = rows.repetitions_valid.to_numpy(dtype=float), np.zeros(len(rows))
@@ -142,7 +142,7 @@ def _learned(x: Values, y: Values, repetitions: Values, extra_variance: Values) 
     return learned.k1, learned.k2.noise_level * usual
 
 
-def inputs(study: Study, configurations: pd.DataFrame) -> Values:
+def inputs(study: Tune, configurations: pd.DataFrame) -> Values:
     """Returns the process' inputs.
 
     They are logs of the numbers, 0 to 1 over the factor, and a 0 or 1 for each categorical level.

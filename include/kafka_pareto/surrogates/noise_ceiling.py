@@ -11,7 +11,7 @@ from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_valu
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 MINIMUM_ROWS_FOR_R2 = 3
 
@@ -43,7 +43,7 @@ def error_variances(
     trials: pd.DataFrame,
     repetitions: Iterable[Repetition],
     objective: ObjectiveName,
-    study: Study,
+    study: Tune,
     *,
     of_logarithm: bool = False,
 ) -> dict[str, float]:

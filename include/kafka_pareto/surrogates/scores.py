@@ -14,7 +14,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import SCORE_COLUMNS
 from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.noise_ceiling import MINIMUM_ROWS_FOR_R2, error_variances, noise_ceiling, trial_keys
 from kafka_pareto.surrogates.surrogate import (
     FeatureEncoding,
@@ -51,7 +51,7 @@ class JudgedSurrogate:
 
 
 def judge_objective(
-    study: Study,
+    study: Tune,
     encoding: FeatureEncoding,
     trials: pd.DataFrame,
     repetitions: Iterable[Repetition],
@@ -138,7 +138,7 @@ def is_learnable(r2: float | None, ceiling: float | None) -> bool:
 
 
 def cross_validated(
-    study: Study, encoding: FeatureEncoding, rows: pd.DataFrame, objective: ObjectiveName, repeat: int = 0
+    study: Tune, encoding: FeatureEncoding, rows: pd.DataFrame, objective: ObjectiveName, repeat: int = 0
 ) -> pd.Series:
     """Returns each trial's estimate by a model that saw four fifths of the configurations, and not this one.
 
@@ -162,7 +162,7 @@ def r_squared(measured: np.ndarray | pd.Series, estimated: np.ndarray | pd.Serie
 
 
 def learning_curve(
-    study: Study,
+    study: Tune,
     encoding: FeatureEncoding,
     rows: pd.DataFrame,
     objective: ObjectiveName,

@@ -19,7 +19,7 @@ from kafka_pareto.storage.record import Record
 from kafka_pareto.study.driver import all_objectives
 from kafka_pareto.study.factors import CategoricalFactor
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 RECORD_SIZE_FEATURE = "record_size_bytes"
 RECORDS_PER_BATCH_FEATURE = "records_per_batch"
@@ -158,7 +158,7 @@ def load_surrogate(content: bytes, key: str, objective: ObjectiveName, index: Su
     return Surrogate(objective, index.encoding, known.log_target, regressor)
 
 
-def feature_encoding(study: Study, trials: pd.DataFrame) -> FeatureEncoding:
+def feature_encoding(study: Tune, trials: pd.DataFrame) -> FeatureEncoding:
     """Returns the encoding for a study: levels in the study's order, after them those that only the baseline has."""
     levels = {}
     for name, factor in study.factors.items():
@@ -170,7 +170,7 @@ def feature_encoding(study: Study, trials: pd.DataFrame) -> FeatureEncoding:
     return FeatureEncoding(features=features, levels=levels, categories=study.surrogate.categories)
 
 
-def split_by_configuration(trials: pd.DataFrame, study: Study) -> tuple[pd.DataFrame, pd.DataFrame]:
+def split_by_configuration(trials: pd.DataFrame, study: Tune) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Splits trials into training and held-out rows, with no configuration on both sides.
 
     Returns:
@@ -184,7 +184,7 @@ def split_by_configuration(trials: pd.DataFrame, study: Study) -> tuple[pd.DataF
 
 
 def fit_surrogate(
-    study: Study, encoding: FeatureEncoding, rows: pd.DataFrame, objective: ObjectiveName, seed: int | None = None
+    study: Tune, encoding: FeatureEncoding, rows: pd.DataFrame, objective: ObjectiveName, seed: int | None = None
 ) -> Surrogate:
     """Fits one objective on rows whose target is measured (no NaN).
 
@@ -212,7 +212,7 @@ def logarithm(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(np.maximum(values, positive.min() / 2 if len(positive) else 1.0)))
 
 
-def trial_weights(study: Study, rows: pd.DataFrame) -> np.ndarray:
+def trial_weights(study: Tune, rows: pd.DataFrame) -> np.ndarray:
     """Returns how much each trial counts, 1 on average: with `repetitions` as many times as it has valid ones.
 
     That is the inverse of the variance of its mean, so a trial counts by the width of its interval. Trials with equally
@@ -224,7 +224,7 @@ def trial_weights(study: Study, rows: pd.DataFrame) -> np.ndarray:
     return np.asarray(repetitions / repetitions.mean())
 
 
-def new_regressor(study: Study, encoding: FeatureEncoding, seed: int) -> XGBRegressor:
+def new_regressor(study: Tune, encoding: FeatureEncoding, seed: int) -> XGBRegressor:
     """Returns the study's regressor, not yet fitted. One thread: a few hundred rows gain nothing from more."""
     parameters = study.surrogate
     return XGBRegressor(

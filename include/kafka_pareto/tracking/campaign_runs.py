@@ -85,13 +85,13 @@ def log_search(campaign: Campaign, case: str, hypervolume: pd.DataFrame, round_n
         if client is None:
             return
         parent = _campaign_run(client, campaign)
-        content = hashlib.sha256(hypervolume.to_csv().encode() + campaign.study.search.model_dump_json().encode())
+        content = hashlib.sha256(hypervolume.to_csv().encode() + campaign.tune.search.model_dump_json().encode())
         part = _part_name(f"optimize {case}", round_number)
         run_id = _new_part(client, parent, part, content.hexdigest())
         if run_id is None:
             return
-        parameters = {**campaign.study.search.model_dump(), "case": case}
-        for name, value in {**parameters, "seed": campaign.study.seed}.items():
+        parameters = {**campaign.tune.search.model_dump(), "case": case}
+        for name, value in {**parameters, "seed": campaign.tune.seed}.items():
             client.log_param(run_id, name, value)
         now_ms = int(time.time() * 1000)
         steps = zip(hypervolume["generation"], hypervolume["hypervolume"], strict=True)
@@ -135,7 +135,7 @@ def _log_surrogate(
         client.delete_model_version(name, stale.version)
     trials_sha256 = hashlib.sha256(campaign.store.get(keys.trials(round_number))).hexdigest()
     with mlflow.start_run(run_id=run_id):
-        mlflow.log_params({**campaign.study.surrogate.model_dump(), "seed": campaign.study.seed})
+        mlflow.log_params({**campaign.tune.surrogate.model_dump(), "seed": campaign.tune.seed})
         mlflow.log_params({"log_target_used": surrogate.log_target, "trials_sha256": trials_sha256})
         mlflow.log_metrics(_score_metrics(judged.scores))
         for point in judged.curve.to_dict("records"):

@@ -61,7 +61,7 @@ def judge_champions(campaign: Campaign, confirmation: pd.DataFrame) -> list[Cham
         if client is None:
             return []
         outcomes = []
-        for objective in campaign.study.objectives:
+        for objective in campaign.tune.objectives:
             points = confirmation[confirmation[objective].notna()]
             version = version_of(client, campaign.keys, objective)
             if version is None or points.empty:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from kafka_pareto.analysis.repetition_values import latency_resolution_ms
 from kafka_pareto.campaign.candidates import Candidate, candidates_of
 from kafka_pareto.campaign.plausibility import derived_values, plausibility_parameters
 from kafka_pareto.campaign.records import ExpectationResult, Repetition, ValidationSummary
@@ -19,7 +18,7 @@ from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.racing import planned_candidates
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.validation.expectations import ROW_ID, Examination, Finding
 
 _TYPES = {"integer": ["int"], "float": ["float", "int"], "categorical": ["str"]}
@@ -52,7 +51,7 @@ class Earlier:
 def examine(
     repetitions: Sequence[Repetition],
     design: pd.DataFrame,
-    study: Study,
+    study: ProducerStudy,
     examination: Examination,
     earlier: Earlier | None = None,
 ) -> Verdict:
@@ -75,7 +74,7 @@ def examine(
     return _verdict(repetitions, planned, study, findings, earlier)
 
 
-def suite_parameters(study: Study, round_number: int = 0) -> dict[str, Any]:
+def suite_parameters(study: ProducerStudy, round_number: int = 0) -> dict[str, Any]:
     """Returns the values of the suites' `$…` in this study and round."""
     protocol = study.protocol
     by_generator = protocol.load_tool == "load_generator"
@@ -86,12 +85,12 @@ def suite_parameters(study: Study, round_number: int = 0) -> dict[str, Any]:
         "types": {name: _TYPES[factor.type] for name, factor in study.factors.items()},
         "windows": ["steady_state" if protocol.warmup_seconds or by_generator else "whole_run"],
         **plausibility_parameters(study),
-        "resolution_ms": latency_resolution_ms(protocol),
+        "resolution_ms": protocol.latency_resolution_ms(),
     }
 
 
 def planned_repetitions(
-    design: pd.DataFrame, repetitions: Sequence[Repetition], study: Study, round_number: int = 0
+    design: pd.DataFrame, repetitions: Sequence[Repetition], study: ProducerStudy, round_number: int = 0
 ) -> list[str]:
     """The id of every repetition that the round's design and the protocol plan; adaptive ones, from what is stored."""
     planned = []
@@ -105,7 +104,7 @@ def planned_repetitions(
     return planned
 
 
-def table_as_read(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
+def table_as_read(repetitions: Sequence[Repetition], study: ProducerStudy) -> pd.DataFrame:
     """The repetitions as their records hold them: whatever factors they name, in whatever type."""
     rows = [repetition_row(repetition) for repetition in repetitions]
     columns = None if rows else table_schema(REPETITION_COLUMNS, study).names
@@ -121,7 +120,7 @@ def completeness_table(planned: Sequence[str], repetitions: Sequence[Repetition]
 
 
 def derived_table(
-    repetitions: Sequence[Repetition], planned: Sequence[str], study: Study, round_number: int = 0
+    repetitions: Sequence[Repetition], planned: Sequence[str], study: ProducerStudy, round_number: int = 0
 ) -> pd.DataFrame:
     """The repetitions and what follows from their columns, for expectations that compare two columns."""
     table = repetitions_frame(repetitions, study)
@@ -134,7 +133,7 @@ def derived_table(
     return pd.concat([table, derived], axis="columns")
 
 
-def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], study: Study) -> pd.DataFrame:
+def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], study: ProducerStudy) -> pd.DataFrame:
     """The repetitions that are set aside, each with its reason."""
     table = repetitions_frame([r for r in repetitions if r.repetition_id in rejected], study)
     return table.assign(rejected_because=table[ROW_ID].map(rejected).astype("str"))
@@ -143,7 +142,7 @@ def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], 
 def _verdict(
     repetitions: Sequence[Repetition],
     planned: Sequence[str],
-    study: Study,
+    study: ProducerStudy,
     findings: list[Finding],
     earlier: Earlier,
 ) -> Verdict:
@@ -211,7 +210,7 @@ def _table_problems(findings: Sequence[Finding]) -> list[str]:
     return problems
 
 
-def _baseline_problems(accepted: Sequence[Repetition], study: Study) -> list[str]:
+def _baseline_problems(accepted: Sequence[Repetition], study: ProducerStudy) -> list[str]:
     measured = {r.case for r in accepted if r.outcome == "valid" and r.is_baseline}
     if without := [case for case in study.cases if case not in measured]:
         cases = ", ".join(map(case_label, without))

@@ -18,6 +18,7 @@ from kafka_pareto.storage.store import Store
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, CAMPAIGN_IDS
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.warm_start import campaigns_text
 
 _NAMED_CAMPAIGNS = 5
@@ -130,7 +131,7 @@ def _parameters_of(frozen: Study) -> dict[str, Any]:
         "seed": frozen.seed,
         "repetitions": frozen.protocol.repetitions,
     }
-    if frozen.warm_start is not None:
+    if isinstance(frozen, Tune) and frozen.warm_start is not None:
         parameters["warm_start"] = campaigns_text(frozen.warm_start.campaigns)
     if frozen.cluster is not None:
         parameters |= frozen.cluster.model_dump(exclude_none=True)

@@ -87,7 +87,7 @@ def test_durability_follows_from_acks_and_resolved_idempotence(properties: dict[
 
 
 def test_a_configuration_without_acks_all_tells_the_producer_that_idempotence_is_off():
-    told = paper_study().producer_properties({"acks": "1", "linger.ms": 0})
+    told = paper_study().properties({"acks": "1", "linger.ms": 0})
 
     assert told == {"acks": "1", "linger.ms": 0, "enable.idempotence": False}
 

@@ -22,8 +22,8 @@ from kafka_pareto.load.tool import ClientMetrics, Figures, LoadRequest, LoadResu
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
 from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.protocol import OutlierRule
-from kafka_pareto.study.study import Study
 
 _MIB = 1 << 20
 
@@ -83,14 +83,14 @@ def attempt_repetition(
 
 
 def request_for(
-    planned: PlannedRepetition, study: Study, sizing: Sizing, topic: str, payload_file: Path | None = None
+    planned: PlannedRepetition, study: ProducerStudy, sizing: Sizing, topic: str, payload_file: Path | None = None
 ) -> LoadRequest:
     """Returns the request to the load tool for a planned repetition."""
     return LoadRequest(
         topic=topic,
         records=sizing.records,
         record_size_bytes=study.record_size_bytes(planned.case),
-        properties=study.producer_properties(planned.candidate.configuration),
+        properties=study.properties(planned.candidate.configuration),
         timeout_s=study.protocol.timeout_s,
         warmup_records=sizing.warmup_records,
         timed=sizing.timed,

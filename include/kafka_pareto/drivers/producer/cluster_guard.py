@@ -19,7 +19,7 @@ from kafka_pareto.errors import ClusterError, PlanError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.producer_study import ProducerStudy
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,9 @@ _REFUSAL = re.compile(r"(Authorization|Authentication)Exception")
 class ClusterGuard:
     """Watches one testbed's cluster before, during and after each load."""
 
-    def __init__(self, study: Study, testbed: Testbed, sent_bytes: int = 0, limits: MeasuringLimits = LIMITS) -> None:
+    def __init__(
+        self, study: ProducerStudy, testbed: Testbed, sent_bytes: int = 0, limits: MeasuringLimits = LIMITS
+    ) -> None:
         self._foreign = study.cluster
         self._replication_factor = study.workload.replication_factor
         self._testbed = testbed

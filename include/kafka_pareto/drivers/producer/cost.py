@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.drivers.producer.sizing import sizing_loads_s, throughput_limit_mib_s
+from kafka_pareto.drivers.producer.sizing import sizing_loads_s
 from kafka_pareto.errors import PlanError
 from kafka_pareto.kafka.cluster import LogDir
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.producer_study import ProducerStudy
 
 _GIB = 1 << 30
 _MIB = 1 << 20
@@ -21,7 +21,7 @@ _FREE_DISK_MARGIN = 1.2
 _ASSUMED_STEADY_MIB_S = 200.0
 
 
-def require_fit(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
+def require_fit(plan: Plan, study: ProducerStudy, log_dirs: tuple[LogDir, ...]) -> None:
     """Refuses a plan whose bursts do not end before their timeout, or that does not fit the brokers' disks.
 
     Raises:
@@ -30,7 +30,7 @@ def require_fit(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
     slowest_s = max(_load_s(study, case) for case in study.cases)
     if slowest_s >= study.protocol.timeout_s:
         raise PlanError(
-            f"at no more than {throughput_limit_mib_s(study):g} MiB/s a burst takes {slowest_s:.0f} s, and "
+            f"at no more than {study.throughput_limit_mib_s():g} MiB/s a burst takes {slowest_s:.0f} s, and "
             f"protocol.timeout_s is {study.protocol.timeout_s:g} s; raise the limit or the timeout, or ask for smaller "
             "record sizes or fewer records"
         )
@@ -43,9 +43,9 @@ def require_fit(plan: Plan, study: Study, log_dirs: tuple[LogDir, ...]) -> None:
         )
 
 
-def cost_of(study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
+def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
     """Computes the cost of these repetitions by case, and of the loads that size them unless that was done before."""
-    mib_s = throughput_limit_mib_s(study) or _ASSUMED_STEADY_MIB_S
+    mib_s = study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
     burst_records, steady_bytes = study.protocol.records or 0, round(_sending_s(study) * mib_s * _MIB)
     bytes_each = {case: burst_records * study.record_size_bytes(case) or steady_bytes for case in repetitions}
     all_sizing_loads = [] if sized else len(repetitions) * sizing_loads_s(study.protocol)
@@ -62,27 +62,27 @@ def cost_of(study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Pla
     )
 
 
-def repetition_s(study: Study, case: str) -> float:
+def repetition_s(study: ProducerStudy, case: str) -> float:
     """Returns the seconds of one repetition, with all that is around its sending."""
     return _TOOL_START_S + study.protocol.cool_down_s + _load_s(study, case)
 
 
-def _load_s(study: Study, case: str) -> float:
+def _load_s(study: ProducerStudy, case: str) -> float:
     """Seconds of one repetition's sending: as sized by time; of a burst, what a limited rate stretches it to."""
-    records, limit_mib_s = study.protocol.records, throughput_limit_mib_s(study)
+    records, limit_mib_s = study.protocol.records, study.throughput_limit_mib_s()
     if records is None or limit_mib_s is None:
         return _measured_s(study)
     return records * study.record_size_bytes(case) / (limit_mib_s * _MIB)
 
 
-def _measured_s(study: Study) -> float:
+def _measured_s(study: ProducerStudy) -> float:
     """Seconds of one repetition's sending, where the study sizes it by time."""
     protocol = study.protocol
     paced_s = ((protocol.paced.warmup_seconds or 0.0) + (protocol.paced.seconds or 0.0)) if protocol.paced else 0.0
     return protocol.warmup_seconds + (protocol.seconds or 0.0) + paced_s
 
 
-def _sending_s(study: Study) -> float:
+def _sending_s(study: ProducerStudy) -> float:
     """The same in seconds of unthrottled sending, which sends as much: no fixed rate exceeds its share of the pace."""
     protocol = study.protocol
     unthrottled_s = protocol.warmup_seconds + (protocol.seconds or 0.0)

@@ -15,6 +15,7 @@ from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import open_testbed, target_of, topic_name
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.settings import Settings
+from kafka_pareto.study.producer_study import producer_study
 from kafka_pareto.study.study import Study
 
 log = logging.getLogger(__name__)
@@ -28,11 +29,11 @@ class ProducerSystem:
 
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
         """Describes the cluster and this machine, as they are now."""
-        return fingerprint_of(self._description, campaign.study, topic_name(campaign.keys, case))
+        return fingerprint_of(self._description, campaign.producer, topic_name(campaign.keys, case))
 
     def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:
         """Refuses a plan whose loads do not end before their timeout, or that does not fit the brokers' disks."""
-        require_fit(plan, campaign.study, self._cluster.log_dirs(topic_name(campaign.keys, case)))
+        require_fit(plan, campaign.producer, self._cluster.log_dirs(topic_name(campaign.keys, case)))
 
     @cached_property
     def _description(self) -> ClusterDescription:
@@ -46,11 +47,11 @@ class ProducerDriver:
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
         """Computes what these repetitions cost at most, on an undisturbed cluster."""
-        return cost_of(study, repetitions, sized=sized)
+        return cost_of(producer_study(study), repetitions, sized=sized)
 
     def repetition_s(self, study: Study, case: str) -> float:
         """Returns the seconds of one repetition, with all that is around its sending."""
-        return repetition_s(study, case)
+        return repetition_s(producer_study(study), case)
 
     @contextmanager
     def system(self, study: Study, settings: Settings) -> Iterator[ProducerSystem]:

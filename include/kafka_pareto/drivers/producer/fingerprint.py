@@ -11,11 +11,11 @@ import psutil
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.kafka.cluster import ClusterDescription
 from kafka_pareto.measurement.fingerprint import CONTAINER, Container, client_machine
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.producer_study import ProducerStudy
 
 
 def fingerprint_of(
-    description: ClusterDescription, study: Study, topic: str, container: Container = CONTAINER
+    description: ClusterDescription, study: ProducerStudy, topic: str, container: Container = CONTAINER
 ) -> Fingerprint:
     """The cluster as described and the machine that this process runs on."""
     return Fingerprint(

@@ -26,7 +26,7 @@ class ProducerRunner:
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed, limits: MeasuringLimits = LIMITS) -> None:
         self._campaign = campaign
-        self._study = campaign.study
+        self._study = campaign.producer
         self._case = case
         self._testbed = testbed
         self._limits = limits

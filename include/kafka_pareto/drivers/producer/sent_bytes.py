@@ -12,7 +12,7 @@ def sent_bytes(campaign: Campaign) -> int:
     if campaign.study.cluster is None:
         return 0
     keys, cases = campaign.keys, campaign.study.cases
-    rounds = campaign.study.round_numbers()
+    rounds = campaign.tune.round_numbers()
     prefixes = [
         each(case, number) for case in cases for number in rounds for each in (keys.measurements, keys.set_aside)
     ]
@@ -20,7 +20,7 @@ def sent_bytes(campaign: Campaign) -> int:
     prefixes += [keys.confirmation(case, name) for case in cases for name in ("repetitions/", "set_aside/")]
     stored = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
     measured = sum(
-        each.attempts * each.records_requested * campaign.study.record_size_bytes(each.case) for each in stored
+        each.attempts * each.records_requested * campaign.producer.record_size_bytes(each.case) for each in stored
     )
     return measured + sum(_pilot_bytes(campaign, case) for case in campaign.study.cases)
 

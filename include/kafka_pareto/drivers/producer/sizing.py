@@ -17,8 +17,7 @@ from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactError
 from kafka_pareto.load.tool import Figures, LoadRequest, TimedLoad
-from kafka_pareto.study.protocol import Protocol
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.producer_protocol import ProducerProtocol
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +55,7 @@ def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
 
 
 def _new_sizing(campaign: Campaign, case: str, baseline: _BaselineLoads) -> Sizing:
-    protocol, limit_records_s = campaign.study.protocol, _limit_records_s(campaign, case)
+    protocol, limit_records_s = campaign.producer.protocol, _limit_records_s(campaign, case)
     if protocol.seconds is None:
         return Sizing(records=protocol.records or 0, warmup_records=0, throughput_limit_records_s=limit_records_s)
     pace_records_s = baseline.pace_records_s()
@@ -92,13 +91,7 @@ def _new_sizing(campaign: Campaign, case: str, baseline: _BaselineLoads) -> Sizi
     return sizing.model_copy(update=found)
 
 
-def throughput_limit_mib_s(study: Study) -> float | None:
-    """The lower of the protocol's limit and the ceiling that the owner of the cluster set."""
-    limits = [study.protocol.throughput_limit_mib_s, study.cluster.ceiling_mib_s if study.cluster else None]
-    return min((limit for limit in limits if limit is not None), default=None)
-
-
-def sizing_loads_s(protocol: Protocol) -> list[float]:
+def sizing_loads_s(protocol: ProducerProtocol) -> list[float]:
     """Seconds of sending in each of the loads that size a record size's repetitions, on a cluster that is warm."""
     if protocol.seconds is None:
         return []
@@ -147,12 +140,12 @@ class _BaselineLoads:
     """Loads of the baseline that find out about the cluster; guarded like any other, but no repetitions."""
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed) -> None:
-        self._study = campaign.study
-        self._record_size_bytes = campaign.study.record_size_bytes(case)
+        self._study = campaign.producer
+        self._record_size_bytes = campaign.producer.record_size_bytes(case)
         self._testbed = testbed
-        self._guard = ClusterGuard(campaign.study, testbed, sent_bytes(campaign))
+        self._guard = ClusterGuard(campaign.producer, testbed, sent_bytes(campaign))
         self._limit_records_s = _limit_records_s(campaign, case)
-        self._is_timed = campaign.study.protocol.load_tool == "load_generator"
+        self._is_timed = campaign.producer.protocol.load_tool == "load_generator"
         self.sent_bytes = 0
 
     def pace_records_s(self) -> float:
@@ -219,7 +212,7 @@ class _BaselineLoads:
         return LoadRequest(
             topic=self._testbed.topic,
             record_size_bytes=self._record_size_bytes,
-            properties=self._study.producer_properties(self._study.baseline_configuration()),
+            properties=self._study.properties(self._study.baseline_configuration()),
             timeout_s=self._study.protocol.timeout_s,
             records=math.ceil(records_s * (warmup_s + seconds)),
             warmup_records=0 if timed else math.floor(records_s * warmup_s),
@@ -247,5 +240,5 @@ def _most_records(timed: TimedLoad, unthrottled_records_s: float) -> int:
 
 
 def _limit_records_s(campaign: Campaign, case: str) -> float | None:
-    limit_mib_s = throughput_limit_mib_s(campaign.study)
-    return None if limit_mib_s is None else limit_mib_s * _MIB / campaign.study.record_size_bytes(case)
+    limit_mib_s = campaign.producer.throughput_limit_mib_s()
+    return None if limit_mib_s is None else limit_mib_s * _MIB / campaign.producer.record_size_bytes(case)

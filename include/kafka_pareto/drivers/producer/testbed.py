@@ -95,7 +95,7 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
     """
     bootstrap_servers, client_config = target_of(campaign.study, settings)
     topic = topic_name(campaign.keys, case)
-    workload = campaign.study.workload
+    workload = campaign.producer.workload
     with Cluster(bootstrap_servers, client_config, settings) as cluster:
         description = cluster.describe()
         with ClusterLease(campaign.store, description.cluster_id, _LEASE_WAIT_S) as lease:
@@ -105,8 +105,8 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
                 workload.replication_factor,
                 topic_configs(workload),
             )
-            keep_fingerprint(campaign, case, fingerprint_of(description, campaign.study, topic))
-            tool = LoadGenerator if campaign.study.protocol.load_tool == "load_generator" else ProducerPerformance
+            keep_fingerprint(campaign, case, fingerprint_of(description, campaign.producer, topic))
+            tool = LoadGenerator if campaign.producer.protocol.load_tool == "load_generator" else ProducerPerformance
             with _payload_file(campaign, case) as payload_file:
                 load_tool = tool(bootstrap_servers, client_config, settings)
                 yield Testbed(cluster, load_tool, lease, topic, payload_file)
@@ -115,7 +115,7 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
 @contextmanager
 def _payload_file(campaign: Campaign, case: str) -> Iterator[Path | None]:
     """The study's payload as the load tools read it, for as long as it is needed; None where they make their own."""
-    payload = campaign.study.workload.payload
+    payload = campaign.producer.workload.payload
     if payload == "random":
         yield None
         return
@@ -123,7 +123,7 @@ def _payload_file(campaign: Campaign, case: str) -> Iterator[Path | None]:
     if isinstance(payload, PayloadFile):
         corpus = campaign.store.get(campaign.keys.payload()).decode()
     rng = np.random.default_rng([campaign.study.seed, case_seed(case)])
-    record_size_bytes = campaign.study.record_size_bytes(case)
+    record_size_bytes = campaign.producer.record_size_bytes(case)
     with tempfile.TemporaryDirectory(prefix="kafka-pareto-payload-") as folder:
         file = Path(folder) / "records.txt"
         file.write_text(

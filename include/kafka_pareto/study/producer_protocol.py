@@ -1,0 +1,89 @@
+"""Defines the producer's protocol: how one repetition is sent and measured."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from kafka_pareto.study.protocol import Protocol
+from kafka_pareto.study.section import Section
+
+_PACED_LASTS_UP_TO = 3  # times as long as planned: until then the load generator works off a backlog
+_LATENCY_RESOLUTION_MS = {"kafka_perf_test": 1.0, "load_generator": 0.001}
+
+
+class Paced(Section):
+    """Fixes the rate: this fraction of the baseline's capacity, which a short ramp finds before the campaign.
+
+    The load generator sends at this rate for `seconds`, after the unthrottled part. Kafka's tool has one part only,
+    sends all of it at this rate, and takes no `seconds`.
+    """
+
+    rate_fraction: Annotated[float, Field(gt=0, le=1)]
+    warmup_seconds: Annotated[float, Field(ge=0)] | None = None
+    seconds: Annotated[float, Field(gt=0)] | None = None
+
+
+class ProducerProtocol(Protocol):
+    """Adds how one repetition is sent, and how much of it.
+
+    Within each run, the CVs are of the records' latencies, and of the throughput of successive windows. `timeout_s`
+    limits one load, from the start of its process to the end.
+    """
+
+    kind: Literal["cold_burst", "steady"]
+    load_tool: Literal["kafka_perf_test", "load_generator"] = "kafka_perf_test"
+    records: Annotated[int, Field(ge=1)] | None = None
+    seconds: Annotated[float, Field(gt=0)] | None = None
+    warmup_seconds: Annotated[float, Field(ge=0)] = 0.0
+    paced: Paced | None = None
+    throughput_limit_mib_s: Annotated[float, Field(gt=0)] | None = None
+    timeout_s: Annotated[float, Field(gt=0)] = 120.0
+
+    _not_of_a_repetition: ClassVar[frozenset[str]] = Protocol._not_of_a_repetition | {"timeout_s"}
+
+    @model_validator(mode="after")
+    def _sized_one_way(self) -> Self:
+        if self.kind == "cold_burst" and (self.records is None or self.seconds is not None or self.warmup_seconds):
+            raise ValueError("cold_burst is sized by records alone, without seconds or warmup_seconds")
+        if self.kind == "cold_burst" and self.paced is not None:
+            raise ValueError("cold_burst is not paced; a fixed rate belongs to steady")
+        if self.kind == "steady" and (self.seconds is None or self.records is not None):
+            raise ValueError("steady is sized by seconds, not by records")
+        return self
+
+    @model_validator(mode="after")
+    def _ends_before_its_timeout(self) -> Self:
+        if self.timeout_s <= self.longest_sending_s():
+            raise ValueError(
+                f"timeout_s {self.timeout_s:g} must be above {self.longest_sending_s():g}: a repetition's warm-up and "
+                f"seconds, and {_PACED_LASTS_UP_TO} times its paced ones, which a slow configuration may take"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _tool_can_do_it(self) -> Self:
+        generator = self.load_tool == "load_generator"
+        if generator and (self.paced is None or self.paced.seconds is None or self.kind != "steady"):
+            raise ValueError("load_generator measures steady loads, and needs paced.rate_fraction and paced.seconds")
+        if not generator and self.paced is not None and (self.paced.seconds or self.paced.warmup_seconds):
+            raise ValueError(
+                "kafka_perf_test sends all of a repetition at the fixed rate; give paced.rate_fraction alone"
+            )
+        if not generator and self.variability == "within_run":
+            raise ValueError("variability within_run needs load_tool load_generator; Kafka's own prints no windows")
+        return self
+
+    def longest_sending_s(self) -> float:
+        """Returns the longest sending time of a repetition sized by time, in seconds; 0 for one sized by records."""
+        paced = self.paced or Paced(rate_fraction=1.0)
+        paced_s = (paced.warmup_seconds or 0.0) + (paced.seconds or 0.0)
+        return self.warmup_seconds + (self.seconds or 0.0) + _PACED_LASTS_UP_TO * paced_s
+
+    def latency_resolution_ms(self) -> float:
+        """Returns the smallest difference of latency that the load tool shows.
+
+        Kafka's tool prints whole milliseconds, the load generator measures µs.
+        """
+        return _LATENCY_RESOLUTION_MS[self.load_tool]

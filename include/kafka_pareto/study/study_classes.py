@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from kafka_pareto.study.declaration import Feature
 from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune import Tune
@@ -14,6 +15,10 @@ class TuneProducer(ProducerStudy, Tune):
 
     kind: Literal["tune"] = "tune"
     driver: Literal["producer"] = "producer"
+
+    def derived_features(self) -> list[Feature]:
+        """Lists the records of a batch, where the study varies its size and wants them."""
+        return super().derived_features() if self.surrogate.records_per_batch else []
 
 
 STUDY_CLASSES: dict[tuple[str, str], type[Study]] = {("tune", "producer"): TuneProducer}

@@ -10,6 +10,7 @@ from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune import Tune
 
 
+# The driver's class comes first: its protocol takes the place of the common one.
 class TuneProducer(ProducerStudy, Tune):
     """Tunes a producer."""
 

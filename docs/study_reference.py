@@ -45,7 +45,7 @@ _TYPES = {"boolean": "true or false", "integer": "whole number", "number": "numb
 
 
 class Reference:
-    """Renders a study's JSON schema as a page: the study's layers, then a section for each part, as a reader meets them.
+    """Renders a study's JSON schema as a page: the study's layers, then each part, as a reader meets them.
 
     Attributes:
         titles: The parts with keys of their own, by the name of their model: the key under which each is met first.

@@ -130,7 +130,7 @@ class Campaign:
 
     def last_round(self) -> int:
         """Returns the last round whose trials were searched in every case; 0 where there is none yet."""
-        for number in reversed(self.tune.round_numbers()):
+        for number in reversed(self.study.round_numbers()):
             fronts = [self.keys.front(case, number) for case in self.study.cases]
             if all(self.store.tag(key) is not None for key in [self.keys.trials(number), *fronts]):
                 return number

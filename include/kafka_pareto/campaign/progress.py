@@ -91,7 +91,7 @@ def _cases_of_rounds(campaign: Campaign, written: Mapping[str, datetime]) -> dic
     """
     keys, cases = campaign.keys, {}
     confirming = any(key.startswith(f"{keys.prefix}/06_confirmation/") for key in written)
-    for number in campaign.tune.round_numbers()[1:]:
+    for number in campaign.study.round_numbers()[1:]:
         if keys.proposal(number) in written:
             cases[number] = campaign.read_record(keys.proposal(number), Proposal).going_on()
         elif confirming:

@@ -1,9 +1,12 @@
-"""Defines what a driver declares: its objectives."""
+"""Defines what a driver declares: its objectives, and what models learn from besides the factors."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+
+from kafka_pareto.study.factors import Column
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,23 @@ class Objective:
 
 
 @dataclass(frozen=True)
+class Feature:
+    """Describes a number that models learn from besides the factors.
+
+    Attributes:
+        name: With its unit; stored encodings name it.
+        label: As figures show it.
+        columns: What it is computed from: factors, or `case`.
+        values: Computes it from those columns, one value for each row.
+    """
+
+    name: str
+    label: str
+    columns: tuple[str, ...]
+    values: Callable[[Mapping[str, Column]], Column]
+
+
+@dataclass(frozen=True)
 class Driver:
     """Declares what is loaded and measured.
 
@@ -41,11 +61,15 @@ class Driver:
         name: As studies name it.
         objectives: In the order of tables and pages.
         identity: By which facts of a fingerprint the measured system is known to be the same one.
+        case_features: The numbers that a case gives. Without any, a case is a category to the models.
+        derived_features: What follows from a configuration and its case, and is hard for a model to find out alone.
     """
 
     name: str
     objectives: tuple[Objective, ...]
     identity: tuple[str, ...]
+    case_features: tuple[Feature, ...] = ()
+    derived_features: tuple[Feature, ...] = ()
 
     @cached_property
     def objective_names(self) -> tuple[str, ...]:

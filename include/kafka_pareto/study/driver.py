@@ -1,12 +1,12 @@
 """Lists the drivers: what is loaded and measured. Today there is one, `producer`.
 
-Objectives of all drivers share one vocabulary: a name, unit included, means the same wherever it stands.
+Objectives and features of all drivers share one vocabulary: a name, unit included, means the same wherever it stands.
 """
 
 from __future__ import annotations
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.declaration import Driver, Objective
+from kafka_pareto.study.declaration import Driver, Feature, Objective
 from kafka_pareto.study.producer import PRODUCER
 
 DRIVERS: dict[str, Driver] = {PRODUCER.name: PRODUCER}
@@ -33,6 +33,12 @@ def label_of(name: str) -> str:
 def is_maximised(name: str) -> bool:
     """Tells whether more of an objective is better."""
     return objective_named(name).maximised
+
+
+def feature_named(name: str) -> Feature | None:
+    """Returns the feature of this name, of any driver; None where no driver has it, as for a factor."""
+    declared = (each for driver in DRIVERS.values() for each in (*driver.case_features, *driver.derived_features))
+    return next((each for each in declared if each.name == name), None)
 
 
 def all_objectives() -> list[Objective]:

@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-from kafka_pareto.study.declaration import Driver, Objective
+from collections.abc import Mapping
+
+import numpy as np
+
+from kafka_pareto.study.declaration import Driver, Feature, Objective
+from kafka_pareto.study.factors import Column
+
+RECORD_SIZE = "record.size"
+
+
+def _record_size_bytes(columns: Mapping[str, Column]) -> Column:
+    sizes: Column = columns["case"].astype(float)
+    return sizes
+
+
+def _records_per_batch(columns: Mapping[str, Column]) -> Column:
+    """Returns the records that fit a batch, which always holds one."""
+    fitting: Column = np.maximum(columns["batch.size"] // _record_size_bytes(columns), 1.0)
+    return fitting
+
 
 PRODUCER = Driver(
     name="producer",
@@ -27,4 +46,6 @@ PRODUCER = Driver(
             spread_of="throughput_mib_s",
         ),
     ),
+    case_features=(Feature("record_size_bytes", RECORD_SIZE, ("case",), _record_size_bytes),),
+    derived_features=(Feature("records_per_batch", "records_per_batch", ("batch.size", "case"), _records_per_batch),),
 )

@@ -24,12 +24,10 @@ from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor
 from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.producer import PRODUCER
+from kafka_pareto.study.producer import PRODUCER, RECORD_SIZE
 from kafka_pareto.study.producer_protocol import ProducerProtocol
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.workload import PayloadFile, Workload
-
-RECORD_SIZE = "record.size"
 
 
 class ProducerStudy(Study):

@@ -139,6 +139,10 @@ class Study(Section):
         """Returns the baseline's configuration id."""
         return configuration_id(self.baseline_configuration())
 
+    def round_numbers(self) -> range:
+        """Returns the rounds that a campaign may have: 0 alone, which measures the design."""
+        return range(1)
+
     def rules(self) -> list[Rule]:
         """Lists every rule that a candidate must keep: the constraints, then the forbidden regions."""
         return [*self.constraints, *self.forbidden]

@@ -7,6 +7,7 @@ from typing import Literal, Self
 from pydantic import model_validator
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.declaration import Feature
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.sections import Confirmation, Design, Rounds, Search, Surrogate
@@ -58,6 +59,11 @@ class Tune(Study):
         """Tells whether the configuration keeps every rule and promises the durability that the study accepts."""
         accepted = self.durability_of(configuration) >= self.weakest_durability()
         return accepted and self.keeps_rules(configuration, case)
+
+    def derived_features(self) -> list[Feature]:
+        """Lists what the models learn from besides factors and cases: the driver's, as far as the study varies them."""
+        given = {*self.factors, "case"}
+        return [each for each in self.declaration.derived_features if given.issuperset(each.columns)]
 
     def drift_fraction(self) -> float:
         """Returns the smallest change of a ratio to the baseline that is drift."""

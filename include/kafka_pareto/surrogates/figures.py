@@ -10,9 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from kafka_pareto.study.cases import case_label, in_order
-from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.driver import feature_named, label_of
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.surrogates.surrogate import RECORD_SIZE_FEATURE
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # Okabe and Ito: colour-blind safe
 _MARKERS = ("o", "s", "^", "D", "v", "P")
@@ -60,7 +59,7 @@ def feature_importance(objective: ObjectiveName, shares: pd.Series) -> bytes:
     """Plots each feature's share of the total gain, largest on top."""
     figure, axes = _axes()
     ordered = shares.sort_values()
-    names = ["record.size" if name == RECORD_SIZE_FEATURE else name for name in ordered.index]
+    names = [found.label if (found := feature_named(name)) else name for name in ordered.index]
     bars = axes.barh(names, ordered.to_numpy(), color=_COLOURS[0])
     axes.bar_label(bars, labels=[f"{share:.0%}" for share in ordered], padding=3)
     axes.set_xlim(0, max(float(ordered.max()), 0.01) * 1.12)

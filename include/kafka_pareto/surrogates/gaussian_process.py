@@ -20,7 +20,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern, Whi
 
 from kafka_pareto.analysis.hypervolume import logarithms
 from kafka_pareto.history.sentinel_shift import error_variances, rebased
-from kafka_pareto.study.factors import CategoricalFactor, Factor
+from kafka_pareto.study.factors import CategoricalFactor, Column, Factor
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 
@@ -145,7 +145,8 @@ def _learned(x: Values, y: Values, repetitions: Values, extra_variance: Values) 
 def inputs(study: Tune, configurations: pd.DataFrame) -> Values:
     """Returns the process' inputs.
 
-    They are logs of the numbers, 0 to 1 over the factor, and a 0 or 1 for each categorical level.
+    They are logs of the numbers, 0 to 1 over the factor or the cases, and a 0 or 1 for each categorical level. A case
+    that gives no numbers is a category.
     """
     columns: list[Values] = []
     for name, factor in study.factors.items():
@@ -154,10 +155,20 @@ def inputs(study: Tune, configurations: pd.DataFrame) -> Values:
         else:
             columns.append(_on_log_scale(configurations[name].to_numpy(dtype=float), factor))
     if len(study.cases) > 1:
-        cases = np.log(np.array(study.cases, dtype=float))
-        case = np.log(configurations["case"].to_numpy(dtype=float))
-        columns.append((case - cases.min()) / (cases.max() - cases.min()))
+        columns += _of_cases(study, configurations["case"].to_numpy())
     return np.column_stack(columns)
+
+
+def _of_cases(study: Tune, cases: Column) -> list[Values]:
+    features = study.declaration.case_features
+    if not features:
+        return [(cases == case).astype(np.float64) for case in study.cases]
+    columns = []
+    for feature in features:
+        known = np.log(feature.values({"case": np.array(study.cases)}))
+        span = known.max() - known.min()
+        columns.append((np.log(feature.values({"case": cases})) - known.min()) / (span if span > 0 else 1.0))
+    return columns
 
 
 def _on_log_scale(values: Values, factor: Factor) -> Values:

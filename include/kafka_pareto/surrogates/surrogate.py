@@ -16,23 +16,18 @@ from xgboost.core import XGBoostError
 
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.storage.record import Record
-from kafka_pareto.study.driver import all_objectives
+from kafka_pareto.study.driver import all_objectives, feature_named
 from kafka_pareto.study.factors import CategoricalFactor
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
-
-RECORD_SIZE_FEATURE = "record_size_bytes"
-RECORDS_PER_BATCH_FEATURE = "records_per_batch"
-
-_BATCH_SIZE = "batch.size"
 
 
 class FeatureEncoding(BaseModel):
     """Encodes factors as a model's columns: numbers unchanged, a categorical level as its place in `levels`.
 
     With `codes` the model takes that place as a quantity (the paper's way); with `native` as a category without order.
-    A level that is not listed becomes a missing value. The records that fit a batch are no column of the frame: they
-    are computed here from the batch and record size, and a batch always holds one.
+    A level that is not listed becomes a missing value. A feature that a driver declares is computed here, from the
+    columns that it names.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -45,10 +40,9 @@ class FeatureEncoding(BaseModel):
         """Returns the model's columns, all float64, from a frame with one column per factor and the case."""
         columns = {}
         for name in self.features:
-            if name == RECORDS_PER_BATCH_FEATURE:
-                columns[name] = (frame[_BATCH_SIZE] // frame["case"].astype(float)).clip(lower=1).to_numpy(dtype=float)
-            elif name == RECORD_SIZE_FEATURE:
-                columns[name] = frame["case"].to_numpy(dtype=float)
+            feature = feature_named(name)
+            if feature is not None:
+                columns[name] = feature.values({column: frame[column].to_numpy() for column in feature.columns})
             elif name in self.levels:
                 places = {level: place for place, level in enumerate(self.levels[name])}
                 columns[name] = np.array([places.get(level, np.nan) for level in frame[name].tolist()], dtype=float)
@@ -58,8 +52,8 @@ class FeatureEncoding(BaseModel):
 
     def inputs(self) -> list[str]:
         """Lists the columns that a frame must have to be encoded."""
-        named = ("case" if name == RECORD_SIZE_FEATURE else name for name in self.features)
-        return [name for name in named if name != RECORDS_PER_BATCH_FEATURE]
+        declared = ((name, feature_named(name)) for name in self.features)
+        return list(dict.fromkeys(each for name, found in declared for each in (found.columns if found else (name,))))
 
     def feature_types(self) -> list[str] | None:
         """Returns XGBoost's `feature_types`: `c` for a native category, `q` for a quantity.
@@ -164,9 +158,10 @@ def feature_encoding(study: Tune, trials: pd.DataFrame) -> FeatureEncoding:
     for name, factor in study.factors.items():
         if isinstance(factor, CategoricalFactor):
             levels[name] = [*factor.levels, *sorted(set(trials[name]) - set(factor.levels))]
-    features = [*study.factors, RECORD_SIZE_FEATURE]
-    if study.surrogate.records_per_batch and _BATCH_SIZE in study.factors:
-        features.append(RECORDS_PER_BATCH_FEATURE)
+    of_the_case = [each.name for each in study.declaration.case_features]
+    if not of_the_case:
+        of_the_case, levels["case"] = ["case"], list(study.cases)
+    features = [*study.factors, *of_the_case, *(each.name for each in study.derived_features())]
     return FeatureEncoding(features=features, levels=levels, categories=study.surrogate.categories)
 
 

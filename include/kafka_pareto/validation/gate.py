@@ -19,6 +19,7 @@ from kafka_pareto.measurement.racing import planned_candidates
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.producer_study import ProducerStudy
+from kafka_pareto.study.study import Study
 from kafka_pareto.validation.expectations import ROW_ID, Examination, Finding
 
 _TYPES = {"integer": ["int"], "float": ["float", "int"], "categorical": ["str"]}
@@ -104,7 +105,7 @@ def planned_repetitions(
     return planned
 
 
-def table_as_read(repetitions: Sequence[Repetition], study: ProducerStudy) -> pd.DataFrame:
+def table_as_read(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
     """The repetitions as their records hold them: whatever factors they name, in whatever type."""
     rows = [repetition_row(repetition) for repetition in repetitions]
     columns = None if rows else table_schema(REPETITION_COLUMNS, study).names
@@ -133,7 +134,7 @@ def derived_table(
     return pd.concat([table, derived], axis="columns")
 
 
-def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], study: ProducerStudy) -> pd.DataFrame:
+def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], study: Study) -> pd.DataFrame:
     """The repetitions that are set aside, each with its reason."""
     table = repetitions_frame([r for r in repetitions if r.repetition_id in rejected], study)
     return table.assign(rejected_because=table[ROW_ID].map(rejected).astype("str"))
@@ -210,7 +211,7 @@ def _table_problems(findings: Sequence[Finding]) -> list[str]:
     return problems
 
 
-def _baseline_problems(accepted: Sequence[Repetition], study: ProducerStudy) -> list[str]:
+def _baseline_problems(accepted: Sequence[Repetition], study: Study) -> list[str]:
     measured = {r.case for r in accepted if r.outcome == "valid" and r.is_baseline}
     if without := [case for case in study.cases if case not in measured]:
         cases = ", ".join(map(case_label, without))

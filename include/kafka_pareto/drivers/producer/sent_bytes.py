@@ -12,7 +12,7 @@ def sent_bytes(campaign: Campaign) -> int:
     if campaign.study.cluster is None:
         return 0
     keys, cases = campaign.keys, campaign.study.cases
-    rounds = campaign.tune.round_numbers()
+    rounds = campaign.study.round_numbers()
     prefixes = [
         each(case, number) for case in cases for number in rounds for each in (keys.measurements, keys.set_aside)
     ]

@@ -11,20 +11,14 @@ from kafka_pareto.study.protocol import Protocol
 
 Variability = Literal["across_repetitions", "within_run"]
 
-_LATENCY_RESOLUTION_MS = {"kafka_perf_test": 1.0, "load_generator": 0.001}
 
+def smallest_value(objective: ObjectiveName, protocol: Protocol) -> float:
+    """Returns the value that ratios use for a measured 0, which means less than half of the tool's resolution.
 
-def latency_resolution_ms(protocol: Protocol) -> float:
-    """Returns the smallest difference of latency that the study's load tool shows.
-
-    Kafka's tool prints whole milliseconds, the load generator measures µs.
+    It is 0 where the tool shows every difference.
     """
-    return _LATENCY_RESOLUTION_MS[protocol.load_tool]
-
-
-def smallest_latency_ms(protocol: Protocol) -> float:
-    """Returns the value that ratios use for a printed latency of 0, which means less than half of the resolution."""
-    return latency_resolution_ms(protocol) / 2
+    resolution = objective_named(objective).quantity.resolution
+    return resolution(protocol) / 2 if resolution else 0.0
 
 
 def per_repetition_value(repetition: Repetition, objective: ObjectiveName, variability: Variability) -> float | None:
@@ -37,8 +31,7 @@ def per_repetition_value(repetition: Repetition, objective: ObjectiveName, varia
     declared = objective_named(objective)
     if declared.spread_of and variability == "across_repetitions":
         return None
-    value: float | None = getattr(repetition, declared.quantity)
-    return value
+    return repetition.number(declared.quantity.name)
 
 
 def is_mean(objective: ObjectiveName, variability: Variability) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import psutil
 
@@ -15,11 +16,12 @@ from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.load.client_bottleneck import generator_bound
-from kafka_pareto.load.tool import ClientMetrics, Figures, LoadRequest, LoadResult
+from kafka_pareto.load.tool import LoadRequest, LoadResult
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.cluster_guard import ClusterGuard
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
 from kafka_pareto.measurement.testbed import Testbed
+from kafka_pareto.study.producer_quantities import LoadFigures, ProducerQuantities
 from kafka_pareto.study.protocol import OutlierRule
 from kafka_pareto.study.study import Study
 
@@ -107,9 +109,6 @@ def repetition_of(
 ) -> Repetition:
     """Returns the record of a repetition whose last attempt, of so many, is given."""
     result = attempt.result
-    figures = result.figures if result else None
-    measured = asdict(figures) if figures else dict.fromkeys(f.name for f in fields(Figures))
-    client = asdict(result.client if result else ClientMetrics())
     return Repetition(
         repetition_id=planned.repetition_id,
         phase=planned.phase,
@@ -123,20 +122,32 @@ def repetition_of(
         outcome=attempt.outcome,
         reason=attempt.reason,
         attempts=attempts,
-        window="steady_state" if sizing.warmup_records or sizing.timed else "whole_run",
         started_at=attempt.started_at,
-        records_requested=result.records_attempted if result else sizing.records,
-        records_sent=result.records_sent if result else None,
-        end_offset_growth=attempt.end_offset_growth,
-        throughput_mib_s=figures and mib_s(figures, study.record_size_bytes(planned.case)),
-        generator_bound=generator_bound(attempt.request, result, len(os.sched_getaffinity(0))) if result else "",
         wall_s=result.wall_s if result else 0.0,
         client_cpu_s=result.client_cpu_s if result else 0.0,
         load_1m=psutil.getloadavg()[0],
         cpu_steal_fraction=attempt.cpu_steal_fraction,
         other_cpu_fraction=attempt.other_cpu_fraction,
-        **measured,
-        **client,
+        quantities=_quantities(planned.case, attempt, study, sizing).values(),
+    )
+
+
+def _quantities(case: str, attempt: Attempt, study: Study, sizing: Sizing) -> ProducerQuantities:
+    window: Literal["whole_run", "steady_state"] = (
+        "steady_state" if sizing.warmup_records or sizing.timed else "whole_run"
+    )
+    result = attempt.result
+    if result is None:
+        return ProducerQuantities(window=window, records_requested=sizing.records)
+    return ProducerQuantities(
+        window=window,
+        records_requested=result.records_attempted,
+        records_sent=result.records_sent,
+        end_offset_growth=attempt.end_offset_growth,
+        throughput_mib_s=mib_s(result.figures, study.record_size_bytes(case)) if result.figures else None,
+        figures=result.figures,
+        client=result.client,
+        generator_bound=generator_bound(attempt.request, result, len(os.sched_getaffinity(0))),
     )
 
 
@@ -171,6 +182,6 @@ def duplicates_reason(surplus: int) -> str:
     return f"the topic holds {surplus} records more than were sent"
 
 
-def mib_s(figures: Figures, record_size_bytes: int) -> float:
+def mib_s(figures: LoadFigures, record_size_bytes: int) -> float:
     """Throughput from records/s, which the tool prints to six decimals; its MB/sec have two, 5 % of a slow run."""
     return figures.throughput_records_s * record_size_bytes / _MIB

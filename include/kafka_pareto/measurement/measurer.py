@@ -20,6 +20,7 @@ from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.load_runner import LoadRunner
 from kafka_pareto.measurement.phase import Block, MeasurementPhase
 from kafka_pareto.measurement.testbed import Testbed
+from kafka_pareto.study.producer_quantities import ProducerQuantities
 from kafka_pareto.study.protocol import Protocol
 
 log = logging.getLogger(__name__)
@@ -140,15 +141,16 @@ class _PhaseMeasurement:
     def _confirm_last(self, late_records: int) -> None:
         """Amends the repetition stored last if its records arrived more than once, the surplus late."""
         last, self._unconfirmed = self._unconfirmed, None
-        if last is None or last.end_offset_growth is None or not late_records:
+        growth = None if last is None else ProducerQuantities.of(last.quantities).end_offset_growth
+        if last is None or growth is None or not late_records:
             return
         log.warning("%s: %s, late", last.repetition_id, duplicates_reason(late_records))
         self._phase.amend(
-            last.model_copy(
-                update={
+            last.with_values(
+                {
                     "outcome": "records_duplicated",
                     "reason": duplicates_reason(late_records),
-                    "end_offset_growth": last.end_offset_growth + late_records,
+                    "end_offset_growth": growth + late_records,
                 }
             )
         )

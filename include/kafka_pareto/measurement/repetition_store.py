@@ -13,6 +13,7 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Phase, Repetition, Sizing
 from kafka_pareto.errors import MissingArtifactError, StoreError
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.study.producer_quantities import ProducerQuantities
 
 log = logging.getLogger(__name__)
 
@@ -114,7 +115,10 @@ def sent_bytes(campaign: Campaign) -> int:
     prefixes += [keys.confirmation(case, name) for case in cases for name in ("repetitions/", "set_aside/")]
     stored = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
     measured = sum(
-        each.attempts * each.records_requested * campaign.study.record_size_bytes(each.case) for each in stored
+        each.attempts
+        * ProducerQuantities.of(each.quantities).records_requested
+        * campaign.study.record_size_bytes(each.case)
+        for each in stored
     )
     return measured + sum(_pilot_bytes(campaign, case) for case in campaign.study.cases)
 

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import RampStep, Sizing
 from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactError
-from kafka_pareto.load.tool import Figures, LoadRequest, TimedLoad
+from kafka_pareto.load.tool import LoadRequest, TimedLoad
 from kafka_pareto.measurement.cluster_guard import ClusterGuard
 from kafka_pareto.measurement.repetition_store import sent_bytes
 from kafka_pareto.measurement.testbed import Testbed
+from kafka_pareto.study.producer_quantities import LoadFigures
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.study import Study
 
@@ -106,7 +107,7 @@ def sizing_loads_s(protocol: Protocol) -> list[float]:
     return pace + [_RAMP_WARMUP_S + _RAMP_STEP_S] * (len(_RAMP_FRACTIONS) if protocol.paced else 0)
 
 
-def ramp_steps(asked_records_s: Sequence[float], found: Sequence[Figures]) -> list[RampStep]:
+def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -> list[RampStep]:
     """Which of the rates, rising, the baseline held.
 
     A step is held when at least 97 % of its rate came through, and the p95 latency stayed within 100 ms of the lowest
@@ -181,7 +182,7 @@ class _BaselineLoads:
         asked = [float(max(round(pace_records_s * fraction), 1)) for fraction in _RAMP_FRACTIONS]
         return ramp_steps(asked, [self._run(_RAMP_WARMUP_S, _RAMP_STEP_S, rate, is_paced=True) for rate in asked])
 
-    def _run(self, warmup_s: float, seconds: float, records_s: float, *, is_paced: bool = False) -> Figures:
+    def _run(self, warmup_s: float, seconds: float, records_s: float, *, is_paced: bool = False) -> LoadFigures:
         """One load at the rate `records_s`, or as fast as it goes, when no more than that is expected."""
         request = self._request(warmup_s, seconds, records_s, is_paced)
         load_bytes = request.records * request.record_size_bytes

@@ -1,4 +1,4 @@
-"""Drivers: what is loaded and measured. A driver declares its objectives; today there is one, `producer`.
+"""Drivers: what is loaded and measured. A driver declares quantities and objectives; there is one, `producer`.
 
 A study cannot name another yet: `Study.declaration` returns it. Objectives of all drivers share one vocabulary: a
 name, unit included, means the same wherever it stands.
@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import BadInputError, did_you_mean
+from kafka_pareto.study.quantity import Quantity, Value, Values
 
 
 @dataclass(frozen=True)
@@ -18,20 +19,29 @@ class Objective:
 
     Attributes:
         name: With its unit, as in `p95_latency_ms`.
-        label: As people read it, without the unit.
-        unit: As people read it; empty for a share.
-        maximised: True where more is better.
         quantity: For a mean, the repetition's quantity that is averaged. For a spread, the quantity that holds the
             spread within a single run.
         spread_of: For a spread, the mean whose coefficient of variation across repetitions this is; empty for a mean.
     """
 
     name: str
-    label: str
-    unit: str
-    maximised: bool
-    quantity: str
+    quantity: Quantity
     spread_of: str = ""
+
+    @property
+    def label(self) -> str:
+        """Returns the label, without the unit."""
+        return self.quantity.label
+
+    @property
+    def unit(self) -> str:
+        """Returns the unit as people read it; empty for a share."""
+        return self.quantity.unit
+
+    @property
+    def maximised(self) -> bool:
+        """Tells whether more is better."""
+        return bool(self.quantity.maximised)
 
     @property
     def axis_label(self) -> str:
@@ -41,10 +51,28 @@ class Objective:
 
 @dataclass(frozen=True)
 class Driver:
-    """Declares what is loaded and measured; `objectives` are in the order of tables and pages."""
+    """Declares what is loaded and measured. Objectives and quantities are in the order of tables and pages."""
 
     name: str
+    quantities: tuple[Quantity, ...]
     objectives: tuple[Objective, ...]
+
+    def with_missing(self, values: Values) -> dict[str, Value]:
+        """Returns the values of a repetition, with None for every quantity that is missing and may be."""
+        return {each.name: None for each in self.quantities if each.may_be_missing} | dict(values)
+
+    def fault_of(self, values: Values) -> str:
+        """Names the first of a repetition's values that breaks the declaration, and the rule; empty if none does."""
+        names = [each.name for each in self.quantities]
+        for name in values:
+            if name not in names:
+                return f"{name}: is no quantity of the driver {self.name}{did_you_mean(name, names)}"
+        for each in self.quantities:
+            if each.name not in values:
+                return f"{each.name}: is missing, though it is a quantity of the driver {self.name}"
+            if not each.takes(values[each.name]):
+                return f"{each.name}: {values[each.name]!r}: must be of type {each.type.__name__}"
+        return ""
 
     @cached_property
     def objective_names(self) -> tuple[str, ...]:

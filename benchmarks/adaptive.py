@@ -22,7 +22,7 @@ import numpy.typing as npt
 import typer
 from scipy import stats
 
-from kafka_pareto.analysis.repetition_values import smallest_latency_ms
+from kafka_pareto.analysis.repetition_values import smallest_value
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.kafka.producer_config import Durability
@@ -89,9 +89,9 @@ class Recording:
 
     def _values_of(self, name: str) -> tuple[Values, Values]:
         rows = [self._rows[name, block] for block in range(BLOCKS)]
-        least_ms = smallest_latency_ms(self.study.protocol)
-        latency_ms = np.array([max(row.latency_p95_ms or 0.0, least_ms) for row in rows])
-        return np.array([row.throughput_mib_s for row in rows]), latency_ms
+        least_ms = smallest_value("p95_latency_ms", self.study.protocol)
+        latency_ms = np.array([max(row.number("latency_p95_ms") or 0.0, least_ms) for row in rows])
+        return np.array([row.number("throughput_mib_s") for row in rows], dtype=float), latency_ms
 
     def resample(self, rng: np.random.Generator) -> Resample:
         """Draws ten blocks and returns the regrets of the adaptive choice and of the choice from all ten blocks."""

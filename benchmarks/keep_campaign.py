@@ -14,10 +14,10 @@ import typer
 from benchmarks.on_cluster import DATA, clear_errors, stack_settings
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.campaign.tables import repetition_row
 from kafka_pareto.storage.store import open_store
 
 _SIGNIFICANT_DIGITS = "%.6g"
-_LEFT_OUT = {"schema_version", "repetition_id", "configuration"}
 
 
 def main(
@@ -45,8 +45,8 @@ def _repetitions(campaign: Campaign) -> list[Repetition]:
 
 
 def _row(repetition: Repetition) -> dict[str, object]:
-    values = repetition.model_dump(exclude=_LEFT_OUT)
-    return {name: value for name, value in values.items() if value != ""} | dict(repetition.configuration)
+    values = repetition_row(repetition)
+    return {name: value for name, value in values.items() if name != "repetition_id" and value != ""}
 
 
 if __name__ == "__main__":

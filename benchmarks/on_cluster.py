@@ -28,6 +28,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import baseline_candidate
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Phase, Repetition
+from kafka_pareto.campaign.tables import repetition_row
 from kafka_pareto.errors import BadInputError, KafkaParetoError
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.measurer import Measurer
@@ -156,9 +157,7 @@ def stored_repetitions(campaign: Campaign) -> list[Repetition]:
 
 def repetition_table(labelled: Iterable[tuple[str, Repetition]], study: Study) -> pd.DataFrame:
     """Returns repetitions as the rows of a CSV: the label `asked_by`, then what was asked for and the outcome."""
-    rows = [
-        {"asked_by": label, **each.model_dump(include=set(_COLUMNS)), **each.configuration} for label, each in labelled
-    ]
+    rows = [{"asked_by": label, **repetition_row(each)} for label, each in labelled]
     return pd.DataFrame(rows, columns=["asked_by", *_COLUMNS, *study.factors])
 
 

@@ -11,7 +11,7 @@ from benchmarks.search import LABELS as OF_STRATEGIES
 from benchmarks.search import ONE_SHOT, OWN
 from kafka_pareto.analysis.hypervolume import volume
 from kafka_pareto.analysis.pareto import non_dominated
-from kafka_pareto.analysis.repetition_values import smallest_latency_ms
+from kafka_pareto.analysis.repetition_values import smallest_value
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.tune import Tune
 
@@ -179,7 +179,7 @@ def _losses(repetitions: pd.DataFrame, study: Tune) -> pd.DataFrame:
     """Returns logarithms of p95 latency, and of throughput with its sign turned; NaN if a repetition is not valid."""
     valid = repetitions[["latency_p95_ms", "throughput_mib_s"]].where(repetitions.outcome == "valid").astype(float)
     losses = {
-        "loss_latency": np.log(valid.latency_p95_ms.clip(lower=smallest_latency_ms(study.protocol))),
+        "loss_latency": np.log(valid.latency_p95_ms.clip(lower=smallest_value("p95_latency_ms", study.protocol))),
         "loss_throughput": -np.log(valid.throughput_mib_s),
     }
     return pd.DataFrame(losses, index=repetitions.index)

@@ -17,6 +17,7 @@ from kafka_pareto.campaign.records import Phase, Repetition
 from kafka_pareto.study.constraints import Constraint, ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.objectives import Limit
+from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures, ProducerQuantities
 from kafka_pareto.study.study_file import load_study
 from kafka_pareto.study.tune import Tune, tune_study
 
@@ -96,24 +97,32 @@ def _repetition(row: dict[Hashable, Any], phase: Phase) -> Repetition:
         order_in_block=0,
         outcome="valid",
         attempts=1,
-        window="whole_run",
         started_at=(_RECORDING_BEGAN + pd.Timedelta(seconds=row["started_at_s"])).isoformat(),
-        records_requested=1000,
-        records_sent=1000,
-        end_offset_growth=1000,
-        throughput_records_s=row["throughput_records_s"],
-        throughput_mib_s=row["throughput_records_s"] * row["record_size_bytes"] / (1 << 20),
-        printed_mib_s=row["throughput_mib_s"],
-        latency_avg_ms=row["latency_avg_ms"],
-        latency_max_ms=row["latency_max_ms"],
-        latency_p50_ms=row["latency_p50_ms"],
-        latency_p95_ms=row["latency_p95_ms"],
-        latency_p99_ms=row["latency_p99_ms"],
-        latency_p999_ms=row["latency_p999_ms"],
         wall_s=row["wall_s"],
         client_cpu_s=row["client_cpu_s"],
         load_1m=row["load_1m"],
         cpu_steal_fraction=0.0,
         other_cpu_fraction=0.0,
-        produce_throttle_max_ms=0.0,
+        quantities=_quantities(row).values(),
+    )
+
+
+def _quantities(row: dict[Hashable, Any]) -> ProducerQuantities:
+    return ProducerQuantities(
+        window="whole_run",
+        records_requested=1000,
+        records_sent=1000,
+        end_offset_growth=1000,
+        throughput_mib_s=row["throughput_records_s"] * row["record_size_bytes"] / (1 << 20),
+        figures=LoadFigures(
+            throughput_records_s=row["throughput_records_s"],
+            printed_mib_s=row["throughput_mib_s"],
+            latency_avg_ms=row["latency_avg_ms"],
+            latency_max_ms=row["latency_max_ms"],
+            latency_p50_ms=float(row["latency_p50_ms"]),
+            latency_p95_ms=float(row["latency_p95_ms"]),
+            latency_p99_ms=float(row["latency_p99_ms"]),
+            latency_p999_ms=float(row["latency_p999_ms"]),
+        ),
+        client=ClientMetrics(produce_throttle_max_ms=0.0),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from kafka_pareto.analysis.repetition_values import smallest_latency_ms
+from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_value
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.tune import Tune
 
@@ -15,7 +15,8 @@ def log_objectives(study: Tune, repetition: Repetition) -> tuple[float, float] |
     Repetitions that lost or duplicated records were often fast. As good answers they would draw the search to regions
     where nothing may be recommended.
     """
-    latency_ms, throughput_mib_s = repetition.latency_p95_ms, repetition.throughput_mib_s
+    variability = study.protocol.variability
+    latency_ms, throughput_mib_s = (per_repetition_value(repetition, mean, variability) for mean in study.means)
     if repetition.outcome != "valid" or latency_ms is None or not throughput_mib_s:
         return None
-    return math.log(max(latency_ms, smallest_latency_ms(study.protocol))), math.log(throughput_mib_s)
+    return math.log(max(latency_ms, smallest_value("p95_latency_ms", study.protocol))), math.log(throughput_mib_s)

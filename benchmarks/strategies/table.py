@@ -56,8 +56,8 @@ class Table:
         self.baseline = next(self._places[r.configuration_id] for r in repetitions if r.is_baseline)
         self.losses = np.empty((len(ids), BLOCKS, 2))
         for (place, block), repetition in self._repetitions.items():
-            latency_ms = max(repetition.latency_p95_ms or 0.0, 0.5)  # the tool prints whole milliseconds
-            self.losses[place, block] = np.log(latency_ms), -np.log(repetition.throughput_mib_s or np.nan)
+            latency_ms = max(repetition.number("latency_p95_ms") or 0.0, 0.5)  # the tool prints whole milliseconds
+            self.losses[place, block] = np.log(latency_ms), -np.log(repetition.number("throughput_mib_s") or np.nan)
 
     def answers(
         self, strategy: Strategy, study: Tune, seed: int, budget: int, answering: Sequence[int] | None = None

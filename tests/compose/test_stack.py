@@ -91,7 +91,7 @@ def test_the_topics_end_offsets_grew_by_what_was_sent(finished: Finished) -> Non
     for prefix in (campaign.keys.measurements(CASE), campaign.keys.confirmation(CASE, "repetitions/")):
         for repetition in campaign.read_repetitions(prefix):
             assert repetition.outcome == "valid", repetition
-            assert repetition.records_sent == repetition.end_offset_growth == 1000
+            assert repetition.number("records_sent") == repetition.number("end_offset_growth") == 1000
 
 
 def test_the_report_is_in_the_store_and_the_runs_are_in_mlflow(stack: ComposeStack, finished: Finished) -> None:

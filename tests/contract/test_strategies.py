@@ -108,7 +108,7 @@ def answer(configuration: Configuration, study: Study) -> Repetition:
         "latency_p95_ms": 20 + 8 * doublings + float(configuration["linger.ms"]) + 5 * waits,
         "throughput_mib_s": 20 * (1 + doublings) / (1.1 if waits else 1.0),
     }
-    return template().model_copy(update=values)
+    return template().with_values(values)
 
 
 @cache
@@ -128,6 +128,6 @@ def front_of(study: Study) -> set[str]:
     allowed = [each for each in candidates if study.may_be_recommended(each, CASE)]
     assert len(allowed) == CANDIDATES
     answers = [answer(each, study) for each in allowed]
-    losses = np.array([[each.latency_p95_ms, -(each.throughput_mib_s or 0.0)] for each in answers])
+    losses = np.array([[each.number("latency_p95_ms"), -(each.number("throughput_mib_s") or 0.0)] for each in answers])
     best = non_dominated(losses)
     return {each.configuration_id for each, kept in zip(answers, best, strict=True) if kept}

@@ -229,7 +229,7 @@ def test_each_round_is_a_part_of_its_own_and_the_last_rounds_model_is_the_campai
 def test_the_champion_moves_only_to_a_smaller_error(tmp_path: Path, client: MlflowClient) -> None:
     study = STUDY.model_copy(update={"name": "champions"})
     repetitions = recorded_repetitions((CASE,))
-    halved = [r.model_copy(update={"latency_p95_ms": (r.latency_p95_ms or 0) / 2}) for r in repetitions]
+    halved = [r.with_values({"latency_p95_ms": (r.number("latency_p95_ms") or 0) / 2}) for r in repetitions]
     wrong = recorded_campaign(tmp_path, study, halved, "wrong")
     right = recorded_campaign(tmp_path, study, repetitions, "right")
     confirmation = right.read_table(right.keys.trials(), TRIAL_COLUMNS)

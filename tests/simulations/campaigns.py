@@ -59,14 +59,14 @@ class EqualArms:
         """One repetition per block, drawn with replacement from the recorded ones."""
         drawn = [self._configuration[at] for at in rng.integers(len(self._configuration), size=len(slowed))]
         return [
-            repetition.model_copy(
-                update={
+            repetition.with_values(
+                {
                     "repetition_id": f"gain-{self._case}-b{block:03d}-{configuration_id}",
                     "phase": "gain",
                     "block": block,
                     "configuration_id": configuration_id,
-                    "latency_p95_ms": repetition.latency_p95_ms * slow,
-                    "throughput_mib_s": repetition.throughput_mib_s / slow,
+                    "latency_p95_ms": repetition.number("latency_p95_ms") * slow,
+                    "throughput_mib_s": repetition.number("throughput_mib_s") / slow,
                 }
             )
             for block, (repetition, slow) in enumerate(zip(drawn, slowed, strict=True))
@@ -103,12 +103,12 @@ class EqualArms:
 def improved(repetitions: Sequence[Repetition], objective: ObjectiveName, factor: float) -> list[Repetition]:
     """With `objective` better by this factor, and the other three as they were."""
     field = "latency_p95_ms" if objective in ("p95_latency_ms", "latency_cv") else "throughput_mib_s"
-    values = np.array([getattr(r, field) for r in repetitions])
+    values = np.array([r.number(field) for r in repetitions])
     if objective.endswith("_cv"):
         values = values.mean() + (values - values.mean()) / factor
     else:
         values = values * factor if is_maximised(objective) else values / factor
-    return [r.model_copy(update={field: value}) for r, value in zip(repetitions, values.tolist(), strict=True)]
+    return [r.with_values({field: value}) for r, value in zip(repetitions, values.tolist(), strict=True)]
 
 
 def simulated_campaign(rng: np.random.Generator, shared_sd: float) -> tuple[list[EqualArms], list[Decision]]:

@@ -47,7 +47,7 @@ def test_no_record_of_a_repetition_is_missing_or_counted_twice(finished: Finishe
         for prefix in (campaign.keys.measurements(case), campaign.keys.confirmation(case, "repetitions/")):
             for repetition in campaign.read_repetitions(prefix):
                 assert repetition.outcome == "valid", repetition
-                assert repetition.records_sent == repetition.end_offset_growth == 1000
+                assert repetition.number("records_sent") == repetition.number("end_offset_growth") == 1000
 
 
 def test_no_load_no_step_and_nothing_of_a_killed_scheduler_is_left(finished: Finished, stack: EmbeddedStack) -> None:

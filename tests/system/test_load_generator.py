@@ -16,7 +16,8 @@ from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.load_generator import LoadGenerator
 from kafka_pareto.load.producer_performance import ProducerPerformance
-from kafka_pareto.load.tool import Figures, LoadRequest, TimedLoad
+from kafka_pareto.load.tool import LoadRequest, TimedLoad
+from kafka_pareto.study.producer_quantities import LoadFigures
 from tests.system.broker_fixtures import RunningBrokers
 
 pytestmark = [pytest.mark.brokers, pytest.mark.alone]
@@ -37,7 +38,7 @@ class Bench:
         self._generator = LoadGenerator(brokers.bootstrap_servers, None, brokers.settings)
         self._kafkas_own = ProducerPerformance(brokers.bootstrap_servers, None, brokers.settings)
 
-    def generator(self, properties: Mapping[str, int], seconds: int = PACED_S) -> Figures:
+    def generator(self, properties: Mapping[str, int], seconds: int = PACED_S) -> LoadFigures:
         timed = TimedLoad(
             warmup_s=0,
             seconds=0,
@@ -49,7 +50,7 @@ class Bench:
         assert result.figures is not None, result.errors
         return result.figures
 
-    def kafkas_own(self, properties: Mapping[str, int], seconds: int = PACED_S) -> Figures:
+    def kafkas_own(self, properties: Mapping[str, int], seconds: int = PACED_S) -> LoadFigures:
         result = self._kafkas_own.run(
             LoadRequest(
                 self.topic,
@@ -64,7 +65,7 @@ class Bench:
         assert result.figures is not None, result.errors
         return result.figures
 
-    def with_broker_paused(self, load: Callable[[], Figures]) -> Figures:
+    def with_broker_paused(self, load: Callable[[], LoadFigures]) -> LoadFigures:
         """Stops the broker's process for a second, about a second after the warm-up."""
         before = self.cluster.end_offset(self.topic)
 

@@ -51,8 +51,8 @@ def test_design_and_measure_leave_one_valid_object_per_planned_repetition(steps:
     repetitions = campaign.read_repetitions(campaign.keys.measurements("1024"))
     assert designed["counts"]["configurations"] == 3
     assert measured["counts"]["repetitions_valid"] == len(repetitions) == 4 * 2
-    assert all(r.records_sent == r.end_offset_growth == 1000 for r in repetitions)
-    assert all(r.throughput_mib_s and r.wall_s > 0.2 and r.client_cpu_s > 0.2 for r in repetitions)
+    assert all(r.number("records_sent") == r.number("end_offset_growth") == 1000 for r in repetitions)
+    assert all(r.number("throughput_mib_s") and r.wall_s > 0.2 and r.client_cpu_s > 0.2 for r in repetitions)
 
 
 def test_a_step_killed_while_records_are_sent_takes_its_load_along_and_its_retry_measures_only_what_is_missing(
@@ -157,7 +157,7 @@ def test_a_broker_that_dies_is_waited_for_and_the_block_is_measured_again(
     assert "with a replica out of sync" in output
     repetitions, set_aside = campaign.read_repetitions(prefix), campaign.read_repetitions(aside)
     assert [r.outcome for r in repetitions] == ["valid"] * 4
-    assert all(r.records_sent == r.end_offset_growth == 4000 for r in repetitions)
+    assert all(r.number("records_sent") == r.number("end_offset_growth") == 4000 for r in repetitions)
     (disturbed,) = [r for r in set_aside if r.outcome == "failed"]
     of_that_block = [r for r in repetitions if r.block == disturbed.block]
     assert {r.block for r in set_aside} == {disturbed.block}

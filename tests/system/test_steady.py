@@ -51,11 +51,15 @@ def test_a_steady_campaign_finds_its_rate_and_its_noise_and_then_measures(
     repetitions = campaign.read_repetitions(keys.measurements(CASE))
     assert measured["counts"]["repetitions_valid"] == len(repetitions) == 2
     for repetition in repetitions:
-        assert repetition.records_sent == repetition.end_offset_growth
-        assert repetition.latency_p9999_ms is not None
-        assert repetition.latency_p95_ms != round(repetition.latency_p95_ms or 0.0)
-        assert None not in (repetition.queue_time_avg_ms, repetition.request_latency_avg_ms, repetition.buffer_wait_s)
-        assert repetition.batch_size_avg_bytes
-        assert repetition.latency_cv_in_run
-        assert repetition.throughput_cv_in_run
-        assert repetition.paced_rate_asked_records_s == sizing.timed.paced_rate_records_s
+        assert repetition.number("records_sent") == repetition.number("end_offset_growth")
+        assert repetition.number("latency_p9999_ms") is not None
+        assert repetition.number("latency_p95_ms") != round(repetition.number("latency_p95_ms") or 0.0)
+        assert None not in (
+            repetition.number("queue_time_avg_ms"),
+            repetition.number("request_latency_avg_ms"),
+            repetition.number("buffer_wait_s"),
+        )
+        assert repetition.number("batch_size_avg_bytes")
+        assert repetition.number("latency_cv_in_run")
+        assert repetition.number("throughput_cv_in_run")
+        assert repetition.number("paced_rate_asked_records_s") == sizing.timed.paced_rate_records_s

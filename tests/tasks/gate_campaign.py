@@ -11,8 +11,9 @@ import pandas as pd
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Repetition, ValidationSummary
-from kafka_pareto.campaign.tables import DESIGN_COLUMNS, REJECTED_COLUMNS, table_schema
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, rejected_columns, table_schema
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.producer_protocol import Paced
 from kafka_pareto.study.sections import Validation
 from kafka_pareto.study.study import Study
@@ -42,14 +43,14 @@ def recorded(tool: Tool = "kafka_perf_test", configurations: int = CONFIGURATION
     """Recorded with Kafka's tool; as the load generator's, they have what it measures besides."""
     rows = recorded_repetitions((CASE,), configurations=configurations, blocks=REPETITIONS)
     if tool == "load_generator":
-        rows = [row.model_copy(update=_of_generator(row)) for row in rows]
+        rows = [row.with_values(_of_generator(row)) for row in rows]
     return sorted(rows, key=lambda row: (row.is_baseline, row.repetition_id))
 
 
 def _of_generator(row: Repetition) -> dict[str, Any]:
     return {
-        "window": "steady_state", "printed_mib_s": None, "latency_p9999_ms": row.latency_max_ms,
-        "latency_from_send_p95_ms": row.latency_p95_ms, "paced_rate_asked_records_s": 500.0,
+        "window": "steady_state", "printed_mib_s": None, "latency_p9999_ms": row.number("latency_max_ms"),
+        "latency_from_send_p95_ms": row.number("latency_p95_ms"), "paced_rate_asked_records_s": 500.0,
         "paced_rate_records_s": 499.0, "latency_cv_in_run": 0.3, "throughput_cv_in_run": 0.1,
     }  # fmt: skip
 
@@ -91,7 +92,7 @@ def summary_of(campaign: Campaign) -> ValidationSummary:
 
 
 def rejected_of(campaign: Campaign) -> pd.DataFrame:
-    return campaign.read_table(campaign.keys.validation("rejected.parquet"), REJECTED_COLUMNS)
+    return campaign.read_table(campaign.keys.validation("rejected.parquet"), rejected_columns(PRODUCER))
 
 
 Rows = list[Repetition]
@@ -100,7 +101,7 @@ Corruption = Callable[[Rows], Rows]
 
 def changed(change: Callable[[Repetition], dict[str, Any]]) -> Corruption:
     """Corrupts the first row."""
-    return lambda rows: [rows[0].model_copy(update=change(rows[0])), *rows[1:]]
+    return lambda rows: [rows[0].with_values(change(rows[0])), *rows[1:]]
 
 
 def set_to(**values: Any) -> Corruption:

@@ -16,9 +16,9 @@ from kafka_pareto.campaign.records import Fingerprint, Phase, Plan, RampStep, Re
 from kafka_pareto.campaign.tables import (
     CANDIDATE_COLUMNS,
     FRONT_COLUMNS,
-    REJECTED_COLUMNS,
     SCORE_COLUMNS,
     TRIAL_COLUMNS,
+    rejected_columns,
     table_schema,
 )
 from kafka_pareto.decision.choice import choose
@@ -56,7 +56,7 @@ def write_confirmed_campaign(folder: Path, study: Study, blocks: int = 10) -> Ca
     trials = summarise_trials(recorded, study)
     campaign.write_table(campaign.keys.trials(), trials, TRIAL_COLUMNS)
     rejected = rejected_table([], {}, study)
-    campaign.write_table(campaign.keys.validation("rejected.parquet"), rejected, REJECTED_COLUMNS)
+    campaign.write_table(campaign.keys.validation("rejected.parquet"), rejected, rejected_columns(PRODUCER))
     campaign.write_table(campaign.keys.surrogates("scores.parquet"), _scores(study), SCORE_COLUMNS, factors=False)
     campaign.write_record(
         campaign.keys.plan(), Plan(repetitions=len(recorded), duration_s=1800.0, sent_gib=21.5, peak_disk_gib=3.1)
@@ -79,11 +79,11 @@ def read(campaign: Campaign, name: str) -> str:
 
 def with_client_metrics(repetition: Repetition) -> Repetition:
     """The recording holds no metrics of the client: these follow from its latency and settings by a rule of thumb."""
-    latency_ms, batch_bytes = repetition.latency_avg_ms or 0.0, int(repetition.configuration["batch.size"])
+    latency_ms, batch_bytes = repetition.number("latency_avg_ms") or 0.0, int(repetition.configuration["batch.size"])
     compressed = 1.0 if repetition.configuration["compression.type"] == "none" else 0.64
     waiting_ms = min(0.6 * latency_ms, float(repetition.configuration["linger.ms"]) + 0.2 * latency_ms)
-    return repetition.model_copy(
-        update={
+    return repetition.with_values(
+        {
             "queue_time_avg_ms": waiting_ms,
             "queue_time_max_ms": 3 * waiting_ms,
             "request_latency_avg_ms": latency_ms - waiting_ms,
@@ -108,7 +108,7 @@ def _measure(campaign: Campaign, case: str, recorded: list[Repetition]) -> None:
             campaign.write_record(f"{keys.measurements(case)}{placed.repetition_id}.json", placed)
     own = [repetition for repetition in recorded if repetition.is_baseline]
     noise = [
-        at_time(r.model_copy(update={"phase": "noise", "repetition_id": r.repetition_id.replace("design", "noise")}), 0)
+        at_time(r.with_values({"phase": "noise", "repetition_id": r.repetition_id.replace("design", "noise")}), 0)
         for r in own
     ]
     for repetition in noise:
@@ -125,13 +125,13 @@ def write_troubles(campaign: Campaign, case: str, reason: str) -> None:
     prefix = keys.confirmation(case, "repetitions/")
     own = [r for r in campaign.read_repetitions(prefix) if r.is_baseline and r.phase == "choice"]
     for repetition in own[:3]:
-        bound = repetition.model_copy(update={"generator_bound": "the sending thread never waited"})
+        bound = repetition.with_values({"generator_bound": "the sending thread never waited"})
         campaign.write_record(f"{prefix}{repetition.repetition_id}.json", bound)
-    aside = own[0].model_copy(update={"reason": reason})
+    aside = own[0].with_values({"reason": reason})
     campaign.write_record(f"{keys.set_aside(case)}{aside.repetition_id}@{aside.started_at}.json", aside)
     identity = own[0].repetition_id.replace("choice", "design").replace("-b000-", "-b077-")
-    failed = own[0].model_copy(
-        update={"repetition_id": identity, "phase": "design", "outcome": "failed", "reason": reason, "attempts": 3}
+    failed = own[0].with_values(
+        {"repetition_id": identity, "phase": "design", "outcome": "failed", "reason": reason, "attempts": 3}
     )
     campaign.write_record(f"{keys.measurements(case)}{identity}.json", failed)
     held = RampStep(asked_records_s=2500.0, held_records_s=2496.0, latency_p95_ms=4.1, sustained=True)
@@ -148,14 +148,14 @@ def write_troubles(campaign: Campaign, case: str, reason: str) -> None:
 
 def at_time(repetition: Repetition, day: int) -> Repetition:
     """The repetition at a time of that day that follows from its block; phases come on successive days."""
-    return repetition.model_copy(update={"started_at": f"2026-11-{21 + day}T00:{repetition.block:02d}:00+00:00"})
+    return repetition.with_values({"started_at": f"2026-11-{21 + day}T00:{repetition.block:02d}:00+00:00"})
 
 
 def _drawn_once(recorded: list[Repetition], study: Study) -> list[Repetition]:
     """The recording drew some configurations twice, the baseline among them; a real design never does."""
     once = {repetition.repetition_id: repetition for repetition in recorded}
     return [
-        repetition.model_copy(update={"is_baseline": repetition.configuration_id == study.baseline_id()})
+        repetition.with_values({"is_baseline": repetition.configuration_id == study.baseline_id()})
         for repetition in once.values()
     ]
 
@@ -191,7 +191,7 @@ def _shuffled(recorded: list[Repetition], wanted: set[str], phase: Phase, rng: n
         for block, at in enumerate(rng.permutation(len(of_configuration))):
             repetition = of_configuration[at]
             identity = f"{phase}-r00-{repetition.case}-b{block:03d}-{name}"
-            placed = repetition.model_copy(update={"repetition_id": identity, "phase": phase, "block": block})
+            placed = repetition.with_values({"repetition_id": identity, "phase": phase, "block": block})
             found.append(at_time(placed, day=2 if phase == "choice" else 3))
     return found
 

@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafka_pareto.campaign.plausibility import SUITE, PlausibilityRules
-from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.suites import load_suites
+from kafka_pareto.campaign.tables import repetition_columns
 from kafka_pareto.errors import GateError
 from kafka_pareto.steps import validate
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.validation.expectations import Examination
 from kafka_pareto.validation.gate import Verdict, derived_table, examine, suite_parameters
 from tests.tasks.gate_campaign import (
@@ -43,7 +44,7 @@ def factor_set_to(name: str, value: Any) -> Corruption:
 
 def unplanned(rows: Rows) -> Rows:
     extra = {"block": REPETITIONS, "repetition_id": rows[0].repetition_id.replace("-b000-", f"-b{REPETITIONS:03d}-")}
-    return [rows[0].model_copy(update=extra), *rows]
+    return [rows[0].with_values(extra), *rows]
 
 
 def at_rate(records_s: float, mib_s: float) -> Corruption:
@@ -84,24 +85,26 @@ CASES: dict[tuple[str, str | None], Corruption] = {
     ("latency_not_negative", "latency_avg_ms"): set_to(latency_avg_ms=-0.25, latency_p50_ms=0.0),
     ("latency_not_negative", "latency_p50_ms"): set_to(latency_p50_ms=-1.0),
     ("p50_within_p95", None): changed(
-        lambda row: {"latency_p50_ms": row.latency_p95_ms + 1, "latency_avg_ms": row.latency_p95_ms}
+        lambda row: {"latency_p50_ms": row.number("latency_p95_ms") + 1, "latency_avg_ms": row.number("latency_p95_ms")}
     ),
-    ("p95_within_p99", None): changed(lambda row: {"latency_p95_ms": row.latency_p99_ms + 1}),
-    ("p99_within_p999", None): changed(lambda row: {"latency_p99_ms": row.latency_p999_ms + 1}),
-    ("p999_within_max", None): changed(lambda row: {"latency_p999_ms": row.latency_max_ms + 1}),
-    ("avg_within_max", None): changed(lambda row: {"latency_avg_ms": row.latency_max_ms + 1}),
-    ("avg_fits_p50", None): changed(lambda row: {"latency_avg_ms": row.latency_p50_ms / 2 - 0.6}),
+    ("p95_within_p99", None): changed(lambda row: {"latency_p95_ms": row.number("latency_p99_ms") + 1}),
+    ("p99_within_p999", None): changed(lambda row: {"latency_p99_ms": row.number("latency_p999_ms") + 1}),
+    ("p999_within_max", None): changed(lambda row: {"latency_p999_ms": row.number("latency_max_ms") + 1}),
+    ("avg_within_max", None): changed(lambda row: {"latency_avg_ms": row.number("latency_max_ms") + 1}),
+    ("avg_fits_p50", None): changed(lambda row: {"latency_avg_ms": row.number("latency_p50_ms") / 2 - 0.6}),
     ("max_within_elapsed", None): changed(lambda row: {"latency_max_ms": row.wall_s * 1000}),
     ("elapsed_within_wall", None): changed(
         lambda row: {
-            name: getattr(row, name) / 9 for name in ("throughput_records_s", "throughput_mib_s", "printed_mib_s")
+            name: row.number(name) / 9 for name in ("throughput_records_s", "throughput_mib_s", "printed_mib_s")
         }
     ),
-    ("throughput_of_records", None): changed(lambda row: {"throughput_mib_s": row.throughput_mib_s * 1.0001}),
-    ("throughput_units", None): changed(lambda row: {"printed_mib_s": row.printed_mib_s * 1.048576}),
-    ("p999_within_p9999", None): changed(lambda row: {"latency_p9999_ms": row.latency_p999_ms - 1}),
-    ("p9999_within_max", None): changed(lambda row: {"latency_p9999_ms": row.latency_max_ms + 1}),
-    ("from_send_within_from_due", None): changed(lambda row: {"latency_from_send_p95_ms": row.latency_p95_ms + 1}),
+    ("throughput_of_records", None): changed(lambda row: {"throughput_mib_s": row.number("throughput_mib_s") * 1.0001}),
+    ("throughput_units", None): changed(lambda row: {"printed_mib_s": row.number("printed_mib_s") * 1.048576}),
+    ("p999_within_p9999", None): changed(lambda row: {"latency_p9999_ms": row.number("latency_p999_ms") - 1}),
+    ("p9999_within_max", None): changed(lambda row: {"latency_p9999_ms": row.number("latency_max_ms") + 1}),
+    ("from_send_within_from_due", None): changed(
+        lambda row: {"latency_from_send_p95_ms": row.number("latency_p95_ms") + 1}
+    ),
     ("paced_rate_held", None): set_to(paced_rate_asked_records_s=500.0, paced_rate_records_s=450.0),
     ("not_generator_bound", None): set_to(generator_bound="the load tool's CPU was saturated"),
     ("p95_resolved", None): set_to(latency_p50_ms=0.0, latency_p95_ms=0.0),
@@ -237,7 +240,7 @@ _COLUMNS = sorted(
     {column for each in _SUITE for column in each.columns if isinstance(each.columns, list)}
     | {value for each in _SUITE for key, value in each.kwargs.items() if key in ("column", "column_A", "column_B")}
 )
-FIELDS = sorted(set(_COLUMNS) & set(Repetition.model_fields) - {"generator_bound"})
+FIELDS = sorted(set(_COLUMNS) & set(repetition_columns(PRODUCER)) - {"generator_bound"})
 VALUES = st.one_of(st.none(), st.sampled_from([0.0, -1.0, 1.0, 1000.0, 1e9]), st.floats(0.0, 1e4))
 DAMAGES = st.lists(st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=4), min_size=40, max_size=40)
 
@@ -249,7 +252,7 @@ def test_the_measurers_rules_find_the_rows_that_great_expectations_finds(
     tmp_path_factory: pytest.TempPathFactory, tool: Tool, damages: list[dict[str, float | None]]
 ) -> None:
     study, rows = small_study(1.0, tool), recorded(tool, configurations=12)
-    rows = [row.model_copy(update=_typed(damage)) for row, damage in zip(rows, damages, strict=False)]
+    rows = [row.with_values(_typed(damage)) for row, damage in zip(rows, damages, strict=False)]
     table = derived_table(rows, [], study)
     examination = Examination(tmp_path_factory.mktemp("docs"), "equal")
     findings = examination.check(SUITE, _SUITE, table, suite_parameters(study))

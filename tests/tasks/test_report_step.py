@@ -14,7 +14,7 @@ import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.plausibility import PlausibilityRules
-from kafka_pareto.campaign.tables import REJECTED_COLUMNS, SCORE_COLUMNS
+from kafka_pareto.campaign.tables import SCORE_COLUMNS, rejected_columns
 from kafka_pareto.report.cards import Cards, unresolved_of
 from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.report.page import render_page
@@ -22,6 +22,7 @@ from kafka_pareto.steps import report
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.validation.gate import rejected_table
 from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign, write_troubles
 
@@ -152,7 +153,7 @@ def test_stated_gains_follow_from_the_repetitions_they_name(campaign: Campaign):
         by_id = {r.repetition_id: r for r in campaign.read_repetitions(prefix)}
         for gain in card.gains:
             if gain.objective == "throughput_mib_s":
-                values = pd.Series([by_id[name].throughput_mib_s for name in gain.candidate_repetition_ids])
+                values = pd.Series([by_id[name].number("throughput_mib_s") for name in gain.candidate_repetition_ids])
                 assert values.mean() == pytest.approx(gain.candidate_value)
                 assert {by_id[name].phase for name in gain.candidate_repetition_ids} == {"gain"}
                 checked += 1
@@ -202,7 +203,7 @@ def test_what_the_gate_rejected_counts_nowhere_and_is_listed_with_the_gates_reas
     keys = unreported.keys
     stored = next(r for r in unreported.read_repetitions(keys.measurements("1024")) if r.is_baseline)
     rejected = rejected_table([stored], {stored.repetition_id: "its clock ran backwards"}, unreported.study)
-    unreported.write_table(keys.validation("rejected.parquet"), rejected, REJECTED_COLUMNS)
+    unreported.write_table(keys.validation("rejected.parquet"), rejected, rejected_columns(PRODUCER))
     evidence = report._read(unreported)
     assert stored.repetition_id not in evidence.context("1024").sentinel.repetition_ids
     text = section(render_page(evidence, {}).decode(), "uncounted")
@@ -212,7 +213,7 @@ def test_what_the_gate_rejected_counts_nowhere_and_is_listed_with_the_gates_reas
 
 def test_nonsense_among_the_noise_repetitions_does_not_count(unreported: Campaign):
     prefix = unreported.keys.noise_repetitions("1024")
-    odd = unreported.read_repetitions(prefix)[0].model_copy(update={"latency_p95_ms": 1e6})
+    odd = unreported.read_repetitions(prefix)[0].with_values({"latency_p95_ms": 1e6})
     judged = PlausibilityRules(unreported.study).with_implausible_failed(odd)  # as the measurer stores it
     unreported.write_record(f"{prefix}{odd.repetition_id}.json", judged)
     evidence = report._read(unreported)
@@ -251,7 +252,7 @@ def test_figures_of_the_latency_breakdown_trace_to_stored_repetitions(campaign: 
         prefix = campaign.keys.confirmation(context["case"], "repetitions/")
         by_id = {r.repetition_id: r for r in campaign.read_repetitions(prefix)}
         for side in (context["breakdown"]["baseline"], context["breakdown"]["pick"]):
-            waits = pd.Series([by_id[name].queue_time_avg_ms for name in side["repetition_ids"]])
+            waits = pd.Series([by_id[name].number("queue_time_avg_ms") for name in side["repetition_ids"]])
             assert side["queue_time_avg_ms"] == pytest.approx(waits.median())
 
 
@@ -266,7 +267,7 @@ def test_only_repetitions_of_the_planned_blocks_are_shown(unreported: Campaign, 
     prefix = unreported.keys.confirmation("1024", "repetitions/")
     extra = next(r for r in unreported.read_repetitions(prefix) if r.phase == "choice")
     identity = extra.repetition_id.replace(f"-b{extra.block:03d}-", "-b099-")
-    stray = extra.model_copy(update={"repetition_id": identity, "block": 99, "throughput_mib_s": 1e6})
+    stray = extra.with_values({"repetition_id": identity, "block": 99, "throughput_mib_s": 1e6})
     unreported.write_record(f"{prefix}{identity}.json", stray)
     assert report._read(unreported).repetitions["1024"] == evidence.repetitions["1024"]
 

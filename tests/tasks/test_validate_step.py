@@ -66,7 +66,7 @@ def test_what_failed_for_implausible_values_when_it_was_measured_is_counted_by_i
 ) -> None:
     first, *others = recorded()
     implausible = {"outcome": "failed", "reason": "the p95 latency is above p99", "broken_rules": ["p95_within_p99"]}
-    campaign = campaign_with(tmp_path, [first.model_copy(update=implausible), *others])
+    campaign = campaign_with(tmp_path, [first.with_values(implausible), *others])
 
     with caplog.at_level("INFO"):
         manifest = validate.run(campaign)
@@ -103,8 +103,8 @@ def test_the_gate_counts_failed_and_rejected_repetitions_and_names_them_with_all
     tmp_path: Path,
 ) -> None:
     rows = recorded()
-    rows[0] = rows[0].model_copy(update=FAILED)
-    rows[1] = rows[1].model_copy(update={**FAILED, "attempts": 0})
+    rows[0] = rows[0].with_values(FAILED)
+    rows[1] = rows[1].with_values({**FAILED, "attempts": 0})
     campaign = campaign_with(tmp_path, rows, tolerated=0.1)
 
     with pytest.raises(GateError) as stop:
@@ -135,7 +135,7 @@ def test_trials_of_an_earlier_pass_do_not_outlive_a_gate_that_stops(tmp_path: Pa
 
 def test_the_gate_lets_pass_what_is_within_the_tolerance(tmp_path: Path) -> None:
     rows = recorded()
-    rows[0] = rows[0].model_copy(update=FAILED)
+    rows[0] = rows[0].with_values(FAILED)
     campaign = campaign_with(tmp_path, rows, tolerated=1 / 16)
 
     assert validate.run(campaign).counts["failed"] == 1
@@ -154,7 +154,7 @@ def in_round_one(folder: Path, failed: int) -> Campaign:
     again = [row for row in recorded() if row.configuration_id in set(chosen.configuration_id)]
     for number, row in enumerate(again):
         identity = {"round": 1, "repetition_id": row.repetition_id.replace("-r00-", "-r01-")}
-        placed = row.model_copy(update=identity | (FAILED if number < failed else {}))
+        placed = row.with_values(identity | (FAILED if number < failed else {}))
         campaign.write_record(f"{keys.measurements(CASE, 1)}{placed.repetition_id}.json", placed)
     return campaign
 
@@ -196,7 +196,7 @@ def test_the_gate_names_the_first_twenty_rows_and_counts_the_rest(tmp_path: Path
 
 
 def test_a_baseline_of_which_nothing_is_left_stops_the_campaign_whatever_the_tolerance(tmp_path: Path) -> None:
-    rows = [row.model_copy(update={"latency_p50_ms": -1.0}) if row.is_baseline else row for row in recorded()]
+    rows = [row.with_values({"latency_p50_ms": -1.0}) if row.is_baseline else row for row in recorded()]
     campaign = campaign_with(tmp_path, rows, tolerated=1.0)
 
     with pytest.raises(GateError, match="no valid repetition of the baseline is left at 8,192 B"):

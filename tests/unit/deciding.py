@@ -44,8 +44,8 @@ def repetitions(
     name = configuration_id(configuration)
     is_baseline = configuration == study_of().baseline_configuration()
     return [
-        TEMPLATE.model_copy(
-            update={
+        TEMPLATE.with_values(
+            {
                 "repetition_id": f"{phase}-r00-{CASE}-b{block:03d}-{name}",
                 "phase": phase,
                 "configuration": configuration,

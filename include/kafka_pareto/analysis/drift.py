@@ -16,7 +16,7 @@ from scipy import stats
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.pairing import paired
-from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_latency_ms
+from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_value
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
@@ -88,9 +88,7 @@ def ratio_of(
         ],
         dtype=float,
     )
-    if objective == "p95_latency_ms":
-        values = np.maximum(values, smallest_latency_ms(protocol))
-    return ratio_between(*values)
+    return ratio_between(*np.maximum(values, smallest_value(objective, protocol)))
 
 
 def ratio_between(baseline: paired_tests.Values, in_force: paired_tests.Values) -> Ratio | None:

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis import paired_tests
-from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, smallest_latency_ms, spread_of
+from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, smallest_value, spread_of
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.driver import is_maximised
@@ -73,8 +73,8 @@ def compare(
 ) -> Gain:
     """Compares valid repetitions of the same blocks, in the same order. The result is not yet adjusted or resolved.
 
-    A block in which one side lacks the value that is compared is left out. For means, a p95 latency of 0 counts as half
-    of the load tool's resolution, so that a change from it has a size.
+    A block in which one side lacks the value that is compared is left out. For means, a 0 counts as half of the
+    tool's resolution, so that a change from it has a size.
     """
     variability = protocol.variability
     by_mean = is_mean(objective, variability)
@@ -85,9 +85,8 @@ def compare(
     complete = np.isfinite(measured).all(axis=0)
     of_baseline, of_candidate = measured[:, complete]
     if by_mean:
-        if objective == "p95_latency_ms":
-            least_ms = smallest_latency_ms(protocol)
-            of_baseline, of_candidate = np.maximum(of_baseline, least_ms), np.maximum(of_candidate, least_ms)
+        least = smallest_value(objective, protocol)
+        of_baseline, of_candidate = np.maximum(of_baseline, least), np.maximum(of_candidate, least)
         change = paired_tests.mean_change(of_baseline, of_candidate)
         values = [float(np.mean(side)) if len(side) else float("nan") for side in (of_baseline, of_candidate)]
         method = "ratio of means, Student's t on differences within blocks"

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from kafka_pareto.analysis.repetition_values import smallest_latency_ms
+from kafka_pareto.analysis.repetition_values import smallest_value
 from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.objectives import ObjectiveName
@@ -67,9 +67,7 @@ def logarithms(trials: pd.DataFrame, study: Study, objective: ObjectiveName) -> 
     """
     values = trials[objective].to_numpy(dtype=float)
     positive = values[values > 0]
-    smallest = float(positive.min() / 2) if len(positive) else 1.0
-    if objective == "p95_latency_ms":
-        smallest = smallest_latency_ms(study.protocol)
+    smallest = smallest_value(objective, study.protocol) or (float(positive.min() / 2) if len(positive) else 1.0)
     logs: Values = np.log(np.maximum(values, smallest))
     return logs
 

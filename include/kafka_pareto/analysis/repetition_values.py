@@ -12,9 +12,13 @@ from kafka_pareto.study.protocol import Protocol
 Variability = Literal["across_repetitions", "within_run"]
 
 
-def smallest_latency_ms(protocol: Protocol) -> float:
-    """Returns the value that ratios use for a printed latency of 0, which means less than half of the resolution."""
-    return protocol.latency_resolution_ms() / 2
+def smallest_value(objective: ObjectiveName, protocol: Protocol) -> float:
+    """Returns the value that ratios use for a measured 0, which means less than half of the tool's resolution.
+
+    It is 0 where the tool shows every difference.
+    """
+    resolution = objective_named(objective).quantity.resolution
+    return resolution(protocol) / 2 if resolution else 0.0
 
 
 def per_repetition_value(repetition: Repetition, objective: ObjectiveName, variability: Variability) -> float | None:
@@ -27,8 +31,7 @@ def per_repetition_value(repetition: Repetition, objective: ObjectiveName, varia
     declared = objective_named(objective)
     if declared.spread_of and variability == "across_repetitions":
         return None
-    value: float | None = getattr(repetition, declared.quantity)
-    return value
+    return repetition.number(declared.quantity.name)
 
 
 def is_mean(objective: ObjectiveName, variability: Variability) -> bool:

@@ -12,9 +12,11 @@ from scipy import stats
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.paired_tests import Values
+from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_value
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.driver import label_of
 from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.study import Study
 
 MINIMUM_REPETITIONS = 12
 _PERMUTATIONS = 9_999
@@ -70,10 +72,8 @@ class SentinelReport(BaseModel):
     moves: list[str]
 
 
-def sentinel_report(
-    repetitions: Sequence[Repetition], smallest_latency_ms: float, rng: np.random.Generator
-) -> SentinelReport:
-    """Tests the baseline's p95 latency and throughput for a first-run effect, drift and a change point.
+def sentinel_report(repetitions: Sequence[Repetition], study: Study, rng: np.random.Generator) -> SentinelReport:
+    """Tests the baseline's means for a first-run effect, drift and a change point.
 
     All tests suppose exchangeable values, and are adjusted together by Holm. The error rates were measured on 300 to
     500 exchangeable pairs of series each, normal and resampled from recorded repetitions: 0 to 5 % were said to have
@@ -85,20 +85,23 @@ def sentinel_report(
 
     Args:
         repetitions: Of one case, of any phases; only the baseline's valid ones are looked at.
-        smallest_latency_ms: What a latency of 0 counts as.
+        study: What they were measured by.
         rng: For the permutations.
     """
     own = sorted((r for r in repetitions if r.is_baseline and r.outcome == "valid"), key=lambda r: r.started_at)
-    sentinel = [r for r in own if r.latency_p95_ms is not None and r.throughput_mib_s is not None]
+    values = {
+        r.repetition_id: [per_repetition_value(r, mean, study.protocol.variability) for mean in study.means]
+        for r in own
+    }
+    sentinel = [r for r in own if None not in values[r.repetition_id]]
     ids = [r.repetition_id for r in sentinel]
     if len(sentinel) < MINIMUM_REPETITIONS:
         sentence = f"{len(ids)} repetitions of the baseline are too few to tell whether the cluster moved."
         return SentinelReport(repetition_ids=ids, series=[], moved=False, sentences=[sentence], moves=[])
-    latency_ms = np.array([r.latency_p95_ms for r in sentinel], dtype=np.float64)
-    throughput_mib_s = np.array([r.throughput_mib_s for r in sentinel], dtype=np.float64)
+    series_of = np.array([values[identity] for identity in ids], dtype=np.float64).T
     found = [
-        _tested("p95_latency_ms", np.maximum(latency_ms, smallest_latency_ms), ids, rng),
-        _tested("throughput_mib_s", throughput_mib_s, ids, rng),
+        _tested(mean, np.maximum(one, smallest_value(mean, study.protocol)), ids, rng)
+        for mean, one in zip(study.means, series_of, strict=True)
     ]
     tests = [name for name in SeriesStability.model_fields if name.endswith("_p_value_holm")]
     adjusted = iter(paired_tests.holm([getattr(series, name) for series in found for name in tests]))

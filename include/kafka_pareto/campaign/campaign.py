@@ -16,7 +16,7 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import decode_table, encode_table
-from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.errors import ArtifactError, BadInputError, MissingArtifactError
 from kafka_pareto.storage.record import SCHEMA_VERSION, AnyRecord, Record, decode_record, decode_versioned
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.identifiers import CAMPAIGN_ID
@@ -109,8 +109,19 @@ class Campaign:
         return decode_record(self.store.get(key), key, model)
 
     def read_repetition(self, key: str) -> Repetition:
-        """Reads a repetition; one of schema version 3 is judged, since it was stored before it could be."""
+        """Reads a repetition and checks its quantities.
+
+        One of schema version 3 holds None where it names no quantity. It is judged, since it was stored unjudged.
+
+        Raises:
+            ArtifactError: If it is damaged, or its quantities are not those of the study's driver.
+        """
         found, version = decode_versioned(self.store.get(key), key, Repetition)
+        driver = self.study.declaration
+        if version != SCHEMA_VERSION:
+            found = found.model_copy(update={"quantities": driver.with_missing(found.quantities)})
+        if fault := driver.fault_of(found.quantities):
+            raise ArtifactError(f"{key}: quantities: {fault}")
         return found if version == SCHEMA_VERSION else self._plausibility.with_implausible_failed(found)
 
     def read_repetitions(self, prefix: str) -> list[Repetition]:

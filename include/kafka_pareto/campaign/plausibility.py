@@ -13,6 +13,7 @@ from typing import Any
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.suites import Expectation, shipped_suites
+from kafka_pareto.campaign.tables import repetition_row
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.producer_study import ProducerStudy
 
@@ -59,7 +60,7 @@ class PlausibilityRules:
         """Returns the repetition, as failed if it counted as valid and breaks a rule; its reason names all of them."""
         if repetition.outcome != "valid":
             return repetition
-        values = {**repetition.model_dump(exclude={"configuration"}), **derived_values(repetition, self._study)}
+        values = {**repetition_row(repetition), **derived_values(repetition, self._study)}
         broken = [asked for asked in self._asked if _is_broken(asked["type"], asked["kwargs"], values)]
         if not broken:
             return repetition
@@ -90,20 +91,20 @@ def derived_values(repetition: Repetition, study: ProducerStudy) -> dict[str, fl
     `latency_avg_least_ms` is what half the latencies alone contribute by being at or above the median; half a
     millisecond less, since the tool may take the median of a sample.
     """
-    sent, pace_records_s = _number(repetition.records_sent), _number(repetition.throughput_records_s)
-    mib_s, printed_mib_s = _number(repetition.throughput_mib_s), _number(repetition.printed_mib_s)
+    sent, pace_records_s = _number(repetition, "records_sent"), _number(repetition, "throughput_records_s")
+    mib_s, printed_mib_s = _number(repetition, "throughput_mib_s"), _number(repetition, "printed_mib_s")
     wall_ms = repetition.wall_s * 1000
     has_pace = sent > 0 and pace_records_s > 0
     whole_run_ms = round(sent / pace_records_s * 1000, 0) + 1 if has_pace else math.nan
     steady_ms = (sent * _steady_share(study) - 1) / pace_records_s * 1000 if has_pace else math.nan
-    is_whole_run = repetition.window == "whole_run"
+    is_whole_run = repetition.quantities["window"] == "whole_run"
     ratio = _ratio(mib_s * _BYTES_PER_MIB, pace_records_s * study.record_size_bytes(repetition.case))
-    held, asked = _number(repetition.paced_rate_records_s), _number(repetition.paced_rate_asked_records_s)
+    held, asked = _number(repetition, "paced_rate_records_s"), _number(repetition, "paced_rate_asked_records_s")
     return {
         "wall_ms": wall_ms,
         "elapsed_ms": whole_run_ms if is_whole_run else wall_ms,
         "elapsed_at_throughput_ms": whole_run_ms if is_whole_run else steady_ms,
-        "latency_avg_least_ms": _number(repetition.latency_p50_ms) / 2 - 0.5,
+        "latency_avg_least_ms": _number(repetition, "latency_p50_ms") / 2 - 0.5,
         "throughput_over_records": ratio if ratio > 0 and math.isfinite(ratio) else math.nan,
         "paced_rate_held": _ratio(held, asked),
         "throughput_unit_error_mib_s": abs(mib_s - printed_mib_s) - _PRINTED_TOLERANCE * printed_mib_s,
@@ -149,8 +150,9 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
+def _number(repetition: Repetition, name: str) -> float:
+    value = repetition.number(name)
+    return math.nan if value is None else value
 
 
 def _ratio(one: float, other: float) -> float:

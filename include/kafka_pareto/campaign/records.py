@@ -5,7 +5,8 @@ One repetition is one record, so that it is in the store before the next begins.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -13,6 +14,7 @@ from kafka_pareto.load.tool import TimedLoad
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.quantity import Value
 
 Phase = Literal["design", "choice", "gain", "noise"]
 
@@ -21,17 +23,12 @@ Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
 
 
 class Repetition(Record):
-    """Holds one execution of a load tool for one configuration in one case, and its result.
+    """Holds one execution of a configuration in one case, and its result.
 
+    The head is the same for every driver; `quantities` holds what the study's driver declares, by name.
     `repetition_id` is `<phase>-r<round>-<case>-b<block>-<configuration id>`: the same repetition has the same id
-    however often its task is restarted. Throughput and latencies are None when the tool printed none.
-    `throughput_mib_s` follows from the records per second; `printed_mib_s` is the tool's own figure, rounded to 0.01.
-
-    Latencies count from the moment at which a record was due (load generator, paced part), or from the call of `send()`
-    (Kafka's tool, which knows no other). `latency_from_send_p95_ms` counts from `send()` in both. The two `…_in_run`
-    are of this run alone: the spread of its latencies, and of the throughput of its windows. The client's metrics, from
-    `queue_time_avg_ms` on, are the producer's own. `generator_bound` says why the load tool rather than Kafka set the
-    pace; empty when it did not. `broken_rules` names the rules of plausibility that a repetition failed for.
+    however often its task is restarted. `broken_rules` names the rules of plausibility that a repetition failed for.
+    `client_cpu_s` is of the process that ran it, the load and the fractions are of the machine.
     """
 
     repetition_id: str
@@ -47,43 +44,35 @@ class Repetition(Record):
     reason: str = ""
     broken_rules: list[str] = Field(default_factory=list)
     attempts: int
-    window: Literal["whole_run", "steady_state"]
     started_at: str
-    records_requested: int
-    records_sent: int | None
-    end_offset_growth: int | None
-    throughput_records_s: float | None
-    throughput_mib_s: float | None
-    printed_mib_s: float | None
-    latency_avg_ms: float | None
-    latency_max_ms: float | None
-    latency_p50_ms: float | None
-    latency_p95_ms: float | None
-    latency_p99_ms: float | None
-    latency_p999_ms: float | None
-    latency_p9999_ms: float | None = None
-    latency_from_send_p95_ms: float | None = None
-    latency_cv_in_run: float | None = None
-    throughput_cv_in_run: float | None = None
-    paced_rate_asked_records_s: float | None = None
-    paced_rate_records_s: float | None = None
-    queue_time_avg_ms: float | None = None
-    queue_time_max_ms: float | None = None
-    request_latency_avg_ms: float | None = None
-    request_latency_max_ms: float | None = None
-    batch_size_avg_bytes: float | None = None
-    compression_rate_avg: float | None = None
-    records_per_request_avg: float | None = None
-    buffer_wait_s: float | None = None
-    buffer_exhausted_records: float | None = None
-    record_retries: float | None = None
-    generator_bound: str = ""
     wall_s: float
     client_cpu_s: float
     load_1m: float
     cpu_steal_fraction: float
     other_cpu_fraction: float
-    produce_throttle_max_ms: float | None
+    quantities: dict[str, Value]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _quantities_by_name(cls, stored: Any) -> Any:
+        """Folds a flat record, as schema version 3 wrote it: whatever is not of the head is a quantity."""
+        if not isinstance(stored, dict) or "schema_version" not in stored or "quantities" in stored:
+            return stored
+        head = {name: value for name, value in stored.items() if name in cls.model_fields}
+        return {**head, "quantities": {name: value for name, value in stored.items() if name not in head}}
+
+    def number(self, name: str) -> float | None:
+        """Returns a quantity that is a number; None where the repetition has none."""
+        value = self.quantities[name]
+        return None if value is None else float(value)
+
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """Returns a copy with other values, of the head or of quantities that it has; unchecked like `model_copy`."""
+        of_quantities = {name: value for name, value in values.items() if name in self.quantities}
+        of_head = {name: value for name, value in values.items() if name not in of_quantities}
+        if unknown := sorted(set(of_head) - set(type(self).model_fields)):
+            raise KeyError(f"{unknown[0]} is no value of {self.repetition_id}")
+        return self.model_copy(update={**of_head, "quantities": {**self.quantities, **of_quantities}})
 
 
 class RoundsSoFar(BaseModel):

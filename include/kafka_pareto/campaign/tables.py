@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_origin
 
 import pandas as pd
 import pyarrow as pa
@@ -17,25 +17,31 @@ import pyarrow.parquet as pq
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.storage.record import READ_VERSIONS, SCHEMA_VERSION, other_version
+from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import CategoricalFactor
 from kafka_pareto.study.study import Study
 
 _VERSION_KEY = b"kafka_pareto.schema_version"
-_OF_THE_RECORD_ALONE = {"schema_version", "configuration", "broken_rules"}
-_ARROW_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+_OF_THE_RECORD_ALONE = {"schema_version", "configuration", "broken_rules", "quantities"}
+_ARROW_TYPES: dict[Any, pa.DataType] = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
-def _arrow_type(annotation: Any) -> pa.DataType:
-    """Returns the column type of a record's field; a field that may be None is null there."""
-    kind = next((given for given in get_args(annotation) if given is not type(None)), annotation)
-    return _ARROW_TYPES[str if get_origin(annotation) is Literal else kind]
+def repetition_columns(driver: Driver) -> dict[str, pa.DataType]:
+    """Returns the columns of a repetition: its head's, then the driver's quantities."""
+    kinds = {name: field.annotation for name, field in Repetition.model_fields.items()}
+    head = {
+        name: pa.string() if get_origin(kind) is Literal else _ARROW_TYPES[kind]
+        for name, kind in kinds.items()
+        if name not in _OF_THE_RECORD_ALONE
+    }
+    return head | {each.name: _ARROW_TYPES[each.type] for each in driver.quantities}
 
 
-REPETITION_COLUMNS: dict[str, pa.DataType] = {
-    name: _arrow_type(field.annotation)
-    for name, field in Repetition.model_fields.items()
-    if name not in _OF_THE_RECORD_ALONE
-}
+def rejected_columns(driver: Driver) -> dict[str, pa.DataType]:
+    """Returns the columns of a repetition that was rejected."""
+    return {**repetition_columns(driver), "rejected_because": pa.string()}
+
+
 _CONFIGURATION_COLUMNS: dict[str, pa.DataType] = {
     "case": pa.string(),
     "configuration_id": pa.string(),
@@ -59,7 +65,6 @@ PRIOR_TRIAL_COLUMNS: dict[str, pa.DataType] = {
     "age_days": pa.float64(),
     "weight": pa.float64(),  # weight of one of its repetitions; one of today's has weight 1
 }
-REJECTED_COLUMNS: dict[str, pa.DataType] = {**REPETITION_COLUMNS, "rejected_because": pa.string()}
 SCORE_COLUMNS: dict[str, pa.DataType] = {
     "objective": pa.string(),
     "case": pa.string(),  # null: pooled over cases
@@ -158,13 +163,14 @@ def _from_version_3(table: pa.Table) -> pa.Table:
 
 
 def repetition_row(repetition: Repetition) -> dict[str, Any]:
-    """Returns the repetition as a flat row: its fixed columns, then its factors'."""
-    return {**repetition.model_dump(exclude=_OF_THE_RECORD_ALONE), **repetition.configuration}
+    """Returns the repetition as a flat row: its head, its quantities, then its factors."""
+    head = repetition.model_dump(exclude=_OF_THE_RECORD_ALONE)
+    return {**head, **repetition.quantities, **repetition.configuration}
 
 
 def repetitions_frame(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
     """Returns repetitions as a table: the fixed columns, then one column per factor."""
     rows = [repetition_row(repetition) for repetition in repetitions]
-    schema = table_schema(REPETITION_COLUMNS, study)
+    schema = table_schema(repetition_columns(study.declaration), study)
     frame: pd.DataFrame = pa.Table.from_pylist(rows, schema=schema).to_pandas()
     return frame

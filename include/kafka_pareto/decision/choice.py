@@ -14,7 +14,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis.pairing import valid_by_block
-from kafka_pareto.analysis.repetition_values import smallest_latency_ms
+from kafka_pareto.analysis.repetition_values import smallest_value
 from kafka_pareto.analysis.trials import summarise_trials, throughput_per_cv
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.driver import is_maximised
@@ -142,20 +142,22 @@ def _log_gains(study: Tune, eligible: Sequence[str], repetitions: Sequence[Repet
     """
     valid = valid_by_block(repetitions)
     baseline = valid.get(study.baseline_id(), {})
-    least_ms = smallest_latency_ms(study.protocol)
+    least = {objective: smallest_value(objective, study.protocol) for objective in study.objective_names}
     rows = {}
     for name in eligible:
         if shared := sorted(baseline.keys() & valid[name].keys()):
             own, beside = ([side[block] for block in shared] for side in (valid[name], baseline))
             trial, baseline_trial = (summarise_trials(side, study).iloc[0] for side in (own, beside))
-            rows[name] = {o: log_gain(o, trial[o], baseline_trial[o], least_ms) for o in study.objective_names}
+            rows[name] = {o: log_gain(o, trial[o], baseline_trial[o], least[o]) for o in study.objective_names}
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(study.objective_names), dtype=float)
 
 
-def log_gain(objective: ObjectiveName, value: float, baseline_value: float, smallest_latency_ms: float) -> float:
-    """The logarithm of how many times better than the baseline's a value is; NaN where that cannot be told."""
-    if objective == "p95_latency_ms":
-        value, baseline_value = max(value, smallest_latency_ms), max(baseline_value, smallest_latency_ms)
+def log_gain(objective: ObjectiveName, value: float, baseline_value: float, smallest: float) -> float:
+    """The logarithm of how many times better than the baseline's a value is; NaN where that cannot be told.
+
+    A value below `smallest` counts as that.
+    """
+    value, baseline_value = max(value, smallest), max(baseline_value, smallest)
     if not (value > 0 and baseline_value > 0):
         return float("nan")
     ratio = value / baseline_value if is_maximised(objective) else baseline_value / value

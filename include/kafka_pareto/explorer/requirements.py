@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 from pydantic import BaseModel
 
-from kafka_pareto.analysis.repetition_values import smallest_latency_ms
+from kafka_pareto.analysis.repetition_values import smallest_value
 from kafka_pareto.analysis.wording import counted, criterion_text, joined, value_text
 from kafka_pareto.decision.choice import best_by, log_gain, missed_limits, worst_excess_fraction
 from kafka_pareto.decision.decision import Decision
@@ -145,10 +145,9 @@ def _best(
     if remaining.empty or baselines.empty:
         return None
     baseline: Any = baselines.iloc[0]
-    least_ms = smallest_latency_ms(snapshot.study.protocol)
     gains = pd.DataFrame(
         {
-            o: [log_gain(o, value, baseline[o], least_ms) for value in remaining[o]]
+            o: [log_gain(o, value, baseline[o], smallest_value(o, snapshot.study.protocol)) for value in remaining[o]]
             for o in snapshot.study.objective_names
         },
         index=remaining.index,

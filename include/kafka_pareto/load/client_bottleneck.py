@@ -7,7 +7,8 @@ taken. A configuration that looks no better than another may only have been sent
 from __future__ import annotations
 
 from kafka_pareto.kafka.producer_config import DEFAULTS
-from kafka_pareto.load.tool import Figures, LoadRequest, LoadResult
+from kafka_pareto.load.tool import LoadRequest, LoadResult
+from kafka_pareto.study.producer_quantities import LoadFigures
 
 # Cold bursts, which start a JVM, use up to 0.87 of two cores (3,050 of them, recorded) without being bound by them.
 _SATURATED_FRACTION = 0.9
@@ -45,7 +46,7 @@ def _saturation(result: LoadResult, cores: int) -> str:
     return f"the load tool's CPU was saturated: it used {used:.0%} of {_cores(cores)} for {result.wall_s:.1f} s"
 
 
-def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: Figures) -> str:
+def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
     """Says so if the sending thread hardly waited, though it sent as fast as it could.
 
     That thread makes, serialises and compresses the records and calls `send()`. If it hardly waits for Kafka, the
@@ -65,7 +66,7 @@ def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: Fi
     return f"{_BOUND_BY_THREAD} for {waited_s:.2f} of {seconds:.1f} s{cpu}"
 
 
-def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures: Figures) -> str:
+def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
     """Says so if the sending of Kafka's tool hardly waited. That tool does not report how long its end took.
 
     What fits into the buffer is taken at once, however slow Kafka is. Only records beyond buffer.memory therefore show
@@ -86,18 +87,18 @@ def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures
     return f"{_BOUND_BY_THREAD} for {waited_s:.2f} of {seconds:.1f} s"
 
 
-def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: Figures) -> str:
+def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
     """Says so if the fixed rate was missed although the buffer had room: records were not handed over when due."""
     asked, held = figures.paced_rate_asked_records_s, figures.paced_rate_records_s
-    waited_s = result.client.buffer_wait_s
-    if request.timed is None or asked is None or held is None or waited_s is None:
+    waited_s, from_send_ms = result.client.buffer_wait_s, figures.latency_from_send_p95_ms
+    if request.timed is None or asked is None or held is None or waited_s is None or from_send_ms is None:
         return ""
     seconds = request.timed.paced_seconds
     if held >= _HELD_FRACTION * asked or waited_s > _NEVER_WAITED_FRACTION * seconds:
         return ""
     # Latency from the due time exceeds that from send() by how late the record was sent. A slow end of the load, which
     # is Kafka's, delays acknowledgements without delaying the sending.
-    late_s = (figures.latency_p95_ms - figures.latency_from_send_p95_ms) / 1000
+    late_s = (figures.latency_p95_ms - from_send_ms) / 1000
     if late_s < (1 - held / asked) * seconds / 2:
         return ""
     return (

@@ -10,9 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError,
 
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.load.jvm_process import LoadProcess
-from kafka_pareto.load.tool import ClientMetrics, Execution, Figures, LoadRequest, LoadResult, TimedLoad, client_metrics
+from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult, TimedLoad, client_metrics
 from kafka_pareto.load.within_run_cv import latency_cv_in_run, throughput_cv_in_run
 from kafka_pareto.settings import Settings
+from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures
 
 MAIN_CLASS = "io.kafkapareto.LoadGenerator"
 
@@ -181,7 +182,7 @@ def timed_within_limit(request: LoadRequest) -> TimedLoad:
     return timed.model_copy(update={"paced_rate_records_s": limit})
 
 
-def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> Figures | None:
+def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> LoadFigures | None:
     """Takes throughput from the first part, and latency and both CVs from the last.
 
     With one part alone, all are of that one.
@@ -190,9 +191,8 @@ def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> Figures | None:
     is_paced = paced.part == "paced"
     if not fastest.acknowledged or latency is None or from_send is None:
         return None
-    return Figures(
+    return LoadFigures(
         throughput_records_s=fastest.acknowledged / fastest.elapsed_s,
-        printed_mib_s=None,
         latency_avg_ms=latency.mean / _US_PER_MS,
         latency_max_ms=latency.max / _US_PER_MS,
         latency_p50_ms=latency.p50 / _US_PER_MS,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from kafka_pareto.errors import BadInputError, LoadToolError
 from kafka_pareto.load.jvm_process import LoadProcess
-from kafka_pareto.load.producer_performance_output import PerfOutput, PerfSummary, parse_perf_output
-from kafka_pareto.load.tool import Execution, Figures, LoadRequest, LoadResult
+from kafka_pareto.load.producer_performance_output import PerfOutput, parse_perf_output
+from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult
 from kafka_pareto.settings import Settings
 
 MAIN_CLASS = "org.apache.kafka.tools.ProducerPerformance"
@@ -38,10 +38,11 @@ class ProducerPerformance:
 
 def load_result(output: PerfOutput, request: LoadRequest, ended: Execution) -> LoadResult:
     """Translates what the tool printed into the result that all load tools share."""
+    measured = output.steady_state if request.warmup_records else output.whole_run
     return LoadResult(
         records_attempted=request.records,
         records_sent=output.whole_run.records_sent,
-        figures=_figures(output, request),
+        figures=measured.figures if measured else None,
         client=output.client,
         wall_s=ended.wall_s,
         client_cpu_s=ended.cpu_s,
@@ -72,20 +73,3 @@ def _whole_rate(request: LoadRequest) -> int:
             "only one or more: raise protocol.throughput_limit_mib_s or cluster.ceiling_mib_s, or leave out this size"
         )
     return math.floor(asked)
-
-
-def _figures(output: PerfOutput, request: LoadRequest) -> Figures | None:
-    summary: PerfSummary | None = output.steady_state if request.warmup_records else output.whole_run
-    if summary is None or not summary.measured_something:
-        return None
-    return Figures(
-        throughput_records_s=summary.throughput_records_s,
-        printed_mib_s=summary.throughput_mib_s,
-        latency_avg_ms=summary.latency_avg_ms,
-        latency_max_ms=summary.latency_max_ms,
-        latency_p50_ms=summary.latency_p50_ms,
-        latency_p95_ms=summary.latency_p95_ms,
-        latency_p99_ms=summary.latency_p99_ms,
-        latency_p999_ms=summary.latency_p999_ms,
-        latency_from_send_p95_ms=summary.latency_p95_ms,
-    )

@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass
 
 from kafka_pareto.errors import LoadToolError
-from kafka_pareto.load.tool import ClientMetrics, client_metrics
+from kafka_pareto.load.tool import client_metrics
+from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures
 
 # Bounded, so that damaged output yields neither infinity nor a number that Python refuses to read.
 _COUNT = r"([0-9]{1,18})"
@@ -22,32 +23,13 @@ _METRIC = re.compile(rf"producer-metrics:([a-z0-9-]+):\{{.*\}}\s*: (-?{_NUMBER})
 
 @dataclass(frozen=True)
 class PerfSummary:
-    """Holds one summary line. The tool counts only sends that succeeded; its `MB/sec` are MiB/s, rounded to 0.01."""
+    """Holds one summary line. The tool counts only sends that succeeded; its `MB/sec` are MiB/s, rounded to 0.01.
+
+    `figures` is None for the line that the tool prints, with exit code 0, when every send failed.
+    """
 
     records_sent: int
-    throughput_records_s: float
-    throughput_mib_s: float
-    latency_avg_ms: float
-    latency_max_ms: float
-    latency_p50_ms: float
-    latency_p95_ms: float
-    latency_p99_ms: float
-    latency_p999_ms: float
-
-    @property
-    def measured_something(self) -> bool:
-        """Returns False for the line that the tool prints, with exit code 0, when every send failed."""
-        return self.records_sent > 0
-
-    @property
-    def adds_up(self) -> bool:
-        """Tells whether the numbers can belong together: records take time, and percentiles never fall."""
-        if not self.measured_something:
-            return True
-        numbers = (self.throughput_records_s, self.throughput_mib_s, self.latency_avg_ms, self.latency_max_ms)
-        ladder = (self.latency_p50_ms, self.latency_p95_ms, self.latency_p99_ms, self.latency_p999_ms)
-        rises = list(ladder) == sorted(ladder) and ladder[-1] <= self.latency_max_ms
-        return not any(math.isnan(number) for number in numbers) and self.throughput_records_s > 0 and rises
+    figures: LoadFigures | None
 
 
 @dataclass(frozen=True)
@@ -74,10 +56,7 @@ def parse_perf_output(text: str) -> PerfOutput:
     metrics: dict[str, float] = {}
     for line in text.splitlines():
         if match := _SUMMARY.fullmatch(line.strip()):
-            summary = PerfSummary(int(match[1]), *(float(number) for number in match.groups()[2:]))
-            if not summary.adds_up:
-                raise LoadToolError(f"the load tool's numbers do not add up: {line.strip()!r}")
-            (steady_state if match[2] else whole_run).append(summary)
+            (steady_state if match[2] else whole_run).append(_summary(match))
         elif match := _METRIC.fullmatch(line.strip()):
             metrics[match[1]] = float(match[2])
     if len(whole_run) != 1 or len(steady_state) > 1:
@@ -86,6 +65,35 @@ def parse_perf_output(text: str) -> PerfOutput:
             f"where one and at most one are expected; it ends with: {_ending(text)!r}"
         )
     return PerfOutput(whole_run[0], steady_state[0] if steady_state else None, client_metrics(metrics))
+
+
+def _summary(match: re.Match[str]) -> PerfSummary:
+    """Reads one summary line; its latencies are from the call of `send()`.
+
+    Raises:
+        LoadToolError: If its numbers cannot belong together: records take time, and percentiles never fall.
+    """
+    records_sent = int(match[1])
+    if not records_sent:
+        return PerfSummary(records_sent, None)
+    records_s, printed_mib_s, *latencies_ms = (float(number) for number in match.groups()[2:])
+    avg, maximum, p50, p95, p99, p999 = latencies_ms
+    ladder = [p50, p95, p99, p999, maximum]
+    has_nan = any(math.isnan(number) for number in (records_s, printed_mib_s, *latencies_ms))
+    if has_nan or records_s <= 0 or ladder != sorted(ladder):
+        raise LoadToolError(f"the load tool's numbers do not add up: {match[0]!r}")
+    figures = LoadFigures(
+        throughput_records_s=records_s,
+        printed_mib_s=printed_mib_s,
+        latency_avg_ms=avg,
+        latency_max_ms=maximum,
+        latency_p50_ms=p50,
+        latency_p95_ms=p95,
+        latency_p99_ms=p99,
+        latency_p999_ms=p999,
+        latency_from_send_p95_ms=p95,
+    )
+    return PerfSummary(records_sent, figures)
 
 
 def _ending(text: str) -> str:

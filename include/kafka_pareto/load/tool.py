@@ -11,6 +11,7 @@ from typing import Protocol
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures
 
 
 @dataclass(frozen=True)
@@ -32,51 +33,6 @@ class LoadRequest:
     throughput_records_s: float | None = None
     payload_file: Path | None = None
     keys: int = 0
-
-
-@dataclass(frozen=True)
-class Figures:
-    """Holds what was measured after the warm-up. None: the tool does not say.
-
-    Where the load generator paced the load, latencies count from the moment a record was due; else from the call of
-    `send()`. `latency_from_send_p95_ms` counts from `send()` in both cases. The CVs are of this run alone.
-    """
-
-    throughput_records_s: float
-    printed_mib_s: float | None
-    latency_avg_ms: float
-    latency_max_ms: float
-    latency_p50_ms: float
-    latency_p95_ms: float
-    latency_p99_ms: float
-    latency_p999_ms: float
-    latency_from_send_p95_ms: float
-    latency_p9999_ms: float | None = None
-    latency_cv_in_run: float | None = None
-    throughput_cv_in_run: float | None = None
-    paced_rate_asked_records_s: float | None = None
-    paced_rate_records_s: float | None = None
-
-
-@dataclass(frozen=True)
-class ClientMetrics:
-    """Holds the producer's own metrics (group `producer-metrics`), of the part that latencies were taken from.
-
-    Averages cover the client's last 30 to 60 s, warm-up included. Retries, exhaustion and throttling count in every
-    part; the load generator leaves its warm-ups out of these counts. None: the client did not say.
-    """
-
-    queue_time_avg_ms: float | None = None
-    queue_time_max_ms: float | None = None
-    request_latency_avg_ms: float | None = None
-    request_latency_max_ms: float | None = None
-    batch_size_avg_bytes: float | None = None
-    compression_rate_avg: float | None = None
-    records_per_request_avg: float | None = None
-    buffer_wait_s: float | None = None
-    buffer_exhausted_records: float | None = None
-    record_retries: float | None = None
-    produce_throttle_max_ms: float | None = None
 
 
 def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
@@ -118,7 +74,7 @@ class LoadResult:
 
     records_attempted: int
     records_sent: int
-    figures: Figures | None
+    figures: LoadFigures | None
     client: ClientMetrics
     wall_s: float
     client_cpu_s: float

@@ -8,10 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
+from kafka_pareto.analysis.repetition_values import per_repetition_value
+from kafka_pareto.analysis.wording import value_text
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.failure_limit import FailureLimit
 from kafka_pareto.measurement.repetition_store import RepetitionStore
+from kafka_pareto.study.driver import label_of
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +115,8 @@ class MeasurementPhase:
         left = len(self.missing(list(self._planned)))
         left_s = (time.monotonic() - self._started) / self._measured * left
         figures: str = measured.outcome
-        if measured.throughput_mib_s is not None and measured.latency_p95_ms is not None:
-            figures += f", {measured.throughput_mib_s:.1f} MiB/s, p95 {measured.latency_p95_ms:.0f} ms"
+        for mean in self._store.campaign.study.means:
+            value = per_repetition_value(measured, mean, "within_run")
+            figures += "" if value is None else f", {label_of(mean)} {value_text(value, mean)}"
         progress = f"{len(self._planned) - left} of {most}{len(self._planned)}, {most}{left_s:.0f} s left"
         log.info("[%s] %s: %s", progress, measured.repetition_id, figures)

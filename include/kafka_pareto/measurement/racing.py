@@ -1,6 +1,6 @@
 """Adaptive repetitions: which trials of the design go on after each block. Pure, and a function of what is stored.
 
-A trial is rejected by one that is better in both means. A wrong rejection costs at most the difference between the two,
+A trial is rejected by one that is better in all means. A wrong rejection costs at most the difference between the two,
 so the threshold is loose; `benchmarks/adaptive.py` measures the regret of the choice, repeated looks included.
 """
 
@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from kafka_pareto.analysis.repetition_values import smallest_latency_ms
+from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_value
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.constraints import satisfies
+from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.study import Study
 
 Values = npt.NDArray[np.float64]
@@ -39,9 +40,10 @@ def active_candidates(
     - it may not be recommended: it breaks a constraint, promises less than the study accepts, or lost or duplicated
       records. It is in the design for the surrogates to learn from, and no choice depends on its last digit;
     - no repetition of it was valid;
-    - the 95 % intervals of its mean log p95 latency and log throughput are within `interval_fraction` to either side;
-    - another that may be recommended is clearly better in both: its mean is better in each, and the mean of the
-      within-block log-ratios of throughput over p95 latency is above zero by a one-sided test at 15 %.
+    - the 95 % intervals of the mean logs of its objectives that are means (p95 latency and throughput) are within
+      `interval_fraction` to either side;
+    - another that may be recommended is clearly better in all of these: its mean is better in each, and the mean of
+      their within-block log-ratios together is above zero by a one-sided test at 15 %.
 
     Both intervals and test take Student's t with moderated variances (Smyth, Statistical Applications in Genetics
     and Molecular Biology 3, 2004, eq. 3): a trial's own, drawn towards that of all, since two or three repetitions
@@ -59,12 +61,12 @@ def active_candidates(
     blocks = {repetition.block for repetition in repetitions}
     if adaptive is None or len(blocks) < adaptive.minimum_repetitions:
         return list(candidates)
-    latency, throughput = _log_values(candidates, repetitions, study)
+    losses = _log_losses(candidates, repetitions, study)
     counts = Counter(repetition.configuration_id for repetition in repetitions)
     in_every_block = np.array([counts[candidate.configuration_id] == len(blocks) for candidate in candidates])
-    measured = np.isfinite(latency).any(axis=1)
-    narrow = np.isfinite(latency).sum(axis=1) >= adaptive.minimum_repetitions
-    for values in (latency, throughput):
+    measured = np.isfinite(losses[0]).any(axis=1)
+    narrow = np.isfinite(losses[0]).sum(axis=1) >= adaptive.minimum_repetitions
+    for values in losses:
         narrow &= _half_widths(values) <= np.log1p(adaptive.interval_fraction)
     remaining = {each.configuration_id for each in remaining_candidates(candidates, repetitions, study)}
     remains = np.array([each.configuration_id in remaining for each in candidates])
@@ -78,7 +80,7 @@ def remaining_candidates(
 ) -> list[Candidate]:
     """The candidates that may be recommended and are not clearly worse than another: what a choice is left with."""
     may_be_recommended = _may_be_recommended(candidates, repetitions, study)
-    dominated = (_clearly_better(*_log_values(candidates, repetitions, study)) & may_be_recommended).any(axis=1)
+    dominated = (_clearly_better(_log_losses(candidates, repetitions, study)) & may_be_recommended).any(axis=1)
     left = may_be_recommended & ~dominated
     return [each for each, stays in zip(candidates, left, strict=True) if stays or each.is_baseline]
 
@@ -107,23 +109,26 @@ def most_repetitions(candidates: Sequence[Candidate], repetitions: Sequence[Repe
     return most
 
 
-def _log_values(
-    candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study
-) -> tuple[Values, Values]:
-    """Logs of p95 latency and of throughput, shape (candidates, blocks); NaN without a valid repetition."""
+def _log_losses(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> Values:
+    """Logs of the means, with the sign turned where more is better; NaN without a valid repetition.
+
+    Returns:
+        An array of shape (means, candidates, blocks).
+    """
     rows = {candidate.configuration_id: row for row, candidate in enumerate(candidates)}
     columns = {block: column for column, block in enumerate(sorted({r.block for r in repetitions}))}
-    latency = np.full((len(candidates), len(columns)), np.nan)
-    throughput = latency.copy()
-    least_ms = smallest_latency_ms(study.protocol)
+    losses = np.full((len(study.means), len(candidates), len(columns)), np.nan)
+    signs = np.array([-1.0 if is_maximised(mean) else 1.0 for mean in study.means])
+    least = np.array([smallest_value(mean, study.protocol) for mean in study.means])
     for repetition in repetitions:
         row, column = rows.get(repetition.configuration_id), columns[repetition.block]
         if row is None or repetition.outcome != "valid":
             continue
-        if repetition.latency_p95_ms is not None and repetition.throughput_mib_s:
-            latency[row, column] = np.log(max(repetition.latency_p95_ms, least_ms))
-            throughput[row, column] = np.log(repetition.throughput_mib_s)
-    return latency, throughput
+        found = [per_repetition_value(repetition, mean, study.protocol.variability) for mean in study.means]
+        values = np.maximum(np.array(found, dtype=float), least)
+        if (values > 0).all():
+            losses[:, row, column] = signs * np.log(values)
+    return losses
 
 
 def _may_be_recommended(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> Mask:
@@ -151,9 +156,9 @@ def _half_widths(values: Values) -> Values:
         )
 
 
-def _clearly_better(latency: Values, throughput: Values) -> Mask:
+def _clearly_better(losses: Values) -> Mask:
     """Returns whether the column's candidate is clearly better than the row's, in the blocks that both share."""
-    gains = throughput - latency
+    gains = -losses.sum(axis=0)
     differences = gains[None, :, :] - gains[:, None, :]
     differences[np.diag_indices(len(gains))] = np.nan  # nobody competes with themselves
     counts = np.isfinite(differences).sum(axis=-1)
@@ -161,9 +166,9 @@ def _clearly_better(latency: Values, throughput: Values) -> Mask:
         standard_errors = np.sqrt(_moderated_variances(differences) / counts)
         least = stats.t.isf(REJECTION_LEVEL, _PRIOR_DEGREES + counts - 1) * standard_errors
         clear: Mask = _means(differences) > least
-        faster = _means(latency[:, None, :] - latency[None, :, :]) > 0
-        more = _means(throughput[None, :, :] - throughput[:, None, :]) > 0
-    return clear & faster & more
+        for each in losses:
+            clear &= _means(each[:, None, :] - each[None, :, :]) > 0
+    return clear
 
 
 def _moderated_variances(values: Values) -> Values:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import psutil
 
 from kafka_pareto.campaign.records import Outcome, Repetition
 from kafka_pareto.errors import ClusterError, SafetyStop
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.study.quantity import Values
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Attempt:
     is_outlier: bool
     trouble: ClusterError | SafetyStop | None
     started_at: str
-    quantities: Mapping[str, Any]
+    quantities: Values
     wall_s: float
     client_cpu_s: float
     cpu_steal_fraction: float
@@ -118,5 +119,5 @@ def repetition_of(planned: PlannedRepetition, attempt: Attempt, attempts: int) -
         load_1m=psutil.getloadavg()[0],
         cpu_steal_fraction=attempt.cpu_steal_fraction,
         other_cpu_fraction=attempt.other_cpu_fraction,
-        **attempt.quantities,
+        quantities=dict(attempt.quantities),
     )

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis.noise_study import noise_lines
-from kafka_pareto.analysis.repetition_values import Variability, smallest_latency_ms
+from kafka_pareto.analysis.repetition_values import Variability
 from kafka_pareto.analysis.sentinel import SentinelReport, sentinel_report
 from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, Sizing
@@ -67,9 +67,7 @@ def card_context(
         variability=study.protocol.variability,
         sizing=sizing,
         noise=noise,
-        sentinel=sentinel_report(
-            [*noise_repetitions, *design, *confirmation], smallest_latency_ms(study.protocol), rng
-        ),
+        sentinel=sentinel_report([*noise_repetitions, *design, *confirmation], study, rng),
         breakdown=latency_breakdown(decision, confirmation),
         repetitions_set_aside=len(set_aside),
         rounds=rounds,

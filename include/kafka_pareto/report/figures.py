@@ -184,8 +184,8 @@ def _by_repetition(evidence: Evidence) -> Figure:
         ):
             found = evidence.valid(case, phase, configuration) if configuration else []
             blocks = [r.block + 1 for r in found]
-            above.plot(blocks, [r.throughput_mib_s for r in found], markersize=4, **style, label=label)
-            below.plot(blocks, [r.latency_p95_ms for r in found], markersize=4, **style, label=label)
+            above.plot(blocks, [r.number("throughput_mib_s") for r in found], markersize=4, **style, label=label)
+            below.plot(blocks, [r.number("latency_p95_ms") for r in found], markersize=4, **style, label=label)
         above.set_ylim(bottom=0)
         below.set_ylim(bottom=0)
         below.set_xlabel("repetition (block)")

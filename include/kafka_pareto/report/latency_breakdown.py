@@ -92,7 +92,8 @@ def latency_breakdown(decision: Decision, repetitions: Sequence[Repetition]) -> 
     """
     pick_id, baseline_id = decision.pick_configuration_id, decision.baseline_configuration_id
     phase: Literal["choice", "gain"] = "gain" if any(r.phase == "gain" for r in repetitions) else "choice"
-    told = [r for r in repetitions if r.phase == phase and r.outcome == "valid" and r.queue_time_avg_ms is not None]
+    valid = [r for r in repetitions if r.phase == phase and r.outcome == "valid"]
+    told = [r for r in valid if r.number("queue_time_avg_ms") is not None]
     baseline = _figures(baseline_id, decision.baseline_properties, told)
     if baseline is None:
         return None
@@ -149,7 +150,7 @@ def _figures(
         configuration_id=configuration_id,
         repetition_ids=[repetition.repetition_id for repetition in own],
         batch_size_bytes=int(properties.get("batch.size", DEFAULTS["batch.size"])),
-        **{name: _median([getattr(repetition, name) for repetition in own]) for name in _MEDIANS},
+        **{name: _median([repetition.number(name) for repetition in own]) for name in _MEDIANS},
     )
 
 

@@ -14,9 +14,9 @@ from kafka_pareto.campaign.records import Fingerprint, NoiseReport, Plan, Propos
 from kafka_pareto.campaign.tables import (
     CANDIDATE_COLUMNS,
     FRONT_COLUMNS,
-    REJECTED_COLUMNS,
     SCORE_COLUMNS,
     TRIAL_COLUMNS,
+    rejected_columns,
 )
 from kafka_pareto.decision.decide import adjust_across_cases, with_blocks_to_tell
 from kafka_pareto.decision.decision import Decision
@@ -152,7 +152,8 @@ def _measured(campaign: Campaign, case: str, last_round: int) -> list[Repetition
     """The repetitions of the design and the rounds; those that the gate rejected count as failed, with its reason."""
     rounds = range(last_round + 1)
     names = [campaign.keys.validation("rejected.parquet", number) for number in rounds]
-    rejected = pd.concat([campaign.read_table(name, REJECTED_COLUMNS) for name in names])
+    columns = rejected_columns(campaign.study.declaration)
+    rejected = pd.concat([campaign.read_table(name, columns) for name in names])
     reasons = dict(zip(rejected["repetition_id"], rejected["rejected_because"], strict=True))
 
     def judged(repetition: Repetition) -> Repetition:

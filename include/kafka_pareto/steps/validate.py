@@ -11,7 +11,7 @@ from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import ValidationSummary
-from kafka_pareto.campaign.tables import DESIGN_COLUMNS, REJECTED_COLUMNS, TRIAL_COLUMNS
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, TRIAL_COLUMNS, rejected_columns
 from kafka_pareto.errors import GateError
 from kafka_pareto.validation.expectations import Examination
 from kafka_pareto.validation.gate import Earlier, Verdict, examine, rejected_table
@@ -43,7 +43,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     rejected_key = campaign.write_table(
         keys.validation("rejected.parquet", round_number),
         rejected_table(repetitions, verdict.rejected, study),
-        REJECTED_COLUMNS,
+        rejected_columns(study.declaration),
     )
     summary_key = campaign.write_record(keys.validation("summary.json", round_number), verdict.summary)
     if verdict.problems:
@@ -75,7 +75,7 @@ def _earlier(campaign: Campaign, round_number: int) -> Earlier:
         repetition_id
         for number in rounds
         for repetition_id in campaign.read_table(
-            keys.validation("rejected.parquet", number), REJECTED_COLUMNS
+            keys.validation("rejected.parquet", number), rejected_columns(study.declaration)
         ).repetition_id
     }
     measured = campaign.read_measurements(study.cases, rounds)

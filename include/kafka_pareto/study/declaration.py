@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from kafka_pareto.errors import did_you_mean
 from kafka_pareto.study.factors import Column
+from kafka_pareto.study.quantity import Quantity, Value, Values
 
 
 @dataclass(frozen=True)
@@ -15,20 +17,29 @@ class Objective:
 
     Attributes:
         name: With its unit, as in `p95_latency_ms`.
-        label: As people read it, without the unit.
-        unit: As people read it; empty for a share.
-        maximised: True where more is better.
         quantity: For a mean, the repetition's quantity that is averaged. For a spread, the quantity that holds the
             spread within a single run.
         spread_of: For a spread, the mean whose coefficient of variation across repetitions this is; empty for a mean.
     """
 
     name: str
-    label: str
-    unit: str
-    maximised: bool
-    quantity: str
+    quantity: Quantity
     spread_of: str = ""
+
+    @property
+    def label(self) -> str:
+        """Returns the label, without the unit."""
+        return self.quantity.label
+
+    @property
+    def unit(self) -> str:
+        """Returns the unit as people read it; empty for a share."""
+        return self.quantity.unit
+
+    @property
+    def maximised(self) -> bool:
+        """Tells whether more is better."""
+        return bool(self.quantity.maximised)
 
     @property
     def axis_label(self) -> str:
@@ -59,6 +70,7 @@ class Driver:
 
     Attributes:
         name: As studies name it.
+        quantities: What a repetition holds, in the order of the tables' columns.
         objectives: In the order of tables and pages.
         identity: By which facts of a fingerprint the measured system is known to be the same one.
         case_features: The numbers that a case gives. Without any, a case is a category to the models.
@@ -66,10 +78,28 @@ class Driver:
     """
 
     name: str
+    quantities: tuple[Quantity, ...]
     objectives: tuple[Objective, ...]
     identity: tuple[str, ...]
     case_features: tuple[Feature, ...] = ()
     derived_features: tuple[Feature, ...] = ()
+
+    def with_missing(self, values: Values) -> dict[str, Value]:
+        """Returns the values of a repetition, with None for every quantity that is missing and may be."""
+        return {each.name: None for each in self.quantities if each.may_be_missing} | dict(values)
+
+    def fault_of(self, values: Values) -> str:
+        """Names the first of a repetition's values that breaks the declaration, and the rule; empty if none does."""
+        names = [each.name for each in self.quantities]
+        for name in values:
+            if name not in names:
+                return f"{name}: is no quantity of the driver {self.name}{did_you_mean(name, names)}"
+        for each in self.quantities:
+            if each.name not in values:
+                return f"{each.name}: is missing, though it is a quantity of the driver {self.name}"
+            if not each.takes(values[each.name]):
+                return f"{each.name}: {values[each.name]!r}: must be of type {each.type.__name__}"
+        return ""
 
     @cached_property
     def objective_names(self) -> tuple[str, ...]:

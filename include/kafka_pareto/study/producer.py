@@ -8,8 +8,11 @@ import numpy as np
 
 from kafka_pareto.study.declaration import Driver, Feature, Objective
 from kafka_pareto.study.factors import Column
+from kafka_pareto.study.producer_quantities import PRODUCER_QUANTITIES
 
 RECORD_SIZE = "record.size"
+
+_BY_NAME = {each.name: each for each in PRODUCER_QUANTITIES}
 
 
 def _record_size_bytes(columns: Mapping[str, Column]) -> Column:
@@ -26,25 +29,12 @@ def _records_per_batch(columns: Mapping[str, Column]) -> Column:
 PRODUCER = Driver(
     name="producer",
     identity=("cluster_id", "kafka_version"),
+    quantities=PRODUCER_QUANTITIES,
     objectives=(
-        Objective("p95_latency_ms", "p95 latency", "ms", maximised=False, quantity="latency_p95_ms"),
-        Objective("throughput_mib_s", "throughput", "MiB/s", maximised=True, quantity="throughput_mib_s"),
-        Objective(
-            "latency_cv",
-            "latency CV",
-            "",
-            maximised=False,
-            quantity="latency_cv_in_run",
-            spread_of="p95_latency_ms",
-        ),
-        Objective(
-            "throughput_cv",
-            "throughput CV",
-            "",
-            maximised=False,
-            quantity="throughput_cv_in_run",
-            spread_of="throughput_mib_s",
-        ),
+        Objective("p95_latency_ms", _BY_NAME["latency_p95_ms"]),
+        Objective("throughput_mib_s", _BY_NAME["throughput_mib_s"]),
+        Objective("latency_cv", _BY_NAME["latency_cv_in_run"], spread_of="p95_latency_ms"),
+        Objective("throughput_cv", _BY_NAME["throughput_cv_in_run"], spread_of="throughput_mib_s"),
     ),
     case_features=(Feature("record_size_bytes", RECORD_SIZE, ("case",), _record_size_bytes),),
     derived_features=(Feature("records_per_batch", "records_per_batch", ("batch.size", "case"), _records_per_batch),),

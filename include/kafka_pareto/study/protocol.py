@@ -85,7 +85,3 @@ class Protocol(Section):
     def of_a_repetition(self) -> dict[str, Any]:
         """Returns the keys that say how a single repetition is run."""
         return self.model_dump(exclude=set(self._not_of_a_repetition))
-
-    def latency_resolution_ms(self) -> float:
-        """Returns the smallest difference of latency that a repetition shows; µs, where the driver says nothing."""
-        return 0.001

@@ -13,7 +13,7 @@ from kafka_pareto.campaign.candidates import Candidate, candidates_of
 from kafka_pareto.campaign.plausibility import derived_values, plausibility_parameters
 from kafka_pareto.campaign.records import ExpectationResult, Repetition, ValidationSummary
 from kafka_pareto.campaign.suites import shipped_suites
-from kafka_pareto.campaign.tables import REPETITION_COLUMNS, repetition_row, repetitions_frame, table_schema
+from kafka_pareto.campaign.tables import repetition_columns, repetition_row, repetitions_frame, table_schema
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.racing import planned_candidates
 from kafka_pareto.study.cases import case_label
@@ -80,7 +80,7 @@ def suite_parameters(study: ProducerStudy, round_number: int = 0) -> dict[str, A
     protocol = study.protocol
     by_generator = protocol.load_tool == "load_generator"
     return {
-        "columns": table_schema(REPETITION_COLUMNS, study).names,
+        "columns": table_schema(repetition_columns(study.declaration), study).names,
         "factors": list(study.factors),
         "rounds": [round_number],
         "types": {name: _TYPES[factor.type] for name, factor in study.factors.items()},
@@ -108,7 +108,7 @@ def planned_repetitions(
 def table_as_read(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
     """The repetitions as their records hold them: whatever factors they name, in whatever type."""
     rows = [repetition_row(repetition) for repetition in repetitions]
-    columns = None if rows else table_schema(REPETITION_COLUMNS, study).names
+    columns = None if rows else table_schema(repetition_columns(study.declaration), study).names
     table = pd.DataFrame(rows, columns=columns)
     present = [name for name in study.factors if name in table]
     return table.astype(dict.fromkeys(present, object))

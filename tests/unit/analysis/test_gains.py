@@ -29,7 +29,7 @@ def sides() -> tuple[list[Repetition], list[Repetition]]:
 def with_cvs(repetitions: list[Repetition], centre: float, seed: int) -> list[Repetition]:
     values = np.random.default_rng(seed).normal(centre, 0.02, len(repetitions)).tolist()
     return [
-        r.model_copy(update={"latency_cv_in_run": v, "throughput_cv_in_run": v})
+        r.with_values({"latency_cv_in_run": v, "throughput_cv_in_run": v})
         for r, v in zip(repetitions, values, strict=True)
     ]
 
@@ -57,7 +57,7 @@ def gain_of(low: float | None, high: float | None, change: float = 0.0, objectiv
 
 def test_a_mean_is_compared_with_rank_test_and_effect_sizes_beside(sides: tuple[list[Repetition], list[Repetition]]):
     gain = compare("throughput_mib_s", *sides, PROTOCOL, np.random.default_rng(1))
-    baseline, candidate = ([r.throughput_mib_s for r in side] for side in sides)
+    baseline, candidate = ([r.number("throughput_mib_s") for r in side] for side in sides)
     assert gain.mann_whitney_p_value == pytest.approx(stats.mannwhitneyu(candidate, baseline).pvalue)
     above = sum((c > b) - (c < b) for c in candidate for b in baseline)
     assert gain.cliffs_delta == pytest.approx(above / 100)
@@ -86,7 +86,7 @@ def test_a_block_without_the_value_on_one_side_is_left_out_and_not_cited(
     sides: tuple[list[Repetition], list[Repetition]],
 ):
     baseline, candidate = with_cvs(sides[0], 0.4, seed=1), with_cvs(sides[1], 0.3, seed=2)
-    candidate[3] = candidate[3].model_copy(update={"throughput_cv_in_run": None})
+    candidate[3] = candidate[3].with_values({"throughput_cv_in_run": None})
     gain = compare("throughput_cv", baseline, candidate, WITHIN_RUN, np.random.default_rng(1))
     assert len(gain.baseline_repetition_ids) == len(gain.candidate_repetition_ids) == 9
     assert candidate[3].repetition_id not in gain.candidate_repetition_ids
@@ -104,8 +104,8 @@ def test_nothing_to_compare_gives_no_numbers_and_no_warning(protocol: Protocol):
 def test_a_latency_of_zero_counts_as_half_of_what_the_load_tool_tells_apart(
     sides: tuple[list[Repetition], list[Repetition]], protocol: Protocol, baseline_ms: float
 ):
-    baseline = [r.model_copy(update={"latency_p95_ms": 0.0}) for r in sides[0]]
-    candidate = [r.model_copy(update={"latency_p95_ms": 5.0}) for r in sides[1]]
+    baseline = [r.with_values({"latency_p95_ms": 0.0}) for r in sides[0]]
+    candidate = [r.with_values({"latency_p95_ms": 5.0}) for r in sides[1]]
     gain = compare("p95_latency_ms", baseline, candidate, protocol, np.random.default_rng(1))
     assert gain.baseline_value == pytest.approx(baseline_ms)
     assert gain.change_fraction == pytest.approx(5.0 / baseline_ms - 1)
@@ -115,8 +115,8 @@ def test_a_latency_of_zero_counts_as_half_of_what_the_load_tool_tells_apart(
 def test_a_repetition_has_no_share_in_a_cv_across_repetitions(sides: tuple[list[Repetition], list[Repetition]]):
     (repetition,) = with_cvs(sides[0][:1], 0.4, seed=1)
     assert per_repetition_value(repetition, "latency_cv", "across_repetitions") is None
-    assert per_repetition_value(repetition, "latency_cv", "within_run") == repetition.latency_cv_in_run
-    assert per_repetition_value(repetition, "throughput_mib_s", "within_run") == repetition.throughput_mib_s
+    assert per_repetition_value(repetition, "latency_cv", "within_run") == repetition.number("latency_cv_in_run")
+    assert per_repetition_value(repetition, "throughput_mib_s", "within_run") == repetition.number("throughput_mib_s")
     assert [is_mean("throughput_cv", v) for v in ("across_repetitions", "within_run")] == [False, True]
 
 

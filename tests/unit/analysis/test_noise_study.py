@@ -139,7 +139,7 @@ def test_two_blocks_among_many_comparisons_find_no_change_at_all(study: Study, r
 
 @pytest.mark.filterwarnings("error")
 def test_too_few_or_equal_or_failed_repetitions_give_no_number(study: Study, repetitions: list[Repetition]):
-    equal = [r.model_copy(update={"latency_p95_ms": 5.0, "throughput_mib_s": 5.0}) for r in repetitions]
+    equal = [r.with_values({"latency_p95_ms": 5.0, "throughput_mib_s": 5.0}) for r in repetitions]
     failed = [r.model_copy(update={"outcome": "failed"}) for r in repetitions]
     for given in ([], repetitions[:4], equal, failed):
         report = noise_report(study, CASE, given, COMPARISONS)
@@ -151,7 +151,7 @@ def test_a_variability_within_runs_is_judged_like_a_mean(study: Study, repetitio
     study = study.model_copy(update={"protocol": study.protocol.model_copy(update={"variability": "within_run"})})
     rng = np.random.default_rng(8)
     within = [
-        r.model_copy(update={"latency_cv_in_run": cv, "throughput_cv_in_run": None})
+        r.with_values({"latency_cv_in_run": cv, "throughput_cv_in_run": None})
         for r, cv in zip(repetitions, rng.normal(0.5, 0.02, len(repetitions)), strict=True)
     ]
     report = noise_report(study, CASE, within, COMPARISONS)

@@ -5,7 +5,7 @@ import pytest
 
 from kafka_pareto.analysis.sentinel import MINIMUM_REPETITIONS, SentinelReport, change_point, sentinel_report
 from kafka_pareto.campaign.records import Repetition
-from tests.recorded import recorded_repetitions
+from tests.recorded import paper_study, recorded_repetitions
 
 pytestmark = pytest.mark.fast
 
@@ -16,8 +16,8 @@ def series(p95_ms: np.ndarray, throughput_mib_s: np.ndarray | None = None) -> li
     """Made repetitions of the baseline, a minute apart: what a move looks like is asked here, not a measurement."""
     throughput = np.random.default_rng(9).normal(20, 1, len(p95_ms)) if throughput_mib_s is None else throughput_mib_s
     return [
-        TEMPLATE.model_copy(
-            update={
+        TEMPLATE.with_values(
+            {
                 "repetition_id": f"b{at:03d}",
                 "started_at": f"2026-11-21T10:{at:02d}:00+00:00",
                 "latency_p95_ms": float(latency),
@@ -33,7 +33,7 @@ def steady(number: int = 30, seed: int = 2) -> np.ndarray:
 
 
 def report_of(repetitions: list[Repetition]) -> SentinelReport:
-    return sentinel_report(repetitions, 0.5, np.random.default_rng(1))
+    return sentinel_report(repetitions, paper_study(), np.random.default_rng(1))
 
 
 def test_a_step_is_found_where_it_is_with_its_size():
@@ -81,8 +81,8 @@ def test_too_few_repetitions_say_so_and_test_nothing():
 
 def test_only_valid_repetitions_of_the_baseline_count_in_the_order_of_time():
     found = series(steady())
-    others = [r.model_copy(update={"is_baseline": False, "latency_p95_ms": 900.0}) for r in found]
-    failed = [r.model_copy(update={"outcome": "failed", "latency_p95_ms": None}) for r in found]
+    others = [r.with_values({"is_baseline": False, "latency_p95_ms": 900.0}) for r in found]
+    failed = [r.with_values({"outcome": "failed", "latency_p95_ms": None}) for r in found]
     shuffled = [*others, *failed, *found[::-1]]
     assert report_of(shuffled) == report_of(found)
 
@@ -104,7 +104,7 @@ def test_a_series_without_any_spread_has_not_moved():
 
 def test_a_repetition_without_throughput_is_left_out_rather_than_guessed():
     found = series(steady())
-    without = found[3].model_copy(update={"throughput_mib_s": None})
+    without = found[3].with_values({"throughput_mib_s": None})
     assert report_of([*found[:3], without, *found[4:]]) == report_of([*found[:3], *found[4:]])
 
 

@@ -34,8 +34,8 @@ def repetitions_() -> list[Repetition]:
 
 def test_a_trial_holds_means_and_sample_cvs_of_its_repetitions(repetitions: list[Repetition], study: Study) -> None:
     (trial,) = summarise_trials(repetitions, study).to_dict("records")
-    latencies = [row.latency_p95_ms for row in repetitions]
-    throughputs = [row.throughput_mib_s for row in repetitions]
+    latencies = [row.number("latency_p95_ms") for row in repetitions]
+    throughputs = [row.number("throughput_mib_s") for row in repetitions]
     assert trial["p95_latency_ms"] == pytest.approx(statistics.mean(latencies))
     assert trial["throughput_mib_s"] == pytest.approx(statistics.mean(throughputs))
     assert trial["latency_cv"] == pytest.approx(statistics.stdev(latencies) / statistics.mean(latencies))
@@ -48,12 +48,14 @@ def test_only_valid_repetitions_enter_the_means_and_the_others_are_counted(
     repetitions: list[Repetition], study: Study
 ) -> None:
     outcomes = ["records_lost", "records_duplicated"]
-    spoilt = [row.model_copy(update={"outcome": o}) for row, o in zip(repetitions, outcomes, strict=False)]
-    failed = repetitions[2].model_copy(update=FAILED)
+    spoilt = [row.with_values({"outcome": o}) for row, o in zip(repetitions, outcomes, strict=False)]
+    failed = repetitions[2].with_values(FAILED)
 
     (trial,) = summarise_trials([*spoilt, failed, *repetitions[3:]], study).to_dict("records")
 
-    assert trial["p95_latency_ms"] == pytest.approx(statistics.mean(row.latency_p95_ms for row in repetitions[3:]))
+    assert trial["p95_latency_ms"] == pytest.approx(
+        statistics.mean(row.number("latency_p95_ms") for row in repetitions[3:])
+    )
     assert (trial["repetitions_valid"], trial["repetitions_lost_records"], trial["repetitions_failed"]) == (7, 2, 1)
     assert trial["attempts"] == 9 + 3
     assert list(trial["repetition_ids"]) == [row.repetition_id for row in repetitions[3:]]
@@ -75,10 +77,10 @@ def test_within_the_run_a_trials_cvs_are_means_of_its_valid_repetitions_own(
     changes = {"variability": "within_run", "minimum_valid_repetitions": 3}
     study = study.model_copy(update={"protocol": study.protocol.model_copy(update=changes)})
     rows = [
-        row.model_copy(update={"latency_cv_in_run": 0.1 * at, "throughput_cv_in_run": 0.02 * at})
+        row.with_values({"latency_cv_in_run": 0.1 * at, "throughput_cv_in_run": 0.02 * at})
         for at, row in enumerate(repetitions[:4])
     ]
-    rows[3] = rows[3].model_copy(update=FAILED)
+    rows[3] = rows[3].with_values(FAILED)
 
     (trial,) = summarise_trials(rows, study).to_dict("records")
 
@@ -89,7 +91,7 @@ def test_within_the_run_a_trials_cvs_are_means_of_its_valid_repetitions_own(
 def test_within_the_run_one_valid_repetition_has_both_cvs_and_across_repetitions_it_has_none(
     repetitions: list[Repetition], study: Study
 ) -> None:
-    one = [repetitions[0].model_copy(update={"latency_cv_in_run": 0.3, "throughput_cv_in_run": 0.1})]
+    one = [repetitions[0].with_values({"latency_cv_in_run": 0.3, "throughput_cv_in_run": 0.1})]
     within_run = study.protocol.model_copy(update={"variability": "within_run"})
 
     (within,) = summarise_trials(one, study.model_copy(update={"protocol": within_run})).to_dict("records")
@@ -98,13 +100,13 @@ def test_within_the_run_one_valid_repetition_has_both_cvs_and_across_repetitions
     assert (within["latency_cv"], within["throughput_cv"]) == (0.3, 0.1)
     assert math.isnan(across["latency_cv"])
     assert math.isnan(across["throughput_cv"])
-    assert across["p95_latency_ms"] == one[0].latency_p95_ms
+    assert across["p95_latency_ms"] == one[0].number("latency_p95_ms")
 
 
 def test_a_trial_without_a_valid_repetition_is_kept_without_numbers(
     repetitions: list[Repetition], study: Study
 ) -> None:
-    (trial,) = summarise_trials([row.model_copy(update=FAILED) for row in repetitions], study).to_dict("records")
+    (trial,) = summarise_trials([row.with_values(FAILED) for row in repetitions], study).to_dict("records")
     assert (trial["repetitions_valid"], trial["repetitions_failed"]) == (0, 10)
     assert math.isnan(trial["p95_latency_ms"])
     assert math.isnan(trial["throughput_mib_s"])

@@ -71,7 +71,7 @@ def test_the_volumes_are_shares_of_the_tables_own() -> None:
                 "latency_p95_ms": figures[0],
                 "throughput_mib_s": figures[1],
             }
-            repetitions.append(template[0].model_copy(update=changes))
+            repetitions.append(template[0].with_values(changes))
     table = Table(repetitions)
     answering = next(block for block in range(BLOCKS) if block not in truth)
     baseline, better, lucky = (Answer(place, answering) for place in range(3))

@@ -43,7 +43,7 @@ def test_yesterdays_campaign_knows_nothing_but_its_own_block(monkeypatch: pytest
     block = answering_blocks(0)[1]
     trials = yesterdays_trials(recorded_table(), 0, block)
 
-    known = {(each.configuration_id, each.block): each.latency_p95_ms for each in recorded_grid(GRID)}
+    known = {(each.configuration_id, each.block): each.number("latency_p95_ms") for each in recorded_grid(GRID)}
     assert len(trials) == 13
     assert [known[name, block] for name in trials.configuration_id] == list(trials.p95_latency_ms)
     assert set(table_study().factors) <= set(trials.columns)

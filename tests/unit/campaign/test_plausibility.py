@@ -62,12 +62,12 @@ def recorded() -> Repetition:
 def test_implausible_values_count_as_failed_with_the_rules_that_they_break(
     change: dict[str, Any], reason: str, rules: list[str]
 ) -> None:
-    judged = PlausibilityRules(paper_study()).with_implausible_failed(recorded().model_copy(update=change))
+    judged = PlausibilityRules(paper_study()).with_implausible_failed(recorded().with_values(change))
 
     assert judged.outcome == "failed"
     assert reason in judged.reason
     assert judged.broken_rules == rules
-    assert judged.latency_p50_ms == recorded().latency_p50_ms
+    assert judged.quantities == recorded().quantities | change
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_a_rule_that_would_be_judged_otherwise_than_by_great_expectations_is_ref
 
 
 def test_a_warning_is_no_reason_to_fail() -> None:
-    throttled = recorded().model_copy(update={"produce_throttle_max_ms": 12.0, "cpu_steal_fraction": 0.5})
+    throttled = recorded().with_values({"produce_throttle_max_ms": 12.0, "cpu_steal_fraction": 0.5})
     assert PlausibilityRules(paper_study()).with_implausible_failed(throttled) == throttled
 
 
 @pytest.mark.parametrize("outcome", ["records_lost", "records_duplicated", "failed"])
 def test_what_is_not_valid_keeps_its_own_outcome_and_reason(outcome: str) -> None:
-    lost = recorded().model_copy(update={"outcome": outcome, "end_offset_growth": 999, "reason": "1 of 1000"})
+    lost = recorded().with_values({"outcome": outcome, "end_offset_growth": 999, "reason": "1 of 1000"})
     assert PlausibilityRules(paper_study()).with_implausible_failed(lost) == lost
 
 
@@ -112,9 +112,8 @@ def test_the_load_generators_figures_are_asked_of_the_load_generator_alone() -> 
 
 
 def test_missing_values_leave_what_follows_from_them_unknown() -> None:
-    nothing = {name: None for name, value in recorded().model_dump().items() if isinstance(value, float | int)}
-    kept = {"block": 0, "round": 0, "wall_s": 0.9, "records_requested": 1000, "is_baseline": True}
-    values = derived_values(recorded().model_copy(update={**nothing, **kept}), paper_study())
+    nothing = {name: None for name, value in recorded().quantities.items() if isinstance(value, float | int)}
+    values = derived_values(recorded().with_values(nothing), paper_study())
     assert {name for name, value in values.items() if not math.isnan(value)} == {"wall_ms"}
 
 
@@ -124,11 +123,12 @@ def test_repetitions_of_version_3_are_judged_when_they_are_read_and_no_others(
 ) -> None:
     study = paper_study()
     campaign = Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(tmp_path))
-    content = recorded().model_copy(update={"latency_p95_ms": 1e6}).model_dump(mode="json")
+    content = recorded().with_values({"latency_p95_ms": 1e6}).model_dump(mode="json")
     content["schema_version"] = version
     if version == 3:
         del content["broken_rules"]
         content["record_size_bytes"] = int(content.pop("case"))
+        content |= content.pop("quantities")
     prefix = campaign.keys.confirmation(CASE, "repetitions/")
     campaign.store.put(f"{prefix}one.json", json.dumps(content).encode())
 

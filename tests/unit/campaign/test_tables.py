@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import io
+import json
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import (
-    REJECTED_COLUMNS,
-    REPETITION_COLUMNS,
     SCORE_COLUMNS,
     decode_table,
     encode_table,
+    rejected_columns,
+    repetition_columns,
     repetitions_frame,
     table_schema,
 )
 from kafka_pareto.errors import ArtifactError
+from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import decode_record
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 
@@ -30,6 +35,7 @@ pytestmark = pytest.mark.fast
 
 KEYS = CampaignKeys("paper", "c1")
 KEY = "paper/c1/table.parquet"
+REPETITION_COLUMNS, REJECTED_COLUMNS = repetition_columns(PRODUCER), rejected_columns(PRODUCER)
 
 
 @pytest.fixture(name="study")
@@ -78,7 +84,7 @@ def test_a_table_keeps_its_columns_order_whatever_the_frames(frame: pd.DataFrame
 
 def test_a_count_that_is_missing_comes_back_as_missing_and_not_as_a_number(study: Study) -> None:
     rows = recorded_repetitions(("8192",), configurations=1, blocks=2)
-    frame = repetitions_frame([rows[0].model_copy(update={"records_sent": None}), *rows[1:]], study)
+    frame = repetitions_frame([rows[0].with_values({"records_sent": None}), *rows[1:]], study)
     back = decode_table(encode_table(frame, REPETITION_COLUMNS, study), KEY, REPETITION_COLUMNS, study)
     assert back.records_sent.isna().tolist() == [True] + [False] * (len(rows) - 1)
     assert back.records_sent.tolist()[1:] == [1000] * (len(rows) - 1)
@@ -177,6 +183,47 @@ def test_a_record_that_breaks_its_schema_is_refused_with_key_field_and_value(
         decode_record(content.replace(written, instead), "paper/c1/r.json", Repetition)
     assert str(refusal.value).startswith("paper/c1/r.json: ")
     assert said in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"surplus": 1.0}, "quantities: surplus: is no quantity of the driver producer"),
+        ({"latency_p95_ms": "fast"}, "quantities: latency_p95_ms: 'fast': must be of type float"),
+        ({"latency_p95_ms": ...}, "quantities: latency_p95_ms: is missing"),
+    ],
+)
+@pytest.mark.parametrize("is_flat", [False, True])
+def test_a_repetition_with_other_quantities_than_its_drivers_is_refused_with_its_key(
+    tmp_path: Path, change: dict[str, Any], told: str, is_flat: bool
+) -> None:
+    content = recorded_repetitions(configurations=0, blocks=1)[0].model_dump(mode="json")
+    content["quantities"] = {name: value for name, value in (content["quantities"] | change).items() if value != ...}
+    if is_flat:
+        content |= content.pop("quantities")
+    store = FolderStore(tmp_path)
+    store.put("paper/c1/r.json", json.dumps(content).encode())
+    with pytest.raises(ArtifactError, match=f"paper/c1/r.json: {told}"):
+        Campaign(paper_study(), KEYS, store).read_repetition("paper/c1/r.json")
+
+
+def test_a_repetition_stored_flat_is_the_same_repetition() -> None:
+    repetition = recorded_repetitions(configurations=0, blocks=1)[0]
+    content = repetition.model_dump(mode="json")
+    content |= content.pop("quantities")
+    assert decode_record(json.dumps(content).encode(), "key", Repetition) == repetition
+
+
+def test_values_are_changed_in_the_head_and_in_the_quantities_by_name_and_nowhere_else() -> None:
+    repetition = recorded_repetitions(configurations=0, blocks=1)[0]
+    changed = repetition.with_values({"outcome": "failed", "latency_p95_ms": 7.5})
+    assert (changed.outcome, changed.number("latency_p95_ms")) == ("failed", 7.5)
+    assert repetition.outcome == "valid"
+    assert (
+        changed.with_values({"outcome": "valid", "latency_p95_ms": repetition.number("latency_p95_ms")}) == repetition
+    )
+    with pytest.raises(KeyError, match="latency_p95 is no value of"):
+        repetition.with_values({"latency_p95": 7.5})
 
 
 def test_a_damaged_record_is_quoted_in_short_with_what_it_is() -> None:

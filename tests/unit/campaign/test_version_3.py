@@ -42,6 +42,7 @@ def test_a_repetition_names_its_case() -> None:
     key = next(iter(STORE.keys("golden/c1/round=00/02_measurements/8192/")))
     found = decode_record(stored(key), key, Repetition)
     assert (found.case, found.schema_version) == ("8192", 4)
+    assert found.number("latency_p95_ms") == json.loads(stored(key))["latency_p95_ms"]
 
 
 def test_what_a_proposal_says_of_each_record_size_is_of_its_case() -> None:

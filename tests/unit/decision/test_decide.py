@@ -61,7 +61,7 @@ def test_the_choice_blocks_do_not_enter_the_stated_gains():
     gain = [*baseline(), *repetitions(FAST, around(50), around(30))]
     lucky = [*baseline(phase="choice"), *repetitions(FAST, around(1), around(500), "choice")]
     # Block numbers of their own, so that none would be hidden behind a gain block of the same number.
-    lucky = [repetition.model_copy(update={"block": repetition.block + 100}) for repetition in lucky]
+    lucky = [repetition.with_values({"block": repetition.block + 100}) for repetition in lucky]
     assert decided(study_of(), gain, lucky) == decided(study_of(), gain)
 
 
@@ -126,8 +126,8 @@ def test_the_reason_tells_no_difference_from_what_the_budget_does_not_resolve():
 def test_gain_blocks_in_which_the_load_tool_set_the_pace_are_counted_on_both_sides():
     gain = [*baseline(), *repetitions(FAST, around(50), around(30))]
     for at in (0, 10, 11):
-        gain[at] = gain[at].model_copy(update={"generator_bound": "the sending thread never waited"})
-    choice = [r.model_copy(update={"generator_bound": "in a choice block"}) for r in baseline(phase="choice")]
+        gain[at] = gain[at].with_values({"generator_bound": "the sending thread never waited"})
+    choice = [r.with_values({"generator_bound": "in a choice block"}) for r in baseline(phase="choice")]
     decision = decided(study_of(), gain, choice)
     assert (decision.generator_bound, decision.baseline_generator_bound) == (2, 1)
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from kafka_pareto.load.client_bottleneck import generator_bound
-from kafka_pareto.load.tool import ClientMetrics, Figures, LoadRequest, LoadResult, TimedLoad
+from kafka_pareto.load.tool import LoadRequest, LoadResult, TimedLoad
+from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures
 from tests.recorded import recorded_rows
 
 pytestmark = pytest.mark.fast
@@ -31,7 +32,7 @@ def result(
     buffer_wait_s: float | None = 0.0,
     **changes: Any,
 ) -> LoadResult:
-    figures = Figures(
+    figures = LoadFigures(
         throughput_records_s=throughput_records_s,
         printed_mib_s=None,
         latency_avg_ms=p95_ms,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.load.producer_performance_output import parse_perf_output
-from kafka_pareto.load.tool import ClientMetrics
+from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures
 from tests.damage import damaged
 from tests.recorded import FIXTURES
 
@@ -38,11 +38,18 @@ EXPECTED: dict[str, tuple[int, int | None] | None] = {
 def test_reads_every_figure_of_the_summary_line():
     summary = parse_perf_output(RECORDED["4.3.1_plain"]).whole_run
 
-    assert (summary.records_sent, summary.throughput_records_s, summary.throughput_mib_s) == (1000, 1098.901099, 8.59)
-    assert (summary.latency_avg_ms, summary.latency_max_ms) == (438.38, 558.0)
-    assert (summary.latency_p50_ms, summary.latency_p95_ms) == (447, 547)
-    assert (summary.latency_p99_ms, summary.latency_p999_ms) == (555, 558)
-    assert summary.measured_something
+    assert summary.records_sent == 1000
+    assert summary.figures == LoadFigures(
+        throughput_records_s=1098.901099,
+        printed_mib_s=8.59,
+        latency_avg_ms=438.38,
+        latency_max_ms=558.0,
+        latency_p50_ms=447.0,
+        latency_p95_ms=547.0,
+        latency_p99_ms=555.0,
+        latency_p999_ms=558.0,
+        latency_from_send_p95_ms=547.0,
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in RECORDED if name.partition("_")[2] in EXPECTED])
@@ -56,7 +63,7 @@ def test_each_recorded_output_is_read_or_refused_as_its_name_says(name: str):
 
     steady = output.steady_state
     assert (output.whole_run.records_sent, steady.records_sent if steady else None) == expected
-    assert output.whole_run.measured_something == (expected[0] > 0)
+    assert (output.whole_run.figures is not None) == (expected[0] > 0)
 
 
 def test_every_recorded_output_has_an_expectation():
@@ -91,8 +98,7 @@ def test_a_run_without_metrics_knows_none():
 def test_a_run_in_which_every_send_failed_measured_nothing_though_the_tool_ended_with_0():
     summary = parse_perf_output(RECORDED["4.3.1_every_send_failed"]).whole_run
 
-    assert summary.latency_p95_ms == 0
-    assert not summary.measured_something
+    assert (summary.records_sent, summary.figures) == (0, None)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +128,8 @@ def test_whatever_the_output_it_is_read_or_refused_and_never_a_silent_zero(text:
     except LoadToolError:
         return
     for summary in (output.whole_run, output.steady_state):
-        if summary is not None and summary.measured_something:
-            assert all(math.isfinite(number) for number in vars(summary).values())
-            assert summary.throughput_records_s > 0
+        if summary is not None and summary.records_sent:
+            assert summary.figures is not None
+            assert all(number is None or math.isfinite(number) for number in vars(summary.figures).values())
+            assert summary.figures.throughput_records_s > 0
     assert all(value is None or math.isfinite(value) for value in vars(output.client).values())

@@ -108,7 +108,7 @@ def test_values_that_contradict_each_other_are_stored_as_failed_and_not_measured
 
     (failed,) = [r for r in m.stored() if r.outcome != "valid"]
     assert failed.repetition_id == m.planned()[2].repetition_id
-    assert (failed.outcome, failed.attempts, failed.latency_p95_ms) == ("failed", 1, 1e6)
+    assert (failed.outcome, failed.attempts, failed.number("latency_p95_ms")) == ("failed", 1, 1e6)
     assert failed.reason == "the p95 latency is above p99"
     assert failed.broken_rules == ["p95_within_p99"]
     assert f"{failed.repetition_id} counts as failed for implausible values: {failed.reason}" in caplog.text
@@ -166,7 +166,7 @@ def test_duplicates_that_arrive_late_amend_the_repetition_they_belong_to(tmp_pat
 
     duplicated = [r for r in m.stored() if r.outcome != "valid"]
     wanted = m.planned()[late_after - 1].repetition_id
-    assert [(r.repetition_id, r.outcome, r.end_offset_growth) for r in duplicated] == [
+    assert [(r.repetition_id, r.outcome, r.number("end_offset_growth")) for r in duplicated] == [
         (wanted, "records_duplicated", 1002)
     ]
     assert duplicated[0].reason == "the topic holds 2 records more than were sent"

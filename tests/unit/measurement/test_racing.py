@@ -54,14 +54,13 @@ def measured(figures: Mapping[str, tuple[float, float]], blocks: int = 3) -> lis
                 "latency_p95_ms": latency_ms * unrest,
                 "throughput_mib_s": throughput_mib_s / unrest,
             }
-            repetitions.append(template.model_copy(update=changes))
+            repetitions.append(template.with_values(changes))
     return repetitions
 
 
 def spoilt(repetitions: list[Repetition], name: str, blocks: set[int], **changes: Any) -> list[Repetition]:
     return [
-        row.model_copy(update=changes) if row.configuration_id == name and row.block in blocks else row
-        for row in repetitions
+        row.with_values(changes) if row.configuration_id == name and row.block in blocks else row for row in repetitions
     ]
 
 
@@ -102,7 +101,7 @@ def test_a_trial_whose_means_are_known_well_enough_stops() -> None:
     candidates = [BASELINE, candidate("good"), candidate("fast")]
     figures = {"baseline": (20.0, 50.0), "good": (10.0, 100.0), "fast": (5.0, 60.0)}
     unsteady = [
-        row.model_copy(update={"latency_p95_ms": 5.0 * 2**row.block}) if row.configuration_id == "fast" else row
+        row.with_values({"latency_p95_ms": 5.0 * 2**row.block}) if row.configuration_id == "fast" else row
         for row in measured(figures)
     ]
     assert names(active_candidates(candidates, unsteady, study_with(interval_fraction=0.6))) == {"baseline", "fast"}

@@ -258,9 +258,7 @@ def test_settings_in_use_that_changed_during_the_campaign_are_warned_of():
     own = [repetition for repetition in recorded_repetitions((CASE,)) if repetition.is_baseline]
     slower = {"latency_p95_ms": 900.0, "throughput_mib_s": 3.0}
     before = [at_time(r, day=1) for r in own]
-    after = [
-        at_time(r.model_copy(update={name: value + r.block for name, value in slower.items()}), day=2) for r in own
-    ]
+    after = [at_time(r.with_values({name: value + r.block for name, value in slower.items()}), day=2) for r in own]
     moved = context_of(decision, design=[*before, *after])
     assert moved.sentinel.moved
     assert "WARNING the baseline did not stay the same" in flat(text_of(decision, contexts=[moved]))

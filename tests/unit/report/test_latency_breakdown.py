@@ -53,7 +53,7 @@ def decision_and_blocks() -> tuple[Decision, list[Repetition]]:
     recorded = recorded_repetitions((CASE,), phase="gain")
     pick = next(r for r in recorded if not r.is_baseline and r.configuration["batch.size"] == 131072)
     told = [
-        repetition.model_copy(update=DEFAULTS_TOLD if repetition.is_baseline else BATCHES_TOLD)
+        repetition.with_values(DEFAULTS_TOLD if repetition.is_baseline else BATCHES_TOLD)
         for repetition in recorded
         if repetition.is_baseline or repetition.configuration_id == pick.configuration_id
     ]
@@ -74,7 +74,7 @@ def told_by(**pick: float | None) -> Breakdown:
     """The defaults against a pick that differs from them in nothing but these figures."""
     decision, blocks = decision_and_blocks()
     own = decision.pick_configuration_id
-    changed = [r.model_copy(update={**DEFAULTS_TOLD, **pick} if r.configuration_id == own else {}) for r in blocks]
+    changed = [r.with_values({**DEFAULTS_TOLD, **pick} if r.configuration_id == own else {}) for r in blocks]
     breakdown = latency_breakdown(decision, changed)
     assert breakdown is not None
     return breakdown
@@ -82,7 +82,7 @@ def told_by(**pick: float | None) -> Breakdown:
 
 def test_figures_are_medians_that_one_wild_repetition_does_not_move():
     decision, blocks = decision_and_blocks()
-    wild = [r.model_copy(update={"request_latency_avg_ms": 900.0}) if r.block == 3 else r for r in blocks]
+    wild = [r.with_values({"request_latency_avg_ms": 900.0}) if r.block == 3 else r for r in blocks]
     breakdown = latency_breakdown(decision, wild)
     assert breakdown is not None
     assert breakdown.pick is not None
@@ -93,7 +93,7 @@ def test_figures_are_medians_that_one_wild_repetition_does_not_move():
 
 def test_every_figure_traces_to_the_repetitions_it_comes_from():
     decision, blocks = decision_and_blocks()
-    blocks = [r.model_copy(update={"outcome": "failed"}) if r.block == 0 else r for r in blocks]
+    blocks = [r.with_values({"outcome": "failed"}) if r.block == 0 else r for r in blocks]
     breakdown = latency_breakdown(decision, blocks)
     assert breakdown is not None
     expected = [r.repetition_id for r in blocks if r.is_baseline and r.outcome == "valid"]
@@ -102,8 +102,8 @@ def test_every_figure_traces_to_the_repetitions_it_comes_from():
 
 def test_the_choice_blocks_speak_where_there_are_no_gain_blocks():
     decision, blocks = decision_and_blocks()
-    only_choice = [r.model_copy(update={"phase": "choice"}) for r in blocks]
-    of_both = [*blocks, *(r.model_copy(update={"queue_time_avg_ms": 77.0}) for r in only_choice)]
+    only_choice = [r.with_values({"phase": "choice"}) for r in blocks]
+    of_both = [*blocks, *(r.with_values({"queue_time_avg_ms": 77.0}) for r in only_choice)]
     from_choice, from_gain = (latency_breakdown(decision, found) for found in (only_choice, of_both))
     assert from_choice is not None
     assert from_gain is not None
@@ -143,7 +143,7 @@ def test_larger_requests_are_told_by_their_ratio():
 
 def test_a_shorter_wait_for_buffer_space_is_told():
     decision, blocks = decision_and_blocks()
-    waiting = [r.model_copy(update={"buffer_wait_s": 2.5}) if r.is_baseline else r for r in blocks]
+    waiting = [r.with_values({"buffer_wait_s": 2.5}) if r.is_baseline else r for r in blocks]
     breakdown = latency_breakdown(decision, waiting)
     assert breakdown is not None
     assert explanation(breakdown)[-1] == "Waiting for buffer space blocks send() 2.5 s less."

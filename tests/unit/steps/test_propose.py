@@ -161,8 +161,8 @@ def test_a_record_size_with_nothing_left_to_propose_says_so(tmp_path: Path) -> N
     study = study_of(factors=factors, constraints=[], record_sizes_bytes=[8192], design={"configurations": 1})
     whole_space = [study.baseline_configuration(), {"compression.type": "lz4"}]
     rows = [
-        row.model_copy(
-            update={
+        row.with_values(
+            {
                 "configuration": configuration,
                 "configuration_id": configuration_id(configuration),
                 "is_baseline": configuration == study.baseline_configuration(),

@@ -62,7 +62,7 @@ def test_the_error_of_a_mean_is_its_squared_standard_error() -> None:
     trials, repetitions = recorded()
     variances = error_variances(trials, repetitions, "throughput_mib_s", STUDY)
     first = trials.iloc[0]
-    values = [r.throughput_mib_s for r in repetitions if r.repetition_id in set(first["repetition_ids"])]
+    values = [r.number("throughput_mib_s") for r in repetitions if r.repetition_id in set(first["repetition_ids"])]
     assert variances[trial_keys(trials)[0]] == pytest.approx(np.var(values, ddof=1) / len(values))
 
 
@@ -73,7 +73,7 @@ def test_the_error_of_a_cv_is_near_what_fresh_repetitions_show() -> None:
     for trial in range(300):
         drawn = generator.normal(100, 20, size=10)
         repetitions = [
-            template.model_copy(update={"repetition_id": f"{trial}-{place}", "latency_p95_ms": float(value)})
+            template.with_values({"repetition_id": f"{trial}-{place}", "latency_p95_ms": float(value)})
             for place, value in enumerate(drawn)
         ]
         names = [repetition.repetition_id for repetition in repetitions]
@@ -148,7 +148,7 @@ def test_the_ceiling_of_a_planted_signal_is_its_share_of_the_variance() -> None:
 def test_noise_alone_has_a_ceiling_of_nearly_nothing_and_is_not_learnable() -> None:
     generator = np.random.default_rng(5)
     repetitions = [
-        r.model_copy(update={"latency_p95_ms": float(generator.normal(100, 10))})
+        r.with_values({"latency_p95_ms": float(generator.normal(100, 10))})
         for r in recorded_repetitions(CASES, configurations=40)
     ]
     trials = summarise_trials(repetitions, STUDY)

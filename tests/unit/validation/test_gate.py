@@ -9,8 +9,9 @@ from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.suites import load_suites
-from kafka_pareto.campaign.tables import REPETITION_COLUMNS, table_schema
+from kafka_pareto.campaign.tables import repetition_columns, table_schema
 from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.protocol import Adaptive
 from kafka_pareto.study.study_file import load_study, with_overrides
 from kafka_pareto.validation.gate import (
@@ -55,7 +56,7 @@ def test_the_plan_of_adaptive_repetitions_ends_where_the_rule_stopped_a_trial() 
     rows = recorded_repetitions(("8192",), configurations=2, blocks=4)
     worst = next(row.configuration_id for row in rows if not row.is_baseline)
     bad = {"latency_p95_ms": 5_000.0, "throughput_mib_s": 0.01}
-    stored = [row.model_copy(update=bad) if row.configuration_id == worst else row for row in rows]
+    stored = [row.with_values(bad) if row.configuration_id == worst else row for row in rows]
     stored = [row for row in stored if row.configuration_id != worst or row.block < 2]
     values = {row.configuration_id: row for row in rows}.values()
     design = pd.DataFrame(
@@ -71,17 +72,17 @@ def test_the_plan_of_adaptive_repetitions_ends_where_the_rule_stopped_a_trial() 
 def test_the_table_as_read_shows_factors_that_the_study_does_not_have_and_lacks_those_that_are_missing() -> None:
     study = paper_study()
     rows = recorded_repetitions(("8192",), configurations=0, blocks=2)
-    stray = [row.model_copy(update={"configuration": {"acks": "all", "retries": 1}}) for row in rows]
+    stray = [row.with_values({"configuration": {"acks": "all", "retries": 1}}) for row in rows]
 
     columns = set(table_as_read(stray, study).columns)
 
-    assert columns - set(table_schema(REPETITION_COLUMNS, study).names) == {"retries"}
+    assert columns - set(table_schema(repetition_columns(PRODUCER), study).names) == {"retries"}
     assert set(study.factors) - columns == {"batch.size", "linger.ms", "compression.type"}
 
 
 def test_the_table_as_read_of_no_repetitions_has_all_columns() -> None:
     study = paper_study()
-    assert list(table_as_read([], study).columns) == table_schema(REPETITION_COLUMNS, study).names
+    assert list(table_as_read([], study).columns) == table_schema(repetition_columns(PRODUCER), study).names
 
 
 def test_completeness_counts_how_often_each_planned_repetition_is_stored() -> None:
@@ -111,7 +112,7 @@ def test_the_recording_keeps_every_derived_relation() -> None:
 
 def test_a_steady_state_window_is_as_long_as_its_process_at_most() -> None:
     row = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
-    steady = row.model_copy(update={"window": "steady_state", "wall_s": 9.0})
+    steady = row.with_values({"window": "steady_state", "wall_s": 9.0})
     assert derived_table([steady], [], paper_study()).elapsed_ms.tolist() == [9000.0]
 
 
@@ -121,7 +122,7 @@ def test_a_steady_throughput_too_low_for_the_life_of_the_process_fails_the_check
     share = study.protocol.seconds / (study.protocol.seconds + study.protocol.warmup_seconds)
     row = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
     steady = {"window": "steady_state", "wall_s": 9.0, "records_sent": 1000}
-    rows = [row.model_copy(update={**steady, "throughput_records_s": pace}) for pace in (1000 * share / 8, 10 * share)]
+    rows = [row.with_values({**steady, "throughput_records_s": pace}) for pace in (1000 * share / 8, 10 * share)]
 
     table = derived_table(rows, [], study)
 
@@ -130,7 +131,7 @@ def test_a_steady_throughput_too_low_for_the_life_of_the_process_fails_the_check
 
 def test_a_throughput_of_zero_has_no_elapsed_time() -> None:
     row = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
-    table = derived_table([row.model_copy(update={"throughput_records_s": 0.0})], [], paper_study())
+    table = derived_table([row.with_values({"throughput_records_s": 0.0})], [], paper_study())
     assert pd.isna(table.elapsed_ms[0])
 
 
@@ -156,7 +157,7 @@ def test_the_windows_of_the_load_generator_are_of_the_steady_state_and_its_colum
 def test_the_load_generators_share_of_the_records_is_not_guessed() -> None:
     study = load_study(STUDIES / "steady.yaml")
     row = recorded_repetitions(("8192",), configurations=0, blocks=1)[0]
-    steady = row.model_copy(update={"window": "steady_state", "records_sent": 10**9})
+    steady = row.with_values({"window": "steady_state", "records_sent": 10**9})
     table = derived_table([steady], [], study)
     assert pd.isna(table.elapsed_at_throughput_ms[0])
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -18,10 +16,11 @@ from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.load.client_bottleneck import generator_bound
-from kafka_pareto.load.tool import ClientMetrics, Figures, LoadRequest, LoadResult
+from kafka_pareto.load.tool import LoadRequest, LoadResult
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
 from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.study.producer_quantities import LoadFigures, ProducerQuantities
 from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.protocol import OutlierRule
 
@@ -73,7 +72,7 @@ def attempt_repetition(
         is_outlier=bool(outlier),
         trouble=trouble,
         started_at=started_at,
-        quantities=_quantities(request, result, growth),
+        quantities=_quantities(request, result, growth).values(),
         wall_s=result.wall_s if result else 0.0,
         client_cpu_s=result.client_cpu_s if result else 0.0,
         cpu_steal_fraction=steal,
@@ -100,19 +99,22 @@ def request_for(
     )
 
 
-def _quantities(request: LoadRequest, result: LoadResult | None, end_offset_growth: int | None) -> dict[str, Any]:
-    figures = result.figures if result else None
-    measured = asdict(figures) if figures else dict.fromkeys(f.name for f in fields(Figures))
-    return {
-        "window": "steady_state" if request.warmup_records or request.timed else "whole_run",
-        "records_requested": result.records_attempted if result else request.records,
-        "records_sent": result.records_sent if result else None,
-        "end_offset_growth": end_offset_growth,
-        "throughput_mib_s": figures and mib_s(figures, request.record_size_bytes),
-        "generator_bound": generator_bound(request, result, len(os.sched_getaffinity(0))) if result else "",
-        **measured,
-        **asdict(result.client if result else ClientMetrics()),
-    }
+def _quantities(request: LoadRequest, result: LoadResult | None, end_offset_growth: int | None) -> ProducerQuantities:
+    is_steady = bool(request.warmup_records or request.timed)
+    if result is None:
+        return ProducerQuantities(
+            window="steady_state" if is_steady else "whole_run", records_requested=request.records
+        )
+    return ProducerQuantities(
+        window="steady_state" if is_steady else "whole_run",
+        records_requested=result.records_attempted,
+        records_sent=result.records_sent,
+        end_offset_growth=end_offset_growth,
+        throughput_mib_s=mib_s(result.figures, request.record_size_bytes) if result.figures else None,
+        figures=result.figures,
+        client=result.client,
+        generator_bound=generator_bound(request, result, len(os.sched_getaffinity(0))),
+    )
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:
@@ -146,6 +148,6 @@ def duplicates_reason(surplus: int) -> str:
     return f"the topic holds {surplus} records more than were sent"
 
 
-def mib_s(figures: Figures, record_size_bytes: int) -> float:
+def mib_s(figures: LoadFigures, record_size_bytes: int) -> float:
     """Throughput from records/s, which the tool prints to six decimals; its MB/sec have two, 5 % of a slow run."""
     return figures.throughput_records_s * record_size_bytes / _MIB

@@ -19,6 +19,7 @@ from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.study.producer_quantities import ProducerQuantities
 
 
 class ProducerRunner:
@@ -109,12 +110,13 @@ class ProducerRunner:
 
 def _amended(last: Repetition | None, late_records: int) -> Repetition | None:
     """Returns the repetition as one whose records arrived more than once, the surplus late; None if none came late."""
-    if last is None or last.end_offset_growth is None or not late_records:
+    growth = None if last is None else ProducerQuantities.of(last.quantities).end_offset_growth
+    if last is None or growth is None or not late_records:
         return None
-    return last.model_copy(
-        update={
+    return last.with_values(
+        {
             "outcome": "records_duplicated",
             "reason": duplicates_reason(late_records),
-            "end_offset_growth": last.end_offset_growth + late_records,
+            "end_offset_growth": growth + late_records,
         }
     )

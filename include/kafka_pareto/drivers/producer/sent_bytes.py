@@ -5,6 +5,7 @@ from __future__ import annotations
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Sizing
 from kafka_pareto.errors import MissingArtifactError
+from kafka_pareto.study.producer_quantities import ProducerQuantities
 
 
 def sent_bytes(campaign: Campaign) -> int:
@@ -20,7 +21,10 @@ def sent_bytes(campaign: Campaign) -> int:
     prefixes += [keys.confirmation(case, name) for case in cases for name in ("repetitions/", "set_aside/")]
     stored = [repetition for prefix in prefixes for repetition in campaign.read_repetitions(prefix)]
     measured = sum(
-        each.attempts * each.records_requested * campaign.producer.record_size_bytes(each.case) for each in stored
+        each.attempts
+        * ProducerQuantities.of(each.quantities).records_requested
+        * campaign.producer.record_size_bytes(each.case)
+        for each in stored
     )
     return measured + sum(_pilot_bytes(campaign, case) for case in campaign.study.cases)
 

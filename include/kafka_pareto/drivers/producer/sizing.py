@@ -16,8 +16,9 @@ from kafka_pareto.drivers.producer.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactError
-from kafka_pareto.load.tool import Figures, LoadRequest, TimedLoad
+from kafka_pareto.load.tool import LoadRequest, TimedLoad
 from kafka_pareto.study.producer_protocol import ProducerProtocol
+from kafka_pareto.study.producer_quantities import LoadFigures
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +100,7 @@ def sizing_loads_s(protocol: ProducerProtocol) -> list[float]:
     return pace + [_RAMP_WARMUP_S + _RAMP_STEP_S] * (len(_RAMP_FRACTIONS) if protocol.paced else 0)
 
 
-def ramp_steps(asked_records_s: Sequence[float], found: Sequence[Figures]) -> list[RampStep]:
+def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -> list[RampStep]:
     """Which of the rates, rising, the baseline held.
 
     A step is held when at least 97 % of its rate came through, and the p95 latency stayed within 100 ms of the lowest
@@ -174,7 +175,7 @@ class _BaselineLoads:
         asked = [float(max(round(pace_records_s * fraction), 1)) for fraction in _RAMP_FRACTIONS]
         return ramp_steps(asked, [self._run(_RAMP_WARMUP_S, _RAMP_STEP_S, rate, is_paced=True) for rate in asked])
 
-    def _run(self, warmup_s: float, seconds: float, records_s: float, *, is_paced: bool = False) -> Figures:
+    def _run(self, warmup_s: float, seconds: float, records_s: float, *, is_paced: bool = False) -> LoadFigures:
         """One load at the rate `records_s`, or as fast as it goes, when no more than that is expected."""
         request = self._request(warmup_s, seconds, records_s, is_paced)
         load_bytes = request.records * request.record_size_bytes

@@ -10,7 +10,8 @@ import pytest
 
 from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
 from kafka_pareto.kafka.cluster import LogDir, TopicHealth
-from kafka_pareto.load.tool import ClientMetrics, LoadRequest, LoadResult
+from kafka_pareto.load.tool import LoadRequest, LoadResult
+from kafka_pareto.study.producer_quantities import ClientMetrics
 from tests.unit.measuring import CASE, IN_A_BLOCK, PLANNED, Measuring, foreign, measuring, quick
 
 pytestmark = pytest.mark.fast

@@ -16,8 +16,9 @@ from kafka_pareto.campaign.records import RampStep, Sizing
 from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
 from kafka_pareto.drivers.producer.sizing import capacity_of, ramp_steps, sizing_of
 from kafka_pareto.errors import ClusterError, PlanError
-from kafka_pareto.load.tool import ClientMetrics, Figures, LoadRequest, LoadResult
+from kafka_pareto.load.tool import LoadRequest, LoadResult
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures
 from kafka_pareto.study.study_file import parse_study
 from tests.fakes import fake_testbed
 from tests.recorded import STUDIES
@@ -60,8 +61,8 @@ class KnownCluster:
         )
 
 
-def figures(throughput_records_s: float, latency_ms: float, paced_rate_records_s: float | None = None) -> Figures:
-    return Figures(
+def figures(throughput_records_s: float, latency_ms: float, paced_rate_records_s: float | None = None) -> LoadFigures:
+    return LoadFigures(
         throughput_records_s=throughput_records_s,
         printed_mib_s=None,
         latency_avg_ms=latency_ms,

@@ -1,0 +1,90 @@
+"""Quantities: what a repetition of a driver holds by name. A driver declares them once, as fields of dataclasses."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+Value: TypeAlias = float | int | str | None
+Values: TypeAlias = Mapping[str, Value]
+
+# The longest ending first: a rate is no time.
+_UNITS = {"_mib_s": "MiB/s", "_records_s": "records/s", "_records": "records", "_bytes": "B", "_ms": "ms", "_s": "s"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Says how a page shows a quantity, and whether more of it is better. Stands in a field's `Annotated`."""
+
+    label: str
+    maximised: bool
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """Says which smallest difference a study's tool shows of a quantity. Stands in a field's `Annotated`."""
+
+    of_protocol: Callable[[Any], float]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Describes one value of a repetition.
+
+    Attributes:
+        name: With its unit, as in `latency_p95_ms`.
+        type: `float`, `int` or `str`.
+        may_be_missing: True where a repetition may hold None.
+        label: As people read it, without the unit; empty where no page shows it.
+        maximised: True where more is better; None where neither is.
+        resolution: Returns the smallest difference that a study's tool shows; None where it shows every difference.
+    """
+
+    name: str
+    type: type
+    may_be_missing: bool
+    label: str = ""
+    maximised: bool | None = None
+    resolution: Callable[[Any], float] | None = None
+
+    @property
+    def unit(self) -> str:
+        """Returns the unit as people read it; empty for a share or a text."""
+        return next((unit for ending, unit in _UNITS.items() if self.name.endswith(ending)), "")
+
+    def takes(self, value: Value) -> bool:
+        """Tells whether a repetition may hold this value."""
+        if value is None:
+            return self.may_be_missing
+        return isinstance(value, (int, float) if self.type is float else self.type)
+
+
+def quantities_of(model: type) -> tuple[Quantity, ...]:
+    """Reads the quantities from a dataclass: one for each field, and those of a field's dataclass in its place."""
+    hints = get_type_hints(model, include_extras=True)
+    found: list[Quantity] = []
+    for each in fields(model):
+        parts = _parts(hints[each.name])
+        may_be_missing = types.NoneType in parts
+        kind = next(part for part in parts if isinstance(part, type))
+        if is_dataclass(kind):
+            inner = quantities_of(kind)
+            found += [replace(one, may_be_missing=True) for one in inner] if may_be_missing else inner
+            continue
+        shown = next((part for part in parts if isinstance(part, Shown)), None)
+        resolution = next((part.of_protocol for part in parts if isinstance(part, Resolution)), None)
+        label, maximised = (shown.label, shown.maximised) if shown else ("", None)
+        found.append(Quantity(each.name, kind, may_be_missing, label, maximised, resolution))
+    return tuple(found)
+
+
+def _parts(hint: Any) -> list[Any]:
+    """Lists the types and notes that an annotation is made of; a `Literal` is a text."""
+    origin = get_origin(hint)
+    if origin is Literal:
+        return [str]
+    if origin in (Annotated, Union, types.UnionType):
+        return [part for argument in get_args(hint) for part in _parts(argument)]
+    return [hint]

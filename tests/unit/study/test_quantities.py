@@ -1,0 +1,88 @@
+"""Quantities: declared once, as a dataclass's fields, and held by every repetition under their names."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Literal
+
+import pytest
+
+from kafka_pareto.study.driver import Driver
+from kafka_pareto.study.producer import PRODUCER
+from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures, ProducerQuantities
+from kafka_pareto.study.quantity import Shown, Value, quantities_of
+
+pytestmark = pytest.mark.fast
+
+FIGURES = LoadFigures(
+    throughput_records_s=1000.0,
+    latency_avg_ms=1.0,
+    latency_max_ms=9.0,
+    latency_p50_ms=1.0,
+    latency_p95_ms=3.0,
+    latency_p99_ms=5.0,
+    latency_p999_ms=8.0,
+)
+
+
+@dataclass(frozen=True)
+class Lag:
+    lag_max_records: int
+    lag_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class Consumed:
+    mode: Literal["steady", "catch_up"]
+    pace_mib_s: Annotated[float, Shown("pace", maximised=True)]
+    lag: Lag | None = None
+
+
+CONSUMER = Driver("consumer", quantities_of(Consumed), objectives=())
+WHOLE: dict[str, Value] = {"mode": "steady", "pace_mib_s": 8.5, "lag_max_records": 7, "lag_ms": None}
+
+
+def test_quantities_follow_from_the_fields_and_those_of_an_inner_dataclass_stand_in_its_place() -> None:
+    found = [(each.name, each.type, each.may_be_missing, each.unit) for each in CONSUMER.quantities]
+    assert found == [
+        ("mode", str, False, ""),
+        ("pace_mib_s", float, False, "MiB/s"),
+        ("lag_max_records", int, True, "records"),
+        ("lag_ms", float, True, "ms"),
+    ]
+    assert [(each.label, each.maximised) for each in CONSUMER.quantities[:2]] == [("", None), ("pace", True)]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({}, ""),
+        ({"lag_max_records": None}, ""),
+        ({"pace_mib_s": 8}, ""),
+        ({"pace_mib_s": None}, "pace_mib_s: None: must be of type float"),
+        ({"lag_max_records": 7.5}, "lag_max_records: 7.5: must be of type int"),
+        ({"pace_mib": 1.0}, "pace_mib: is no quantity of the driver consumer; did you mean pace_mib_s?"),
+    ],
+)
+def test_a_value_that_breaks_the_declaration_is_named_with_the_rule(change: dict[str, Value], told: str) -> None:
+    assert CONSUMER.fault_of(WHOLE | change) == told
+
+
+def test_a_quantity_that_is_missing_is_named_and_none_stands_for_those_that_may_be() -> None:
+    without = {name: value for name, value in WHOLE.items() if name not in ("lag_ms", "mode")}
+    assert CONSUMER.fault_of(without).startswith("mode: is missing")
+    assert CONSUMER.with_missing(without) == {**without, "lag_ms": None}
+
+
+def test_what_a_producer_measured_comes_back_from_its_values() -> None:
+    measured = ProducerQuantities("steady_state", 10, 10, 10, 7.8, FIGURES, ClientMetrics(buffer_wait_s=0.5), "slow")
+    values = measured.values()
+    assert ProducerQuantities.of(values) == measured
+    assert list(values) == [each.name for each in PRODUCER.quantities]
+    assert asdict(FIGURES).items() <= values.items()
+    assert PRODUCER.fault_of(values) == ""
+
+
+def test_without_a_figure_that_every_tool_measures_there_are_none() -> None:
+    values = ProducerQuantities("whole_run", 10, figures=FIGURES).values()
+    assert ProducerQuantities.of(values | {"latency_p95_ms": None}).figures is None

@@ -51,11 +51,19 @@ class Objective:
 
 @dataclass(frozen=True)
 class Driver:
-    """Declares what is loaded and measured. Objectives and quantities are in the order of tables and pages."""
+    """Declares what is loaded and measured.
+
+    Attributes:
+        name: As in `producer`.
+        quantities: What a repetition holds, in the order of tables.
+        objectives: What a study may optimise, in the order of tables and pages.
+        suite_file: Holds what the driver adds to the gate's suites, in `include/expectations/`.
+    """
 
     name: str
     quantities: tuple[Quantity, ...]
     objectives: tuple[Objective, ...]
+    suite_file: str
 
     def with_missing(self, values: Values) -> dict[str, Value]:
         """Returns the values of a repetition, with None for every quantity that is missing and may be."""

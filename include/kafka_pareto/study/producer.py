@@ -11,6 +11,7 @@ PRODUCER = register(
     Driver(
         name="producer",
         quantities=PRODUCER_QUANTITIES,
+        suite_file="producer.yaml",
         objectives=(
             Objective("p95_latency_ms", _BY_NAME["latency_p95_ms"]),
             Objective("throughput_mib_s", _BY_NAME["throughput_mib_s"]),

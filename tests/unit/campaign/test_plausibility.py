@@ -11,7 +11,8 @@ import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.campaign.plausibility import PlausibilityRules, derived_values
+from kafka_pareto.campaign.plausibility import PlausibilityRules
+from kafka_pareto.campaign.producer_plausibility import derived_values
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.suites import Expectation
 from kafka_pareto.errors import BadInputError

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kafka_pareto.campaign.plausibility import SUITE, PlausibilityRules
-from kafka_pareto.campaign.suites import load_suites
+from kafka_pareto.campaign.suites import suites_of
 from kafka_pareto.campaign.tables import repetition_columns
 from kafka_pareto.errors import GateError
 from kafka_pareto.steps import validate
@@ -152,7 +152,7 @@ def every_expectation() -> list[Asked]:
     asked: dict[tuple[str, str | None], Asked] = {}
     for tool in get_args(Tool):
         parameters = suite_parameters(small_study(0.25, tool))
-        for suite, expectations in load_suites().items():
+        for suite, expectations in suites_of(PRODUCER).items():
             for expectation in expectations:
                 for configuration in expectation.configurations(parameters):
                     name, column = configuration["meta"]["name"], configuration["meta"]["column"]
@@ -235,7 +235,7 @@ def test_each_expectation_of_the_whole_table_alone_stops_the_gate(suite: str, na
     assert rejected_of(campaign).empty
 
 
-_SUITE = load_suites()[SUITE]
+_SUITE = suites_of(PRODUCER)[SUITE]
 _COLUMNS = sorted(
     {column for each in _SUITE for column in each.columns if isinstance(each.columns, list)}
     | {value for each in _SUITE for key, value in each.kwargs.items() if key in ("column", "column_A", "column_B")}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -11,8 +11,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.declaration import Driver
 
-SUITES_FILE = Path(__file__).parents[2] / "expectations" / "repetitions.yaml"
+SUITES = Path(__file__).parents[2] / "expectations"
+_OF_EVERY_DRIVER = "repetitions.yaml"
 
 Severity = Literal["critical", "warning"]
 
@@ -56,12 +58,20 @@ class Expectation(BaseModel):
 
 
 @cache
-def shipped_suites() -> Mapping[str, list[Expectation]]:
-    """Reads the suites that this release ships, once."""
-    return load_suites()
+def suites_of(driver: Driver, folder: Path = SUITES) -> Mapping[str, list[Expectation]]:
+    """Reads the suites that a driver's repetitions are put before: those of every driver, and what it adds.
+
+    Raises:
+        BadInputError: Naming the file, the key and the rule that is broken.
+    """
+    common, own = load_suites(folder / _OF_EVERY_DRIVER), load_suites(folder / driver.suite_file)
+    suites = {name: [*common.get(name, []), *own.get(name, [])] for name in dict.fromkeys((*common, *own))}
+    for suite, expectations in suites.items():
+        _require_unique(expectations, f"{folder / driver.suite_file}: {suite}")
+    return suites
 
 
-def load_suites(path: Path = SUITES_FILE) -> dict[str, list[Expectation]]:
+def load_suites(path: Path) -> dict[str, list[Expectation]]:
     """Reads a file of suites: the name of each, and its expectations.
 
     Raises:
@@ -76,7 +86,11 @@ def load_suites(path: Path = SUITES_FILE) -> dict[str, list[Expectation]]:
         place = ".".join(str(part) for part in first["loc"])
         raise BadInputError(f"{path}: {place}: {first['msg']}") from error
     for suite, expectations in suites.items():
-        names = [expectation.name for expectation in expectations]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise BadInputError(f"{path}: {suite}: {', '.join(twice)}: a name is given twice")
+        _require_unique(expectations, f"{path}: {suite}")
     return suites
+
+
+def _require_unique(expectations: Sequence[Expectation], place: str) -> None:
+    names = [expectation.name for expectation in expectations]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise BadInputError(f"{place}: {', '.join(twice)}: a name is given twice")

@@ -15,7 +15,6 @@ from kafka_pareto.errors import ClusterError, DisturbedError, SafetyStop
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.phase import Block, MeasurementPhase
 from kafka_pareto.measurement.repetition_runner import RepetitionRunner, repetition_of
-from kafka_pareto.study.producer_study import producer_study
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.study import Study
 
@@ -28,7 +27,7 @@ class Measurer:
     def __init__(self, study: Study, runner: RepetitionRunner) -> None:
         self._protocol = study.protocol
         self._runner = runner
-        self._rules = PlausibilityRules(producer_study(study))
+        self._rules = PlausibilityRules(study)
 
     def measure(self, phase: MeasurementPhase) -> list[Repetition]:
         """Measures what is planned and not yet stored, one object per repetition.

@@ -72,6 +72,7 @@ class Driver:
         name: As studies name it.
         quantities: What a repetition holds, in the order of the tables' columns.
         objectives: In the order of tables and pages.
+        suite_file: Holds what the driver adds to the gate's suites, in `include/expectations/`.
         identity: By which facts of a fingerprint the measured system is known to be the same one.
         case_features: The numbers that a case gives. Without any, a case is a category to the models.
         derived_features: What follows from a configuration and its case, and is hard for a model to find out alone.
@@ -80,7 +81,8 @@ class Driver:
     name: str
     quantities: tuple[Quantity, ...]
     objectives: tuple[Objective, ...]
-    identity: tuple[str, ...]
+    suite_file: str
+    identity: tuple[str, ...] = ()
     case_features: tuple[Feature, ...] = ()
     derived_features: tuple[Feature, ...] = ()
 

@@ -30,6 +30,7 @@ PRODUCER = Driver(
     name="producer",
     identity=("cluster_id", "kafka_version"),
     quantities=PRODUCER_QUANTITIES,
+    suite_file="producer.yaml",
     objectives=(
         Objective("p95_latency_ms", _BY_NAME["latency_p95_ms"]),
         Objective("throughput_mib_s", _BY_NAME["throughput_mib_s"]),

@@ -19,6 +19,7 @@ from kafka_pareto.kafka.producer_config import (
     typed_value,
     unknown_property_rule,
 )
+from kafka_pareto.study import producer_rules
 from kafka_pareto.study.constraints import Variables
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor
@@ -26,6 +27,7 @@ from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.producer import PRODUCER, RECORD_SIZE
 from kafka_pareto.study.producer_protocol import ProducerProtocol
+from kafka_pareto.study.quantity import Values
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.workload import PayloadFile, Workload
 
@@ -149,6 +151,14 @@ class ProducerStudy(Study):
             "protocol": self.protocol.of_a_repetition() | {"throughput_limit_mib_s": self.throughput_limit_mib_s()},
         }
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+
+    def rule_parameters(self) -> dict[str, object]:
+        """Returns what the `$…` of the producer's rules stand for."""
+        return producer_rules.parameters(self.protocol)
+
+    def derived_values(self, values: Values) -> dict[str, float]:
+        """Returns what follows from a repetition's values, for the producer's rules."""
+        return producer_rules.derived_values(values, self.protocol, self.record_size_bytes(str(values["case"])))
 
     def text_file(self) -> str | None:
         """Returns the file whose text records are cut from; None where the study names none."""

@@ -25,6 +25,7 @@ from kafka_pareto.study.factors import Configuration, Factor, configuration_id
 from kafka_pareto.study.identifiers import STUDY_NAME
 from kafka_pareto.study.objectives import Limits, ObjectiveName
 from kafka_pareto.study.protocol import Protocol
+from kafka_pareto.study.quantity import Values
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.sections import ForeignCluster, Validation
 
@@ -130,6 +131,18 @@ class Study(Section):
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Returns what is set: the configuration's values, and the baseline's for all other properties."""
         return {**self.baseline, **configuration}
+
+    def rule_parameters(self) -> dict[str, object]:
+        """Returns what the `$…` of the rules of the driver's suite file stand for."""
+        return {}
+
+    def derived_values(self, values: Values) -> dict[str, float]:  # noqa: ARG002 (for drivers whose rules need any)
+        """Returns what follows from a repetition's values, for rules that compare two of them.
+
+        Args:
+            values: The repetition's row: its head and its quantities.
+        """
+        return {}
 
     def text_file(self) -> str | None:
         """Returns the file, beside the study's, whose text its loads are cut from; None where there is none."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from kafka_pareto.campaign.suites import SUITES_FILE, Expectation, Severity
+from kafka_pareto.campaign.suites import SUITES, Expectation, Severity
 from kafka_pareto.errors import BadInputError
 
 ROW_ID = "repetition_id"
@@ -72,7 +72,7 @@ class Examination:
         try:
             expected = context.suites.add(gx.ExpectationSuite(name=suite, expectations=configurations))
         except gx.exceptions.GreatExpectationsError as error:
-            raise BadInputError(f"{SUITES_FILE.name}: {suite}: {error}") from error
+            raise BadInputError(f"{SUITES.name}: {suite}: {error}") from error
         source = context.data_sources.add_pandas(suite)
         batch = source.add_dataframe_asset(suite).add_batch_definition_whole_dataframe(suite)
         definition = context.validation_definitions.add(gx.ValidationDefinition(name=suite, data=batch, suite=expected))
@@ -137,7 +137,7 @@ def _finding(suite: str, outcome: Any) -> Finding:
     meta, result = outcome.expectation_config.meta, outcome.result
     if not result and not outcome.success:
         raise BadInputError(
-            f"{SUITES_FILE.name}: {suite}: {meta['name']}: cannot be asked of this table: "
+            f"{SUITES.name}: {suite}: {meta['name']}: cannot be asked of this table: "
             f"{_first_message(outcome.exception_info)}"
         )
     return Finding(

@@ -10,15 +10,13 @@ from typing import Any
 import pandas as pd
 
 from kafka_pareto.campaign.candidates import Candidate, candidates_of
-from kafka_pareto.campaign.plausibility import derived_values, plausibility_parameters
 from kafka_pareto.campaign.records import ExpectationResult, Repetition, ValidationSummary
-from kafka_pareto.campaign.suites import shipped_suites
+from kafka_pareto.campaign.suites import suites_of
 from kafka_pareto.campaign.tables import repetition_columns, repetition_row, repetitions_frame, table_schema
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.racing import planned_candidates
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.study import Study
 from kafka_pareto.validation.expectations import ROW_ID, Examination, Finding
 
@@ -52,7 +50,7 @@ class Earlier:
 def examine(
     repetitions: Sequence[Repetition],
     design: pd.DataFrame,
-    study: ProducerStudy,
+    study: Study,
     examination: Examination,
     earlier: Earlier | None = None,
 ) -> Verdict:
@@ -62,7 +60,7 @@ def examine(
     """
     earlier = earlier or Earlier([], [])
     round_number = len(earlier.summaries)
-    suites, parameters = shipped_suites(), suite_parameters(study, round_number)
+    suites, parameters = suites_of(study.declaration), suite_parameters(study, round_number)
     planned = planned_repetitions(design, repetitions, study, round_number)
     findings = examination.check("schema", suites["schema"], table_as_read(repetitions, study), parameters)
     if not any(finding.is_critical for finding in findings):
@@ -75,23 +73,19 @@ def examine(
     return _verdict(repetitions, planned, study, findings, earlier)
 
 
-def suite_parameters(study: ProducerStudy, round_number: int = 0) -> dict[str, Any]:
+def suite_parameters(study: Study, round_number: int = 0) -> dict[str, Any]:
     """Returns the values of the suites' `$…` in this study and round."""
-    protocol = study.protocol
-    by_generator = protocol.load_tool == "load_generator"
     return {
         "columns": table_schema(repetition_columns(study.declaration), study).names,
         "factors": list(study.factors),
         "rounds": [round_number],
         "types": {name: _TYPES[factor.type] for name, factor in study.factors.items()},
-        "windows": ["steady_state" if protocol.warmup_seconds or by_generator else "whole_run"],
-        **plausibility_parameters(study),
-        "resolution_ms": protocol.latency_resolution_ms(),
+        **study.rule_parameters(),
     }
 
 
 def planned_repetitions(
-    design: pd.DataFrame, repetitions: Sequence[Repetition], study: ProducerStudy, round_number: int = 0
+    design: pd.DataFrame, repetitions: Sequence[Repetition], study: Study, round_number: int = 0
 ) -> list[str]:
     """The id of every repetition that the round's design and the protocol plan; adaptive ones, from what is stored."""
     planned = []
@@ -121,7 +115,7 @@ def completeness_table(planned: Sequence[str], repetitions: Sequence[Repetition]
 
 
 def derived_table(
-    repetitions: Sequence[Repetition], planned: Sequence[str], study: ProducerStudy, round_number: int = 0
+    repetitions: Sequence[Repetition], planned: Sequence[str], study: Study, round_number: int = 0
 ) -> pd.DataFrame:
     """The repetitions and what follows from their columns, for expectations that compare two columns."""
     table = repetitions_frame(repetitions, study)
@@ -130,7 +124,7 @@ def derived_table(
     table["repetition_id_by_columns"] = [_id_by_columns(repetition, round_number) for repetition in repetitions]
     table["configuration_id_by_values"] = [configuration_id(repetition.configuration) for repetition in repetitions]
     table["is_baseline_by_id"] = table["configuration_id"] == study.baseline_id()
-    derived = pd.DataFrame([derived_values(repetition, study) for repetition in repetitions], index=table.index)
+    derived = pd.DataFrame([study.derived_values(repetition_row(each)) for each in repetitions], index=table.index)
     return pd.concat([table, derived], axis="columns")
 
 
@@ -143,7 +137,7 @@ def rejected_table(repetitions: Sequence[Repetition], rejected: dict[str, str], 
 def _verdict(
     repetitions: Sequence[Repetition],
     planned: Sequence[str],
-    study: ProducerStudy,
+    study: Study,
     findings: list[Finding],
     earlier: Earlier,
 ) -> Verdict:

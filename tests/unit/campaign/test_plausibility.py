@@ -11,9 +11,10 @@ import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.campaign.plausibility import PlausibilityRules, derived_values
+from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.suites import Expectation
+from kafka_pareto.campaign.tables import repetition_row
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study_file import load_study
@@ -113,7 +114,7 @@ def test_the_load_generators_figures_are_asked_of_the_load_generator_alone() -> 
 
 def test_missing_values_leave_what_follows_from_them_unknown() -> None:
     nothing = {name: None for name, value in recorded().quantities.items() if isinstance(value, float | int)}
-    values = derived_values(recorded().with_values(nothing), paper_study())
+    values = paper_study().derived_values(repetition_row(recorded().with_values(nothing)))
     assert {name for name, value in values.items() if not math.isnan(value)} == {"wall_ms"}
 
 

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.campaign.suites import Expectation, load_suites
+from kafka_pareto.campaign.suites import SUITES, Expectation, load_suites, suites_of
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.driver import Driver
+from kafka_pareto.study.producer import PRODUCER
+from tests.recorded import paper_study
 
 pytestmark = pytest.mark.fast
 
@@ -41,3 +44,30 @@ def test_a_suite_file_with_a_defect_is_refused_with_its_place(tmp_path: Path, te
         load_suites(path)
     assert str(refusal.value).startswith(str(path))
     assert said in str(refusal.value)
+
+
+CONSUMER = Driver("consumer", quantities=(), objectives=(), suite_file="consumer.yaml")
+OF_ALL = "rows:\n- {name: a, type: b, reason: c}"
+
+
+def names_of(folder: Path, common: str, own: str) -> dict[str, list[str]]:
+    (folder / "repetitions.yaml").write_text(common)
+    (folder / CONSUMER.suite_file).write_text(own)
+    return {suite: [each.name for each in found] for suite, found in suites_of(CONSUMER, folder).items()}
+
+
+def test_a_driver_adds_to_the_suites_of_every_driver_and_may_bring_one_of_its_own(tmp_path: Path) -> None:
+    own = "rows:\n- {name: d, type: e, reason: f}\nlags:\n- {name: a, type: g, reason: h}"
+    assert names_of(tmp_path, OF_ALL, own) == {"rows": ["a", "d"], "lags": ["a"]}
+
+
+def test_a_name_that_a_driver_gives_again_is_refused_with_the_drivers_file(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match=r"consumer\.yaml: rows: a: a name is given twice"):
+        names_of(tmp_path, OF_ALL, OF_ALL)
+
+
+def test_what_is_asked_of_every_driver_needs_no_column_of_the_producer() -> None:
+    common = load_suites(SUITES / "repetitions.yaml")
+    asked = "\n".join(repr(each) for suite in common.values() for each in suite)
+    own = [quantity.name for quantity in PRODUCER.quantities] + [f"${name}" for name in paper_study().rule_parameters()]
+    assert [name for name in own if f"'{name}'" in asked] == []

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import pytest
 
-from kafka_pareto.study.driver import Driver
+from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures, ProducerQuantities
 from kafka_pareto.study.quantity import Shown, Value, quantities_of
@@ -38,7 +38,7 @@ class Consumed:
     lag: Lag | None = None
 
 
-CONSUMER = Driver("consumer", quantities_of(Consumed), objectives=())
+CONSUMER = Driver("consumer", quantities_of(Consumed), objectives=(), suite_file="consumer.yaml")
 WHOLE: dict[str, Value] = {"mode": "steady", "pace_mib_s": 8.5, "lag_max_records": 7, "lag_ms": None}
 
 

@@ -8,7 +8,7 @@ import pytest
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.plausibility import PlausibilityRules
-from kafka_pareto.campaign.suites import load_suites
+from kafka_pareto.campaign.suites import suites_of
 from kafka_pareto.campaign.tables import repetition_columns, table_schema
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.study.producer import PRODUCER
@@ -170,7 +170,7 @@ def test_the_window_that_is_expected_is_the_protocols(study: str, window: str) -
 def test_the_shipped_suites_find_all_their_parameters_in_every_shipped_study() -> None:
     for path in STUDIES.glob("*.yaml"):
         parameters = suite_parameters(load_study(path))
-        for expectations in load_suites().values():
+        for expectations in suites_of(PRODUCER).values():
             asked = {each.name: each.configurations(parameters) for each in expectations}
             not_asked = {name for name, configurations in asked.items() if not configurations}
             assert not_asked <= (set() if parameters["within_run_columns"] else {"measured_within_the_run"})

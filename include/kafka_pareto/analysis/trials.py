@@ -64,13 +64,21 @@ def coefficient_of_variation(values: np.ndarray) -> float:
     return float(np.std(values, ddof=1) / np.mean(values))
 
 
-def throughput_per_cv(throughput_mib_s: pd.Series, throughput_cv: pd.Series) -> pd.Series:
-    """Returns the paper's R1: throughput over its coefficient of variation.
+def steadiness(frame: pd.DataFrame, study: Study, prefix: str = "") -> pd.Series:
+    """Returns the paper's R1: for the producer throughput over its coefficient of variation.
 
-    It is NaN where the CV is missing, zero or below. A zero CV means too few distinct values rather than perfect
-    steadiness, and a surrogate may even estimate less.
+    It is NaN where the CV is missing, zero or below, and for a driver without such a pair of objectives. A zero CV
+    means too few distinct values rather than perfect steadiness, and a surrogate may even estimate less.
+
+    Args:
+        frame: One column for each objective, its name after the prefix.
+        study: Names the objectives.
+        prefix: As in `estimated_`.
     """
-    ratio: pd.Series = (throughput_mib_s / throughput_cv).where(throughput_cv > 0)
+    if study.declaration.steadiness is None:
+        return pd.Series(np.nan, index=frame.index)
+    mean, spread = (frame[f"{prefix}{name}"] for name in study.declaration.steadiness)
+    ratio: pd.Series = (mean / spread).where(spread > 0)
     return ratio
 
 

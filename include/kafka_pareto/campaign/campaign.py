@@ -137,7 +137,7 @@ class Campaign:
 
     @cached_property
     def _plausibility(self) -> PlausibilityRules:
-        return PlausibilityRules(self.producer)
+        return PlausibilityRules(self.study)
 
     def last_round(self) -> int:
         """Returns the last round whose trials were searched in every case; 0 where there is none yet."""

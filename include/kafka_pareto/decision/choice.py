@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.analysis.pairing import valid_by_block
 from kafka_pareto.analysis.repetition_values import smallest_value
-from kafka_pareto.analysis.trials import summarise_trials, throughput_per_cv
+from kafka_pareto.analysis.trials import steadiness, summarise_trials
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.objectives import Limit, ObjectiveName
@@ -23,7 +23,6 @@ from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
 from kafka_pareto.study.tune import Tune
 
 _LEAST_VALID_FRACTION = 0.8
-_BALANCED: Mapping[ObjectiveName, float] = {"throughput_mib_s": 1.0, "p95_latency_ms": 1.0}
 
 
 class MissedLimit(BaseModel):
@@ -64,8 +63,8 @@ def choose(study: Tune, candidates: pd.DataFrame, choice_repetitions: Sequence[R
     over them. The baseline competes with them, unless it breaks a limit itself; ties fall to it, then to the smaller
     id. By `choose_by`:
 
-    - `r1`: the largest throughput over throughput CV.
-    - `balanced_gain`: the largest log(throughput gain) + log(p95 latency gain) over the baseline.
+    - `r1`: the largest throughput over throughput CV, or what the driver declares in their place.
+    - `balanced_gain`: the largest sum of the means' log-gains over the baseline: of throughput and p95 latency.
     - weights: the largest sum of weighted log-gains over the baseline.
     - an order: of all that come within `within_fraction` of the best in the first objective, those within it of the
       best in the second that is left, and so on; the last objective decides outright. So the baseline stays unless it
@@ -101,7 +100,7 @@ def choose(study: Tune, candidates: pd.DataFrame, choice_repetitions: Sequence[R
     if not beside:
         # The baseline stands first, then ids in order: of equals the first is taken.
         keeping = pd.concat([pd.DataFrame(0.0, index=[baseline_id], columns=gains.columns), keeping])
-    chosen_id, chosen_by = best_by(asked, keeping, trials, baseline_id)
+    chosen_id, chosen_by = best_by(study, asked, keeping, trials)
     return Choice(configuration_id=chosen_id, chosen_by=chosen_by, baseline_limits_missed=beside)
 
 
@@ -170,11 +169,12 @@ def worst_excess_fraction(limits: Sequence[Limit], values: Any) -> float:
     return max((math.inf if math.isnan(excess) else excess for excess in found), default=0.0)
 
 
-def best_by(asked: ChooseBy, gains: pd.DataFrame, trials: pd.DataFrame, baseline_id: str) -> tuple[str, ChooseBy]:
+def best_by(study: Tune, asked: ChooseBy, gains: pd.DataFrame, trials: pd.DataFrame) -> tuple[str, ChooseBy]:
     """The id that stands first by what is asked, or by the balanced gain for want of CVs; and which it was."""
+    baseline_id, balanced = study.baseline_id(), dict.fromkeys(study.means, 1.0)
     of_candidates = gains.drop(index=baseline_id, errors="ignore")
     if asked == "r1":
-        ratios = throughput_per_cv(trials.throughput_mib_s, trials.throughput_cv)
+        ratios = steadiness(trials, study)
         competing = baseline_id not in gains.index or np.isfinite(ratios[baseline_id])
         if competing and np.isfinite(ratios[of_candidates.index]).any():
             return str(ratios[gains.index].fillna(-np.inf).idxmax()), asked
@@ -182,8 +182,8 @@ def best_by(asked: ChooseBy, gains: pd.DataFrame, trials: pd.DataFrame, baseline
         comparable = gains.fillna(0.0)
         if isinstance(asked, Lexicographic):
             return _best_in_order(comparable, asked), asked
-        return _heaviest(comparable, asked.weights if isinstance(asked, Weighted) else _BALANCED), asked
-    return _heaviest(gains, _BALANCED), "balanced_gain"
+        return _heaviest(comparable, asked.weights if isinstance(asked, Weighted) else balanced), asked
+    return _heaviest(gains, balanced), "balanced_gain"
 
 
 def _best_in_order(gains: pd.DataFrame, order: Lexicographic) -> str:

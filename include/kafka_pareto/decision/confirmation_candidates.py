@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto.analysis.pareto import Losses, losses_of, non_dominated
-from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended, throughput_per_cv
+from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended, steadiness
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, table_schema
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.tune import Tune
@@ -57,7 +57,7 @@ def _roles(front: pd.DataFrame, study: Tune, points: int) -> dict[int, list[str]
     ]
     knee = ("knee", int(np.argmin(np.linalg.norm(scaled, axis=1))))
     # Where there are fewer points than roles, the stablest points are what a recommendation needs least.
-    wanted = [*best[:2], knee, ("r1", _best_row(_r1(front), maximised=True)), *best[2:]]
+    wanted = [*best[:2], knee, ("r1", _best_row(steadiness(front, study, "estimated_"), maximised=True)), *best[2:]]
     rows: dict[int, list[str]] = {}
     for role, row in wanted:
         if row >= 0 and (row in rows or len(rows) < points):
@@ -74,10 +74,6 @@ def _best_row(estimates: pd.Series, maximised: bool) -> int:
     if not np.isfinite(values).any():
         return -1
     return int(np.nanargmax(values) if maximised else np.nanargmin(values))
-
-
-def _r1(front: pd.DataFrame) -> pd.Series:
-    return throughput_per_cv(front["estimated_throughput_mib_s"], front["estimated_throughput_cv"])
 
 
 def _scaled(losses: Losses) -> Losses:

@@ -160,7 +160,7 @@ def _best(
     if candidates.empty:
         return None if gains.empty else (baseline_id, asked)
     # The baseline stand first: among equals the first is taken.
-    return best_by(asked, pd.concat([gains.drop(index=candidates.index), candidates]), remaining, baseline_id)
+    return best_by(snapshot.study, asked, pd.concat([gains.drop(index=candidates.index), candidates]), remaining)
 
 
 def _of_recommendation(snapshot: Snapshot, decision: Decision, requirements: Requirements, remaining: int) -> list[str]:

@@ -68,7 +68,7 @@ def card_context(
         sizing=sizing,
         noise=noise,
         sentinel=sentinel_report([*noise_repetitions, *design, *confirmation], study, rng),
-        breakdown=latency_breakdown(decision, confirmation),
+        breakdown=latency_breakdown(decision, confirmation) if study.declaration.has("queue_time_avg_ms") else None,
         repetitions_set_aside=len(set_aside),
         rounds=rounds,
     )

@@ -14,7 +14,8 @@ from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.report.reasons import given_up, missed_limits_text, reason_of
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.driver import is_maximised, label_of, objective_named
+from kafka_pareto.study.study import Study
 
 PROMISES: dict[str, str] = {
     Durability.acks_0.name: "none: acks=0, nobody confirms a record",
@@ -148,12 +149,12 @@ def evidence_of(decision: Decision, campaign: str) -> str:
     return f"campaign {campaign}; {decision.blocks_used} fresh blocks ({asked}); repetitions {ranges}."
 
 
-def properties_text(decision: Decision, study: str, campaign: str, date: str) -> str:
-    """A `producer.properties` ready to use: the recommended settings, or the baseline where it stays."""
+def properties_text(decision: Decision, study: Study, campaign: str, date: str) -> str:
+    """A file of properties ready to use: the recommended settings, or the baseline where it stays."""
     kept = "recommended" if decision.recommended else "unchanged: this is the baseline"
     header = [
-        f"Kafka producer settings for {case_label(decision.case)} ({kept}).",
-        f"Study {study}, campaign {campaign}, {date}.",
+        f"Kafka {study.declaration.settings_word} for {case_label(decision.case)} ({kept}).",
+        f"Study {study.name}, campaign {campaign}, {date}.",
         reason_of(decision),
         evidence_of(decision, campaign),
     ]
@@ -177,12 +178,14 @@ def standing(decision: Decision) -> str:
 
 
 def _cvs_not_borne_out(decision: Decision) -> list[str]:
-    went_by = ["throughput_cv"] if decision.chosen_by == "r1" else objectives_named(decision.chosen_by)
-    return [
-        label_of(gain.objective)
-        for gain in decision.gains
-        if gain.objective in went_by and gain.objective.endswith("_cv") and gain.resolution != "better"
-    ]
+    named = objectives_named(decision.chosen_by)
+    found = []
+    for gain in decision.gains:
+        mean = objective_named(gain.objective).spread_of
+        went_by = gain.objective in named or (decision.chosen_by == "r1" and mean and is_maximised(mean))
+        if mean and went_by and gain.resolution != "better":
+            found.append(label_of(gain.objective))
+    return found
 
 
 def _blocks_to_tell(gain: Gain) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kafka_pareto.analysis.trials import throughput_per_cv
+from kafka_pareto.analysis.trials import steadiness
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Fingerprint, Phase, Plan, Repetition
 from kafka_pareto.decision.decision import Decision
@@ -59,11 +59,11 @@ class Evidence:
         return next(found for found in self.cards.contexts if found.case == case)
 
     def r1_id(self, case: str) -> str | None:
-        """The paper's R1 as measured: the candidate with most throughput per throughput CV; None without CVs."""
+        """The paper's R1 as measured: the candidate with the highest `steadiness`; None without CVs."""
         trials = self.confirmed
         usable = trials[(trials.case == case) & ~trials.is_baseline]
         usable = usable.set_index("configuration_id")
-        ratio = throughput_per_cv(usable.throughput_mib_s, usable.throughput_cv).dropna()
+        ratio = steadiness(usable, self.study).dropna()
         return None if ratio.empty else str(ratio.idxmax())
 
     def newly_confirmed(self) -> pd.DataFrame:

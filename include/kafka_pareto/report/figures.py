@@ -18,7 +18,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from kafka_pareto.analysis.pareto import non_dominated
 from kafka_pareto.report.evidence import Evidence, estimates_table
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver import label_of, objective_named
+from kafka_pareto.study.driver import is_maximised, label_of, objective_named
 
 _SIZE_STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v")]
 _DESIGN: dict[str, Any] = {"marker": "o", "s": 16, "color": "#9a9a9a", "alpha": 0.7, "label": "measured design"}
@@ -43,10 +43,12 @@ def draw_figures(evidence: Evidence) -> Mapping[str, bytes]:
     drawings = {
         "fig3_r2_per_objective.png": _r2_per_objective,
         "fig4_estimated_vs_measured.png": _estimated_vs_measured,
-        "fig5_throughput_and_its_cv.png": _throughput_and_its_cv,
-        "fig6_throughput_and_latency.png": _throughput_and_latency,
+        "fig5_throughput_and_its_cv.png": _mean_and_its_spread,
+        "fig6_throughput_and_latency.png": _plane,
         "fig7_baseline_and_pick_by_repetition.png": _by_repetition,
     }
+    if evidence.study.declaration.steadiness is None:
+        del drawings["fig5_throughput_and_its_cv.png"]
     with mpl.rc_context(STYLE):
         return {name: png(draw(evidence)) for name, draw in drawings.items()}
 
@@ -88,7 +90,7 @@ def _r2_per_objective(evidence: Evidence) -> Figure:
             color="#D55E00",
             edgecolors="white",
             zorder=4,
-            label="held out, within one record size" if place == 0 else None,
+            label=f"held out, within one {evidence.study.declaration.case_word}" if place == 0 else None,
         )
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set(ylim=(_LOWEST_R2_SHOWN - 0.05, 1.15), ylabel=f"R² (below {_LOWEST_R2_SHOWN} drawn at {_LOWEST_R2_SHOWN})")
@@ -98,9 +100,14 @@ def _r2_per_objective(evidence: Evidence) -> Figure:
 
 
 def _estimated_vs_measured(evidence: Evidence) -> Figure:
-    figure = Figure(figsize=(8.6, 7.6), layout="constrained")
+    objectives = evidence.study.objective_names
+    rows = -(-len(objectives) // 2)
+    figure = Figure(figsize=(8.6, 3.8 * rows), layout="constrained")
     table = estimates_table(evidence)
-    for axes, objective in zip(figure.subplots(2, 2).flat, evidence.study.objective_names, strict=True):
+    all_axes = list(figure.subplots(rows, 2, squeeze=False).flat)
+    for spare in all_axes[len(objectives) :]:
+        spare.remove()
+    for axes, objective in zip(all_axes, objectives, strict=False):
         pairs = table[["case", f"estimated_{objective}", f"measured_{objective}"]].dropna()
         for at, case in enumerate(evidence.study.cases):
             colour, marker = _SIZE_STYLES[at % len(_SIZE_STYLES)]
@@ -131,42 +138,42 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
     return figure
 
 
-def _throughput_and_its_cv(evidence: Evidence) -> Figure:
+def _mean_and_its_spread(evidence: Evidence) -> Figure:
     figure, of_cases = panels(evidence)
+    y, x = evidence.study.declaration.steadiness or evidence.study.declaration.plane
     for case, axes in of_cases.items():
         measured, confirmed = _of_case(evidence, case)
         for frame, style in ((measured, _DESIGN), (confirmed[~confirmed.is_baseline], _CONFIRMED)):
-            axes.scatter(frame.throughput_cv, frame.throughput_mib_s, **style)
+            axes.scatter(frame[x], frame[y], **style)
         own = confirmed[confirmed.is_baseline]
-        axes.scatter(own.throughput_cv, own.throughput_mib_s, **_BASELINE)
+        axes.scatter(own[x], own[y], **_BASELINE)
         r1 = confirmed[confirmed.configuration_id == evidence.r1_id(case)]
-        axes.scatter(r1.throughput_cv, r1.throughput_mib_s, **_PICK, label="R1: most throughput per CV")
-        axes.set(
-            title=case_label(case), xlabel=objective_named("throughput_cv").axis_label, ylabel="throughput [MiB/s]"
-        )
-        if not (measured.throughput_cv.notna().any() or confirmed.throughput_cv.notna().any()):
+        axes.scatter(r1[x], r1[y], **_PICK, label=f"R1: most {label_of(y)} per CV")
+        _name_axes(axes, case, x, y)
+        if not (measured[x].notna().any() or confirmed[x].notna().any()):
             say(axes, "too few repetitions\nfor a CV")
     shared_legend(figure)
     return figure
 
 
-def _throughput_and_latency(evidence: Evidence) -> Figure:
+def _plane(evidence: Evidence) -> Figure:
     figure, of_cases = panels(evidence)
+    x, y = evidence.study.declaration.plane
     for case, axes in of_cases.items():
         measured, confirmed = _of_case(evidence, case)
         front = evidence.fronts[case]
         front = front[front.on_joint_front]
-        axes.scatter(measured.throughput_mib_s, measured.p95_latency_ms, **_DESIGN)
-        axes.scatter(front.estimated_throughput_mib_s, front.estimated_p95_latency_ms, facecolors="none", **_ESTIMATED)
+        axes.scatter(measured[x], measured[y], **_DESIGN)
+        axes.scatter(front[f"estimated_{x}"], front[f"estimated_{y}"], facecolors="none", **_ESTIMATED)
         others = confirmed[~confirmed.is_baseline]
-        axes.scatter(others.throughput_mib_s, others.p95_latency_ms, **_CONFIRMED)
-        _draw_measured_front(axes, others)
+        axes.scatter(others[x], others[y], **_CONFIRMED)
+        _draw_measured_front(axes, others, x, y)
         own = confirmed[confirmed.is_baseline]
-        axes.scatter(own.throughput_mib_s, own.p95_latency_ms, **_BASELINE)
+        axes.scatter(own[x], own[y], **_BASELINE)
         chosen = confirmed[confirmed.configuration_id == evidence.decision(case).pick_configuration_id]
-        axes.scatter(chosen.throughput_mib_s, chosen.p95_latency_ms, **_PICK, label="pick")
+        axes.scatter(chosen[x], chosen[y], **_PICK, label="pick")
         _log(axes, "y")
-        axes.set(title=case_label(case), xlabel="throughput [MiB/s]", ylabel="p95 latency [ms]")
+        _name_axes(axes, case, x, y)
     shared_legend(figure)
     return figure
 
@@ -175,6 +182,7 @@ def _by_repetition(evidence: Evidence) -> Figure:
     cases = evidence.study.cases
     figure = Figure(figsize=(max(2.7 * len(cases), 5.5), 5.4), layout="constrained")
     grid = figure.subplots(2, len(cases), squeeze=False, sharex="col")
+    shown = [objective_named(name) for name in evidence.study.declaration.plane]
     for (above, below), case in zip(grid.T, cases, strict=True):
         pick, phase = _compared(evidence, case)
         above.set_title(f"{case_label(case)}\n{_compared_as(evidence, case)}")
@@ -184,14 +192,15 @@ def _by_repetition(evidence: Evidence) -> Figure:
         ):
             found = evidence.valid(case, phase, configuration) if configuration else []
             blocks = [r.block + 1 for r in found]
-            above.plot(blocks, [r.number("throughput_mib_s") for r in found], markersize=4, **style, label=label)
-            below.plot(blocks, [r.number("latency_p95_ms") for r in found], markersize=4, **style, label=label)
+            for axes, objective in zip((above, below), shown, strict=True):
+                values = [r.number(objective.quantity.name) for r in found]
+                axes.plot(blocks, values, markersize=4, **style, label=label)
         above.set_ylim(bottom=0)
         below.set_ylim(bottom=0)
         below.set_xlabel("repetition (block)")
         below.xaxis.get_major_locator().set_params(integer=True)
-    grid[0][0].set_ylabel("throughput [MiB/s]")
-    grid[1][0].set_ylabel("p95 latency [ms]")
+    for row, objective in zip(grid, shown, strict=True):
+        row[0].set_ylabel(objective.axis_label)
     figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
@@ -219,14 +228,18 @@ def _of_case(evidence: Evidence, case: str) -> tuple[pd.DataFrame, pd.DataFrame]
     )
 
 
-def _draw_measured_front(axes: Any, confirmed: pd.DataFrame) -> None:
-    known = confirmed.dropna(subset=["throughput_mib_s", "p95_latency_ms"])
-    losses = np.column_stack([-known.throughput_mib_s, known.p95_latency_ms])
-    front = known[non_dominated(losses)].sort_values("throughput_mib_s")
+def _name_axes(axes: Any, case: str, x: str, y: str) -> None:
+    axes.set(title=case_label(case), xlabel=objective_named(x).axis_label, ylabel=objective_named(y).axis_label)
+
+
+def _draw_measured_front(axes: Any, confirmed: pd.DataFrame, x: str, y: str) -> None:
+    known = confirmed.dropna(subset=[x, y])
+    losses = np.column_stack([-known[each] if is_maximised(each) else known[each] for each in (x, y)])
+    front = known[non_dominated(losses)].sort_values(x)
     # Steps: a straight line would promise what lies between two points, which nobody measured.
     axes.step(
-        front.throughput_mib_s,
-        front.p95_latency_ms,
+        front[x],
+        front[y],
         where="pre",
         color="#D55E00",
         linewidth=1.4,

@@ -17,9 +17,9 @@ from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.report.figures import STYLE, panels, png, say, shared_legend
 from kafka_pareto.report.latency_breakdown import ClientFigures
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.driver import objective_named
 from kafka_pareto.study.objectives import ObjectiveName
 
-_SERIES: tuple[ObjectiveName, ObjectiveName] = ("throughput_mib_s", "p95_latency_ms")
 _PHASES: dict[Phase, tuple[str, str]] = {
     "noise": ("#009E73", "D"),
     "design": ("#9a9a9a", "o"),
@@ -73,16 +73,17 @@ def _sentinel(evidence: Evidence) -> bytes:
     cases = evidence.study.cases
     figure = Figure(figsize=(max(2.7 * len(cases), 7.8), 5.4), layout="constrained")
     grid = figure.subplots(2, len(cases), squeeze=False, sharex="col")
+    shown = evidence.study.declaration.plane
     for (above, below), case in zip(grid.T, cases, strict=True):
         above.set_title(case_label(case))
         series = _series(evidence, case)
-        for axes, objective in zip((above, below), _SERIES, strict=True):
+        for axes, objective in zip((above, below), shown, strict=True):
             _draw_series(axes, series, objective)
             _mark_change(axes, series, objective, evidence.context(case).sentinel)
         below.set_xlabel("repetition, in order of time")
         below.xaxis.get_major_locator().set_params(integer=True)
-    grid[0][0].set_ylabel("throughput [MiB/s]")
-    grid[1][0].set_ylabel("p95 latency [ms]")
+    for row, objective in zip(grid, shown, strict=True):
+        row[0].set_ylabel(objective_named(objective).axis_label)
     shared_legend(figure)
     return png(figure)
 

@@ -67,7 +67,9 @@ def ramps(evidence: Evidence) -> list[dict[str, Any]]:
 
 def generator_checks(evidence: Evidence) -> list[dict[str, Any]]:
     """Per record size and side: in how many valid repetitions the load tool rather than Kafka set the pace."""
-    rows = []
+    rows: list[dict[str, Any]] = []
+    if not evidence.study.declaration.has("generator_bound"):
+        return rows
     for decision in evidence.cards.cards:
         case = decision.case
         names = {decision.baseline_configuration_id: "baseline", decision.pick_configuration_id: "pick"}

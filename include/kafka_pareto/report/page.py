@@ -23,7 +23,7 @@ from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
-from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.driver import is_maximised, label_of
 from kafka_pareto.study.objectives import ObjectiveName
 
 _CAPTIONS: dict[str, str] = {
@@ -61,7 +61,7 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
     page = environment.get_template("report.html.j2").render(
         study=evidence.study,
         keys=evidence.keys,
-        sentences=summary_sentences(evidence.cards.cards),
+        sentences=summary_sentences(evidence.cards.cards, evidence.study.declaration),
         cards=[_card(evidence, decision) for decision in evidence.cards.cards],
         figures=[
             {"uri": f"data:image/png;base64,{base64.b64encode(content).decode()}", "caption": _CAPTIONS[name]}
@@ -91,9 +91,7 @@ def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:
         "decision": decision,
         "reason": reason_of(decision),
         "tests": [_tests(gain) for gain in decision.gains],
-        "properties": properties_text(
-            decision, evidence.keys.study, evidence.keys.campaign, evidence.measured_on(case)
-        ),
+        "properties": properties_text(decision, evidence.study, evidence.keys.campaign, evidence.measured_on(case)),
         "repetitions": _repetition_ids(evidence, decision),
     }
 
@@ -164,8 +162,9 @@ def _estimates(evidence: Evidence) -> list[dict[str, Any]]:
 def _weaker_fronts(evidence: Evidence) -> list[dict[str, Any]]:
     """Returns each case's front of weaker durability than the study accepts: estimates, never recommended."""
     found = []
+    best, _ = evidence.study.declaration.plane
     for case, front in evidence.fronts.items():
-        weaker = front[~front.durability_accepted].sort_values("estimated_throughput_mib_s", ascending=False)
+        weaker = front[~front.durability_accepted].sort_values(f"estimated_{best}", ascending=not is_maximised(best))
         rows = [
             {
                 "configuration_id": row["configuration_id"],

@@ -4,43 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafka_pareto.analysis.wording import joined
+from kafka_pareto.analysis.wording import counted, joined
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.driver import label_of
 
 
-def summary_sentences(decisions: Sequence[Decision]) -> list[str]:
-    """The decision in three plain sentences: what to change, what it brings, what it costs or risks."""
+def summary_sentences(decisions: Sequence[Decision], driver: Driver) -> list[str]:
+    """Says the decision in three plain sentences: what to change, what it brings, what it costs or risks."""
     changed = [decision for decision in decisions if decision.recommended]
-    return [_what(decisions, changed), _benefit(decisions, changed), _price(decisions, changed)]
+    return [_what(decisions, changed, driver), _benefit(decisions, changed, driver), _price(decisions, changed, driver)]
 
 
-def _what(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
+def _what(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
     if not changed:
-        return "Keep the baseline: this campaign recommends no change at any record size."
+        return f"Keep the baseline: this campaign recommends no change at any {driver.case_word}."
     cases = joined(case_label(decision.case) for decision in changed)
     rest = [case_label(decision.case) for decision in decisions if not decision.recommended]
     if not rest:
-        return f"Change the producer settings for every record size: {cases}."
-    count = f"{len(changed)} of {len(decisions)} record sizes"
-    return f"Change the producer settings for {count} ({cases}), and keep the baseline at {joined(rest)}."
+        return f"Change the {driver.settings_word} for every {driver.case_word}: {cases}."
+    count = f"{len(changed)} of {_cases(len(decisions), driver)}"
+    return f"Change the {driver.settings_word} for {count} ({cases}), and keep the baseline at {joined(rest)}."
 
 
-def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
+def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
     if not changed:
         undecided = [d for d in decisions if d.verdict == "keep_baseline_not_enough_evidence"]
         if undecided:
             return (
-                f"At {len(undecided)} of {len(decisions)} record sizes the evidence is not enough to decide: "
+                f"At {len(undecided)} of {_cases(len(decisions), driver)} the evidence is not enough to decide: "
                 f"the study asks for {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}; "
                 "the picks shown there are not recommended."
             )
         if limited := sum(decision.verdict == "keep_baseline_limits_missed" for decision in decisions):
-            return f"At {_cases(limited)} no configuration that could be recommended keeps the study's limits."
+            return f"At {_cases(limited, driver)} no configuration that could be recommended keeps the study's limits."
         return "No pick stood the test of fresh measurements beside the baseline."
     parts = []
-    for objective in ("throughput_mib_s", "p95_latency_ms", "latency_cv", "throughput_cv"):
+    for objective in dict.fromkeys((*driver.plane, *driver.objective_names)):
         better = [
             gain.change_fraction
             for decision in changed
@@ -48,18 +49,18 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
             if gain.objective == objective and gain.resolution == "better" and gain.change_fraction is not None
         ]
         if better:
-            at = f" (at {_cases(len(better))})" if len(better) < len(changed) else ""
+            at = f" (at {_cases(len(better), driver)})" if len(better) < len(changed) else ""
             parts.append(f"{label_of(objective)} {_span(better)}{at}")
     return f"Measured beside the baseline in {_range(changed)} fresh blocks: {joined(parts)}."
 
 
-def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
+def _price(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
     if not changed:
         lost = sum(decision.verdict == "keep_baseline_lost_records" for decision in decisions)
         failed = sum(decision.verdict == "keep_baseline_failed_more" for decision in decisions)
         found = [
-            *([f"at {_cases(lost)} the pick lost or duplicated records"] if lost else []),
-            *([f"at {_cases(failed)} the pick failed more often than the baseline"] if failed else []),
+            *([f"at {_cases(lost, driver)} the pick lost or duplicated records"] if lost else []),
+            *([f"at {_cases(failed, driver)} the pick failed more often than the baseline"] if failed else []),
         ]
         nothing_changes = "Nothing changes, so nothing is at risk"
         return f"{nothing_changes}; {joined(found)}." if found else f"{nothing_changes}."
@@ -68,15 +69,15 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision]) -> str:
         return (
             f"Warning: at {joined(weaker)} the recommended settings promise less durability than the baseline, so "
             f"records can be lost that are safe today, and they come into force only when a person approves; "
-            f"{_cost(changed)}."
+            f"{_cost(changed, driver)}."
         )
-    return f"The promise of durability is kept everywhere, and {_cost(changed)}."
+    return f"The promise of durability is kept everywhere, and {_cost(changed, driver)}."
 
 
-def _cost(changed: Sequence[Decision]) -> str:
+def _cost(changed: Sequence[Decision], driver: Driver) -> str:
     """Says what got worse, or may have."""
     unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
-    cost = f"steadiness is given up at {_cases(unsteady)}" if unsteady else "nothing was shown to get worse"
+    cost = f"steadiness is given up at {_cases(unsteady, driver)}" if unsteady else "nothing was shown to get worse"
     unknown = [
         [label_of(gain.objective) for gain in decision.main_gains if gain.resolution == "not resolved"]
         for decision in changed
@@ -84,7 +85,7 @@ def _cost(changed: Sequence[Decision]) -> str:
     if not any(unknown):
         return cost
     labels = joined(dict.fromkeys(label for found in unknown for label in found))
-    return f"{cost}, though what becomes of {labels} could not be told at {_cases(sum(map(bool, unknown)))}"
+    return f"{cost}, though what becomes of {labels} could not be told at {_cases(sum(map(bool, unknown)), driver)}"
 
 
 def _range(decisions: Sequence[Decision]) -> str:
@@ -98,5 +99,5 @@ def _span(changes: Sequence[float]) -> str:
     return f"{direction} by {abs(low):.0%}" + (f" to {abs(high):.0%}" if f"{low:.0%}" != f"{high:.0%}" else "")
 
 
-def _cases(count: int) -> str:
-    return "1 record size" if count == 1 else f"{count} record sizes"
+def _cases(count: int, driver: Driver) -> str:
+    return counted(count, driver.case_word)

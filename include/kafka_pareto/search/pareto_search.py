@@ -98,7 +98,7 @@ def search(
     archive = _table(study, case, feasible)
     on_front = non_dominated_estimates(archive)
     archive["on_joint_front"] = on_front & (durability is None)
-    front = archive[on_front].sort_values(["estimated_p95_latency_ms", "configuration_id"], ignore_index=True)
+    front = archive[on_front].sort_values(_order(study), ignore_index=True)
     return SearchResult(front, archive, hypervolume, evaluations, algorithm)
 
 
@@ -137,8 +137,13 @@ def with_class_fronts(
         known = joint.archive[joint.archive["durability"] == durability.name]
         both = pd.concat([known, own]).drop_duplicates("configuration_id", ignore_index=True)
         best = both[non_dominated_estimates(both) & ~both["configuration_id"].isin(joint.front["configuration_id"])]
-        fronts.append(best.sort_values(["estimated_p95_latency_ms", "configuration_id"]))
+        fronts.append(best.sort_values(_order(study)))
     return pd.concat(fronts, ignore_index=True)
+
+
+def _order(study: Tune) -> list[str]:
+    """Returns the columns that a front is sorted by."""
+    return [f"estimated_{study.means[0]}", "configuration_id"]
 
 
 def non_dominated_estimates(table: pd.DataFrame) -> npt.NDArray[np.bool_]:

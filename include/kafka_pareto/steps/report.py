@@ -8,6 +8,7 @@ from typing import cast
 import pandas as pd
 from pydantic import JsonValue
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest, Notice
 from kafka_pareto.campaign.records import Fingerprint, NoiseReport, Plan, Proposal, Repetition, RoundsSoFar, Sizing
@@ -33,6 +34,7 @@ from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.search.stopping import rounds_so_far
 from kafka_pareto.storage.record import AnyRecord
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.declaration import Driver
 from kafka_pareto.tracking import campaign_runs, champions
 
 logger = logging.getLogger(__name__)
@@ -71,7 +73,9 @@ def run(campaign: Campaign) -> Manifest:
         "repetitions": sum(len(found) for found in evidence.repetitions.values()),
     }
     manifest = campaign.manifest("report", written, counts)
-    return manifest.model_copy(update={"event": _event(evidence.cards), "notice": _notice(evidence.cards)})
+    return manifest.model_copy(
+        update={"event": _event(evidence.cards), "notice": _notice(evidence.cards, campaign.study.declaration)}
+    )
 
 
 def _event(cards: Cards) -> dict[str, JsonValue]:
@@ -89,14 +93,16 @@ def _event(cards: Cards) -> dict[str, JsonValue]:
     return {"study": cards.study, "campaign": cards.campaign, "cases": cast(JsonValue, decided)}
 
 
-def _notice(cards: Cards) -> Notice:
+def _notice(cards: Cards, driver: Driver) -> Notice:
     recommended = sum(decision.recommended for decision in cards.cards)
-    outcome = f"new settings for {recommended} of {len(cards.cards)} record sizes" if recommended else "no gain"
+    outcome = (
+        f"new settings for {recommended} of {counted(len(cards.cards), driver.case_word)}" if recommended else "no gain"
+    )
     lines = [f"{case_label(d.case)}: {HEADLINES[d.verdict]}. {reason_of(d)}" for d in cards.cards]
     return Notice(
         kind="finished" if recommended else "no_gain",
         subject=f"{cards.study}: {outcome}",
-        text="\n".join([f"Campaign {cards.campaign} has ended.", *summary_sentences(cards.cards), "", *lines]),
+        text="\n".join([f"Campaign {cards.campaign} has ended.", *summary_sentences(cards.cards, driver), "", *lines]),
     )
 
 
@@ -219,8 +225,8 @@ def _put(campaign: Campaign, name: str, content: bytes) -> str:
 
 def _put_properties(campaign: Campaign, evidence: Evidence, decision: Decision) -> str:
     case = decision.case
-    text = properties_text(decision, campaign.keys.study, campaign.keys.campaign, evidence.measured_on(case))
-    return _put(campaign, f"{case}/producer.properties", text.encode())
+    text = properties_text(decision, campaign.study, campaign.keys.campaign, evidence.measured_on(case))
+    return _put(campaign, f"{case}/{campaign.study.declaration.settings_file}", text.encode())
 
 
 def _track(campaign: Campaign, evidence: Evidence, page: bytes) -> None:

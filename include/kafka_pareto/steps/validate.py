@@ -30,7 +30,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
             study tolerates, or the baseline has no valid repetition at some record size.
         ArtifactError: If the design or an earlier round's validation is missing, or a repetition cannot be read.
     """
-    study, keys = campaign.producer, campaign.keys
+    study, keys = campaign.study, campaign.keys
     design = campaign.read_table(keys.design(round_number), DESIGN_COLUMNS)
     earlier = _earlier(campaign, round_number)
     repetitions = campaign.read_measurements(study.cases, [round_number])
@@ -69,7 +69,7 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
 
 def _earlier(campaign: Campaign, round_number: int) -> Earlier:
     """Returns what the rounds before this one measured and their gates accepted."""
-    study, keys = campaign.producer, campaign.keys
+    study, keys = campaign.study, campaign.keys
     rounds = range(round_number)
     rejected = {
         repetition_id

@@ -76,6 +76,9 @@ class Driver:
         identity: By which facts of a fingerprint the measured system is known to be the same one.
         case_features: The numbers that a case gives. Without any, a case is a category to the models.
         derived_features: What follows from a configuration and its case, and is hard for a model to find out alone.
+        case_word: What a case is, as people say it.
+        settings_word: What a configuration sets, as people say it.
+        settings_file: What the file with the settings is called.
     """
 
     name: str
@@ -85,6 +88,13 @@ class Driver:
     identity: tuple[str, ...] = ()
     case_features: tuple[Feature, ...] = ()
     derived_features: tuple[Feature, ...] = ()
+    case_word: str = "case"
+    settings_word: str = "settings"
+    settings_file: str = "settings.properties"
+
+    def has(self, quantity: str) -> bool:
+        """Tells whether repetitions hold this quantity."""
+        return any(each.name == quantity for each in self.quantities)
 
     def with_missing(self, values: Values) -> dict[str, Value]:
         """Returns the values of a repetition, with None for every quantity that is missing and may be."""
@@ -112,3 +122,24 @@ class Driver:
     def means(self) -> tuple[str, ...]:
         """Lists the objectives that are means. They judge first: a repetition measures a mean well, a spread hardly."""
         return tuple(each.name for each in self.objectives if not each.spread_of)
+
+    @cached_property
+    def plane(self) -> tuple[str, str]:
+        """Returns the two objectives that a page sets against each other, across and upwards.
+
+        They are the first mean of which more is better and the first of which less is; else the first two objectives.
+        """
+        means = [each for each in self.objectives if not each.spread_of]
+        more = [each.name for each in means if each.maximised]
+        less = [each.name for each in means if not each.maximised]
+        return (more[0], less[0]) if more and less else (self.objective_names[0], self.objective_names[1])
+
+    @cached_property
+    def steadiness(self) -> tuple[str, str] | None:
+        """Returns a mean of which more is better and its spread, whose ratio is the paper's R1; None without such."""
+        spreads = [each for each in self.objectives if each.spread_of]
+        names = [(each.spread_of, each.name) for each in spreads if self._objective(each.spread_of).maximised]
+        return names[0] if names else None
+
+    def _objective(self, name: str) -> Objective:
+        return next(each for each in self.objectives if each.name == name)

@@ -31,6 +31,9 @@ PRODUCER = Driver(
     identity=("cluster_id", "kafka_version"),
     quantities=PRODUCER_QUANTITIES,
     suite_file="producer.yaml",
+    case_word="record size",
+    settings_word="producer settings",
+    settings_file="producer.properties",
     objectives=(
         Objective("p95_latency_ms", _BY_NAME["latency_p95_ms"]),
         Objective("throughput_mib_s", _BY_NAME["throughput_mib_s"]),

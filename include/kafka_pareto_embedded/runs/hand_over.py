@@ -34,6 +34,7 @@ def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, 
     """
     key = keys.report("cards.json")
     cards = decode_record(store.get(key), key, Cards)
+    driver = Campaign.open(store, keys.study, keys.campaign).study.declaration
     folder = stack.reports / keys.study / keys.campaign
     report = _download(store, [keys.report("report.html"), keys.report("cards.txt")], keys.report(""), folder)
     if terminal_width is not None and terminal_width < WIDTH:
@@ -53,7 +54,7 @@ def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, 
         [
             shown,
             "",
-            *(textwrap.fill(sentence, terminal_width or WIDTH) for sentence in summary_sentences(cards.cards)),
+            *(textwrap.fill(sentence, terminal_width or WIDTH) for sentence in summary_sentences(cards.cards, driver)),
             "",
             *(f"{name:<9}  {address}" for name, address in addresses.items()),
             "",

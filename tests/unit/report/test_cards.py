@@ -20,6 +20,7 @@ from kafka_pareto.study.constraints import ForbiddenRegion
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
 from tests.tasks.report_campaign import at_time, with_client_metrics
@@ -128,7 +129,7 @@ def test_a_recommendation_warns_of_the_objective_that_it_leaves_unresolved():
     unresolved = decision.model_copy(update={"gains": gains, "verdict": "recommended"})
     warning = "p95 latency is not resolved: its change may lie anywhere from -10.0 to +80.0 %"
     assert warning in flat(text_of(unresolved))
-    assert warning in properties_text(unresolved, "paper", "c", "2026-11-21")
+    assert warning in properties_text(unresolved, paper_study(), "c", "2026-11-21")
     assert warning not in flat(text_of(unresolved.model_copy(update={"verdict": "keep_baseline_no_gain"})))
 
 
@@ -170,12 +171,12 @@ def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings():
     assert "baseline (keep)" in text
     assert "unknown: not enough evidence" in text
     assert "nothing was shown to be worse" not in text
-    assert parse_properties(properties_text(decision, "quick", "c", "2026-11-21"))["batch.size"] == "16384"
+    assert parse_properties(properties_text(decision, paper_study(), "c", "2026-11-21"))["batch.size"] == "16384"
 
 
 def test_the_properties_file_reads_back_as_the_recommended_settings():
     decision = resolved_as(recorded_decision("all"))
-    text = properties_text(decision, "paper", "20261121-recorded", "2026-11-21")
+    text = properties_text(decision, paper_study(), "20261121-recorded", "2026-11-21")
     expected = {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in (decision.pick_properties or {}).items()
@@ -189,7 +190,8 @@ def test_no_text_can_smuggle_a_setting_into_the_properties_file():
     missed = [MissedLimit(limit=Limit.parse("p95_latency_ms <= 50"), value=139.6)]
     nothing_keeps = {"pick_configuration_id": None, "limits_missed": missed, "nearest_configuration_id": "c\nacks=0"}
     decision = recorded_decision("all").model_copy(update={**nothing_keeps, "verdict": "keep_baseline_limits_missed"})
-    text = properties_text(decision, "paper\nacks=0", "c\racks=0", "2026-11-21")
+    study = paper_study().model_copy(update={"name": "paper\nacks=0"})
+    text = properties_text(decision, study, "c\racks=0", "2026-11-21")
     assert parse_properties(text)["acks"] == "all"
     assert not any(line.startswith("acks=0") for line in text.splitlines())
 
@@ -350,16 +352,16 @@ def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_s
     decision = recorded_decision("all")
     missed = decision.model_copy(update={"verdict": "keep_baseline_limits_missed"})
     assert "At 1 record size no configuration that could be recommended keeps the study's limits." in " ".join(
-        summary_sentences([missed])
+        summary_sentences([missed], PRODUCER)
     )
     better = {"resolution": "better", "change_fraction": -0.5}
     gains = [*decision.gains[:3], decision.gains[3].model_copy(update=better)]
     steadier = decision.model_copy(update={"gains": gains, "verdict": "recommended"})
-    assert "throughput CV falls by 50%." in " ".join(summary_sentences([steadier]))
+    assert "throughput CV falls by 50%." in " ".join(summary_sentences([steadier], PRODUCER))
 
 
 def summary_of(*decisions: Decision) -> str:
-    sentences = summary_sentences(decisions)
+    sentences = summary_sentences(decisions, PRODUCER)
     assert len(sentences) == 3
     assert all(sentence.endswith(".") for sentence in sentences)
     return " ".join(sentences)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.study.driver import all_objectives, label_of, objective_named
+from kafka_pareto.study.driver import all_objectives, is_maximised, label_of, objective_named
 from kafka_pareto.study.objectives import Limit, ObjectiveName
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
 
@@ -39,17 +39,24 @@ def p_text(p_value: float | None) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def criterion_text(criterion: ChooseBy) -> str:
-    """Says what a study chooses by."""
+def criterion_text(criterion: ChooseBy, means: Sequence[ObjectiveName]) -> str:
+    """Says what a study chooses by.
+
+    Args:
+        criterion: As the study asks, or as the choice went.
+        means: The objectives that are means; none where it is not known which were measured.
+    """
     if isinstance(criterion, Weighted):
         return f"the weighted gains ({joined([f'{w:g} x {label_of(o)}' for o, w in criterion.weights.items()])})"
     if isinstance(criterion, Lexicographic):
         first, *others = (label_of(objective) for objective in criterion.lexicographic)
         within = f" among those within {criterion.within_fraction:.0%} of the best"
         return f"{first} first, then {', then '.join(others)}{within}" if others else f"{first} alone"
+    more = [label_of(each) for each in means if is_maximised(each)]
     if criterion == "r1":
-        return "R1 (throughput over its CV)"
-    return "the balanced gain (throughput and p95 latency)"
+        return f"R1 ({more[0]} over its CV)" if more else "R1"
+    labels = [*more, *(label_of(each) for each in means if not is_maximised(each))]
+    return f"the balanced gain ({joined(labels)})" if labels else "the balanced gain"
 
 
 def missed_limit_text(limit: Limit, value: float | None) -> str:

@@ -184,10 +184,9 @@ def _reasons(
     best: Any = remaining.loc[best_id]
     what = "confirmed configurations" if basis == "confirmed" else "configurations of the design"
     keep = f" keep {_limits_text(requirements.limits)}" if requirements.limits else " promise enough durability"
-    reached = joined([value_text(best[objective], objective) for objective in ("throughput_mib_s", "p95_latency_ms")])
-    sentences = [
-        f"{len(remaining)} {what}{keep}; this one is the best of them by {criterion_text(chosen_by)}: {reached}."
-    ]
+    reached = joined([value_text(best[each], each) for each in snapshot.study.declaration.plane])
+    criterion = criterion_text(chosen_by, snapshot.study.means)
+    sentences = [f"{len(remaining)} {what}{keep}; this one is the best of them by {criterion}: {reached}."]
     if best_id == snapshot.study.baseline_id():
         sentences.append("This is the baseline.")
     if basis == "design":

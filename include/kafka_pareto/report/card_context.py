@@ -15,13 +15,13 @@ from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, 
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.latency_breakdown import Breakdown, latency_breakdown
 from kafka_pareto.study.cases import case_seed
+from kafka_pareto.study.driver import label_of
 from kafka_pareto.study.tune import Tune
 
-_DEFINITIONS: dict[Variability, str] = {
-    "across_repetitions": "CVs are of the repetitions among each other: of their p95 latency, and of their throughput.",
-    "within_run": "CVs are within each run at its fixed rate, averaged over the repetitions: of the latencies (robust, "
-    "from median and p90), and of the records delivered in successive windows of 100 ms.",
-}
+_WITHIN_RUN = (
+    "CVs are within each run at its fixed rate, averaged over the repetitions: of the latencies (robust, from median "
+    "and p90), and of the records delivered in successive windows of 100 ms."
+)
 
 
 class CardContext(BaseModel):
@@ -98,13 +98,19 @@ def _protocol(context: CardContext) -> list[str]:
     sizing = context.sizing
     if sizing and sizing.capacity_records_s and (rate_records_s := paced_rate_records_s(sizing)):
         sentences.append(_pace(rate_records_s, sizing.capacity_records_s, len(sizing.ramp)))
-    sentences.append(_DEFINITIONS[context.variability])
+    sentences.append(_WITHIN_RUN if context.variability == "within_run" else _across_repetitions(context))
     if context.repetitions_set_aside:
         sentences.append(
             "Set aside and measured again, for trouble in the cluster or on the machine: "
             f"{counted(context.repetitions_set_aside, 'repetition')}."
         )
     return sentences
+
+
+def _across_repetitions(context: CardContext) -> str:
+    """Says what the CVs are of: of the means that the sentinel was looked at by, all of them."""
+    means = ", and ".join(f"of their {label_of(each.objective)}" for each in context.sentinel.series)
+    return f"CVs are of the repetitions among each other{': ' if means else ''}{means}."
 
 
 def _rounds(rounds: RoundsSoFar) -> list[str]:

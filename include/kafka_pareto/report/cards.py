@@ -108,7 +108,8 @@ def price_of(decision: Decision) -> list[str]:
 def notes_of(decision: Decision) -> list[str]:
     """Lists what explains the choice and the comparison without changing them."""
     notes = []
-    criterion, asked = criterion_text(decision.chosen_by), criterion_text(decision.choice_asked_by)
+    means = [gain.objective for gain in decision.gains if not objective_named(gain.objective).spread_of]
+    criterion, asked = (criterion_text(each, means) for each in (decision.chosen_by, decision.choice_asked_by))
     if criterion != asked:
         notes.append(
             f"the choice went by {criterion}, not by {asked} as the study asks: the CVs that takes are missing."

@@ -41,6 +41,12 @@ class Tune(Study):
         return self
 
     @model_validator(mode="after")
+    def _r1_needs_its_objectives(self) -> Self:
+        if self.confirmation.choose_by == "r1" and self.declaration.steadiness is None:
+            raise ValueError("confirmation.choose_by r1 needs a mean of which more is better, with its CV")
+        return self
+
+    @model_validator(mode="after")
     def _repetitions_give_cvs(self) -> Self:
         protocol = self.protocol
         within_run = protocol.variability == "within_run"

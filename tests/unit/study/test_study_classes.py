@@ -2,69 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from pydantic import Field
 
 from kafka_pareto.errors import BadInputError, StudyError
-from kafka_pareto.kafka.producer_config import Durability
-from kafka_pareto.study.declaration import Driver, Objective
 from kafka_pareto.study.driver import DRIVERS
-from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.producer_study import ProducerStudy, producer_study
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_classes import STUDY_CLASSES, TuneProducer
 from kafka_pareto.study.study_file import dump_study, parse_study, with_overrides
-from kafka_pareto.study.tune import Tune, tune_study
+from kafka_pareto.study.tune import tune_study
 from kafka_pareto.surrogates.gaussian_process import inputs
 from kafka_pareto.surrogates.surrogate import feature_encoding
+from tests.other_driver import CALLS, TuneCalls
 
 pytestmark = pytest.mark.fast
-
-RESTARTS = Driver(
-    name="restarts",
-    objectives=(
-        Objective("pause_s", "pause", "s", maximised=False, quantity="pause_s"),
-        Objective("moved_share", "moved", "", maximised=False, quantity="moved_share"),
-    ),
-)
-
-
-class RestartStudy(Study):
-    declaration: ClassVar[Driver] = RESTARTS
-
-    ways: list[str] = Field(min_length=1)
-    objectives: list[ObjectiveName] = Field(default_factory=lambda: list(RESTARTS.objective_names))
-
-    @property
-    def cases(self) -> list[str]:
-        return self.ways
-
-    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, Any]:
-        return {"ways": list(cases)}
-
-    def case_overrides(self, cases: Sequence[str]) -> dict[str, Any]:
-        return {"ways": list(cases)}
-
-    def baseline_configuration(self) -> Configuration:
-        return {"session.timeout.ms": 45000, **self.baseline}
-
-    def conditions(self) -> dict[str, Any]:
-        return {"ways": self.ways}
-
-    def durability_of(self, _configuration: Configuration) -> Durability:
-        return Durability.acks_all
-
-
-class TuneRestarts(RestartStudy, Tune):
-    kind: Literal["tune"] = "tune"
-    driver: Literal["restarts"] = "restarts"
 
 
 class CompareProducer(ProducerStudy):
@@ -76,11 +32,11 @@ COMMON = {
     "schema_version": 1,
     "name": "example",
     "description": "Of a test.",
-    "factors": {"session.timeout.ms": {"type": "integer", "levels": [6000, 45000]}},
+    "factors": {"agents": {"type": "integer", "levels": [2, 5]}},
     "protocol": {"repetitions": 3},
 }
 OF_TUNE = {"design": {"configurations": 2}, "confirmation": {"points": 1, "choice_blocks": 2, "gain_blocks": 2}}
-RESTARTING = {**COMMON, **OF_TUNE, "driver": "restarts", "ways": ["rolling", "sudden"]}
+CALLING = {**COMMON, **OF_TUNE, "driver": "calls", "hours": ["morning", "evening"]}
 COMPARING = {
     **COMMON,
     "kind": "compare",
@@ -92,8 +48,8 @@ COMPARING = {
 
 @pytest.fixture(autouse=True)
 def _more_studies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(DRIVERS, "restarts", RESTARTS)
-    monkeypatch.setitem(STUDY_CLASSES, ("tune", "restarts"), TuneRestarts)
+    monkeypatch.setitem(DRIVERS, "calls", CALLS)
+    monkeypatch.setitem(STUDY_CLASSES, ("tune", "calls"), TuneCalls)
     monkeypatch.setitem(STUDY_CLASSES, ("compare", "producer"), CompareProducer)
 
 
@@ -107,7 +63,7 @@ def refusal_of(content: dict[str, Any]) -> list[str]:
     return refused.value.problems
 
 
-@pytest.mark.parametrize(("content", "wanted"), [(RESTARTING, TuneRestarts), (COMPARING, CompareProducer)])
+@pytest.mark.parametrize(("content", "wanted"), [(CALLING, TuneCalls), (COMPARING, CompareProducer)])
 def test_kind_and_driver_say_which_study_a_file_holds(content: dict[str, Any], wanted: type[Study]):
     study = parsed(content)
 
@@ -125,10 +81,10 @@ def test_a_file_that_says_neither_tunes_a_producer():
 def test_an_unknown_kind_or_driver_or_pair_of_them_is_refused_with_those_that_there_are():
     assert refusal_of({**COMPARING, "kind": "compares", "driver": ["producer"]}) == [
         "kind: 'compares': must be one of tune, compare; did you mean compare?",
-        "driver: ['producer']: must be one of producer, restarts; did you mean producer?",
+        "driver: ['producer']: must be one of producer, calls; did you mean producer?",
     ]
-    assert refusal_of({**RESTARTING, "kind": "compare"}) == [
-        "driver: 'restarts': must be one of producer where kind is compare"
+    assert refusal_of({**CALLING, "kind": "compare"}) == [
+        "driver: 'calls': must be one of producer where kind is compare"
     ]
 
 
@@ -137,17 +93,17 @@ def test_a_study_has_the_keys_of_its_own_kind_and_driver_alone():
         "confirmation: {'choice_blocks': 2, 'gain_blocks': 2, 'points': 1}: is not a key of a study",
         "design: {'configurations': 2}: is not a key of a study",
     ]
-    assert refusal_of({**RESTARTING, "way": ["rolling"]}) == [
-        "way: ['rolling']: is not a key of a study; did you mean ways?"
+    assert refusal_of({**CALLING, "hour": ["morning"]}) == [
+        "hour: ['morning']: is not a key of a study; did you mean hours?"
     ]
 
 
 def test_objectives_and_limits_are_the_drivers():
-    study = parsed({**RESTARTING, "limits": ["pause_s <= 3"]})
+    study = parsed({**CALLING, "limits": ["wait_s <= 3"]})
 
-    assert study.objectives == ["pause_s", "moved_share"]
-    assert refusal_of({**RESTARTING, "objectives": ["p95_latency_ms"]}) == [
-        "objectives: ['p95_latency_ms']: must name each of pause_s, moved_share once"
+    assert study.objectives == ["wait_s", "calls_per_agent", "wait_cv"]
+    assert refusal_of({**CALLING, "objectives": ["p95_latency_ms"]}) == [
+        "objectives: ['p95_latency_ms']: must name each of wait_s, calls_per_agent, wait_cv once"
     ]
 
 
@@ -155,27 +111,27 @@ def test_constraints_may_name_only_the_variables_that_the_drivers_cases_have():
     size = "record.size > 6000"
 
     assert parsed({**COMPARING, "constraints": ["linger.ms < record.size"]}).variables("1024") == {"record.size": 1024}
-    assert "record.size is not a factor of this study" in refusal_of({**RESTARTING, "constraints": [size]})[0]
+    assert "record.size is neither a factor of this study nor callers" in refusal_of({**CALLING, "constraints": [size]})[0]
 
 
 def test_a_campaigns_overrides_name_cases_in_the_drivers_own_words():
-    assert with_overrides(parsed(RESTARTING), cases=["sudden"]).cases == ["sudden"]
+    assert with_overrides(parsed(CALLING), cases=["evening"]).cases == ["evening"]
 
 
 def test_what_only_another_kind_or_driver_has_is_refused_by_name():
-    with pytest.raises(BadInputError, match="study example: driver: 'restarts': must be producer here"):
-        producer_study(parsed(RESTARTING))
+    with pytest.raises(BadInputError, match="study example: driver: 'calls': must be producer here"):
+        producer_study(parsed(CALLING))
     with pytest.raises(BadInputError, match="study example: kind: 'compare': must be tune here"):
         tune_study(parsed(COMPARING))
 
 
 def test_a_case_that_gives_no_numbers_is_a_category_to_the_models():
-    study = tune_study(parsed(RESTARTING))
-    rows = pd.DataFrame({"session.timeout.ms": [6000, 45000, 6000], "case": ["sudden", "rolling", "unknown"]})
+    study = tune_study(parsed(CALLING))
+    rows = pd.DataFrame({"agents": [2, 5, 2], "case": ["evening", "morning", "unknown"]})
     encoding = feature_encoding(study, rows)
 
-    assert encoding.features == encoding.inputs() == ["session.timeout.ms", "case"]
-    assert encoding.levels == {"case": ["rolling", "sudden"]}
+    assert encoding.features == encoding.inputs() == ["agents", "case"]
+    assert encoding.levels == {"case": ["morning", "evening"]}
     assert encoding.feature_types() == ["q", "c"]
     np.testing.assert_array_equal(encoding.encode(rows)["case"], [1, 0, np.nan])
     np.testing.assert_array_equal(inputs(study, rows)[:, 1:], [[0, 1], [1, 0], [0, 0]])

@@ -78,16 +78,18 @@ def _write_paper_small(folder: Path) -> None:
 
 
 def _write_drifting(folder: Path) -> None:
-    """`quick` with one record size, few configurations that all keep the durability, and blocks enough to recommend."""
+    """`quick` at one record size: the baseline sends record by record, in order, and every candidate sends batches."""
     content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
-    # The change of the brokers is far beyond a third; what a busy machine does to an unchanged ratio is not.
-    retune = {"blocks": 6, "drift_fraction": 0.3}
-    content |= {"name": "drifting", "record_sizes_bytes": [8192], "retune": retune}
+    # The change of the brokers multiplies the ratio; what a busy machine does to an unchanged one is far less.
+    content |= {"name": "drifting", "record_sizes_bytes": [1024], "retune": {"blocks": 5, "drift_fraction": 0.8}}
+    content["baseline"] = {"batch.size": 1024, "max.in.flight.requests.per.connection": 1}
     content["factors"] = {
-        "batch.size": {"type": "integer", "levels": [16384, 65536, 262144]},
-        "linger.ms": {"type": "integer", "levels": [0, 5]},
-        "compression.type": {"type": "categorical", "levels": ["none", "zstd", "lz4"]},
+        "batch.size": {"type": "integer", "levels": [65536, 131072, 262144]},
+        "linger.ms": {"type": "integer", "levels": [5, 20]},
     }
-    content["confirmation"] |= {"points": 2, "choice_blocks": 1, "gain_blocks": 8, "minimum_blocks": 6}
+    content["design"]["configurations"] = 4
+    content["workload"]["topic_partitions"] = 1
+    content["protocol"]["records"] = 150
+    content["confirmation"] |= {"points": 2, "choice_blocks": 1, "gain_blocks": 6, "minimum_blocks": 5}
     content |= {"surrogate": {"n_estimators": 50}, "search": {"generations": 10}}
     (folder / "drifting.yaml").write_text(yaml.safe_dump(content))

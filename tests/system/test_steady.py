@@ -21,7 +21,7 @@ def test_a_steady_campaign_finds_its_rate_and_its_noise_and_then_measures(
 ) -> None:
     steps = StepRunner(tmp_path, single_broker.bootstrap_servers)
     short = {"seconds": 0.5, "warmup_seconds": 0.2}
-    paced = {"rate_fraction": 0.5, "warmup_seconds": 0.2, "seconds": 0.5}
+    paced = {"rate_fraction": 0.5, "warmup_seconds": 0.2, "seconds": 1.5}
     steps.write_study(
         "tiny",
         base="steady",

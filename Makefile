@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force up down status clean env docs pictures test test-fast test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom setup lock preflight preflight-start preflight-tests
+.PHONY: help run rollback retune in-force up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom setup lock preflight preflight-start preflight-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -84,8 +84,11 @@ pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of 
 
 # By two processes, a folder at a time, since its tests share servers (tests/conftest.py); what compares times is alone.
 test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
-	$(PYTHON) -m pytest -m 'not fast and not alone and not compose' -n 2 --dist loadscope --no-loadscope-reorder
+	$(PYTHON) -m pytest -m 'not fast and not alone and not studies and not compose' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m alone
+
+test-studies: setup ## whole studies on the embedded stack: with every part killed once; with drift and tuning anew
+	$(PYTHON) -m pytest -m studies
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose

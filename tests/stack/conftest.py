@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,13 +10,11 @@ import pytest
 import yaml
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.storage.store import open_store
 from kafka_pareto_embedded.airflow_api.administrator import administrator
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from tests.recorded import STUDIES
-from tests.stack.embedded_stack import EmbeddedStack, embedded_stack
-from tests.stack.kills import Finished, Killer
+from tests.stack.embedded_stack import CAMPAIGN_BEGINS, EmbeddedStack, Finished, embedded_stack
 
 
 @pytest.fixture(scope="session")
@@ -44,50 +40,38 @@ def airflow(stack: EmbeddedStack) -> Iterator[AirflowClient]:
 
 @pytest.fixture(scope="session")
 def finished(stack: EmbeddedStack) -> Finished:
-    """`paper_small` run to its end, while everything that it needs was killed once."""
-    running = stack.begin("run", STUDY="paper_small")
-    assert running.stdout is not None
-    said = ""
-    for line in running.stdout:
-        said += line
-        if found := re.match(r"Campaign (\S+) of study paper_small: ", line):
-            break
-    else:
-        pytest.fail(said)
-    seed = secrets.randbits(32)
-    print(f"seed of the kills: {seed}")
-    keys = CampaignKeys("paper_small", found[1])
-    killer = Killer(stack, keys, ["1024", "8192"], seed)
-    kills = killer.kill_everything_once()
-    rest, _ = running.communicate(timeout=700)
-    assert running.returncode == 0, said + rest
-    campaign = Campaign.open(open_store(stack.stack.settings()), keys.study, keys.campaign)
-    return Finished(campaign, running.returncode, said + rest, killer, kills)
+    """`paper_small` run to its end."""
+    code, said = stack.command("run", STUDY="paper_small", timeout_s=700)
+    assert code == 0, said
+    [campaign_id] = CAMPAIGN_BEGINS.findall(said)
+    return Finished(Campaign.open(open_store(stack.stack.settings()), "paper_small", campaign_id), said)
 
 
 def _write_paper_small(folder: Path) -> None:
     """`paper` with only its counts reduced."""
     content = yaml.safe_load((STUDIES / "paper.yaml").read_text())
     content |= {"name": "paper_small", "record_sizes_bytes": [1024, 8192]}
-    content["design"]["configurations"] = 6
+    content["design"]["configurations"] = 5
     content["protocol"] |= {"repetitions": 2, "minimum_valid_repetitions": 2, "cool_down_s": 0.1}
-    content["confirmation"] |= {"points": 3, "choice_blocks": 2, "gain_blocks": 3, "minimum_blocks": 2}
+    content["confirmation"] |= {"points": 2, "choice_blocks": 2, "gain_blocks": 2, "minimum_blocks": 2}
     content["surrogate"] |= {"n_estimators": 20}
     content["search"] |= {"generations": 10}
     (folder / "paper_small.yaml").write_text(yaml.safe_dump(content))
 
 
 def _write_drifting(folder: Path) -> None:
-    """`quick` with one record size, few configurations that all keep the durability, and blocks enough to recommend."""
+    """`quick` at one record size: the baseline sends record by record, in order, and every candidate sends batches."""
     content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
-    # The change of the brokers is far beyond a third; what a busy machine does to an unchanged ratio is not.
-    retune = {"blocks": 6, "drift_fraction": 0.3}
-    content |= {"name": "drifting", "record_sizes_bytes": [8192], "retune": retune}
+    # The change of the brokers multiplies the ratio; what a busy machine does to an unchanged one is far less.
+    content |= {"name": "drifting", "record_sizes_bytes": [1024], "retune": {"blocks": 5, "drift_fraction": 0.8}}
+    content["baseline"] = {"batch.size": 1024, "max.in.flight.requests.per.connection": 1}
     content["factors"] = {
-        "batch.size": {"type": "integer", "levels": [16384, 65536, 262144]},
-        "linger.ms": {"type": "integer", "levels": [0, 5]},
-        "compression.type": {"type": "categorical", "levels": ["none", "zstd", "lz4"]},
+        "batch.size": {"type": "integer", "levels": [65536, 131072, 262144]},
+        "linger.ms": {"type": "integer", "levels": [5, 20]},
     }
-    content["confirmation"] |= {"points": 2, "choice_blocks": 1, "gain_blocks": 8, "minimum_blocks": 6}
+    content["design"]["configurations"] = 4
+    content["workload"]["topic_partitions"] = 1
+    content["protocol"]["records"] = 150
+    content["confirmation"] |= {"points": 2, "choice_blocks": 1, "gain_blocks": 6, "minimum_blocks": 5}
     content |= {"surrogate": {"n_estimators": 50}, "search": {"generations": 10}}
     (folder / "drifting.yaml").write_text(yaml.safe_dump(content))

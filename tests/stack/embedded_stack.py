@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from kafka_pareto.brokers.ports import free_ports
+from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
 from kafka_pareto_embedded.commands.options import PREFIX
 from kafka_pareto_embedded.lifecycle.supervision import Supervisor
 from kafka_pareto_embedded.stack.stack import Stack
 
 ROOT = Path(__file__).parent.parent.parent
+CAMPAIGN_BEGINS = re.compile(r"^Campaign (\S+) of study ", re.MULTILINE)
 _KEPT = ("PATH", "HOME", "JAVA_HOME", "KAFKA_PARETO_JAVA", "KAFKA_PARETO_STUDIES")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A campaign that ran to its end, and what the command said."""
+
+    campaign: Campaign
+    said: str
 
 
 class EmbeddedStack:

@@ -46,12 +46,10 @@ class Kill:
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A campaign that ran to its end although parts of its stack were killed, and what the command said."""
+class Survived:
+    """A campaign that ran to its end although every part of its stack was killed once."""
 
     campaign: Campaign
-    code: int
-    said: str
     killer: Killer
     kills: list[Kill]
 

@@ -20,11 +20,13 @@ from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.runs.airflow_runs import stack_runs
 from tests.stack.embedded_stack import EmbeddedStack
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.stack, pytest.mark.studies, pytest.mark.timeout(1500)]
 
-STUDY, CASE = "drifting", "8192"
+STUDY, CASE = "drifting", "1024"
 BROKERS = ("kafka-1", "kafka-2", "kafka-3")
-CHANGE = "num.network.threads=1\nnum.io.threads=1\nlog.flush.interval.messages=1\n"
+# A follower gets new records only when 60 ms have passed, as over a slow link. The baseline waits for that at each
+# record, settings that send batches a few times. It is a matter of timers, not of disks or CPUs.
+CHANGE = "replica.fetch.min.bytes=1073741824\nreplica.fetch.wait.max.ms=60\n"
 
 
 @dataclass
@@ -51,10 +53,11 @@ def story(stack: EmbeddedStack) -> Story:
     _run(told, stack, "retune_producer", "holds", {"study": STUDY})
     with _changed_brokers(stack, CHANGE):
         _run(told, stack, "retune_producer", "drifts", {"study": STUDY})
+        for check in told.checks:
+            print(check.model_dump_json(indent=1))
+        assert told.tasks["drifts"]["tune"] == "success", "nothing is tuned again: see the checks above"
         _ended(told, stack, "tune_producer", "retune__retune_producer__drifts")
     print({name: round(seconds) for name, seconds in told.seconds.items()})
-    for check in told.checks:
-        print(check.model_dump_json(indent=1))
     return told
 
 
@@ -72,7 +75,7 @@ def test_on_the_unchanged_cluster_what_is_in_force_holds_and_nothing_is_tuned(st
 def test_on_brokers_that_were_changed_the_drift_is_found(story: Story) -> None:
     assert story.checks[1].outcome == "drifted"
     assert story.checks[1].change_point
-    assert story.tasks["drifts"]["tune"] == "success"
+    assert any(change.drifted for change in story.checks[1].changes)
 
 
 def test_new_settings_come_out_of_the_tuning_that_follows(story: Story) -> None:

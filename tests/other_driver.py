@@ -15,10 +15,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from zlib import crc32
 
 import numpy as np
+import pytest
 from pydantic import Field
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan, Repetition
+from kafka_pareto.drivers.table import DRIVERS as RUNTIMES
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.measurement.blocks import PlannedRepetition
@@ -26,10 +28,12 @@ from kafka_pareto.measurement.fingerprint import client_machine, keep_fingerprin
 from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.declaration import Driver, Objective
+from kafka_pareto.study.driver import DRIVERS
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.quantity import Shown, Values, quantities_of
 from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_classes import STUDY_CLASSES
 from kafka_pareto.study.tune import Tune
 
 HOURS = ("morning", "evening")
@@ -203,3 +207,13 @@ class CallDriver:
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[CallRunner]:  # noqa: ARG002
         keep_fingerprint(campaign, case, CallCentre().fingerprint(campaign, case))
         yield CallRunner(campaign.study)
+
+
+@contextmanager
+def known_driver() -> Iterator[None]:
+    """Within, the driver stands in every table, as one of the library's own does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(DRIVERS, CALLS.name, CALLS)
+        patch.setitem(STUDY_CLASSES, ("tune", CALLS.name), TuneCalls)
+        patch.setitem(RUNTIMES, CALLS.name, CallDriver())
+        yield

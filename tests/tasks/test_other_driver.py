@@ -13,17 +13,16 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.drivers.table import DRIVERS, driver_of
+from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.settings import Settings
 from kafka_pareto.steps import confirm, design, measure, optimize, propose, report, train, validate
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.study import driver, study_classes
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import tune_study
-from tests.other_driver import CALLS, HOURS, CallDriver, CallRunner, TuneCalls
+from tests.other_driver import CALLS, HOURS, CallRunner, known_driver
 
 pytestmark = pytest.mark.servers
 
@@ -55,11 +54,7 @@ STUDY = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _the_driver_is_known() -> Iterator[None]:
-    """The driver stands in every table, as one of the library's own does."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(driver.DRIVERS, "calls", CALLS)
-        patch.setitem(study_classes.STUDY_CLASSES, ("tune", "calls"), TuneCalls)
-        patch.setitem(DRIVERS, "calls", CallDriver())
+    with known_driver():
         yield
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +11,6 @@ import pytest
 import yaml
 
 from kafka_pareto.errors import BadInputError, StudyError
-from kafka_pareto.study.driver import DRIVERS
 from kafka_pareto.study.producer_study import ProducerStudy, producer_study
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_classes import STUDY_CLASSES, TuneProducer
@@ -18,7 +18,7 @@ from kafka_pareto.study.study_file import dump_study, parse_study, with_override
 from kafka_pareto.study.tune import tune_study
 from kafka_pareto.surrogates.gaussian_process import inputs
 from kafka_pareto.surrogates.surrogate import feature_encoding
-from tests.other_driver import CALLS, TuneCalls
+from tests.other_driver import TuneCalls, known_driver
 
 pytestmark = pytest.mark.fast
 
@@ -47,10 +47,10 @@ COMPARING = {
 
 
 @pytest.fixture(autouse=True)
-def _more_studies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(DRIVERS, "calls", CALLS)
-    monkeypatch.setitem(STUDY_CLASSES, ("tune", "calls"), TuneCalls)
+def _more_studies(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setitem(STUDY_CLASSES, ("compare", "producer"), CompareProducer)
+    with known_driver():
+        yield
 
 
 def parsed(content: dict[str, Any]) -> Study:
@@ -111,7 +111,9 @@ def test_constraints_may_name_only_the_variables_that_the_drivers_cases_have():
     size = "record.size > 6000"
 
     assert parsed({**COMPARING, "constraints": ["linger.ms < record.size"]}).variables("1024") == {"record.size": 1024}
-    assert "record.size is neither a factor of this study nor callers" in refusal_of({**CALLING, "constraints": [size]})[0]
+    assert (
+        "record.size is neither a factor of this study nor callers" in refusal_of({**CALLING, "constraints": [size]})[0]
+    )
 
 
 def test_a_campaigns_overrides_name_cases_in_the_drivers_own_words():

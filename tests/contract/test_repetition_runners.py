@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +70,9 @@ def of_the_producer(**workload: int) -> Study:
 
 @pytest.fixture
 def producer(single_broker: RunningBrokers, tmp_path: Path) -> Bench:
-    settings = replace(single_broker.settings, bootstrap_servers=single_broker.bootstrap_servers)
+    here = {"bootstrap_servers": single_broker.bootstrap_servers}
     study = of_the_producer(replication_factor=1, min_insync_replicas=1)
-    return Bench(ProducerDriver(), study, tmp_path, settings)
+    return Bench(ProducerDriver(), study, tmp_path, single_broker.settings.model_copy(update=here))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Computes what a campaign will cost before anything is sent, and refuses it where it does not fit."""
+"""Computes how many repetitions a campaign takes and what they cost, and asks for the consent that they need."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.decision.choice import MissedLimit, objectives_named
 from kafka_pareto.decision.version_3 import decision_of_version_3
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.kafka.producer_config import DurabilityName, PropertyValue
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
 from kafka_pareto.study.driver import objective_named
@@ -65,8 +65,8 @@ class Decision(Record):
     verdict: Verdict
     baseline_properties: dict[str, PropertyValue]
     pick_properties: dict[str, PropertyValue] | None
-    baseline_durability: str
-    pick_durability: str | None
+    baseline_durability: DurabilityName
+    pick_durability: DurabilityName | None
     weaker_than_baseline: bool
     nearest_configuration_id: str | None = None
     nearest_configuration: dict[str, FactorValue] | None = None

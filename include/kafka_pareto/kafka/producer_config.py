@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from enum import IntEnum
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
+
+from pydantic import Field
 
 from kafka_pareto.errors import did_you_mean
 
@@ -64,6 +66,10 @@ class Durability(IntEnum):
     acks_1 = 1
     acks_all = 2
     acks_all_idempotent = 3
+
+
+DurabilityName: TypeAlias = Annotated[str, Field(pattern=f"^({'|'.join(Durability.__members__)})$")]
+"""The name of a durability; pydantic refuses any other text."""
 
 
 def unknown_property_rule(name: str) -> str:

@@ -16,7 +16,7 @@ from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import ArtifactError, BadInputError
-from kafka_pareto.kafka.producer_config import PropertyValue, durability_of, resolved
+from kafka_pareto.kafka.producer_config import DurabilityName, PropertyValue, durability_of, resolved
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.client_files import Form, settings_file
 from kafka_pareto.storage.record import Record, decode_record
@@ -59,7 +59,7 @@ class SettingsInForce(Record):
     configuration: dict[str, FactorValue]
     properties: dict[str, PropertyValue]
     previous_properties: dict[str, PropertyValue]
-    durability: str
+    durability: DurabilityName
     campaign: str
     gains: list[Gain]
     fingerprint: Fingerprint

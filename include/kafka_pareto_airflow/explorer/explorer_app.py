@@ -31,7 +31,7 @@ from kafka_pareto.explorer.intervals import Intervals, intervals
 from kafka_pareto.explorer.requirements import Preference, Remaining, Requirements, best_remaining
 from kafka_pareto.explorer.snapshot import Snapshot, read_snapshot
 from kafka_pareto.explorer.view import CaseView, case_view
-from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.producer_config import Durability, DurabilityName
 from kafka_pareto.rollout.client_files import Form
 from kafka_pareto.rollout.versions import in_force, versions
 from kafka_pareto.settings import load_settings
@@ -76,7 +76,6 @@ CampaignId = Annotated[str, Path(pattern=f"^{CAMPAIGN_ID}$")]
 Case = Annotated[str, Path(pattern=f"^{CASE}$")]
 ConfigurationId = Annotated[str, Path(pattern=f"^{CONFIGURATION_ID}$")]
 ArtifactName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_=][A-Za-z0-9_=.,-]*(/[A-Za-z0-9_=][A-Za-z0-9_=.,-]*)*$")]
-DurabilityName = Annotated[str, Query(pattern=f"^({'|'.join(each.name for each in Durability)})$")]
 Bound = Annotated[float | None, Query(gt=0, allow_inf_nan=False)]
 
 router = APIRouter()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, choose
 from kafka_pareto.decision.decide import adjust_across_cases, decide, with_blocks_to_tell
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.errors import ArtifactError
 from kafka_pareto.report.reasons import given_up, missed_limits_text, reason_of
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.constraints import ForbiddenRegion
@@ -279,3 +282,13 @@ def test_an_order_of_objectives_survives_the_store():
     )
     assert decision.chosen_by == order
     assert decode_record(decision.model_dump_json().encode(), "decision.json", Decision) == decision
+
+
+@pytest.mark.parametrize("damage", [{"baseline_durability": "acks_some"}, {"pick_durability": "none"}])
+def test_a_stored_decision_with_a_durability_that_there_is_not_is_refused_by_its_key(damage: dict[str, str]) -> None:
+    stored = (
+        decided(study_of(), [*baseline(), *repetitions(FAST, around(50), around(30))]).model_dump(mode="json") | damage
+    )
+    [name] = damage
+    with pytest.raises(ArtifactError, match=f"some/decision.json: {name}: "):
+        decode_record(json.dumps(stored).encode(), "some/decision.json", Decision)

@@ -83,11 +83,11 @@ pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of 
 	@$(PYTHON) -m docs.pictures
 
 # By two processes, a folder at a time, since its tests share servers (tests/conftest.py); what compares times is alone.
-test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type checks, then every test: the fast ones first
+test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
 	$(PYTHON) -m pytest -m 'not fast and not alone and not studies and not compose' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m alone
 
-test-studies: setup ## whole studies on the embedded stack: every part killed once; drift, then tuned again
+test-studies: setup ## whole studies on the embedded stack: through kills, and through drift
 	$(PYTHON) -m pytest -m studies
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)

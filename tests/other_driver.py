@@ -62,7 +62,7 @@ CALLS = Driver(
     ),
     suite_file=str(Path(__file__).parent / "fixtures" / "expectations" / "calls.yaml"),
     identity=("building",),
-    case_word="time of day",
+    case_words=("time of day", "times of day"),
     settings_word="rota",
     settings_file="rota.properties",
 )
@@ -195,9 +195,6 @@ class CallDriver:
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
         count = sum(repetitions.values())
         return Plan(repetitions=count, duration_s=0.01 * count, sent_gib=0.0, peak_disk_gib=0.0)
-
-    def repetition_s(self, study: Study, case: str) -> float:  # noqa: ARG002
-        return 0.01
 
     @contextmanager
     def system(self, study: Study, settings: Settings) -> Iterator[CallCentre]:  # noqa: ARG002

@@ -100,7 +100,7 @@ class CampaignKeys:
         return f"{self.prefix}/06_confirmation/{case}/{name}"
 
     def report(self, name: str) -> str:
-        """Returns the key of `report.html`, `cards.json`, `<case>/producer.properties`, `figures/…` or `tables/…`."""
+        """Returns the key of `report.html`, `cards.json`, a case's settings, `figures/…` or `tables/…`."""
         return f"{self.prefix}/07_report/{name}"
 
     def answers(self) -> str:

@@ -56,7 +56,7 @@ class Repetition(Record):
     @classmethod
     def _quantities_by_name(cls, stored: Any) -> Any:
         """Folds a flat record, as schema version 3 wrote it: whatever is not of the head is a quantity."""
-        if not isinstance(stored, dict) or "schema_version" not in stored or "quantities" in stored:
+        if not isinstance(stored, dict) or "quantities" in stored or "records_requested" not in stored:
             return stored
         head = {name: value for name, value in stored.items() if name in cls.model_fields}
         return {**head, "quantities": {name: value for name, value in stored.items() if name not in head}}
@@ -162,7 +162,7 @@ class Fingerprint(Record):
     @classmethod
     def _system_of_version_3(cls, found: Any) -> Any:
         """Gathers what version 3 had beside the machine."""
-        if not isinstance(found, dict) or "system" in found:
+        if not isinstance(found, dict) or "system" in found or "kafka_version" not in found:
             return found
         of_the_machine = {name: value for name, value in found.items() if name in cls.model_fields}
         return of_the_machine | {"system": {name: found[name] for name in found if name not in of_the_machine}}

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.errors import ArtifactError
+from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.storage.record import READ_VERSIONS, SCHEMA_VERSION, other_version
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import CategoricalFactor
@@ -109,6 +109,17 @@ def table_schema(columns: dict[str, pa.DataType], study: Study | None = None) ->
         kind = pa.string() if isinstance(factor, CategoricalFactor) else pa.int64() if integer else pa.float64()
         fields.append(pa.field(name, kind))
     return pa.schema(fields, metadata={_VERSION_KEY: str(SCHEMA_VERSION).encode()})
+
+
+def require_distinct_columns(study: Study) -> None:
+    """Refuses a study of which a factor is called like another column of a repetition.
+
+    Raises:
+        BadInputError: Naming the factor.
+    """
+    names = repetition_columns(study.declaration)
+    if taken := [name for name in study.factors if name in names]:
+        raise BadInputError(f"study {study.name}: factors: {taken[0]}: every repetition has a column of that name")
 
 
 def encode_table(frame: pd.DataFrame, columns: dict[str, pa.DataType], study: Study | None = None) -> bytes:

@@ -19,7 +19,7 @@ from kafka_pareto.analysis.trials import steadiness, summarise_trials
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.objectives import Limit, ObjectiveName
-from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted
+from kafka_pareto.study.preferences import ChooseBy, Lexicographic, Weighted, objectives_named
 from kafka_pareto.study.tune import Tune
 
 _LEAST_VALID_FRACTION = 0.8
@@ -102,13 +102,6 @@ def choose(study: Tune, candidates: pd.DataFrame, choice_repetitions: Sequence[R
         keeping = pd.concat([pd.DataFrame(0.0, index=[baseline_id], columns=gains.columns), keeping])
     chosen_id, chosen_by = best_by(study, asked, keeping, trials)
     return Choice(configuration_id=chosen_id, chosen_by=chosen_by, baseline_limits_missed=beside)
-
-
-def objectives_named(criterion: ChooseBy) -> list[ObjectiveName]:
-    """The objectives that an order or weights name; none for `balanced_gain` and `r1`."""
-    if isinstance(criterion, Lexicographic):
-        return criterion.lexicographic
-    return list(criterion.weights) if isinstance(criterion, Weighted) else []
 
 
 def missed_limits(limits: Sequence[Limit], values: Any) -> list[MissedLimit]:

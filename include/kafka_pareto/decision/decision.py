@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.decision.choice import MissedLimit, objectives_named
+from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.version_3 import decision_of_version_3
 from kafka_pareto.kafka.producer_config import DurabilityName, PropertyValue
 from kafka_pareto.storage.record import Record
@@ -18,7 +18,7 @@ from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
 from kafka_pareto.study.driver import objective_named
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.preferences import ChooseBy
+from kafka_pareto.study.preferences import ChooseBy, objectives_named
 
 Verdict = Literal[
     "recommended",

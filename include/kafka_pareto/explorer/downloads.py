@@ -21,7 +21,7 @@ def settings_text(snapshot: Snapshot, configuration_id: str, form: Form) -> str:
         BadInputError: If the configuration was not measured at this record size.
     """
     decision, keys = snapshot.decision, snapshot.campaign.keys
-    report = keys.report(f"{snapshot.case}/producer.properties")
+    report = keys.report(f"{snapshot.case}/{snapshot.study.declaration.settings_file}")
     recommended = decision is not None and configuration_id == decision.recommended_configuration_id
     if form == "producer.properties" and recommended and report in snapshot.written:
         return snapshot.campaign.store.get(report).decode()

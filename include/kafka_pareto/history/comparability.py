@@ -7,6 +7,7 @@ from typing import Any
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.study.declaration import Driver
 
 _OF_THE_MACHINE = ("client_cpu", "client_cores", "load_and_brokers_share_a_machine")
 
@@ -24,14 +25,14 @@ def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
     ] or _difference_of_texts(then, now)
 
 
-def differences_of_clusters(then: Fingerprint, now: Fingerprint) -> list[str]:
-    """Lists what is different about the cluster alone, each with key and both values."""
-    return _differing("fingerprint.", _cluster_of(then), _cluster_of(now))
+def differences_of_systems(then: Fingerprint, now: Fingerprint, driver: Driver) -> list[str]:
+    """Lists what is different about the system alone, each with key and both values."""
+    return _differing("fingerprint.", _system_of(then, driver), _system_of(now, driver))
 
 
-def differences_of_testbeds(then: Fingerprint, now: Fingerprint) -> list[str]:
-    """Lists what is different about the cluster or the client's machine, each with key and both values."""
-    return _differing("fingerprint.", _testbed_of(then), _testbed_of(now))
+def differences_of_testbeds(then: Fingerprint, now: Fingerprint, driver: Driver) -> list[str]:
+    """Lists what is different about the system or the client's machine, each with key and both values."""
+    return _differing("fingerprint.", _testbed_of(then, driver), _testbed_of(now, driver))
 
 
 def _difference_of_texts(then: Campaign, now: Campaign) -> list[str]:
@@ -41,14 +42,14 @@ def _difference_of_texts(then: Campaign, now: Campaign) -> list[str]:
     return [] if same else ["workload.payload.file: holds another text now"]
 
 
-def _cluster_of(fingerprint: Fingerprint) -> dict[str, Any]:
-    """Returns what no study states of the cluster: of a list, as of brokers, its length, since addresses may change."""
-    known = {name: fingerprint.system.get(name) for name in ("brokers", "kafka_version", "cluster_id")}
+def _system_of(fingerprint: Fingerprint, driver: Driver) -> dict[str, Any]:
+    """Returns what no study states of the system: of a list, as of brokers, its length, since addresses may change."""
+    known = {name: fingerprint.system.get(name) for name in (*driver.counted, *driver.identity)}
     return {name: len(value) if isinstance(value, list) else value for name, value in known.items()}
 
 
-def _testbed_of(fingerprint: Fingerprint) -> dict[str, Any]:
-    return _cluster_of(fingerprint) | {name: getattr(fingerprint, name) for name in _OF_THE_MACHINE}
+def _testbed_of(fingerprint: Fingerprint, driver: Driver) -> dict[str, Any]:
+    return _system_of(fingerprint, driver) | {name: getattr(fingerprint, name) for name in _OF_THE_MACHINE}
 
 
 def _differing(place: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -206,7 +206,7 @@ def _check_comparable(then: Campaign, case: str, rows: pd.DataFrame, found: Fing
     if rows.is_baseline.all():
         raise BadInputError("no other configuration has a valid repetition at today's levels")
     known = then.read_record(then.keys.fingerprint(case), Fingerprint)
-    if differences := differences_of_testbeds(known, found):
+    if differences := differences_of_testbeds(known, found, then.study.declaration):
         raise BadInputError("; ".join(differences))
 
 

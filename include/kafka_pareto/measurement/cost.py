@@ -36,7 +36,7 @@ def plan_campaign(study: Tune, driver: DriverRuntime) -> Plan:
         return plan
     fewest = {
         "fewest_repetitions": plan.repetitions - sum(spared.values()),
-        "fewest_duration_s": plan.duration_s - sum(spared[case] * driver.repetition_s(study, case) for case in most),
+        "fewest_duration_s": plan.duration_s - driver.cost_of(study, spared, sized=True).duration_s,
     }
     return plan.model_copy(update=fewest)
 
@@ -70,7 +70,7 @@ def require_consent(plan: Plan, study: Study) -> None:
     if study.cluster is not None and plan.sent_gib > study.cluster.ceiling_gib:
         raise PlanError(
             f"the campaign would send {plan.sent_gib:.1f} GiB, above the ceiling of {study.cluster.ceiling_gib:g} GiB; "
-            "raise the ceiling, or ask for fewer repetitions or record sizes"
+            f"raise the ceiling, or ask for fewer repetitions or {study.declaration.case_words[1]}"
         )
     if study.cluster is not None and not study.cluster.consent:
         raise ConsentError(

@@ -41,11 +41,8 @@ class DriverRuntime(Protocol):
         Args:
             study: What they are measured by.
             repetitions: How many, by case.
-            sized: It is known what one repetition sends; otherwise the loads that find it out are counted as well.
+            sized: True where it is known what one repetition sends; else the loads that find it out are counted, too.
         """
-
-    def repetition_s(self, study: Study, case: str) -> float:
-        """Returns the seconds of one repetition, with all that is around its load."""
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
         """Opens the system that the study is about.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.noise_study import MOST_BLOCKS
 from kafka_pareto.analysis.wording import counted, criterion_text, interval_text, joined, p_text, percent, value_text
-from kafka_pareto.decision.choice import objectives_named
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.producer_config import DEFAULTS, Durability, PropertyValue
 from kafka_pareto.kafka.properties_file import properties_lines, property_text
@@ -15,6 +14,7 @@ from kafka_pareto.report.reasons import given_up, missed_limits_text, reason_of
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.driver import is_maximised, label_of, objective_named
+from kafka_pareto.study.preferences import objectives_named
 from kafka_pareto.study.study import Study
 
 PROMISES: dict[str, str] = {
@@ -154,7 +154,7 @@ def properties_text(decision: Decision, study: Study, campaign: str, date: str) 
     """A file of properties ready to use: the recommended settings, or the baseline where it stays."""
     kept = "recommended" if decision.recommended else "unchanged: this is the baseline"
     header = [
-        f"Kafka {study.declaration.settings_word} for {case_label(decision.case)} ({kept}).",
+        f"{study.declaration.settings_word.capitalize()} for {case_label(decision.case)} ({kept}).",
         f"Study {study.name}, campaign {campaign}, {date}.",
         reason_of(decision),
         evidence_of(decision, campaign),

@@ -12,7 +12,6 @@ from kafka_pareto.report.card_context import paced_rate_records_s
 from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.driver import label_of
-from kafka_pareto.study.producer_quantities import ProducerQuantities
 
 _UNCOUNTED_SHOWN = 40
 _OUTCOMES: dict[Outcome, str] = {
@@ -78,7 +77,7 @@ def generator_checks(evidence: Evidence) -> list[dict[str, Any]]:
             if repetition.outcome == "valid":
                 sides[names.get(repetition.configuration_id, "others")].append(repetition)
         for side, repetitions in sides.items():
-            bound = [told for each in repetitions if (told := ProducerQuantities.of(each.quantities).generator_bound)]
+            bound = [told for each in repetitions if (told := each.quantities["generator_bound"])]
             row = {"size": case_label(case), "side": side, "bound": len(bound), "of": len(repetitions)}
             rows.append({**row, "example": bound[0] if bound else "-"})
     return [row for row in rows if row["of"]]

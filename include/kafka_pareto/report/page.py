@@ -13,7 +13,7 @@ import jinja2
 import pandas as pd
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
-from kafka_pareto.analysis.wording import p_text, role_text, value_text
+from kafka_pareto.analysis.wording import joined, p_text, role_text, value_text
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report import measurement_tables
 from kafka_pareto.report.card_parts import card_parts
@@ -23,27 +23,10 @@ from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
+from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.driver import is_maximised, label_of
 from kafka_pareto.study.objectives import ObjectiveName
 
-_CAPTIONS: dict[str, str] = {
-    "fig3_r2_per_objective.png": "Figure 3. How well the surrogates estimate each objective: R² over all record sizes "
-    "(bars) and within each one (diamonds), beside the ceiling that the repetitions' own noise sets.",
-    "fig4_estimated_vs_measured.png": "Figure 4. Estimated beside measured, for every confirmed point (choice blocks).",
-    "fig5_throughput_and_its_cv.png": "Figure 5. Throughput and throughput CV, by record size. "
-    "High and to the left is best.",
-    "fig6_throughput_and_latency.png": "Figure 6. Throughput and p95 latency: the measured design, the estimated "
-    "front, and what the confirmation measured; the line joins confirmed points that no other beats in both. Low and "
-    "to the right is best.",
-    "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The baseline and the pick, repetition by repetition.",
-    "fig8_where_the_latency_goes.png": "Figure 8. Where the mean latency of a record goes, by the client's own "
-    "metrics: waiting in the accumulator, and the request until the broker's answer. Medians over the repetitions.",
-    "fig9_baseline_over_the_campaign.png": "Figure 9. The sentinel: all repetitions of the baseline, in the order of "
-    "measuring. A dashed line marks where a test found that it changed.",
-    "fig10_measured_hypervolume_by_round.png": "Figure 10. What each round added: the hypervolume of the measured "
-    "configurations in p95 latency and throughput relative to the baseline (logarithms; the reference point is "
-    "twice its latency and half its throughput).",
-}
 _WEAKER_ROWS_SHOWN = 8
 
 
@@ -56,6 +39,7 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    captions = _captions(evidence.study.declaration)
     environment.filters["number"] = _number
     environment.filters["case_label"] = case_label
     page = environment.get_template("report.html.j2").render(
@@ -64,7 +48,7 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
         sentences=summary_sentences(evidence.cards.cards, evidence.study.declaration),
         cards=[_card(evidence, decision) for decision in evidence.cards.cards],
         figures=[
-            {"uri": f"data:image/png;base64,{base64.b64encode(content).decode()}", "caption": _CAPTIONS[name]}
+            {"uri": f"data:image/png;base64,{base64.b64encode(content).decode()}", "caption": captions[name]}
             for name, content in figures.items()
         ],
         scores=_scores(evidence),
@@ -77,10 +61,43 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
         uncounted=measurement_tables.uncounted(evidence),
         fingerprints=_fingerprints(evidence),
         plan=evidence.plan,
+        case_words=evidence.study.declaration.case_words,
+        settings_file=evidence.study.declaration.settings_file,
         significance=SIGNIFICANCE,
         wanted=evidence.study.confirmation.wanted_effect_fraction,
     )
     return page.encode()
+
+
+def _captions(driver: Driver) -> dict[str, str]:
+    """Returns each figure's caption by its name."""
+    across, up = (label_of(each) for each in driver.plane)
+    mean, spread = (label_of(each) for each in driver.steadiness or driver.plane)
+    corner = f"{'High' if is_maximised(driver.plane[1]) else 'Low'} and to the {_side(driver.plane[0])} is best."
+    return {
+        "fig3_r2_per_objective.png": "Figure 3. How well the surrogates estimate each objective: R² over all "
+        f"{driver.case_words[1]} (bars) and within each one (diamonds), beside the ceiling that the repetitions' own "
+        "noise sets.",
+        "fig4_estimated_vs_measured.png": "Figure 4. Estimated beside measured, for every confirmed point (choice "
+        "blocks).",
+        "fig5_mean_and_its_cv.png": f"Figure 5. {mean.capitalize()} and {spread}, by {driver.case_words[0]}. High and "
+        "to the left is best.",
+        "fig6_two_objectives.png": f"Figure 6. {across.capitalize()} and {up}: the measured design, the estimated "
+        "front, and what the confirmation measured; the line joins confirmed points that no other beats in both. "
+        f"{corner}",
+        "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The baseline and the pick, repetition by repetition.",
+        "fig8_where_the_latency_goes.png": "Figure 8. Where the mean latency of a record goes, by the client's own "
+        "metrics: waiting in the accumulator, and the request until the broker's answer. Medians over the repetitions.",
+        "fig9_baseline_over_the_campaign.png": "Figure 9. The sentinel: all repetitions of the baseline, in the order "
+        "of measuring. A dashed line marks where a test found that it changed.",
+        "fig10_measured_hypervolume_by_round.png": "Figure 10. What each round added: the hypervolume of the measured "
+        f"configurations in {joined(map(label_of, driver.means))} relative to the baseline (logarithms; the reference "
+        "point is twice as bad as the baseline in each).",
+    }
+
+
+def _side(objective: ObjectiveName) -> str:
+    return "right" if is_maximised(objective) else "left"
 
 
 def _card(evidence: Evidence, decision: Decision) -> dict[str, Any]:

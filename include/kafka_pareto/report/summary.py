@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kafka_pareto.analysis.wording import counted, joined
+from kafka_pareto.analysis.wording import joined
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declaration import Driver
@@ -19,12 +19,12 @@ def summary_sentences(decisions: Sequence[Decision], driver: Driver) -> list[str
 
 def _what(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
     if not changed:
-        return f"Keep the baseline: this campaign recommends no change at any {driver.case_word}."
+        return f"Keep the baseline: this campaign recommends no change at any {driver.case_words[0]}."
     cases = joined(case_label(decision.case) for decision in changed)
     rest = [case_label(decision.case) for decision in decisions if not decision.recommended]
     if not rest:
-        return f"Change the {driver.settings_word} for every {driver.case_word}: {cases}."
-    count = f"{len(changed)} of {_cases(len(decisions), driver)}"
+        return f"Change the {driver.settings_word} for every {driver.case_words[0]}: {cases}."
+    count = f"{len(changed)} of {driver.cases_text(len(decisions))}"
     return f"Change the {driver.settings_word} for {count} ({cases}), and keep the baseline at {joined(rest)}."
 
 
@@ -33,12 +33,14 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver:
         undecided = [d for d in decisions if d.verdict == "keep_baseline_not_enough_evidence"]
         if undecided:
             return (
-                f"At {len(undecided)} of {_cases(len(decisions), driver)} the evidence is not enough to decide: "
+                f"At {len(undecided)} of {driver.cases_text(len(decisions))} the evidence is not enough to decide: "
                 f"the study asks for {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}; "
                 "the picks shown there are not recommended."
             )
         if limited := sum(decision.verdict == "keep_baseline_limits_missed" for decision in decisions):
-            return f"At {_cases(limited, driver)} no configuration that could be recommended keeps the study's limits."
+            return (
+                f"At {driver.cases_text(limited)} no configuration that could be recommended keeps the study's limits."
+            )
         return "No pick stood the test of fresh measurements beside the baseline."
     parts = []
     for objective in dict.fromkeys((*driver.plane, *driver.objective_names)):
@@ -49,7 +51,7 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver:
             if gain.objective == objective and gain.resolution == "better" and gain.change_fraction is not None
         ]
         if better:
-            at = f" (at {_cases(len(better), driver)})" if len(better) < len(changed) else ""
+            at = f" (at {driver.cases_text(len(better))})" if len(better) < len(changed) else ""
             parts.append(f"{label_of(objective)} {_span(better)}{at}")
     return f"Measured beside the baseline in {_range(changed)} fresh blocks: {joined(parts)}."
 
@@ -59,8 +61,8 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision], driver: D
         lost = sum(decision.verdict == "keep_baseline_lost_records" for decision in decisions)
         failed = sum(decision.verdict == "keep_baseline_failed_more" for decision in decisions)
         found = [
-            *([f"at {_cases(lost, driver)} the pick lost or duplicated records"] if lost else []),
-            *([f"at {_cases(failed, driver)} the pick failed more often than the baseline"] if failed else []),
+            *([f"at {driver.cases_text(lost)} the pick lost or duplicated records"] if lost else []),
+            *([f"at {driver.cases_text(failed)} the pick failed more often than the baseline"] if failed else []),
         ]
         nothing_changes = "Nothing changes, so nothing is at risk"
         return f"{nothing_changes}; {joined(found)}." if found else f"{nothing_changes}."
@@ -77,7 +79,7 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision], driver: D
 def _cost(changed: Sequence[Decision], driver: Driver) -> str:
     """Says what got worse, or may have."""
     unsteady = sum(any(gain.resolution == "worse" for gain in decision.gains) for decision in changed)
-    cost = f"steadiness is given up at {_cases(unsteady, driver)}" if unsteady else "nothing was shown to get worse"
+    cost = f"steadiness is given up at {driver.cases_text(unsteady)}" if unsteady else "nothing was shown to get worse"
     unknown = [
         [label_of(gain.objective) for gain in decision.main_gains if gain.resolution == "not resolved"]
         for decision in changed
@@ -85,7 +87,7 @@ def _cost(changed: Sequence[Decision], driver: Driver) -> str:
     if not any(unknown):
         return cost
     labels = joined(dict.fromkeys(label for found in unknown for label in found))
-    return f"{cost}, though what becomes of {labels} could not be told at {_cases(sum(map(bool, unknown)), driver)}"
+    return f"{cost}, though what becomes of {labels} could not be told at {driver.cases_text(sum(map(bool, unknown)))}"
 
 
 def _range(decisions: Sequence[Decision]) -> str:
@@ -97,7 +99,3 @@ def _span(changes: Sequence[float]) -> str:
     low, high = sorted((min(changes), max(changes)), key=abs)
     direction = "rises" if high > 0 else "falls"
     return f"{direction} by {abs(low):.0%}" + (f" to {abs(high):.0%}" if f"{low:.0%}" != f"{high:.0%}" else "")
-
-
-def _cases(count: int, driver: Driver) -> str:
-    return counted(count, driver.case_word)

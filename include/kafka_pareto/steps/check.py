@@ -20,7 +20,7 @@ from kafka_pareto.drift.check_records import (
 )
 from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import BadInputError, MissingArtifactError
-from kafka_pareto.history.comparability import differences_of_campaigns, differences_of_clusters
+from kafka_pareto.history.comparability import differences_of_campaigns, differences_of_systems
 from kafka_pareto.measurement.cost import describe_plan, plan_check, require_consent
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force
@@ -122,7 +122,9 @@ def _differences(check: Campaign, settings: SettingsInForce, past: Sequence[Past
             "ceilings and the consent that its checks may count on"
         )
     differences = differences_of_campaigns(last, check)
-    differences += differences_of_clusters(last.read_record(last.keys.fingerprint(case), Fingerprint), now)
+    differences += differences_of_systems(
+        last.read_record(last.keys.fingerprint(case), Fingerprint), now, check.study.declaration
+    )
     if not differences:
         try:
             check.write_record(check.keys.sizing(case), last.read_record(last.keys.sizing(case), Sizing))

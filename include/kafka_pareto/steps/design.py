@@ -12,7 +12,7 @@ from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Fingerprint
-from kafka_pareto.campaign.tables import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS, require_distinct_columns
 from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.history.prior_trials import best_known, earlier_trials
@@ -44,6 +44,7 @@ def run(store: Store, study: Tune, campaign_id: str, system: System, corpus: str
         BadInputError: If the campaign exists and was started with another study, or a warm start names one that is
             not there.
     """
+    require_distinct_columns(study)
     keys = CampaignKeys(study.name, campaign_id)
     known = _frozen_study(store, keys)
     if known is not None and _as_measured(known) != _as_measured(study):

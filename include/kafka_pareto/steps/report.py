@@ -8,7 +8,6 @@ from typing import cast
 import pandas as pd
 from pydantic import JsonValue
 
-from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest, Notice
 from kafka_pareto.campaign.records import Fingerprint, NoiseReport, Plan, Proposal, Repetition, RoundsSoFar, Sizing
@@ -95,9 +94,7 @@ def _event(cards: Cards) -> dict[str, JsonValue]:
 
 def _notice(cards: Cards, driver: Driver) -> Notice:
     recommended = sum(decision.recommended for decision in cards.cards)
-    outcome = (
-        f"new settings for {recommended} of {counted(len(cards.cards), driver.case_word)}" if recommended else "no gain"
-    )
+    outcome = f"new settings for {recommended} of {driver.cases_text(len(cards.cards))}" if recommended else "no gain"
     lines = [f"{case_label(d.case)}: {HEADLINES[d.verdict]}. {reason_of(d)}" for d in cards.cards]
     return Notice(
         kind="finished" if recommended else "no_gain",

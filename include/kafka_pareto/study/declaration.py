@@ -73,10 +73,11 @@ class Driver:
         quantities: What a repetition holds, in the order of the tables' columns.
         objectives: In the order of tables and pages.
         suite_file: Holds what the driver adds to the gate's suites, in `include/expectations/`.
-        identity: By which facts of a fingerprint the measured system is known to be the same one.
+        identity: The facts of a fingerprint that tell one system from another; within a campaign they must stay.
+        counted: The facts that are lists, of which two campaigns must have equally many.
         case_features: The numbers that a case gives. Without any, a case is a category to the models.
         derived_features: What follows from a configuration and its case, and is hard for a model to find out alone.
-        case_word: What a case is, as people say it.
+        case_words: What a case is, as people say it, and the plural.
         settings_word: What a configuration sets, as people say it.
         settings_file: What the file with the settings is called.
     """
@@ -85,12 +86,31 @@ class Driver:
     quantities: tuple[Quantity, ...]
     objectives: tuple[Objective, ...]
     suite_file: str
-    identity: tuple[str, ...] = ()
+    identity: tuple[str, ...]
+    counted: tuple[str, ...] = ()
     case_features: tuple[Feature, ...] = ()
     derived_features: tuple[Feature, ...] = ()
-    case_word: str = "case"
+    case_words: tuple[str, str] = ("case", "cases")
     settings_word: str = "settings"
     settings_file: str = "settings.properties"
+
+    def __post_init__(self) -> None:
+        """Refuses a declaration that pages could not show.
+
+        Raises:
+            ValueError: Naming the objective and the rule.
+        """
+        for each in self.objectives:
+            if each.quantity.maximised is None:
+                raise ValueError(f"{each.name}: its quantity {each.quantity.name} says neither label nor direction")
+        if len(self.objectives) == 1:
+            raise ValueError(f"{self.name}: declares one objective, and pages set two against each other")
+        if not self.identity:
+            raise ValueError(f"{self.name}: names no fact by which its system is known again")
+
+    def cases_text(self, number: int) -> str:
+        """Returns a number of cases in the driver's words."""
+        return f"{number:,} {self.case_words[number != 1]}"
 
     def has(self, quantity: str) -> bool:
         """Tells whether repetitions hold this quantity."""

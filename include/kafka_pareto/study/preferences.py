@@ -56,3 +56,10 @@ ChooseBy = Annotated[
         custom_error_message="must be balanced_gain, r1, {lexicographic: [objective, …]} or {weights: {objective: …}}",
     ),
 ]
+
+
+def objectives_named(criterion: ChooseBy) -> list[ObjectiveName]:
+    """Lists the objectives that an order or weights name; none for `balanced_gain` and `r1`."""
+    if isinstance(criterion, Lexicographic):
+        return criterion.lexicographic
+    return list(criterion.weights) if isinstance(criterion, Weighted) else []

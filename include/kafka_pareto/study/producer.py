@@ -28,10 +28,11 @@ def _records_per_batch(columns: Mapping[str, Column]) -> Column:
 
 PRODUCER = Driver(
     name="producer",
-    identity=("cluster_id", "kafka_version"),
+    identity=("kafka_version", "cluster_id"),
+    counted=("brokers",),
     quantities=PRODUCER_QUANTITIES,
     suite_file="producer.yaml",
-    case_word="record size",
+    case_words=("record size", "record sizes"),
     settings_word="producer settings",
     settings_file="producer.properties",
     objectives=(

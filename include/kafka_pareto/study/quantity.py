@@ -37,6 +37,7 @@ class Quantity:
         name: With its unit, as in `latency_p95_ms`.
         type: `float`, `int` or `str`.
         may_be_missing: True where a repetition may hold None.
+        choices: The texts that it may hold; empty where any text will do.
         label: As people read it, without the unit; empty where no page shows it.
         maximised: True where more is better; None where neither is.
         resolution: Returns the smallest difference that a study's tool shows; None where it shows every difference.
@@ -45,6 +46,7 @@ class Quantity:
     name: str
     type: type
     may_be_missing: bool
+    choices: tuple[str, ...] = ()
     label: str = ""
     maximised: bool | None = None
     resolution: Callable[[Any], float] | None = None
@@ -58,6 +60,8 @@ class Quantity:
         """Tells whether a repetition may hold this value."""
         if value is None:
             return self.may_be_missing
+        if isinstance(value, bool) or (self.choices and value not in self.choices):
+            return False
         return isinstance(value, (int, float) if self.type is float else self.type)
 
 
@@ -68,7 +72,7 @@ def quantities_of(model: type) -> tuple[Quantity, ...]:
     for each in fields(model):
         parts = _parts(hints[each.name])
         may_be_missing = types.NoneType in parts
-        kind = next(part for part in parts if isinstance(part, type))
+        kind = next(part for part in parts if isinstance(part, type) and part is not types.NoneType)
         if is_dataclass(kind):
             inner = quantities_of(kind)
             found += [replace(one, may_be_missing=True) for one in inner] if may_be_missing else inner
@@ -76,7 +80,8 @@ def quantities_of(model: type) -> tuple[Quantity, ...]:
         shown = next((part for part in parts if isinstance(part, Shown)), None)
         resolution = next((part.of_protocol for part in parts if isinstance(part, Resolution)), None)
         label, maximised = (shown.label, shown.maximised) if shown else ("", None)
-        found.append(Quantity(each.name, kind, may_be_missing, label, maximised, resolution))
+        choices = _choices(hints[each.name])
+        found.append(Quantity(each.name, kind, may_be_missing, choices, label, maximised, resolution))
     return tuple(found)
 
 
@@ -88,3 +93,10 @@ def _parts(hint: Any) -> list[Any]:
     if origin in (Annotated, Union, types.UnionType):
         return [part for argument in get_args(hint) for part in _parts(argument)]
     return [hint]
+
+
+def _choices(hint: Any) -> tuple[str, ...]:
+    """Returns the texts of an annotation's `Literal`; none where it has no such part."""
+    if get_origin(hint) is Literal:
+        return get_args(hint)
+    return tuple(text for argument in get_args(hint) for text in _choices(argument))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -70,7 +70,21 @@ class Study(Section):
         bounded = [limit.objective for limit in limits]
         if len(set(bounded)) != len(bounded):
             raise ValueError("bounds an objective twice")
+        cls.require_own_objectives(bounded)
         return limits
+
+    @classmethod
+    def require_own_objectives(cls, named: Iterable[str]) -> None:
+        """Refuses an objective that another driver has.
+
+        Raises:
+            ValueError: Naming it and those that there are.
+        """
+        own = cls.declaration.objective_names
+        if others := [name for name in named if name not in own]:
+            raise ValueError(
+                f"{others[0]} is no objective of the driver {cls.declaration.name}; there are {', '.join(own)}"
+            )
 
     @model_validator(mode="after")
     def _constraints_leave_something(self) -> Self:

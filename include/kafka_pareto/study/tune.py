@@ -9,6 +9,7 @@ from pydantic import model_validator
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.declaration import Feature
 from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.preferences import objectives_named
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.sections import Confirmation, Design, Rounds, Search, Surrogate
 from kafka_pareto.study.study import Study
@@ -38,6 +39,11 @@ class Tune(Study):
             raise ValueError("rounds needs strategy: rounds; one_shot has none after its design")
         if self.strategy != "rounds" and self.warm_start is not None:
             raise ValueError("warm_start needs strategy: rounds; one_shot learns from its own design alone")
+        return self
+
+    @model_validator(mode="after")
+    def _chooses_by_its_own_objectives(self) -> Self:
+        self.require_own_objectives(objectives_named(self.confirmation.choose_by))
         return self
 
     @model_validator(mode="after")

@@ -42,7 +42,8 @@ class FeatureEncoding(BaseModel):
         for name in self.features:
             feature = feature_named(name)
             if feature is not None:
-                columns[name] = feature.values({column: frame[column].to_numpy() for column in feature.columns})
+                values = feature.values({column: frame[column].to_numpy() for column in feature.columns})
+                columns[name] = np.asarray(values, dtype=float)
             elif name in self.levels:
                 places = {level: place for place, level in enumerate(self.levels[name])}
                 columns[name] = np.array([places.get(level, np.nan) for level in frame[name].tolist()], dtype=float)

@@ -72,7 +72,9 @@ class Examination:
         try:
             expected = context.suites.add(gx.ExpectationSuite(name=suite, expectations=configurations))
         except gx.exceptions.GreatExpectationsError as error:
-            raise BadInputError(f"{SUITES.name}: {suite}: {error}") from error
+            raise BadInputError(
+                f"suite {suite}, of repetitions.yaml and the driver's own file in {SUITES}: {error}"
+            ) from error
         source = context.data_sources.add_pandas(suite)
         batch = source.add_dataframe_asset(suite).add_batch_definition_whole_dataframe(suite)
         definition = context.validation_definitions.add(gx.ValidationDefinition(name=suite, data=batch, suite=expected))

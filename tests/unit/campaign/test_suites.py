@@ -46,7 +46,7 @@ def test_a_suite_file_with_a_defect_is_refused_with_its_place(tmp_path: Path, te
     assert said in str(refusal.value)
 
 
-CONSUMER = Driver("consumer", quantities=(), objectives=(), suite_file="consumer.yaml")
+CONSUMER = Driver("consumer", quantities=(), objectives=(), suite_file="consumer.yaml", identity=("group",))
 OF_ALL = "rows:\n- {name: a, type: b, reason: c}"
 
 

@@ -38,7 +38,7 @@ class Consumed:
     lag: Lag | None = None
 
 
-CONSUMER = Driver("consumer", quantities_of(Consumed), objectives=(), suite_file="consumer.yaml")
+CONSUMER = Driver("consumer", quantities_of(Consumed), objectives=(), suite_file="consumer.yaml", identity=("group",))
 WHOLE: dict[str, Value] = {"mode": "steady", "pace_mib_s": 8.5, "lag_max_records": 7, "lag_ms": None}
 
 

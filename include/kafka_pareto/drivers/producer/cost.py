@@ -55,14 +55,14 @@ def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool
     on_disk = _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + max(bytes_each.values(), default=0))
     return Plan(
         repetitions=sum(repetitions.values()),
-        duration_s=sum(count * repetition_s(study, case) for case, count in repetitions.items())
+        duration_s=sum(count * _repetition_s(study, case) for case, count in repetitions.items())
         + sum(_TOOL_START_S + each for each in all_sizing_loads),
         sent_gib=sent_bytes / _GIB,
         peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
     )
 
 
-def repetition_s(study: ProducerStudy, case: str) -> float:
+def _repetition_s(study: ProducerStudy, case: str) -> float:
     """Returns the seconds of one repetition, with all that is around its sending."""
     return _TOOL_START_S + study.protocol.cool_down_s + _load_s(study, case)
 

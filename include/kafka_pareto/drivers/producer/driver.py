@@ -9,7 +9,7 @@ from functools import cached_property
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan
-from kafka_pareto.drivers.producer.cost import cost_of, repetition_s, require_fit
+from kafka_pareto.drivers.producer.cost import cost_of, require_fit
 from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import open_testbed, target_of, topic_name
@@ -48,10 +48,6 @@ class ProducerDriver:
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
         """Computes what these repetitions cost at most, on an undisturbed cluster."""
         return cost_of(producer_study(study), repetitions, sized=sized)
-
-    def repetition_s(self, study: Study, case: str) -> float:
-        """Returns the seconds of one repetition, with all that is around its sending."""
-        return repetition_s(producer_study(study), case)
 
     @contextmanager
     def system(self, study: Study, settings: Settings) -> Iterator[ProducerSystem]:

@@ -14,6 +14,7 @@ from kafka_pareto.analysis.wording import counted
 from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, Sizing
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.latency_breakdown import Breakdown, latency_breakdown
+from kafka_pareto.report.sentinel_sentences import move_sentences, sentinel_sentences
 from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.driver import label_of
 from kafka_pareto.study.tune import Tune
@@ -78,7 +79,7 @@ def warnings_of_context(context: CardContext) -> list[str]:
     """Lists warnings that the circumstances give."""
     if not context.sentinel.moved:
         return []
-    return [f"the baseline did not stay the same during the campaign. {' '.join(context.sentinel.moves)}"]
+    return [f"the baseline did not stay the same during the campaign. {' '.join(move_sentences(context.sentinel))}"]
 
 
 def context_lines(context: CardContext) -> dict[str, list[str]]:
@@ -89,7 +90,7 @@ def context_lines(context: CardContext) -> dict[str, list[str]]:
     if context.noise is not None:
         lines["Noise"] = noise_lines(context.noise)
     if not context.sentinel.moved:
-        lines["Sentinel"] = context.sentinel.sentences
+        lines["Sentinel"] = sentinel_sentences(context.sentinel)
     return lines
 
 

@@ -19,6 +19,7 @@ from kafka_pareto.drift.check_records import Check
 from kafka_pareto.errors import ArtifactError
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.reasons import missed_limits_text, reason_of
+from kafka_pareto.report.sentinel_sentences import move_sentences, sentinel_sentences
 from kafka_pareto.rollout.approvals import Answer
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import Record, decode_record
@@ -67,6 +68,16 @@ def test_records_within_records_are_read() -> None:
 
     key = "_checks/golden/check1/08_check.json"
     assert [each.case for each in decode_record(stored(key), key, Check).cases] == ["1024", "8192"]
+
+
+def test_the_sentences_about_the_sentinel_follow_from_its_numbers() -> None:
+    key = "golden/c1/07_report/cards.json"
+    then = [context["sentinel"] for context in json.loads(stored(key))["contexts"]]
+    now = [context.sentinel for context in decode_record(stored(key), key, Cards).contexts]
+    in_todays_words = [[said.replace("settings in use", "baseline") for said in each["sentences"]] for each in then]
+    assert [sentinel_sentences(each) for each in now] == in_todays_words
+    assert [move_sentences(each) for each in now] == [each["moves"] for each in then]
+    assert [each.moved for each in now] == [each["moved"] for each in then]
 
 
 def test_an_answer_is_read() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 from scipy import stats
 
 from kafka_pareto.analysis import paired_tests
@@ -14,12 +14,12 @@ from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.paired_tests import Values
 from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_value
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.study.driver import label_of
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 
 MINIMUM_REPETITIONS = 12
 _PERMUTATIONS = 9_999
+_ONLY_IN_VERSION_3 = ("moved", "sentences", "moves")
 
 
 class SeriesStability(BaseModel):
@@ -58,18 +58,25 @@ class SentinelReport(BaseModel):
 
     Attributes:
         repetition_ids: The repetitions looked at, in the order of time.
-        moved: Whether any of the series drifted or changed.
-        sentences: What was found, for card and report.
-        moves: Those of the sentences about a series that moved.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     repetition_ids: list[str]
     series: list[SeriesStability]
-    moved: bool
-    sentences: list[str]
-    moves: list[str]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_what_follows(cls, stored: Any) -> Any:
+        """Leaves out what schema version 3 stored besides: it follows from the series."""
+        if not isinstance(stored, dict):
+            return stored
+        return {name: value for name, value in stored.items() if name not in _ONLY_IN_VERSION_3}
+
+    @property
+    def moved(self) -> bool:
+        """Tells whether any of the series drifted or changed."""
+        return any(one.moved for one in self.series)
 
 
 def sentinel_report(repetitions: Sequence[Repetition], study: Study, rng: np.random.Generator) -> SentinelReport:
@@ -96,8 +103,7 @@ def sentinel_report(repetitions: Sequence[Repetition], study: Study, rng: np.ran
     sentinel = [r for r in own if None not in values[r.repetition_id]]
     ids = [r.repetition_id for r in sentinel]
     if len(sentinel) < MINIMUM_REPETITIONS:
-        sentence = f"{len(ids)} repetitions of the baseline are too few to tell whether the cluster moved."
-        return SentinelReport(repetition_ids=ids, series=[], moved=False, sentences=[sentence], moves=[])
+        return SentinelReport(repetition_ids=ids, series=[])
     series_of = np.array([values[identity] for identity in ids], dtype=np.float64).T
     found = [
         _tested(mean, np.maximum(one, smallest_value(mean, study.protocol)), ids, rng)
@@ -105,13 +111,9 @@ def sentinel_report(repetitions: Sequence[Repetition], study: Study, rng: np.ran
     ]
     tests = [name for name in SeriesStability.model_fields if name.endswith("_p_value_holm")]
     adjusted = iter(paired_tests.holm([getattr(series, name) for series in found for name in tests]))
-    series = [one.model_copy(update={name: next(adjusted) for name in tests}) for one in found]
     return SentinelReport(
         repetition_ids=ids,
-        series=series,
-        moved=any(one.moved for one in series),
-        sentences=[sentence for one in series for sentence in _sentences(one, len(ids))],
-        moves=[sentence for one in series if one.moved for sentence in _sentences(one, len(ids))],
+        series=[one.model_copy(update={name: next(adjusted) for name in tests}) for one in found],
     )
 
 
@@ -171,26 +173,3 @@ def _tested(objective: ObjectiveName, values: Values, ids: Sequence[str], rng: n
 
 def _or(value: float, otherwise: float) -> float:
     return float(value) if np.isfinite(value) else otherwise
-
-
-def _sentences(series: SeriesStability, repetitions: int) -> list[str]:
-    label = label_of(series.objective)
-    subject = f"The {label} of the baseline"
-    found = []
-    if series.first_run_p_value_holm < SIGNIFICANCE:
-        found.append(
-            f"The first repetition was unlike the others: {label} {series.first_run_change_fraction:+.0%} "
-            f"(p {series.first_run_p_value_holm:.3f})."
-        )
-    if series.change_p_value_holm < SIGNIFICANCE:
-        found.append(
-            f"{subject} changed by {series.change_fraction:+.0%} after "
-            f"{series.change_after} of {repetitions} repetitions (p {series.change_p_value_holm:.3f})."
-        )
-    elif series.drift_p_value_holm < SIGNIFICANCE:
-        direction = "rose" if series.drift_tau > 0 else "fell"
-        found.append(
-            f"{subject} {direction} over the {repetitions} repetitions "
-            f"(Kendall's tau {series.drift_tau:+.2f}, p {series.drift_p_value_holm:.3f})."
-        )
-    return found or [f"{subject} shows no move in {repetitions} repetitions."]

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from kafka_pareto.campaign.version_3 import stop_of_version_3
 from kafka_pareto.load.tool import TimedLoad
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.factors import FactorValue
@@ -75,20 +76,47 @@ class Repetition(Record):
         return self.model_copy(update={**of_head, "quantities": {**self.quantities, **of_quantities}})
 
 
+class Stop(BaseModel):
+    """Holds why no further round follows in a case.
+
+    Attributes:
+        code: `rise_too_small`: the last two rounds brought less than the study asks for. `last_round`: the study plans
+            no other. `nothing_left`: no configuration that was not measured is expected to add anything.
+        rise_fraction: What the two rounds raised the measured hypervolume by when it was decided; of `rise_too_small`.
+        least_rise_fraction: What the study asks for; of `rise_too_small`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    code: Literal["rise_too_small", "last_round", "nothing_left"]
+    rise_fraction: float | None = None
+    least_rise_fraction: float | None = None
+
+
 class RoundsSoFar(BaseModel):
     """Holds the result of the rounds in one case, and whether another round follows.
 
     Attributes:
         measured_hypervolume: After each round that was measured here, the design's first. All are relative to the same
             baseline, so the value never falls.
-        stopped_because: Why no further round follows; empty while one does.
+        stopped_because: Why no further round follows; None while one does.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     case: str
     measured_hypervolume: list[float]
-    stopped_because: str = ""
+    stopped_because: Stop | None = None
+
+    @field_validator("stopped_because", mode="before")
+    @classmethod
+    def _of_version_3(cls, stored: Any) -> Any:
+        return stop_of_version_3(stored)
+
+    @property
+    def rounds_measured(self) -> int:
+        """Counts the rounds after the design that were measured."""
+        return len(self.measured_hypervolume) - 1
 
 
 class Proposal(Record):
@@ -99,7 +127,7 @@ class Proposal(Record):
 
     def going_on(self) -> list[str]:
         """Lists the cases that this round measures."""
-        return [each.case for each in self.cases if not each.stopped_because]
+        return [each.case for each in self.cases if each.stopped_because is None]
 
 
 class PriorCampaign(BaseModel):

@@ -11,9 +11,10 @@ from kafka_pareto.analysis.noise_study import noise_lines
 from kafka_pareto.analysis.repetition_values import Variability
 from kafka_pareto.analysis.sentinel import SentinelReport, sentinel_report
 from kafka_pareto.analysis.wording import counted
-from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, Sizing
+from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, Sizing, Stop
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.latency_breakdown import Breakdown, latency_breakdown
+from kafka_pareto.report.sentinel_sentences import move_sentences, sentinel_sentences
 from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.driver import label_of
 from kafka_pareto.study.tune import Tune
@@ -78,7 +79,7 @@ def warnings_of_context(context: CardContext) -> list[str]:
     """Lists warnings that the circumstances give."""
     if not context.sentinel.moved:
         return []
-    return [f"the baseline did not stay the same during the campaign. {' '.join(context.sentinel.moves)}"]
+    return [f"the baseline did not stay the same during the campaign. {' '.join(move_sentences(context.sentinel))}"]
 
 
 def context_lines(context: CardContext) -> dict[str, list[str]]:
@@ -89,7 +90,7 @@ def context_lines(context: CardContext) -> dict[str, list[str]]:
     if context.noise is not None:
         lines["Noise"] = noise_lines(context.noise)
     if not context.sentinel.moved:
-        lines["Sentinel"] = context.sentinel.sentences
+        lines["Sentinel"] = sentinel_sentences(context.sentinel)
     return lines
 
 
@@ -113,13 +114,28 @@ def _across_repetitions(context: CardContext) -> str:
     return f"CVs are of the repetitions among each other{': ' if means else ''}{means}."
 
 
-def _rounds(rounds: RoundsSoFar) -> list[str]:
-    after_the_design = len(rounds.measured_hypervolume) - 1
-    volumes = ", ".join(f"{volume:.3f}" for volume in rounds.measured_hypervolume)
+def _rounds(so_far: RoundsSoFar) -> list[str]:
+    volumes = ", ".join(f"{volume:.3f}" for volume in so_far.measured_hypervolume)
+    stop, rounds = so_far.stopped_because, so_far.rounds_measured
+    why = stop_text(stop, rounds) if stop else "the campaign was confirmed before it was done"
     return [
-        f"{after_the_design} after the design; measured hypervolume from the design on: {volumes}.",
-        f"No further one: {rounds.stopped_because or 'the campaign was confirmed before it was done'}.",
+        f"{rounds} after the design; measured hypervolume from the design on: {volumes}.",
+        f"No further one: {why}.",
     ]
+
+
+def stop_text(stop: Stop, rounds: int) -> str:
+    """Says why no round follows after so many."""
+    match stop.code:
+        case "rise_too_small":
+            return (
+                f"rounds {rounds - 1} and {rounds} raised the measured hypervolume by {stop.rise_fraction:.1%} "
+                f"together, less than rounds.least_rise_fraction ({stop.least_rise_fraction:.1%})"
+            )
+        case "last_round":
+            return f"round {rounds} is the study's last (rounds.maximum)"
+        case "nothing_left":
+            return "no configuration that was not measured is expected to add anything"
 
 
 def paced_rate_records_s(sizing: Sizing) -> float | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from kafka_pareto.analysis.hypervolume import measured_hypervolume
-from kafka_pareto.campaign.records import RoundsSoFar
+from kafka_pareto.campaign.records import RoundsSoFar, Stop
 from kafka_pareto.study.tune import Tune
 
 
@@ -37,22 +37,19 @@ def rounds_so_far(study: Tune, case: str, trials_by_round: Sequence[pd.DataFrame
     )
 
 
-def _why_it_stops(volumes: Sequence[float], study: Tune) -> str:
-    """Says why the rounds end; empty while they go on.
+def _why_it_stops(volumes: Sequence[float], study: Tune) -> Stop | None:
+    """Returns why the rounds end; None while they go on.
 
     Two poor rounds in a row are evidence. A single one may have been unlucky: it has few repetitions.
     """
     if not volumes[-1]:  # nothing that keeps the limits was found yet
-        return ""
-    rounds = len(volumes) - 1
+        return None
+    rounds, least_rise_fraction = len(volumes) - 1, study.rounds.least_rise_fraction
     if rounds >= 2:
         before, after = volumes[-3], volumes[-1]
         rise_fraction = after / before - 1 if before else float("inf")
-        if rise_fraction < study.rounds.least_rise_fraction:
-            return (
-                f"rounds {rounds - 1} and {rounds} raised the measured hypervolume by {rise_fraction:.1%} together, "
-                f"less than rounds.least_rise_fraction ({study.rounds.least_rise_fraction:.1%})"
-            )
+        if rise_fraction < least_rise_fraction:
+            return Stop(code="rise_too_small", rise_fraction=rise_fraction, least_rise_fraction=least_rise_fraction)
     if rounds + 1 == len(study.round_numbers()):
-        return f"round {rounds} is the study's last (rounds.maximum)"
-    return ""
+        return Stop(code="last_round")
+    return None

@@ -9,17 +9,16 @@ import pandas as pd
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.design import configurations_table
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.campaign.records import Proposal
+from kafka_pareto.campaign.records import Proposal, Stop
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, FRONT_COLUMNS, PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import MissingArtifactError
+from kafka_pareto.report.card_context import stop_text
 from kafka_pareto.search.acquisition import propose, searched_objectives
 from kafka_pareto.search.stopping import rounds_so_far
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.factors import Configuration
 
 log = logging.getLogger(__name__)
-
-NOTHING_LEFT = "no configuration that was not measured is expected to add anything"
 
 
 def run(campaign: Campaign, round_number: int) -> Manifest:
@@ -42,7 +41,8 @@ def run(campaign: Campaign, round_number: int) -> Manifest:
         proposal = _propose(campaign, round_number)
     for each in proposal.cases:
         volumes = ", ".join(f"{volume:.4f}" for volume in each.measured_hypervolume)
-        verdict = f"stops: {each.stopped_because}" if each.stopped_because else f"goes on with round {round_number}"
+        stop = each.stopped_because
+        verdict = f"stops: {stop_text(stop, each.rounds_measured)}" if stop else f"goes on with round {round_number}"
         log.info("%s: measured hypervolume %s; %s", case_label(each.case), volumes, verdict)
     cases = proposal.going_on()
     written = [keys.proposal(round_number)]
@@ -66,15 +66,15 @@ def _propose(campaign: Campaign, round_number: int) -> Proposal:
     decided, proposed = [], dict[str, list[Configuration]]()
     for case in study.cases:
         so_far = rounds_so_far(study, case, trials_by_round)
-        reason = stopped.get(case) or so_far.stopped_because
-        if not reason:
+        stop = stopped.get(case) or so_far.stopped_because
+        if stop is None:
             front = campaign.read_table(keys.front(case, round_number - 1), FRONT_COLUMNS)
             configurations = propose(study, case, latest, posteriors, front, round_number, taken[case])
             if configurations:
                 proposed[case] = configurations
             else:
-                reason = NOTHING_LEFT
-        decided.append(so_far.model_copy(update={"stopped_because": reason}))
+                stop = Stop(code="nothing_left")
+        decided.append(so_far.model_copy(update={"stopped_because": stop}))
     if proposed:
         campaign.write_table(keys.design(round_number), configurations_table(study, proposed), DESIGN_COLUMNS)
     proposal = Proposal(round=round_number, cases=decided)
@@ -90,7 +90,7 @@ def _taken(campaign: Campaign, round_number: int) -> dict[str, set[str]]:
     return {case: set(designs[designs.case == case].configuration_id) for case in cases}
 
 
-def _stopped_before(campaign: Campaign, round_number: int) -> dict[str, str]:
+def _stopped_before(campaign: Campaign, round_number: int) -> dict[str, Stop]:
     """The reasons by record size of those that have stopped before."""
     if round_number == 1:
         return {}

@@ -11,14 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from kafka_pareto.campaign.records import Prior, Proposal, Repetition
+from kafka_pareto.campaign.records import Prior, Proposal, Repetition, Stop
 from kafka_pareto.campaign.tables import SCORE_COLUMNS, TRIAL_COLUMNS, decode_table, encode_table, table_schema
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.drift.check_records import Check
 from kafka_pareto.errors import ArtifactError
+from kafka_pareto.report.card_context import stop_text
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.reasons import missed_limits_text, reason_of
+from kafka_pareto.report.sentinel_sentences import move_sentences, sentinel_sentences
 from kafka_pareto.rollout.approvals import Answer
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import Record, decode_record
@@ -52,6 +54,50 @@ def test_what_a_proposal_says_of_each_record_size_is_of_its_case() -> None:
     assert found.going_on() == ["1024", "8192"]
 
 
+@pytest.mark.parametrize(
+    ("text", "stop"),
+    [
+        (
+            "rounds 1 and 2 raised the measured hypervolume by 0.4% together, "
+            "less than rounds.least_rise_fraction (1.0%)",
+            Stop(code="rise_too_small", rise_fraction=0.004, least_rise_fraction=0.01),
+        ),
+        ("round 2 is the study's last (rounds.maximum)", Stop(code="last_round")),
+        ("no configuration that was not measured is expected to add anything", Stop(code="nothing_left")),
+    ],
+)
+def test_why_rounds_stopped_was_a_sentence_and_is_said_the_same(text: str, stop: Stop) -> None:
+    [_, case] = decode_record(_stopped_because(text), "some/key", Proposal).cases
+    assert case.stopped_because == stop
+    assert stop_text(stop, case.rounds_measured) == text
+
+
+def test_a_case_that_stopped_in_version_3_does_not_go_on() -> None:
+    found = decode_record(_stopped_because("round 2 is the study's last (rounds.maximum)"), "some/key", Proposal)
+    assert found.going_on() == ["1024"]
+
+
+def test_a_reason_to_stop_that_no_release_wrote_is_refused() -> None:
+    with pytest.raises(ArtifactError, match=r"some/key: .*stopped_because: 'enough': .*no reason to stop of version 3"):
+        decode_record(_stopped_because("enough"), "some/key", Proposal)
+
+
+def test_cards_keep_why_rounds_stopped() -> None:
+    key = "golden/c1/07_report/cards.json"
+    then = [context["rounds"]["stopped_because"] for context in json.loads(stored(key))["contexts"]]
+    now = [context.rounds for context in decode_record(stored(key), key, Cards).contexts]
+    assert [
+        stop_text(each.stopped_because, each.rounds_measured) for each in now if each and each.stopped_because
+    ] == then
+
+
+def _stopped_because(text: str) -> bytes:
+    """The recorded decision on round 2, as if its second case had stopped after two rounds."""
+    then = json.loads(stored("golden/c1/round=02/01_proposal.json"))
+    then["record_sizes"][1] |= {"stopped_because": text, "measured_hypervolume": [1.0, 1.001, 1.004]}
+    return json.dumps(then).encode()
+
+
 def test_the_ages_of_a_prior_are_by_case() -> None:
     [key] = [key for key in STORE.keys("golden/c2/") if key.endswith("01_prior.json")]
     ages = [each.age_days for each in decode_record(stored(key), key, Prior).campaigns]
@@ -67,6 +113,16 @@ def test_records_within_records_are_read() -> None:
 
     key = "_checks/golden/check1/08_check.json"
     assert [each.case for each in decode_record(stored(key), key, Check).cases] == ["1024", "8192"]
+
+
+def test_the_sentences_about_the_sentinel_follow_from_its_numbers() -> None:
+    key = "golden/c1/07_report/cards.json"
+    then = [context["sentinel"] for context in json.loads(stored(key))["contexts"]]
+    now = [context.sentinel for context in decode_record(stored(key), key, Cards).contexts]
+    in_todays_words = [[said.replace("settings in use", "baseline") for said in each["sentences"]] for each in then]
+    assert [sentinel_sentences(each) for each in now] == in_todays_words
+    assert [move_sentences(each) for each in now] == [each["moves"] for each in then]
+    assert [each.moved for each in now] == [each["moved"] for each in then]
 
 
 def test_an_answer_is_read() -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.campaign.records import Proposal, RoundsSoFar
+from kafka_pareto.campaign.records import Proposal, RoundsSoFar, Stop
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
 from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.measurement.cost import plan_campaign
@@ -129,7 +129,7 @@ def test_the_rows_of_a_round_are_of_the_record_sizes_that_go_on_and_spared_ones_
     assert [row.name for row in designed.rows] == ["design"]
     assert designed.repetitions_planned == PLANNED + 2 * 2 * most_of_a_round
 
-    stopped = RoundsSoFar(case="1024", measured_hypervolume=[0.1], stopped_because="it rose too little")
+    stopped = RoundsSoFar(case="1024", measured_hypervolume=[0.1], stopped_because=Stop(code="nothing_left"))
     goes_on = RoundsSoFar(case="8192", measured_hypervolume=[0.1])
     store.put(KEYS.proposal(1), Proposal(round=1, cases=[stopped, goes_on]).model_dump_json().encode())
     store.put(f"{KEYS.measurements('8192', 1)}b000.json", b"{}")

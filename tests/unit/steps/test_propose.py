@@ -13,7 +13,7 @@ import yaml
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.campaign.records import Proposal, RoundsSoFar
+from kafka_pareto.campaign.records import Proposal, RoundsSoFar, Stop
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS, table_schema
 from kafka_pareto.search.stopping import rounds_so_far
 from kafka_pareto.steps import propose
@@ -146,9 +146,12 @@ def test_a_record_size_stops_after_two_rounds_that_brought_too_little_and_stays_
     assert propose.run(campaign, 2).cases == list(CASES), "one poor round may have been unlucky"
     assert propose.run(campaign, 3).cases == ["8192"]
     third = decided(campaign, 3)
-    assert third["8192"].stopped_because == ""
+    assert third["8192"].stopped_because is None
     assert third["8192"].measured_hypervolume[2] > third["8192"].measured_hypervolume[1]
-    assert "rounds 1 and 2 raised the measured hypervolume by 0.0% together" in third["1024"].stopped_because
+    assert third["1024"].stopped_because == Stop(
+        code="rise_too_small", rise_fraction=0.0, least_rise_fraction=study.rounds.least_rise_fraction
+    )
+    assert third["1024"].rounds_measured == 2
     design = campaign.read_table(campaign.keys.design(3), DESIGN_COLUMNS)
     assert set(design.case) == {"8192"}
 
@@ -156,7 +159,8 @@ def test_a_record_size_stops_after_two_rounds_that_brought_too_little_and_stays_
     assert decided(campaign, 4)["1024"] == third["1024"]
 
 
-def test_a_record_size_with_nothing_left_to_propose_says_so(tmp_path: Path) -> None:
+def test_a_record_size_with_nothing_left_to_propose_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     factors = {"compression.type": {"type": "categorical", "levels": ["none", "lz4"]}}
     study = study_of(factors=factors, constraints=[], record_sizes_bytes=[8192], design={"configurations": 1})
     whole_space = [study.baseline_configuration(), {"compression.type": "lz4"}]
@@ -173,7 +177,8 @@ def test_a_record_size_with_nothing_left_to_propose_says_so(tmp_path: Path) -> N
     campaign = campaign_of(tmp_path, study, summarise_trials(rows, study))
 
     assert propose.run(campaign, 1).cases == []
-    assert decided(campaign, 1)["8192"].stopped_because == propose.NOTHING_LEFT
+    assert decided(campaign, 1)["8192"].stopped_because == Stop(code="nothing_left")
+    assert "stops: no configuration that was not measured is expected to add anything" in caplog.text
     assert campaign.store.tag(campaign.keys.design(1)) is None
 
 
@@ -208,7 +213,7 @@ def test_the_last_round_of_the_study_is_named_as_the_reason() -> None:
 
     so_far = rounds_so_far(study, "8192", [recorded_trials(study, 12), recorded_trials(study, 40)])
 
-    assert so_far.stopped_because == "round 1 is the study's last (rounds.maximum)"
+    assert (so_far.stopped_because, so_far.rounds_measured) == (Stop(code="last_round"), 1)
 
 
 def test_the_last_round_is_the_one_that_was_searched_at_every_record_size(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import yaml
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Stop
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.drivers.producer.driver import ProducerSystem
@@ -276,7 +277,7 @@ def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_al
     assert context.rounds is not None
     assert len(context.rounds.measured_hypervolume) == 2
     assert context.rounds.measured_hypervolume == sorted(context.rounds.measured_hypervolume)
-    assert context.rounds.stopped_because == "round 1 is the study's last (rounds.maximum)"
+    assert context.rounds.stopped_because == Stop(code="last_round")
     assert "1 after the design; measured hypervolume" in in_rounds.store.get(keys.report("cards.txt")).decode()
     assert in_rounds.store.get(keys.report("figures/fig10_measured_hypervolume_by_round.png")).startswith(b"\x89PNG")
 

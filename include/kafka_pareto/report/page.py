@@ -62,6 +62,7 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
         fingerprints=_fingerprints(evidence),
         plan=evidence.plan,
         case_words=evidence.study.declaration.case_words,
+        settings_word=evidence.study.declaration.settings_word,
         settings_file=evidence.study.declaration.settings_file,
         significance=SIGNIFICANCE,
         wanted=evidence.study.confirmation.wanted_effect_fraction,

@@ -62,7 +62,7 @@ def test_a_quota_that_throttles_stops_the_campaign_and_the_block_is_measured_aga
     assert stopped.returncode == EXIT_BAD_INPUT
     assert "a quota of the cluster throttled the load by up to" in stopped.stderr
     assert aside.outcome == "failed"
-    assert aside.produce_throttle_max_ms
+    assert aside.number("produce_throttle_max_ms")
     assert steps.manifest(*MEASURE)["counts"]["repetitions_valid"] == 4
 
 

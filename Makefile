@@ -87,7 +87,7 @@ test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type c
 	$(PYTHON) -m pytest -m 'not fast and not alone and not studies and not compose' -n 2 --dist loadscope --no-loadscope-reorder
 	$(PYTHON) -m pytest -m alone
 
-test-studies: setup ## whole studies on the embedded stack: through kills, and through drift
+test-studies: setup ## what takes minutes: whole studies, through kills and drift; the stack killed
 	$(PYTHON) -m pytest -m studies
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)

@@ -16,6 +16,7 @@ CASE = "8192"
 NOISE_REPETITIONS = 5
 
 
+@pytest.mark.studies
 def test_a_steady_campaign_finds_its_rate_and_its_noise_and_then_measures(
     tmp_path: Path, single_broker: RunningBrokers
 ) -> None:

@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom setup lock preflight preflight-start preflight-tests
+.PHONY: help run rollback retune in-force up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock preflight preflight-start preflight-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -125,6 +125,17 @@ lint: setup $(STAMPS)/npm ## ruff, mypy, the layers of the library; Biome for th
 	$(PYTHON) -m mypy
 	.state/venv/bin/lint-imports --cache-dir .state/cache/imports --no-logo
 	.state/npm/node_modules/@biomejs/cli-*/biome ci --error-on-warnings
+
+# On a copy, whose library lies in src/, where the tool looks for one; PYTHONPATH names what is there before it starts.
+MUTANTS := .state/mutants
+mutants: setup ## changed lines of the statistics that no fast test notices, by mutmut
+	@rm -rf $(MUTANTS) && mkdir -p $(MUTANTS)/mutants/src $(MUTANTS)/src
+	@$(UV) pip install --quiet --exclude-newer 2026-11-20T00:00:00Z --target $(MUTANTS)/tool mutmut==3.8.1
+	@git ls-files -z | xargs -0 cp --parents -t $(MUTANTS)
+	@cd $(MUTANTS) && mv include/kafka_pareto src && cp -r include/expectations include/studies src
+	cd $(MUTANTS) && PYTHONPATH='$(TOOLS)/mutants/mutants/src:$(TOOLS)/mutants/mutants:$(TOOLS)/mutants/tool' \
+	  KAFKA_PARETO_KAFKA_JARS='$(TOOLS)/kafka/jars' $(CURDIR)/$(PYTHON) -m mutmut run
+	@cd $(MUTANTS) && PYTHONPATH='$(TOOLS)/mutants/tool' $(CURDIR)/$(PYTHON) -m mutmut results
 
 # Apart from the pipeline's environment, so that what these tools need is neither in its lock nor in its images; as of a
 # day, so that the same is run tomorrow.

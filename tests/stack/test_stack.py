@@ -224,6 +224,7 @@ def test_an_up_that_is_interrupted_leaves_nothing() -> None:
 
 @pytest.mark.studies
 def test_after_the_process_manager_was_killed_up_leaves_no_orphan_and_down_leaves_nothing(stack: EmbeddedStack) -> None:
+    open_store(stack.stack.settings()).put("kept", b"1")
     orphans = stack.family()
     orphans[0].kill()
     orphans[0].wait(timeout=10)
@@ -234,7 +235,7 @@ def test_after_the_process_manager_was_killed_up_leaves_no_orphan_and_down_leave
     assert code == 0, said
     assert "login" not in said
     assert set(stack.pids()) == PROGRAMS
-    assert open_store(stack.stack.settings()).get("probe-of-settings") == b"1"
+    assert open_store(stack.stack.settings()).get("kept") == b"1"
 
     family = stack.family()
     code, _ = stack.command("down")

@@ -131,3 +131,42 @@ def test_objectives_without_a_model_are_left_out_of_the_roles(study: Study, tria
     front = front_from(trials).assign(estimated_latency_cv=np.nan, estimated_throughput_cv=np.nan)
     roles = {role for chosen_as in select_candidates(front, trials, study, 6).chosen_as for role in chosen_as}
     assert roles == {"best_p95_latency_ms", "best_throughput_mib_s", "knee", "spread"}
+
+
+def losses_by_hand(rows: pd.DataFrame) -> np.ndarray:
+    """The objectives between their best (0) and their worst (1) among these rows."""
+    columns = [rows.p95_latency_ms, -rows.throughput_mib_s, rows.latency_cv, rows.throughput_cv]
+    return np.column_stack([(each - each.min()) / (each.max() - each.min()) for each in columns])
+
+
+def test_the_knee_is_the_point_nearest_to_the_best_of_all_objectives_at_once(study: Study, trials: pd.DataFrame):
+    others = trials[~trials.is_baseline]
+    picked = select_candidates(front_from(trials), trials, study, 12)
+    [knee] = [row.configuration_id for row in picked.itertuples() if "knee" in row.chosen_as]
+    assert knee == others.configuration_id.iloc[int(np.argmin((losses_by_hand(others) ** 2).sum(axis=1)))]
+
+
+def test_what_fills_up_is_the_measured_front_first_then_what_is_nearest_and_never_stands_on_the_estimated_front(
+    study: Study, trials: pd.DataFrame
+):
+    allowed = trials[~trials.is_baseline & (trials.acks == "all") & trials.feasible]
+    losses = losses_by_hand(allowed)
+    beaten = np.array([((losses <= one).all(axis=1) & (losses < one).any(axis=1)).any() for one in losses])
+    nearest = np.lexsort((np.linalg.norm(losses, axis=1), beaten))
+    strict = study.model_copy(update={"durability": None})
+    picked = select_candidates(front_from(trials).iloc[:0], trials, strict, len(allowed))
+
+    assert picked.configuration_id.tolist() == allowed.configuration_id.iloc[nearest].tolist()
+    assert picked.chosen_as.tolist() == [["measured" if beaten[at] else "measured_non_dominated"] for at in nearest]
+    assert not picked[["on_joint_front", "limits_met_estimated"]].any(axis=None)
+    assert picked.durability_accepted.all()
+
+
+def test_one_valid_repetition_is_enough_to_fill_up_with_and_none_is_not(study: Study, trials: pd.DataFrame):
+    allowed = trials[~trials.is_baseline & (trials.acks == "all") & trials.feasible].iloc[:2]
+    once, never = allowed.configuration_id
+    counted = allowed.assign(repetitions_valid=[1, 0])
+    strict = study.model_copy(update={"durability": None})
+    filled = select_candidates(front_from(trials).iloc[:0], counted, strict, 5)
+    assert filled.configuration_id.tolist() == [once]
+    assert never not in set(filled.configuration_id)

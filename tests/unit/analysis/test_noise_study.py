@@ -206,3 +206,16 @@ def test_a_change_without_an_interval_or_beyond_all_blocks_has_no_number_that_wo
     assert blocks_to_tell(without, 0.1, COMPARISONS) is None
     assert blocks_to_tell(gain_of(Change(0.0999, -0.9, 9.0, 0.9), 20), 0.1, COMPARISONS) is not None
     assert blocks_to_tell(gain_of(Change(0.0, -0.9, 9.0, 0.9), 20), 0.0001, COMPARISONS) is None
+
+
+@pytest.mark.parametrize(("values", "has_tails"), [(np.linspace(8, 13, 40), False), ([1, *[9, 11, 12] * 12, 30], True)])
+def test_the_spread_of_a_cv_is_the_delta_methods_and_at_least_a_normals(values: np.ndarray, has_tails: bool):
+    values = np.asarray(values, dtype=float)
+    mean, deviations = values.mean(), values - values.mean()
+    cv = np.sqrt((deviations**2).sum() / (len(values) - 1)) / mean
+    second, third, fourth = ((deviations**order).mean() for order in (2, 3, 4))
+    sampled = (fourth / second**2 - 1) / 4 - third / second**1.5 * cv + cv**2
+    normal = 0.5 + cv**2
+
+    assert (sampled > normal) is np.bool_(has_tails)
+    assert spread_of_cv(values).limit == pytest.approx(np.sqrt(2 * max(sampled, normal)))

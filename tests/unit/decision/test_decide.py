@@ -292,3 +292,34 @@ def test_a_stored_decision_with_a_durability_that_there_is_not_is_refused_by_its
     [name] = damage
     with pytest.raises(ArtifactError, match=f"some/decision.json: {name}: "):
         decode_record(json.dumps(stored).encode(), "some/decision.json", Decision)
+
+
+@pytest.mark.parametrize(("acks", "promise", "weaker"), [("all", "acks_all_idempotent", False), ("1", "acks_1", True)])
+def test_a_decision_says_what_its_pick_promises_and_whether_that_is_less(acks: str, promise: str, weaker: bool) -> None:
+    pick = {**FAST, "acks": acks}
+    gain = [*baseline(), *repetitions(pick, around(50), around(30))]
+    choice = Choice(configuration_id=configuration_id(pick), chosen_by="balanced_gain")
+    decision = decide(
+        study_of(),
+        CASE,
+        choice,
+        candidates(pick),
+        choice_repetitions=[],
+        gain_repetitions=gain,
+        rng=np.random.default_rng(1),
+    )
+    assert (decision.baseline_durability, decision.pick_durability) == ("acks_all_idempotent", promise)
+    assert decision.weaker_than_baseline is weaker
+
+
+def test_what_either_side_lost_or_failed_is_counted_apart_and_of_no_pick_nothing() -> None:
+    gain = [*baseline(), *repetitions(FAST, around(50), around(30))]
+    gain[0] = gain[0].model_copy(update={"outcome": "records_lost"})
+    gain[1] = gain[1].model_copy(update={"outcome": "records_duplicated"})
+    decision = decided(study_of(), gain)
+    assert (decision.baseline_repetitions_lost_records, decision.repetitions_lost_records) == (2, 0)
+
+    kept = Choice(configuration_id=study_of().baseline_id(), chosen_by="balanced_gain")
+    decision = decided(study_of(), gain, choice=kept)
+    assert (decision.pick_configuration_id, decision.pick_durability) == (None, None)
+    assert (decision.repetitions_lost_records, decision.repetitions_failed) == (0, 0)

@@ -82,9 +82,9 @@ def warnings_of_context(context: CardContext) -> list[str]:
     return [f"the baseline did not stay the same during the campaign. {' '.join(move_sentences(context.sentinel))}"]
 
 
-def context_lines(context: CardContext) -> dict[str, list[str]]:
+def context_lines(context: CardContext, decision: Decision) -> dict[str, list[str]]:
     """Sentences by label: how was measured, what the noise lets one find, how steady the baseline was."""
-    lines = {"Protocol": _protocol(context)}
+    lines = {"Protocol": _protocol(context, decision)}
     if context.rounds is not None:
         lines["Rounds"] = _rounds(context.rounds)
     if context.noise is not None:
@@ -94,12 +94,12 @@ def context_lines(context: CardContext) -> dict[str, list[str]]:
     return lines
 
 
-def _protocol(context: CardContext) -> list[str]:
+def _protocol(context: CardContext, decision: Decision) -> list[str]:
     sentences = []
     sizing = context.sizing
     if sizing and sizing.capacity_records_s and (rate_records_s := paced_rate_records_s(sizing)):
         sentences.append(_pace(rate_records_s, sizing.capacity_records_s, len(sizing.ramp)))
-    sentences.append(_WITHIN_RUN if context.variability == "within_run" else _across_repetitions(context))
+    sentences.append(_WITHIN_RUN if context.variability == "within_run" else _across_repetitions(context, decision))
     if context.repetitions_set_aside:
         sentences.append(
             "Set aside and measured again, for trouble in the cluster or on the machine: "
@@ -108,9 +108,10 @@ def _protocol(context: CardContext) -> list[str]:
     return sentences
 
 
-def _across_repetitions(context: CardContext) -> str:
-    """Says what the CVs are of: of the means that the sentinel was looked at by, all of them."""
-    means = ", and ".join(f"of their {label_of(each.objective)}" for each in context.sentinel.series)
+def _across_repetitions(context: CardContext, decision: Decision) -> str:
+    """Says what the CVs are of: the means. Without a pick there are no gains, below twelve baselines no series."""
+    of = [gain.objective for gain in decision.main_gains] or [each.objective for each in context.sentinel.series]
+    means = ", and ".join(f"of their {label_of(name)}" for name in of)
     return f"CVs are of the repetitions among each other{': ' if means else ''}{means}."
 
 

@@ -48,7 +48,7 @@ def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
     if context.breakdown is not None:
         lines += ["", *_table(breakdown_rows(context.breakdown, standing(decision))), ""]
         lines += _labelled("Explanation", explanation(context.breakdown))
-    for label, sentences in context_lines(context).items():
+    for label, sentences in context_lines(context, decision).items():
         lines += _labelled(label, sentences)
     lines += _wrapped("Evidence", evidence_of(decision, campaign))
     lines += [line for note in notes_of(decision) for line in _wrapped("Note", note)]

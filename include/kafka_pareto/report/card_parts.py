@@ -47,7 +47,7 @@ def card_parts(decision: Decision, context: CardContext | None, campaign: str) -
         gains=gain_rows(decision) if decision.gains else [],
         breakdown=breakdown_rows(breakdown, standing(decision)) if breakdown else [],
         explanation=explanation(breakdown) if breakdown else [],
-        context=context_lines(context) if context else {},
+        context=context_lines(context, decision) if context else {},
         price_label=price_label(decision),
         price=price_of(decision),
         unresolved=unresolved_of(decision),

@@ -140,7 +140,7 @@ class CallRunner:
         return Attempt(
             outcome="failed" if trouble else "valid",
             reason=str(trouble or ""),
-            is_outlier=False,
+            is_excused=False,
             trouble=trouble,
             started_at=datetime.now(UTC).isoformat(),
             quantities=asdict(CallQuantities(_CALLERS[planned.case]) if trouble else self._measured(planned)),

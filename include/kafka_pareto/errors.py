@@ -109,6 +109,10 @@ class LoadToolError(KafkaParetoError):
     """Reports that the load tool did not run, did not end, or printed what cannot be read."""
 
 
+class LoadStartError(LoadToolError):
+    """Reports that the load tool's process could not be started; no configuration can have caused that."""
+
+
 class StoreError(KafkaParetoError):
     """Reports that the object store cannot be reached or refuses."""
 

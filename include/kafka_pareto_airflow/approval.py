@@ -100,17 +100,17 @@ def _code_span(line: str) -> str:
 
 def _recommended(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
     decided = manifest.get("event", {}).get("cases", {})
-    return {case: found for case, found in decided.items() if found["verdict"] == "recommended"}
+    return {case: found for case, found in decided.items() if found["verdict"] in ("recommended", "ask_a_person")}
 
 
 def _named(found: dict[str, Any]) -> str:
-    """Says what the recommended settings change of the baseline's, and their id."""
+    """Says what the pick changes of what is in force, and its id."""
     from kafka_pareto.study.configuration_words import configuration_words  # noqa: PLC0415
 
-    before = found["baseline_properties"]
-    changed = {name: value for name, value in found["properties"].items() if value != before.get(name)}
+    before = found["reference_properties"]
+    changed = {name: value for name, value in found["pick_properties"].items() if value != before.get(name)}
     words = configuration_words(changed)
-    return f"{words}; {found['configuration_id']}" if words else str(found["configuration_id"])
+    return f"{words}; {found['pick_configuration_id']}" if words else str(found["pick_configuration_id"])
 
 
 def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]]) -> str:
@@ -124,7 +124,13 @@ def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]])
 
     store = open_store(load_settings())
     overrides = [
-        approval_text(case, in_force(store, study, case), found["baseline_properties"], found["properties"])
+        approval_text(
+            case,
+            in_force(store, study, case),
+            found["baseline_properties"],
+            found["pick_properties"],
+            found["in_force_version"],
+        )
         for case, found in recommended.items()
     ]
     return "\n".join([*overrides, "", store.get(CampaignKeys(study, campaign).report("cards.txt")).decode()])

@@ -4,7 +4,9 @@ export const pointOf = (view, id) => view.points.find((point) => point.configura
 
 /** What a configuration is, in a word or two. */
 export function roleOf(view, point) {
-  if (point.is_baseline) return point.configuration_id === view.recommended_id ? "baseline, stays" : "baseline";
+  const stays = point.configuration_id === view.recommended_id ? ", stays" : "";
+  if (point.configuration_id === view.in_force_id) return `in force${stays}`;
+  if (point.is_baseline) return view.in_force_id === null ? `baseline${stays}` : "baseline";
   if (point.configuration_id === view.recommended_id) return "recommended";
   if (point.configuration_id === view.pick_id) return "pick";
   if (point.confirmed) return point.on_measured_front ? "confirmed, on the measured front" : "confirmed";

@@ -138,6 +138,7 @@ function confirmMove({ title, move, conf, at, moved }) {
     move.changes.length > 0
       ? changesTable(move.changes, "now", "afterwards")
       : el("p", {}, "The producer is told the same; only the evidence is another."),
+    move.unmeasured ? el("p", { class: "warning" }, `Warning: ${move.unmeasured}`) : "",
     move.weakens ? el("p", { class: "warning" }, `Warning: it promises less durability, ${move.weakens}.`) : "",
     el("label", { for: "reason" }, "Reason (kept with the version)"),
     reason,

@@ -142,6 +142,7 @@ export function evidence(view) {
       list(view.reasons),
       ...card.warnings.map((text) => el("p", { class: "warning" }, `Warning: ${text}`)),
       card.gains.length > 0 ? table(card.gains, { wrap: true }) : null,
+      card.gains_over_baseline.length > 0 ? table(card.gains_over_baseline, { wrap: true }) : null,
       table(card.settings),
       sentences(card.price_label, card.price),
       sentences("Unresolved", card.unresolved),

@@ -114,7 +114,7 @@ def test_an_attempt_holds_every_quantity_that_the_driver_declares_and_a_value_fo
         attempt = runner.attempt(planned)
 
     declared = bench.study.declaration
-    assert (attempt.outcome, attempt.reason, attempt.trouble, attempt.is_outlier) == ("valid", "", None, False)
+    assert (attempt.outcome, attempt.reason, attempt.trouble, attempt.is_excused) == ("valid", "", None, False)
     assert declared.fault_of(attempt.quantities) == ""
     means = [objective.quantity.name for objective in declared.objectives if not objective.spread_of]
     assert all(isinstance(attempt.quantities[name], float) for name in means)

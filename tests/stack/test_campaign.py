@@ -70,10 +70,10 @@ def test_every_number_of_a_decision_traces_to_repetitions_of_this_campaign(finis
             r.repetition_id: r for r in campaign.read_repetitions(campaign.keys.confirmation(case, "repetitions/"))
         }
         for gain in decision.gains:
-            used = [stored[name] for name in gain.baseline_repetition_ids]
+            used = [stored[name] for name in gain.reference_repetition_ids]
             if gain.objective == "throughput_mib_s":
                 mean = sum(r.number("throughput_mib_s") or 0 for r in used) / len(used)
-                assert gain.baseline_value == pytest.approx(mean)
+                assert gain.reference_value == pytest.approx(mean)
             assert {r.phase for r in used} == {"gain"}
 
 

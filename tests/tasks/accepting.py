@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pandas as pd
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.properties_file import parse_properties
@@ -19,7 +17,6 @@ from kafka_pareto.report.cards import Cards
 from kafka_pareto.rollout.versions import SettingsInForce, in_force
 from kafka_pareto.steps.accept import Wanted
 from kafka_pareto.storage.folder_store import FolderStore
-from kafka_pareto.storage.record import decode_record
 from kafka_pareto.storage.store import Store
 from tests.tasks.report_campaign import CAMPAIGN
 
@@ -28,7 +25,7 @@ FORMS = ("application.yaml", "librdkafka.properties", "producer.properties")
 
 
 def accepting_campaign(reported_store: Path, folder: Path, campaign_id: str = CAMPAIGN) -> Campaign:
-    """What accepting reads of the reported campaign, as if measured just now, under this id in a store of its own."""
+    """What accepting reads of the reported campaign, under this id in a store of its own."""
     names = ["study.yaml", "07_report/cards.json"]
     for case in (CASE, OTHER_CASE):
         names += [f"fingerprints/{case}.json", f"06_confirmation/{case}/trials.parquet"]
@@ -36,21 +33,7 @@ def accepting_campaign(reported_store: Path, folder: Path, campaign_id: str = CA
         target = folder / STUDY / campaign_id / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(reported_store / STUDY / CAMPAIGN / name, target)
-    campaign, recorded = Campaign.open(FolderStore(folder), STUDY, campaign_id), FolderStore(reported_store)
-    for case in (CASE, OTHER_CASE):
-        key = recorded.keys(CampaignKeys(STUDY, CAMPAIGN).confirmation(case, "repetitions/"))[0]
-        last = decode_record(recorded.get(key), key, Repetition)
-        campaign.write_record(campaign.keys.confirmation(case, "repetitions/last.json"), last)
-    measured(campaign, datetime.now(UTC))
-    return campaign
-
-
-def measured(campaign: Campaign, at: datetime) -> None:
-    """The last repetition of each confirmation began then."""
-    for case in (CASE, OTHER_CASE):
-        key = campaign.keys.confirmation(case, "repetitions/last.json")
-        last = campaign.read_record(key, Repetition)
-        campaign.write_record(key, last.model_copy(update={"started_at": at.isoformat()}))
+    return Campaign.open(FolderStore(folder), STUDY, campaign_id)
 
 
 def in_store(campaign: Campaign, store: Store) -> Campaign:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.decision.counts import Counts
+from kafka_pareto.decision.in_force import InForce
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.approvals import Answer, last_answer
@@ -27,7 +30,6 @@ from tests.tasks.accepting import (
     change_trial,
     decision_of,
     durable_id,
-    measured,
     newest,
     other_id,
     pick,
@@ -67,11 +69,11 @@ def test_a_recommendation_comes_into_force_with_its_evidence_and_what_was_before
 def test_what_keeps_the_baseline_moves_nothing(campaign: Campaign) -> None:
     manifest = accept.run(campaign, Wanted())
     assert cases_in_force(campaign.store, STUDY) == [CASE] == manifest.cases
-    assert "1,024 B: KEEP YOUR SETTINGS" in notice_of(manifest)[1]
+    assert "1,024 B: KEEP THE BASELINE" in notice_of(manifest)[1]
 
 
 def test_a_campaign_without_any_gain_says_so_and_moves_nothing(campaign: Campaign) -> None:
-    change_decision(campaign, verdict="keep_baseline_no_gain")
+    change_decision(campaign, verdict="keep_no_gain")
     manifest = accept.run(campaign, Wanted(answer="approve", by="alice"))
     assert notice_of(manifest)[0] == "no_gain"
     assert (manifest.cases, manifest.event) == ([], {})
@@ -79,7 +81,7 @@ def test_a_campaign_without_any_gain_says_so_and_moves_nothing(campaign: Campaig
 
 
 def test_no_gain_of_which_the_report_has_told_is_not_told_again_where_nobody_was_asked(campaign: Campaign) -> None:
-    change_decision(campaign, verdict="keep_baseline_no_gain")
+    change_decision(campaign, verdict="keep_no_gain")
     assert accept.run(campaign, Wanted()).notice is None
 
 
@@ -182,14 +184,80 @@ def test_older_evidence_does_not_replace_what_came_into_force_since_without_a_pe
 ) -> None:
     older = accepting_campaign(reported_store, Path(campaign.store._folder), "older")
     recommend(older, durable_id(older))
-    measured(older, datetime.now(UTC) - timedelta(hours=1))
     accept.run(campaign, pick(other_id(campaign)))
     kind, text = notice_of(accept.run(older, Wanted()))
     assert kind == "unchanged"
-    assert "version 1 stays; it came into force after this recommendation was measured" in text
+    assert "version 1 stays; this campaign has not measured it" in text
     assert "trigger settings_in_force with action accept, campaign older, 65,636 B" in text
     accept.run(older, Wanted(answer="approve", by="alice"))
     assert newest(older).campaign == "older"
+
+
+def test_a_campaign_from_before_settings_in_force_were_measured_waits_for_a_person(
+    campaign: Campaign, reported_store: Path
+) -> None:
+    older = accepting_campaign(reported_store, Path(campaign.store._folder), "older")
+    recommend(older, durable_id(older))
+    change_decision(older, newest_version=None)
+    accept.run(campaign, pick(other_id(campaign)))
+    assert notice_of(accept.run(older, Wanted()))[0] == "unchanged"
+    assert newest(older).version == 1
+
+
+def test_a_pick_whose_harm_is_not_excluded_comes_into_force_on_a_persons_word_alone(campaign: Campaign) -> None:
+    recommend(campaign, durable_id(campaign))
+    change_decision(campaign, verdict="ask_a_person")
+    kind, text = notice_of(accept.run(campaign, Wanted()))
+    assert (kind, cases_in_force(campaign.store, STUDY)) == ("needs_approval", [])
+    assert "65,636 B: A PERSON DECIDES" in text
+    assert "trigger settings_in_force with action accept" in text
+    accept.run(campaign, Wanted(answer="approve", by="alice"))
+    assert (newest(campaign).came_by, newest(campaign).gains) == ("picked", decision_of(campaign).gains)
+
+
+def beside_version_1(campaign: Campaign, **changes: Any) -> InForce:
+    """What is in force, as a campaign that measured it has found it."""
+    settings = newest(campaign)
+    names = ("version", "campaign", "configuration_id", "configuration", "properties", "durability")
+    return InForce(**{name: getattr(settings, name) for name in names}, **changes)
+
+
+def test_gains_are_stated_over_the_version_that_was_measured_and_over_the_baseline(
+    campaign: Campaign, reported_store: Path
+) -> None:
+    accept.run(campaign, Wanted())
+    later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
+    recommend(later, durable_id(later))
+    gains = decision_of(later).gains
+    change_decision(later, newest_version=1, in_force=beside_version_1(later), gains_over_baseline=gains)
+    _, text = notice_of(accept.run(later, Wanted()))
+    assert (newest(later).version, newest(later).compared_with_version) == (2, 1)
+    assert "Against version 1, in fresh blocks: p95 latency" in text
+    assert "Against the baseline, in the same blocks: p95 latency" in text
+    assert "WARNING: this campaign did not measure" not in text
+
+
+def test_settings_picked_over_a_version_that_their_campaign_did_not_measure_are_warned_of(
+    campaign: Campaign, reported_store: Path
+) -> None:
+    accept.run(campaign, Wanted())
+    older = accepting_campaign(reported_store, Path(campaign.store._folder), "older")
+    _, text = notice_of(accept.run(older, pick(other_id(older))))
+    assert "WARNING: this campaign did not measure version 1, which is in force" in text
+
+
+@pytest.mark.parametrize("verdict", ["recommended", "keep_no_gain"])
+def test_settings_in_force_that_break_a_rule_of_today_are_a_persons_matter(
+    campaign: Campaign, reported_store: Path, verdict: str
+) -> None:
+    accept.run(campaign, Wanted())
+    later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
+    recommend(later, durable_id(later))
+    broken = beside_version_1(later, durability_accepted=False)
+    change_decision(later, newest_version=1, in_force=broken, verdict=verdict)
+    kind, text = notice_of(accept.run(later, Wanted()))
+    assert (kind, newest(later).version) == ("needs_approval", 1)
+    assert "Version 1, which is in force, does not keep the durability that the study accepts" in text
 
 
 def test_less_durability_than_the_baselines_waits_for_a_person(campaign: Campaign, reported_store: Path) -> None:
@@ -207,7 +275,7 @@ def test_less_durability_than_the_baselines_waits_for_a_person(campaign: Campaig
 def test_less_durability_than_what_is_in_force_waits_for_a_person(campaign: Campaign, reported_store: Path) -> None:
     accept.run(campaign, Wanted())
     weak = accepting_campaign(reported_store, Path(campaign.store._folder), "weak")
-    change_decision(weak, baseline_properties={"acks": "0"}, weaker_than_baseline=False)
+    change_decision(weak, baseline_properties={"acks": "0"}, weaker_than_baseline=False, newest_version=1)
     assert notice_of(accept.run(weak, Wanted()))[0] == "needs_approval"
     assert newest(campaign).version == 1
 
@@ -227,6 +295,7 @@ def test_the_same_settings_on_newer_evidence_lead_back_to_other_ones(campaign: C
     accept.run(campaign, Wanted())
     later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
     recommend(later, durable_id(later))
+    change_decision(later, newest_version=1)
     _, text = notice_of(accept.run(later, Wanted()))
     settings = newest(later)
     assert (settings.version, settings.previous_version, settings.campaign) == (2, None, "later")
@@ -300,11 +369,14 @@ def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Ca
         "  Changed: nothing; the same settings, on newer evidence.",
     ]
     accept.run(campaign, Wanted(CASE, durable_id(campaign), by="alice"))
-    assert approval_text(CASE, newest(campaign), baseline, new).splitlines() == [
+    told = approval_text(CASE, newest(campaign), baseline, new, compared_with_version=1)
+    assert told.splitlines() == [
         f"65,636 B: approving replaces version 1, accepted from campaign {campaign.keys.campaign} by alice.",
         "  Changed: acks all -> 1.",
         "  WARNING: it promises less durability: acks_1 instead of acks_all_idempotent.",
     ]
+    unmeasured = approval_text(CASE, newest(campaign), baseline, new)
+    assert "WARNING: this campaign did not measure version 1, which is in force" in unmeasured
 
 
 def test_one_record_size_may_be_accepted_alone(campaign: Campaign) -> None:
@@ -360,7 +432,7 @@ def test_what_may_not_be_picked_is_refused_with_the_rule(
 
 
 def test_a_record_lost_in_the_gain_blocks_alone_refuses_the_pick_too(campaign: Campaign) -> None:
-    change_decision(campaign, repetitions_lost_records=1, verdict="keep_baseline_lost_records")
+    change_decision(campaign, pick_counts=Counts(repetitions=20, lost_records=1, failed=0), verdict="keep_lost_records")
     with pytest.raises(BadInputError, match="lost or duplicated records"):
         accept.run(campaign, pick(durable_id(campaign)))
 

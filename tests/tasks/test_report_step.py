@@ -134,7 +134,7 @@ def test_every_number_on_a_card_traces_to_repetitions_in_the_store(campaign: Cam
     cards = decode_record(read(campaign, "cards.json").encode(), "cards.json", Cards)
     for card in cards.cards:
         for gain in card.gains:
-            assert {*gain.baseline_repetition_ids, *gain.candidate_repetition_ids} <= named
+            assert {*gain.reference_repetition_ids, *gain.candidate_repetition_ids} <= named
 
 
 def test_the_blocks_that_would_tell_stand_alike_in_page_and_cards(campaign: Campaign):
@@ -251,7 +251,7 @@ def test_figures_of_the_latency_breakdown_trace_to_stored_repetitions(campaign: 
     for context in json.loads(read(campaign, "cards.json"))["contexts"]:
         prefix = campaign.keys.confirmation(context["case"], "repetitions/")
         by_id = {r.repetition_id: r for r in campaign.read_repetitions(prefix)}
-        for side in (context["breakdown"]["baseline"], context["breakdown"]["pick"]):
+        for side in (context["breakdown"]["reference"], context["breakdown"]["pick"]):
             waits = pd.Series([by_id[name].number("queue_time_avg_ms") for name in side["repetition_ids"]])
             assert side["queue_time_avg_ms"] == pytest.approx(waits.median())
 

@@ -1,13 +1,17 @@
-"""Compares one objective of a candidate with the baseline's, measured in the same blocks. Pure."""
+"""Compares one objective of a candidate with that of a reference, measured in the same blocks. Pure.
+
+The reference is what is in force: the baseline, or settings that came into force in its place.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import compress
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, smallest_value, spread_of
@@ -23,13 +27,13 @@ Resolution = Literal["better", "worse", "no difference shown", "not resolved"]
 
 
 class Gain(BaseModel):
-    """Holds one objective of the candidate against the baseline, from the gain blocks alone.
+    """Holds one objective of the candidate against the reference, from the blocks of one phase.
 
     Attributes:
-        baseline_value: The baseline's objective over the blocks used: a mean, or a CV. None where there is none.
+        reference_value: The reference's objective over the blocks used: a mean, or a CV. None where there is none.
         candidate_value: The same of the candidate.
-        change_fraction: Candidate over baseline, minus one; `change_low_fraction` to `change_high_fraction` is its 95 %
-            interval, not widened for the number of comparisons.
+        change_fraction: Candidate over reference, minus one; `change_low_fraction` to `change_high_fraction` is its
+            95 % interval, not widened for the number of comparisons.
         p_value: Two-sided, of no change.
         p_value_holm: Adjusted over all objectives, and over all cases once the report has seen them.
         welch_p_value: Welch's test, which ignores blocks, as the next three do. None for a CV across repetitions, of
@@ -46,7 +50,7 @@ class Gain(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     objective: ObjectiveName
-    baseline_value: float | None
+    reference_value: float | None
     candidate_value: float | None
     change_fraction: float | None
     change_low_fraction: float | None
@@ -59,46 +63,44 @@ class Gain(BaseModel):
     cliffs_delta: float | None
     method: str
     resolution: Resolution
-    baseline_repetition_ids: list[str]
+    reference_repetition_ids: list[str]
     candidate_repetition_ids: list[str]
     blocks_to_tell: int | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_baseline(cls, stored: Any) -> Any:
+        """Reads what was stored when every reference was the baseline, and named so."""
+        if not isinstance(stored, dict) or "baseline_value" not in stored:
+            return stored
+        return {name.replace("baseline_", "reference_"): value for name, value in stored.items()}
 
 
 def compare(
     objective: ObjectiveName,
-    baseline: Sequence[Repetition],
+    reference: Sequence[Repetition],
     candidate: Sequence[Repetition],
     protocol: Protocol,
     rng: np.random.Generator,
 ) -> Gain:
     """Compares valid repetitions of the same blocks, in the same order. The result is not yet adjusted or resolved.
 
-    A block in which one side lacks the value that is compared is left out. For means, a 0 counts as half of the
-    tool's resolution, so that a change from it has a size.
+    A block in which one side lacks the value that is compared is left out.
     """
-    variability = protocol.variability
-    by_mean = is_mean(objective, variability)
-    compared = objective if by_mean else spread_of(objective)
-    measured = np.array(
-        [[per_repetition_value(r, compared, variability) for r in side] for side in (baseline, candidate)], dtype=float
-    )
-    complete = np.isfinite(measured).all(axis=0)
-    of_baseline, of_candidate = measured[:, complete]
-    if by_mean:
-        least = smallest_value(objective, protocol)
-        of_baseline, of_candidate = np.maximum(of_baseline, least), np.maximum(of_candidate, least)
-        change = paired_tests.mean_change(of_baseline, of_candidate)
-        values = [float(np.mean(side)) if len(side) else float("nan") for side in (of_baseline, of_candidate)]
+    of_reference, of_candidate, complete = paired_values(objective, reference, candidate, protocol)
+    if is_mean(objective, protocol.variability):
+        change = paired_tests.mean_change(of_reference, of_candidate)
+        values = [float(np.mean(side)) if len(side) else float("nan") for side in (of_reference, of_candidate)]
         method = "ratio of means, Student's t on differences within blocks"
-        beside = paired_tests.unpaired_comparison(of_baseline, of_candidate)
+        beside = paired_tests.unpaired_comparison(of_reference, of_candidate)
     else:
-        change = paired_tests.cv_change(of_baseline, of_candidate, rng)
-        values = [coefficient_of_variation(side) for side in (of_baseline, of_candidate)]
+        change = paired_tests.cv_change(of_reference, of_candidate, rng)
+        values = [coefficient_of_variation(side) for side in (of_reference, of_candidate)]
         method = "bootstrap of the log-ratio of CVs over blocks, expanded percentile interval"
         beside = paired_tests.UnpairedComparison()
     return Gain(
         objective=objective,
-        baseline_value=_known(values[0]),
+        reference_value=_known(values[0]),
         candidate_value=_known(values[1]),
         change_fraction=_known(change.change_fraction),
         change_low_fraction=_known(change.low_fraction),
@@ -111,9 +113,29 @@ def compare(
         cliffs_delta=_known(beside.cliffs_delta),
         method=method,
         resolution="not resolved",
-        baseline_repetition_ids=[r.repetition_id for r in compress(baseline, complete)],
+        reference_repetition_ids=[r.repetition_id for r in compress(reference, complete)],
         candidate_repetition_ids=[r.repetition_id for r in compress(candidate, complete)],
     )
+
+
+def paired_values(
+    objective: ObjectiveName, reference: Sequence[Repetition], candidate: Sequence[Repetition], protocol: Protocol
+) -> tuple[paired_tests.Values, paired_tests.Values, npt.NDArray[np.bool_]]:
+    """Returns both sides' values of the blocks that have both, shape (blocks,), and which blocks these are.
+
+    For means, a 0 counts as half of the tool's resolution, so that a change from it has a size. For a CV across
+    repetitions they are the values that it is computed from.
+    """
+    by_mean = is_mean(objective, protocol.variability)
+    compared = objective if by_mean else spread_of(objective)
+    measured = np.array(
+        [[per_repetition_value(r, compared, protocol.variability) for r in side] for side in (reference, candidate)],
+        dtype=float,
+    )
+    complete = np.isfinite(measured).all(axis=0)
+    least = smallest_value(objective, protocol) if by_mean else -np.inf
+    of_reference, of_candidate = np.maximum(measured[:, complete], least)
+    return of_reference, of_candidate, complete
 
 
 def resolve(gain: Gain, p_value_holm: float, wanted_effect_fraction: float) -> Gain:

@@ -58,7 +58,7 @@ class UnpairedComparison:
     cliffs_delta: float = float("nan")
 
 
-def mean_change(baseline: Values, candidate: Values) -> Change:
+def mean_change(baseline: Values, candidate: Values, confidence: float = CONFIDENCE) -> Change:
     """Returns the change of the mean, from differences within blocks.
 
     The log of the ratio of the two means is tested with the standard error of the linearised ratio estimator (Cochran,
@@ -69,6 +69,7 @@ def mean_change(baseline: Values, candidate: Values) -> Change:
     Args:
         baseline: One value per block, shape (blocks,).
         candidate: The candidate's values of the same blocks, shape (blocks,).
+        confidence: Of the interval.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.log(np.mean(candidate) / np.mean(baseline)) if len(baseline) else np.float64("nan")
@@ -78,7 +79,7 @@ def mean_change(baseline: Values, candidate: Values) -> Change:
     if not np.ptp(differences):
         return _in_step(float(np.expm1(log_ratio)), len(baseline))
     test = stats.ttest_1samp(log_ratio + differences, 0.0)
-    interval = test.confidence_interval(CONFIDENCE)
+    interval = test.confidence_interval(confidence)
     return Change(
         change_fraction=float(np.expm1(log_ratio)),
         low_fraction=float(np.expm1(interval.low)),

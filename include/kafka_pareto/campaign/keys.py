@@ -96,7 +96,11 @@ class CampaignKeys:
         return f"{self._round(round_number)}/05_front/{case}_hypervolume.parquet"
 
     def confirmation(self, case: str, name: str = "") -> str:
-        """Returns the key of `candidates.parquet`, `repetitions/…`, `trials.parquet` or `decision.json` of one case."""
+        """Returns the key of what one case's confirmation wrote.
+
+        That is `in_force.json` (JSON, `FoundInForce`), `candidates.parquet`, `repetitions/…`, `trials.parquet` or
+        `decision.json` (JSON, `Decision`).
+        """
         return f"{self.prefix}/06_confirmation/{case}/{name}"
 
     def report(self, name: str) -> str:

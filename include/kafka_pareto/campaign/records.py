@@ -17,7 +17,8 @@ from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.quantity import Value
 
-Phase = Literal["design", "choice", "gain", "noise"]
+# New ones stand last: the order within a block is drawn from a phase's place here.
+Phase = Literal["design", "choice", "gain", "noise", "final"]
 
 
 Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]

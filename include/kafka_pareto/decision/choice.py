@@ -1,4 +1,4 @@
-"""The choice: which confirmed candidate is worth comparing with the baseline on fresh blocks. Pure.
+"""The choice: which confirmed candidate is worth comparing with what is in force, on fresh blocks. Pure.
 
 What its blocks show of the pick is partly luck: no gain is stated from them.
 """
@@ -38,12 +38,13 @@ class Choice(BaseModel):
     """Names the pick of the choice blocks, and what it was chosen by.
 
     Attributes:
-        configuration_id: The baseline's where no candidate beats it, or none may be chosen.
+        configuration_id: That of what is in force where no candidate beats it, or none may be chosen.
         chosen_by: What the choice went by: as the study asks, or `balanced_gain` where it asks for CVs that are
             missing.
         nearest_configuration_id: Where no candidate keeps every limit, the one whose worst miss is the smallest.
         limits_missed: What that one misses.
         baseline_limits_missed: What the baseline, which is exempt, misses in the same blocks.
+        in_force_limits_missed: The same of settings in force other than the baseline.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -53,15 +54,21 @@ class Choice(BaseModel):
     nearest_configuration_id: str | None = None
     limits_missed: list[MissedLimit] = []
     baseline_limits_missed: list[MissedLimit] = []
+    in_force_limits_missed: list[MissedLimit] = []
 
 
-def choose(study: Tune, candidates: pd.DataFrame, choice_repetitions: Sequence[Repetition]) -> Choice:
+def choose(
+    study: Tune,
+    candidates: pd.DataFrame,
+    choice_repetitions: Sequence[Repetition],
+    in_force_id: str | None = None,
+) -> Choice:
     """Picks one configuration from what the choice blocks measured.
 
     Only candidates within the constraints, of accepted durability, which neither lost nor duplicated a record, have
     enough valid repetitions (the protocol's minimum, and 80 % of the choice blocks) and keep every limit on average
-    over them. The baseline competes with them, unless it breaks a limit itself; ties fall to it, then to the smaller
-    id. By `choose_by`:
+    over them. What is in force competes with them, unless it breaks a limit itself; ties fall to it, then to the
+    smaller id. Where that is not the baseline, the baseline is a candidate like any other. By `choose_by`:
 
     - `r1`: the largest throughput over throughput CV, or what the driver declares in their place.
     - `balanced_gain`: the largest sum of the means' log-gains over the baseline: of throughput and p95 latency.
@@ -78,30 +85,35 @@ def choose(study: Tune, candidates: pd.DataFrame, choice_repetitions: Sequence[R
         study: The campaign's study.
         candidates: `CANDIDATE_COLUMNS` and factors of one record size.
         choice_repetitions: The choice blocks' repetitions of the same record size, the baseline's among them.
+        in_force_id: The settings in force, measured in the same blocks, where they are not the baseline.
     """
     asked, baseline_id = study.confirmation.choose_by, study.baseline_id()
+    reference_id = in_force_id or baseline_id
     trials = summarise_trials(choice_repetitions, study).set_index("configuration_id")
-    gains = _log_gains(study, _eligible(study, candidates, trials), choice_repetitions)
+    eligible = _eligible(study, candidates, trials, reference_id)
+    # The reference stands first, then ids in order: of equals the first is taken.
+    gains = _log_gains(study, [reference_id, *eligible], choice_repetitions)
     limits = study.limits
-    beside = missed_limits(limits, trials.loc[baseline_id]) if baseline_id in trials.index else []
-    if gains.empty:
-        return Choice(configuration_id=baseline_id, chosen_by=asked, baseline_limits_missed=beside)
-    excess = pd.Series({name: worst_excess_fraction(limits, trials.loc[name]) for name in gains.index})
-    keeping = gains[excess <= 0]
-    if keeping.empty:
-        nearest = str(excess.idxmin())
-        return Choice(
-            configuration_id=baseline_id,
-            chosen_by=asked,
-            nearest_configuration_id=nearest,
-            limits_missed=missed_limits(limits, trials.loc[nearest]),
-            baseline_limits_missed=beside,
-        )
-    if not beside:
-        # The baseline stands first, then ids in order: of equals the first is taken.
-        keeping = pd.concat([pd.DataFrame(0.0, index=[baseline_id], columns=gains.columns), keeping])
-    chosen_id, chosen_by = best_by(study, asked, keeping, trials)
-    return Choice(configuration_id=chosen_id, chosen_by=chosen_by, baseline_limits_missed=beside)
+    missed = {
+        name: missed_limits(limits, trials.loc[name]) if name in trials.index else []
+        for name in (baseline_id, reference_id)
+    }
+    undecided = Choice(
+        configuration_id=reference_id,
+        chosen_by=asked,
+        baseline_limits_missed=missed[baseline_id],
+        in_force_limits_missed=missed[reference_id] if in_force_id else [],
+    )
+    excess = pd.Series({name: worst_excess_fraction(limits, trials.loc[name]) for name in gains.index}, dtype=float)
+    of_candidates = excess.drop(index=reference_id, errors="ignore")
+    if of_candidates.empty:
+        return undecided
+    if not (of_candidates <= 0).any():
+        nearest = str(of_candidates.idxmin())
+        found = {"nearest_configuration_id": nearest, "limits_missed": missed_limits(limits, trials.loc[nearest])}
+        return undecided.model_copy(update=found)
+    chosen_id, chosen_by = best_by(study, asked, gains[excess <= 0], trials, reference_id)
+    return undecided.model_copy(update={"configuration_id": chosen_id, "chosen_by": chosen_by})
 
 
 def missed_limits(limits: Sequence[Limit], values: Any) -> list[MissedLimit]:
@@ -113,14 +125,17 @@ def missed_limits(limits: Sequence[Limit], values: Any) -> list[MissedLimit]:
     ]
 
 
-def _eligible(study: Tune, candidates: pd.DataFrame, trials: pd.DataFrame) -> list[str]:
+def _eligible(study: Tune, candidates: pd.DataFrame, trials: pd.DataFrame, reference_id: str) -> list[str]:
     """Ids of the candidates that may be chosen if they keep the limits, in order."""
+    baseline_id = study.baseline_id()
     blocks = study.confirmation.choice_blocks
     enough = max(min(study.protocol.minimum_valid_repetitions, blocks), math.ceil(_LEAST_VALID_FRACTION * blocks))
-    may_be_chosen = candidates[candidates.durability_accepted & candidates.feasible].configuration_id
+    may_be_chosen = {*candidates[candidates.durability_accepted & candidates.feasible].configuration_id}
+    if study.may_be_recommended(study.baseline_configuration(), str(trials.case.iloc[0])):
+        may_be_chosen.add(baseline_id)
     eligible = trials[
         trials.index.isin(may_be_chosen)
-        & (trials.index != study.baseline_id())
+        & (trials.index != reference_id)
         & (trials.repetitions_lost_records == 0)
         & (trials.repetitions_valid >= enough)
     ]
@@ -130,14 +145,16 @@ def _eligible(study: Tune, candidates: pd.DataFrame, trials: pd.DataFrame) -> li
 def _log_gains(study: Tune, eligible: Sequence[str], repetitions: Sequence[Repetition]) -> pd.DataFrame:
     """Log-gains over the baseline by id and objective, positive where better; NaN of CVs that cannot be compared.
 
-    Without those that share no valid block with the baseline.
+    Without those that share no valid block with the baseline. The baseline's own are 0.
     """
     valid = valid_by_block(repetitions)
     baseline = valid.get(study.baseline_id(), {})
     least = {objective: smallest_value(objective, study.protocol) for objective in study.objective_names}
     rows = {}
     for name in eligible:
-        if shared := sorted(baseline.keys() & valid[name].keys()):
+        if name == study.baseline_id() and baseline:
+            rows[name] = dict.fromkeys(study.objective_names, 0.0)
+        elif shared := sorted(baseline.keys() & valid.get(name, {}).keys()):
             own, beside = ([side[block] for block in shared] for side in (valid[name], baseline))
             trial, baseline_trial = (summarise_trials(side, study).iloc[0] for side in (own, beside))
             rows[name] = {o: log_gain(o, trial[o], baseline_trial[o], least[o]) for o in study.objective_names}
@@ -162,13 +179,23 @@ def worst_excess_fraction(limits: Sequence[Limit], values: Any) -> float:
     return max((math.inf if math.isnan(excess) else excess for excess in found), default=0.0)
 
 
-def best_by(study: Tune, asked: ChooseBy, gains: pd.DataFrame, trials: pd.DataFrame) -> tuple[str, ChooseBy]:
-    """The id that stands first by what is asked, or by the balanced gain for want of CVs; and which it was."""
-    baseline_id, balanced = study.baseline_id(), dict.fromkeys(study.means, 1.0)
-    of_candidates = gains.drop(index=baseline_id, errors="ignore")
+def best_by(
+    study: Tune, asked: ChooseBy, gains: pd.DataFrame, trials: pd.DataFrame, reference_id: str
+) -> tuple[str, ChooseBy]:
+    """The id that stands first by what is asked, or by the balanced gain for want of CVs; and which it was.
+
+    Args:
+        study: The campaign's study.
+        asked: As the study or a user asks.
+        gains: Log-gains over the baseline, by id; of equals the first wins.
+        trials: What was measured, by id.
+        reference_id: What the others must beat; it may be missing.
+    """
+    balanced = dict.fromkeys(study.means, 1.0)
+    of_candidates = gains.drop(index=reference_id, errors="ignore")
     if asked == "r1":
         ratios = steadiness(trials, study)
-        competing = baseline_id not in gains.index or np.isfinite(ratios[baseline_id])
+        competing = reference_id not in gains.index or np.isfinite(ratios[reference_id])
         if competing and np.isfinite(ratios[of_candidates.index]).any():
             return str(ratios[gains.index].fillna(-np.inf).idxmax()), asked
     elif of_candidates[objectives_named(asked)].notna().any().all():

@@ -1,7 +1,7 @@
 """The recommendation: which confirmed configuration, with which gains, and whether the evidence carries it. Pure.
 
-The choice is made on one set of blocks and the gains are stated from fresh ones, so that the winner's luck is not
-counted. Without enough evidence, or without a gain, the baseline stays.
+The choice is made on one set of blocks, the claim on fresh ones, and what is promised is stated from later ones, so
+that no selection's luck is counted. Without enough evidence, or without a gain, what is in force stays.
 """
 
 from __future__ import annotations
@@ -13,16 +13,20 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto.analysis import paired_tests
-from kafka_pareto.analysis.gains import compare, resolve
+from kafka_pareto.analysis.gains import Gain, compare, resolve
+from kafka_pareto.analysis.harm import harm_of
 from kafka_pareto.analysis.noise_study import blocks_to_tell
 from kafka_pareto.analysis.pairing import paired
-from kafka_pareto.campaign.records import Outcome, Repetition
+from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, missed_limits
+from kafka_pareto.decision.counts import counts_of
 from kafka_pareto.decision.decision import Decision, concluded
+from kafka_pareto.decision.in_force import FoundInForce
 from kafka_pareto.study.factors import FactorValue
+from kafka_pareto.study.sections import Confirmation
 from kafka_pareto.study.tune import Tune
 
-_LOST: tuple[Outcome, ...] = ("records_lost", "records_duplicated")
+NOTHING_IN_FORCE = FoundInForce()
 
 
 def decide(
@@ -33,9 +37,14 @@ def decide(
     *,
     choice_repetitions: Sequence[Repetition],
     gain_repetitions: Sequence[Repetition],
+    final_repetitions: Sequence[Repetition] = (),
+    found: FoundInForce = NOTHING_IN_FORCE,
     rng: np.random.Generator,
 ) -> Decision:
-    """States the chosen configuration's gains from the gain blocks alone, and what follows from them.
+    """States what the chosen configuration gains over what is in force, and what follows.
+
+    The claims are from the gain blocks alone. What is promised is from the final blocks, which are measured only after
+    a claim, so that nothing was selected by them. Harm is judged by both.
 
     Args:
         study: The campaign's study.
@@ -43,57 +52,95 @@ def decide(
         choice: What `choose` returned.
         candidates: `CANDIDATE_COLUMNS` and factors of this record size.
         choice_repetitions: The choice blocks' repetitions; here asked for losses and failures.
-        gain_repetitions: Fresh repetitions of the chosen configuration and the baseline (none if they are the same).
+        gain_repetitions: Fresh repetitions of the chosen configuration, of what is in force and of the baseline (none
+            if nothing else was chosen).
+        final_repetitions: The same, later.
+        found: What was in force when the confirmation began.
         rng: For the bootstrap of the CVs.
     """
-    baseline = study.baseline_configuration()
+    baseline, in_force = study.baseline_configuration(), found.settings
     baseline_id, chosen_id = study.baseline_id(), choice.configuration_id
-    both = [*choice_repetitions, *gain_repetitions]
-    chosen = None if chosen_id == baseline_id else _configuration(study, candidates, chosen_id)
-    baseline_gain, chosen_gain = ([], []) if chosen is None else paired(baseline_id, chosen_id, gain_repetitions)
-    compared = [] if chosen is None else study.objective_names
-    gains = [compare(objective, baseline_gain, chosen_gain, study.protocol, rng) for objective in compared]
-    baseline_values = {gain.objective: _or_nan(gain.baseline_value) for gain in gains}
-    candidate_values = {gain.objective: _or_nan(gain.candidate_value) for gain in gains}
+    reference_id = in_force.configuration_id if in_force else baseline_id
+    confirmation, everything = study.confirmation, [*choice_repetitions, *gain_repetitions, *final_repetitions]
+    chosen = None if chosen_id == reference_id else _configuration(study, candidates, chosen_id)
+
+    def gains_over(other_id: str, repetitions: Sequence[Repetition]) -> list[Gain]:
+        if chosen is None or not repetitions:
+            return []
+        sides = paired(other_id, chosen_id, repetitions)
+        return [compare(objective, *sides, study.protocol, rng) for objective in study.objective_names]
+
+    gains, stated = gains_over(reference_id, gain_repetitions), gains_over(reference_id, final_repetitions)
+    beside_baseline = in_force is not None and chosen_id != baseline_id
+    last = final_repetitions or gain_repetitions
+    reference_gain, chosen_gain = paired(reference_id, chosen_id, gain_repetitions) if chosen else ([], [])
+    judged = paired(reference_id, chosen_id, [*gain_repetitions, *final_repetitions]) if chosen else ([], [])
+    reference_values = {gain.objective: _or_nan(gain.reference_value) for gain in stated or gains}
+    candidate_values = {gain.objective: _or_nan(gain.candidate_value) for gain in stated or gains}
+    reference_missed = missed_limits(study.limits, reference_values) if gains else None
     variables, nearest_id = study.variables(case), choice.nearest_configuration_id
+    bound = {reference_id: _generator_bound(reference_gain), chosen_id: _generator_bound(chosen_gain)}
     undecided = Decision(
         case=case,
-        recommended_configuration_id=baseline_id,
+        recommended_configuration_id=reference_id,
         baseline_configuration_id=baseline_id,
         pick_configuration_id=None if chosen is None else chosen_id,
         chosen_by=choice.chosen_by,
-        choice_asked_by=study.confirmation.choose_by,
-        verdict="keep_baseline_no_gain",
+        choice_asked_by=confirmation.choose_by,
+        verdict="keep_no_gain",
         baseline_properties=study.properties(baseline),
         pick_properties=None if chosen is None else study.properties(chosen),
         baseline_durability=study.durability_of(baseline).name,
         pick_durability=None if chosen is None else study.durability_of(chosen).name,
         weaker_than_baseline=chosen is not None and study.durability_of(chosen) < study.durability_of(baseline),
+        newest_version=found.newest_version,
+        in_force=in_force,
+        in_force_left_out=found.left_out,
         nearest_configuration_id=nearest_id,
         nearest_configuration=None if nearest_id is None else _configuration(study, candidates, nearest_id),
         limits_missed=missed_limits(study.limits, candidate_values) if gains else choice.limits_missed,
         baseline_constraints_broken=[rule for rule in study.constraints if not rule.holds(baseline, variables)],
         baseline_in_forbidden=[rule for rule in study.forbidden if not rule.holds(baseline, variables)],
-        baseline_limits_missed=missed_limits(study.limits, baseline_values) if gains else choice.baseline_limits_missed,
-        repetitions_lost_records=0 if chosen is None else _count_of(both, chosen_id, _LOST),
-        baseline_repetitions_lost_records=_count_of(both, baseline_id, _LOST),
-        repetitions_failed=0 if chosen is None else _count_of(both, chosen_id, ["failed"]),
-        baseline_repetitions_failed=_count_of(both, baseline_id, ["failed"]),
-        generator_bound=sum(bool(r.quantities.get("generator_bound")) for r in chosen_gain),
-        baseline_generator_bound=sum(bool(r.quantities.get("generator_bound")) for r in baseline_gain),
-        wanted_effect_fraction=study.confirmation.wanted_effect_fraction,
+        baseline_limits_missed=choice.baseline_limits_missed
+        if in_force or reference_missed is None
+        else reference_missed,
+        in_force_limits_missed=choice.in_force_limits_missed
+        if in_force is None or reference_missed is None
+        else reference_missed,
+        pick_counts=counts_of(chosen_id, everything if chosen else [], bound[chosen_id]),
+        baseline_counts=counts_of(baseline_id, everything, bound.get(baseline_id, 0)),
+        in_force_counts=counts_of(reference_id, everything, bound[reference_id]) if in_force else None,
+        wanted_effect_fraction=confirmation.wanted_effect_fraction,
+        harm_margin_fraction=confirmation.harm_margin(),
         gains=gains,
+        stated_gains=stated,
+        gains_over_baseline=gains_over(baseline_id, last) if beside_baseline else [],
+        harm=[harm_of(mean, *judged, study.protocol, confirmation.harm_looks()) for mean in study.means if gains],
         blocks_used=len(chosen_gain),
-        minimum_blocks=study.confirmation.minimum_blocks,
+        minimum_blocks=confirmation.minimum_blocks,
     )
     return adjust_across_cases([undecided])[0]
+
+
+def further_blocks(decision: Decision, final_blocks: int, confirmation: Confirmation) -> int:
+    """Returns how many final blocks follow those that were measured; 0 where the decision stands.
+
+    After a claim some state what the pick brings. If they cannot tell whether it harms a mean, more follow, once.
+    """
+    if not decision.offered:
+        return 0
+    if not final_blocks:
+        return confirmation.final_blocks
+    may_harm = bool(decision.harm_not_excluded)
+    return confirmation.more_blocks if may_harm and final_blocks == confirmation.final_blocks else 0
 
 
 def adjust_across_cases(decisions: Sequence[Decision]) -> list[Decision]:
     """Applies Holm over all objectives of all these decisions and concludes each of them anew.
 
-    A gain that was significant within its record size may not be so among all: then the baseline stays. Decisions
-    without enough blocks claim nothing, and so do not count among the comparisons.
+    A gain that was significant within its record size may not be so among all: then the reference stays. Decisions
+    without enough blocks claim nothing, and so do not count among the comparisons. What is stated bears the resolution
+    of its claim. Harm is not adjusted.
     """
     claiming = [decision for decision in decisions if decision.has_enough_blocks]
     p_values = [_or_nan(gain.p_value) for decision in claiming for gain in decision.gains]
@@ -105,7 +152,11 @@ def adjust_across_cases(decisions: Sequence[Decision]) -> list[Decision]:
             resolve(gain, next(adjusted) if claims else float("nan"), decision.wanted_effect_fraction)
             for gain in decision.gains
         ]
-        found.append(concluded(decision.model_copy(update={"gains": gains})))
+        stated = [
+            gain.model_copy(update={"resolution": claim.resolution, "p_value_holm": claim.p_value_holm})
+            for gain, claim in zip(decision.stated_gains, gains, strict=bool(decision.stated_gains))
+        ]
+        found.append(concluded(decision.model_copy(update={"gains": gains, "stated_gains": stated})))
     return found
 
 
@@ -128,6 +179,8 @@ def with_blocks_to_tell(decisions: Sequence[Decision]) -> list[Decision]:
 
 
 def _configuration(study: Tune, candidates: pd.DataFrame, chosen_id: str) -> dict[str, FactorValue]:
+    if chosen_id == study.baseline_id():
+        return dict(study.baseline_configuration())
     row: Any = candidates[candidates.configuration_id == chosen_id].iloc[0]
     return {name: value.item() if isinstance(value := row[name], np.generic) else value for name in study.factors}
 
@@ -136,5 +189,5 @@ def _or_nan(value: float | None) -> float:
     return float("nan") if value is None else value
 
 
-def _count_of(repetitions: Sequence[Repetition], configuration_id: str, outcomes: Sequence[Outcome]) -> int:
-    return sum(r.configuration_id == configuration_id and r.outcome in outcomes for r in repetitions)
+def _generator_bound(repetitions: Sequence[Repetition]) -> int:
+    return sum(bool(r.quantities.get("generator_bound")) for r in repetitions)

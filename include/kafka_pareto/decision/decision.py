@@ -9,10 +9,13 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from kafka_pareto.analysis.gains import Gain
+from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
+from kafka_pareto.analysis.harm import Harm
 from kafka_pareto.decision.choice import MissedLimit
-from kafka_pareto.decision.version_3 import decision_of_version_3
-from kafka_pareto.kafka.producer_config import DurabilityName, PropertyValue
+from kafka_pareto.decision.counts import Counts
+from kafka_pareto.decision.earlier_forms import decision_of_earlier_form
+from kafka_pareto.decision.in_force import InForce
+from kafka_pareto.kafka.producer_config import Durability, DurabilityName, PropertyValue
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.constraints import Constraints, ForbiddenRegions
 from kafka_pareto.study.driver import objective_named
@@ -22,38 +25,50 @@ from kafka_pareto.study.preferences import ChooseBy, objectives_named
 
 Verdict = Literal[
     "recommended",
-    "keep_baseline_no_gain",
-    "keep_baseline_not_enough_evidence",
-    "keep_baseline_lost_records",
-    "keep_baseline_failed_more",
-    "keep_baseline_limits_missed",
+    "ask_a_person",
+    "keep_no_gain",
+    "keep_harmed",
+    "keep_not_enough_evidence",
+    "keep_lost_records",
+    "keep_failed_more",
+    "keep_limits_missed",
 ]
 
 
 class Decision(Record):
-    """Holds what is recommended for one case, and its evidence. `gains` compare the pick with the baseline.
+    """Holds what is recommended for one case, and its evidence.
+
+    The pick is compared with what is in force: with the baseline, or with the settings that came into force in its
+    place (`in_force`). That is the reference. With `keep_…` the reference stays.
 
     Attributes:
-        recommended_configuration_id: The baseline's own id when the baseline stays.
-        pick_configuration_id: The pick of the choice blocks; None when none beat the baseline there.
+        recommended_configuration_id: The reference's own id when it stays.
+        pick_configuration_id: The pick of the choice blocks; None when none beat the reference there. It is the
+            baseline's id where the baseline beat what is in force.
         chosen_by: What the choice went by; `balanced_gain` where the study asks for CVs that are missing.
         choice_asked_by: What the study asks to choose by.
         pick_properties: What the producer is told for the pick; None without one.
+        newest_version: The version in force when the confirmation began, 0 for none; None in decisions from before the
+            settings in force were looked at.
+        in_force: The settings in force that were measured in the same blocks; None where the baseline is the reference.
+        in_force_left_out: Why settings in force do not count.
         nearest_configuration_id: Where no candidate keeps every limit, the one that comes nearest.
         nearest_configuration: Its factors' values; None in decisions of schema version 3.
-        limits_missed: Limits that the pick misses on average over the gain blocks; or those that the nearest
+        limits_missed: Limits that the pick misses on average over its last blocks; or those that the nearest
             configuration misses in the choice blocks.
         baseline_constraints_broken: Constraints that the baseline, exempt from them, breaks at this record size.
         baseline_in_forbidden: Forbidden regions that the baseline, exempt from them too, lies in.
         baseline_limits_missed: Limits that the baseline, exempt as well, misses on average over the same blocks.
-        repetitions_lost_records: The pick's repetitions that lost or duplicated records, in any block.
-        baseline_repetitions_lost_records: The same of the baseline.
-        repetitions_failed: The pick's repetitions that failed, in any block.
-        baseline_repetitions_failed: The same of the baseline, in as many blocks.
-        generator_bound: The pick's valid gain repetitions in which the load tool, not Kafka, set the pace.
-        baseline_generator_bound: The same of the baseline.
+        in_force_limits_missed: The same of what is in force.
         wanted_effect_fraction: The smallest change that matters, as the study states it; less is no difference.
-        blocks_used: Gain blocks in which both the pick and the baseline gave a valid repetition.
+        harm_margin_fraction: By how much a mean may be worse, as the study states it.
+        gains: The pick against the reference in the gain blocks: what is claimed, and by which test.
+        stated_gains: The same in the final blocks, which nothing was selected by: what is promised. Empty without a
+            claim, and in decisions from before there were such blocks.
+        gains_over_baseline: The pick against the baseline in the final blocks, or in the gain blocks where there are no
+            final ones. Empty where the baseline is the reference, or the pick.
+        harm: Of each mean how much worse it may be, from gain blocks and final blocks together.
+        blocks_used: Gain blocks in which both the pick and the reference gave a valid repetition.
     """
 
     case: str
@@ -68,32 +83,42 @@ class Decision(Record):
     baseline_durability: DurabilityName
     pick_durability: DurabilityName | None
     weaker_than_baseline: bool
+    newest_version: int | None = None
+    in_force: InForce | None = None
+    in_force_left_out: list[str] = Field(default_factory=list)
     nearest_configuration_id: str | None = None
     nearest_configuration: dict[str, FactorValue] | None = None
     limits_missed: list[MissedLimit] = Field(default_factory=list)
     baseline_constraints_broken: Constraints
     baseline_in_forbidden: ForbiddenRegions = Field(default_factory=list)
     baseline_limits_missed: list[MissedLimit] = Field(default_factory=list)
-    repetitions_lost_records: int
-    baseline_repetitions_lost_records: int
-    repetitions_failed: int
-    baseline_repetitions_failed: int
-    generator_bound: int
-    baseline_generator_bound: int
+    in_force_limits_missed: list[MissedLimit] = Field(default_factory=list)
+    pick_counts: Counts
+    baseline_counts: Counts
+    in_force_counts: Counts | None = None
     wanted_effect_fraction: float
+    harm_margin_fraction: float
     gains: list[Gain]
+    stated_gains: list[Gain] = Field(default_factory=list)
+    gains_over_baseline: list[Gain] = Field(default_factory=list)
+    harm: list[Harm]
     blocks_used: int
     minimum_blocks: int
 
     @model_validator(mode="before")
     @classmethod
-    def _of_version_3(cls, given: Any) -> Any:
-        return decision_of_version_3(given)
+    def _of_an_earlier_form(cls, given: Any) -> Any:
+        return decision_of_earlier_form(given)
 
     @property
     def recommended(self) -> bool:
-        """Returns whether a change is recommended; otherwise the baseline stays."""
+        """Returns whether a change is recommended that may come into force without a person's word."""
         return self.verdict == "recommended"
+
+    @property
+    def offered(self) -> bool:
+        """Returns whether the pick may come into force: by itself, or once a person has agreed."""
+        return self.verdict in ("recommended", "ask_a_person")
 
     @property
     def has_enough_blocks(self) -> bool:
@@ -101,8 +126,49 @@ class Decision(Record):
         return self.blocks_used >= self.minimum_blocks
 
     @property
+    def reference_configuration_id(self) -> str:
+        """Returns the id of what the pick is compared with."""
+        return self.in_force.configuration_id if self.in_force else self.baseline_configuration_id
+
+    @property
+    def reference_properties(self) -> dict[str, PropertyValue]:
+        """Returns all properties of what the pick is compared with."""
+        return self.in_force.properties if self.in_force else self.baseline_properties
+
+    @property
+    def reference_durability(self) -> DurabilityName:
+        """Returns the durability that the reference promises."""
+        return self.in_force.durability if self.in_force else self.baseline_durability
+
+    @property
+    def reference_counts(self) -> Counts:
+        """Returns what became of the reference's repetitions."""
+        return self.baseline_counts if self.in_force_counts is None else self.in_force_counts
+
+    @property
+    def weaker_than_in_force(self) -> bool:
+        """Returns whether the pick promises less than settings in force other than the baseline."""
+        if self.in_force is None or self.pick_durability is None:
+            return False
+        return Durability[self.pick_durability] < Durability[self.in_force.durability]
+
+    @property
+    def in_force_breaks_rules(self) -> bool:
+        """Returns whether what is in force breaks a rule of the study as it is today. The baseline is exempt."""
+        found = self.in_force
+        if found is None:
+            return False
+        broken = found.constraints_broken or found.in_forbidden or self.in_force_limits_missed
+        return bool(broken) or not found.durability_accepted
+
+    @property
+    def shown_gains(self) -> list[Gain]:
+        """Returns what a reader is told of the pick: the stated gains, or the claims where nothing is stated."""
+        return self.stated_gains or self.gains
+
+    @property
     def main_gains(self) -> list[Gain]:
-        """Returns the gains in the means, of which none may be shown to be worse."""
+        """Returns the gains in the means, of which none may be harmed."""
         return [gain for gain in self.gains if not objective_named(gain.objective).spread_of]
 
     @property
@@ -118,9 +184,19 @@ class Decision(Record):
         return [gain.objective for gain in self.wanted_gains if gain.resolution == "better"]
 
     @property
-    def worse(self) -> list[ObjectiveName]:
-        """Names the means that the pick was shown to harm."""
-        return [gain.objective for gain in self.main_gains if gain.resolution == "worse"]
+    def harm_not_excluded(self) -> list[Harm]:
+        """Returns the means that are not shown to be better, and may be worse by more than the margin."""
+        return [
+            each
+            for each in self.harm
+            if each.objective not in self.better and not each.is_excluded(self.harm_margin_fraction)
+        ]
+
+    @property
+    def harmed(self) -> list[ObjectiveName]:
+        """Names the means that are shown to be worse, and may be so by more than the margin."""
+        worse = {gain.objective for gain in self.gains if gain.resolution == "worse"}
+        return [each.objective for each in self.harm_not_excluded if each.is_shown() or each.objective in worse]
 
     @property
     def unjudged(self) -> list[ObjectiveName]:
@@ -128,34 +204,44 @@ class Decision(Record):
         return [gain.objective for gain in self.main_gains if _is_unjudged(gain)]
 
     @property
+    def fails_more(self) -> bool:
+        """Returns whether more of the pick's repetitions failed than of the reference's."""
+        return self.pick_counts.failed > self.reference_counts.failed
+
+    @property
     def recommended_properties(self) -> dict[str, PropertyValue]:
-        """Returns what the producer should be told: the pick's settings, or the baseline's if it stays."""
+        """Returns what the producer should be told: the pick's settings, or the reference's if it stays."""
         if self.recommended and self.pick_properties is not None:
             return self.pick_properties
-        return self.baseline_properties
+        return self.reference_properties
 
 
 def concluded(decision: Decision) -> Decision:
     """The decision with the verdict that follows from its gains, and from what was lost, failed or missed beside."""
     verdict, chosen = _verdict(decision), decision.pick_configuration_id
-    recommended = chosen if verdict == "recommended" and chosen is not None else decision.baseline_configuration_id
+    recommended = chosen if verdict == "recommended" and chosen is not None else decision.reference_configuration_id
     return decision.model_copy(update={"verdict": verdict, "recommended_configuration_id": recommended})
 
 
 def _verdict(decision: Decision) -> Verdict:
     if decision.pick_configuration_id is None:
-        return "keep_baseline_limits_missed" if decision.limits_missed else "keep_baseline_no_gain"
-    if decision.repetitions_lost_records:
-        return "keep_baseline_lost_records"
-    if decision.repetitions_failed > decision.baseline_repetitions_failed:
-        return "keep_baseline_failed_more"
+        return "keep_limits_missed" if decision.limits_missed else "keep_no_gain"
+    if decision.pick_counts.lost_records:
+        return "keep_lost_records"
+    p_value = decision.pick_counts.failing_more_p_value(decision.reference_counts)
+    if decision.fails_more and (p_value is None or p_value < SIGNIFICANCE):
+        return "keep_failed_more"
     if not decision.has_enough_blocks:
-        return "keep_baseline_not_enough_evidence"
+        return "keep_not_enough_evidence"
     if decision.limits_missed:
-        return "keep_baseline_limits_missed"
-    if decision.worse or not decision.better:
-        return "keep_baseline_no_gain"
-    return "keep_baseline_not_enough_evidence" if decision.unjudged else "recommended"
+        return "keep_limits_missed"
+    if decision.harmed:
+        return "keep_harmed"
+    if not decision.better:
+        return "keep_no_gain"
+    if decision.unjudged:
+        return "keep_not_enough_evidence"
+    return "ask_a_person" if decision.harm_not_excluded or decision.fails_more else "recommended"
 
 
 def _is_unjudged(gain: Gain) -> bool:

@@ -129,8 +129,9 @@ def reference_of(
 ) -> tuple[str, dict[ObjectiveName, Ratio]]:
     """Returns the campaign or check to compare with and its ratios; "" and no ratios if there is none yet.
 
-    It is the confirmation that put these settings in force. Its gain blocks are used: the choice blocks flatter the
-    configuration that was picked by them. Settings without gain blocks are compared with their first check. When a
+    It is the confirmation that put these settings in force. Its final blocks are used: those of the choice and of the
+    claim flatter the configuration that was selected by them. Settings without such blocks are compared with their
+    first check. When a
     tuning has answered a drift and the settings stayed in force, later checks are compared with the check that found
     the drift, in the objectives that had drifted. Until then the drift is found again.
 
@@ -161,16 +162,19 @@ def was_answered(store: Store, study: str, check: PastCheck) -> bool:
 
 
 def confirmed_ratios(store: Store, settings: SettingsInForce) -> dict[ObjectiveName, Ratio]:
-    """Returns the ratios from the campaign's gain blocks; empty if the settings have none there."""
+    """Returns the ratios from the blocks that the campaign states its gains from; empty if it has none."""
     campaign = Campaign.open(store, settings.study, settings.campaign)
     repetitions = confirming_repetitions(campaign, settings.case)
     return ratios_of(repetitions, settings.configuration_id, campaign.tune)
 
 
 def confirming_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
-    """Returns the repetitions of a campaign's or a check's gain blocks."""
+    """Returns the repetitions that a campaign states its gains from, or a check's.
+
+    Those are the final blocks. Where nothing was claimed, or before there were final blocks, they are the gain blocks.
+    """
     found = campaign.read_repetitions(campaign.keys.confirmation(case, "repetitions/"))
-    return [each for each in found if each.phase == "gain"]
+    return [each for each in found if each.phase == "final"] or [each for each in found if each.phase == "gain"]
 
 
 def ratios_of(repetitions: Sequence[Repetition], configuration_id: str, study: Tune) -> dict[ObjectiveName, Ratio]:

@@ -10,8 +10,8 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.snapshot import Snapshot
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.rollout.eligibility import refuse_what_may_not_be_picked
-from kafka_pareto.rollout.messages import Change, changes, weakening
-from kafka_pareto.rollout.versions import SettingsInForce, way_back
+from kafka_pareto.rollout.messages import Change, changes, unmeasured_text, weakening
+from kafka_pareto.rollout.versions import SettingsInForce, unmeasured_beside, way_back
 from kafka_pareto.study.cases import case_label
 
 
@@ -22,12 +22,14 @@ class Move(BaseModel):
         from_version: The version in force. None if nothing was ever accepted: the baseline holds.
         changes: The properties that would differ afterwards.
         weakens: The promise of durability before and after, if it gets weaker; else empty.
+        unmeasured: A warning, if the campaign did not measure what it would replace; else empty.
         refused: Why it may not be done; empty if it may.
     """
 
     from_version: int | None
     changes: list[Change]
     weakens: str = ""
+    unmeasured: str = ""
     refused: str = ""
 
 
@@ -83,11 +85,19 @@ def move_to(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | No
     move = _move(now.version if now else None, before, after)
     if row["is_baseline"] and not move.changes:
         return move.model_copy(update={"refused": "This is the baseline, and no other settings are in force."})
-    return move.model_copy(update={"refused": _refusal(snapshot, configuration_id, now)})
+    return move.model_copy(
+        update={"refused": _refusal(snapshot, configuration_id, now), "unmeasured": _unmeasured(snapshot, now)}
+    )
 
 
 def _move(from_version: int | None, before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> Move:
     return Move(from_version=from_version, changes=changes(before, after), weakens=weakening(before, after))
+
+
+def _unmeasured(snapshot: Snapshot, now: SettingsInForce | None) -> str:
+    beside = snapshot.decision.in_force if snapshot.decision else None
+    version = unmeasured_beside([now] if now else [], beside.version if beside else None)
+    return "" if version is None else unmeasured_text(version)
 
 
 def _refusal(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | None) -> str:

@@ -66,8 +66,8 @@ def best_remaining(snapshot: Snapshot, requirements: Requirements) -> Remaining:
     """Returns the best measured configuration that meets the requirements; confirmed ones come first.
 
     A configuration is never named if it lost a record, breaks the study's rules, or has no valid repetition. The
-    baseline take part like any other; as in the study, its rules do not bind them. The campaign's pick and the
-    baseline are held against the limits by their fresh blocks. All others are held against them by the blocks in
+    baseline takes part like any other; as in the study, its rules do not bind it. The campaign's pick and what is in
+    force are held against the limits by their fresh blocks. All others are held against them by the blocks in
     which candidates were compared.
     """
     confirmed, design = (_eligible(table, requirements) for table in (snapshot.confirmed, snapshot.trials))
@@ -110,10 +110,10 @@ def _with_fresh_values(confirmed: pd.DataFrame, decision: Decision | None) -> pd
     fresh = confirmed.copy()
     if decision is None:
         return fresh
-    for gain in decision.gains:
+    for gain in decision.shown_gains:
         for configuration_id, value in (
             (decision.pick_configuration_id, gain.candidate_value),
-            (decision.baseline_configuration_id, gain.baseline_value),
+            (decision.reference_configuration_id, gain.reference_value),
         ):
             if configuration_id in fresh.index and value is not None:
                 fresh.loc[str(configuration_id), gain.objective] = value
@@ -159,8 +159,9 @@ def _best(
     candidates = gains.drop(index=baseline_id, errors="ignore")
     if candidates.empty:
         return None if gains.empty else (baseline_id, asked)
-    # The baseline stand first: among equals the first is taken.
-    return best_by(snapshot.study, asked, pd.concat([gains.drop(index=candidates.index), candidates]), remaining)
+    # The baseline stands first: among equals the first is taken.
+    ordered = pd.concat([gains.drop(index=candidates.index), candidates])
+    return best_by(snapshot.study, asked, ordered, remaining, baseline_id)
 
 
 def _of_recommendation(snapshot: Snapshot, decision: Decision, requirements: Requirements, remaining: int) -> list[str]:
@@ -168,7 +169,8 @@ def _of_recommendation(snapshot: Snapshot, decision: Decision, requirements: Req
     if requirements.limits:
         where = " in its fresh blocks" if decision.gains else ""
         kept = [f"It keeps {_limits_text(requirements.limits)}{where}; {remaining} measured configurations do."]
-    subject = "The campaign recommends it." if decision.recommended else "The campaign keeps the baseline."
+    stays = "what is in force" if decision.in_force else "the baseline"
+    subject = "The campaign recommends it." if decision.recommended else f"The campaign keeps {stays}."
     provisional = "" if snapshot.context else "The report, which judges all record sizes together, is still to come."
     return [sentence for sentence in (subject, reason_of(decision), *kept, provisional) if sentence]
 

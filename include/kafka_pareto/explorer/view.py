@@ -102,6 +102,7 @@ class CaseView(BaseModel):
     durabilities: list[str]
     limits: list[str]
     baseline_id: str
+    in_force_id: str | None
     pick_id: str | None
     recommended_id: str | None
     provisional: bool
@@ -129,6 +130,7 @@ def case_view(snapshot: Snapshot) -> CaseView:
         durabilities=[durability.name for durability in Durability],
         limits=[str(limit) for limit in study.limits],
         baseline_id=study.baseline_id(),
+        in_force_id=decision.in_force.configuration_id if decision and decision.in_force else None,
         pick_id=decision.pick_configuration_id if decision else None,
         recommended_id=decision.recommended_configuration_id if decision else None,
         provisional=decision is not None and snapshot.context is None,

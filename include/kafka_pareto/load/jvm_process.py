@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from kafka_pareto.errors import LoadToolError
+from kafka_pareto.errors import LoadStartError, LoadToolError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
 from kafka_pareto.kafka.producer_config import DEFAULTS
 from kafka_pareto.kafka.properties_file import parse_properties, properties_lines
@@ -54,7 +54,7 @@ class LoadProcess:
         try:
             result = read(self._execute(main_class, options, request, watch, client, secrets))
         except LoadToolError as error:
-            raise LoadToolError(hidden(str(error), secrets)) from None  # its cause would show the secrets
+            raise type(error)(hidden(str(error), secrets)) from None  # its cause would show the secrets
         return replace(result, errors=hidden(result.errors, secrets))
 
     def _execute(
@@ -97,7 +97,7 @@ def java_argv(settings: Settings, request: LoadRequest, main_class: str) -> list
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
-        raise LoadToolError("setpriv is not on the PATH; install util-linux, so that the load can end with its step")
+        raise LoadStartError("setpriv is not on the PATH; install util-linux, so that the load can end with its step")
     buffer_mib = int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"])) // _MIB
     argv = [setpriv, "--pdeathsig", "KILL", "--", settings.java, f"-Xmx{192 + 2 * buffer_mib}m"]
     return [*argv, "-Duser.language=en", "-Duser.country=US", "-cp", f"{settings.kafka_jars}/*", main_class]
@@ -108,7 +108,7 @@ def _start(argv: list[str], output: BinaryIO, errors: BinaryIO) -> subprocess.Po
     try:
         return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=environment)
     except OSError as error:
-        raise LoadToolError(f"the load tool cannot be started: {argv[0]}: {error.strerror}") from error
+        raise LoadStartError(f"the load tool cannot be started: {argv[0]}: {error.strerror}") from error
 
 
 def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] | None) -> None:

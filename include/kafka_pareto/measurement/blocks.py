@@ -39,14 +39,16 @@ def plan_blocks(
     case: str,
     seed: int,
     round_number: int = 0,
+    first_block: int = 0,
 ) -> list[PlannedRepetition]:
     """Lists every repetition of a phase in the order of measuring.
 
     `blocks`: each block holds every candidate once, in an order of its own, so that drift spreads evenly.
     `sequential`: all repetitions of a candidate after each other, as in the paper.
+    Blocks are numbered from `first_block` on.
     """
     planned: list[PlannedRepetition] = []
-    for block in range(blocks):
+    for block in range(first_block, first_block + blocks):
         rng = np.random.default_rng([seed, case_seed(case), round_number, get_args(Phase).index(phase), block])
         arrangement = rng.permutation(len(candidates)) if order == "blocks" else np.arange(len(candidates))
         planned += [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.records import Plan
@@ -13,27 +13,35 @@ from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune import Tune
 
 
-def plan_campaign(study: Tune, driver: DriverRuntime) -> Plan:
-    """Repetitions, seconds, GiB sent by the client, and GiB that may lie on the brokers' disks at once.
+def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] = ()) -> Plan:
+    """Computes repetitions, seconds, GiB sent by the client, and GiB that may lie on the brokers' disks at once.
 
-    All are the most that an undisturbed campaign takes. The fewest are stated beside, with adaptive repetitions or with
-    rounds: when every trial ends at its minimum, and no record size goes on after the design. The loads that size the
-    repetitions are in the seconds and the bytes.
+    All are the most that an undisturbed campaign takes. The fewest are stated beside: with adaptive repetitions or with
+    rounds: when every trial ends at its minimum, and no record size goes on after the design; and of the confirmation,
+    when nothing is claimed of a pick. The loads that size the repetitions are in the seconds and the bytes.
+
+    Args:
+        study: The campaign's study.
+        driver: The study's driver.
+        in_force: Cases at which something else than the baseline may be in force; it is measured in every block.
     """
     protocol = study.protocol
     configurations = Counter(design_table(study).case.tolist())
     in_rounds = (len(study.round_numbers()) - 1) * (study.rounds.configurations + 1)  # the baseline is in each
-    beside_the_design = protocol.noise_repetitions + study.confirmation.most_repetitions()
+    confirmation = {case: study.confirmation.most_repetitions(case in in_force) for case in configurations}
     most = {
-        case: (count + in_rounds) * protocol.repetitions + beside_the_design for case, count in configurations.items()
+        case: (count + in_rounds) * protocol.repetitions + protocol.noise_repetitions + confirmation[case]
+        for case, count in configurations.items()
     }
     plan = driver.cost_of(study, most, sized=False).model_copy(
         update={"noise_repetitions": protocol.noise_repetitions * len(most)}
     )
     least_each = protocol.adaptive.minimum_repetitions if protocol.adaptive else protocol.repetitions
-    spared = {case: most[case] - configurations[case] * least_each - beside_the_design for case in most}
-    if not any(spared.values()):
-        return plan
+    least = {
+        case: count * least_each + protocol.noise_repetitions + study.confirmation.fewest_repetitions(case in in_force)
+        for case, count in configurations.items()
+    }
+    spared = {case: most[case] - least[case] for case in most}
     fewest = {
         "fewest_repetitions": plan.repetitions - sum(spared.values()),
         "fewest_duration_s": plan.duration_s - driver.cost_of(study, spared, sized=True).duration_s,

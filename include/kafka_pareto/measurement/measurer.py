@@ -1,7 +1,8 @@
 """Measuring: runs planned repetitions in order, and stores each before the next begins.
 
 A repetition counts when its driver says so and its values do not contradict each other. What is stored already is not
-measured again; a block during which the cluster was in trouble is.
+measured again; a block during which the cluster was in trouble is. A failure counts against its configuration, unless
+that cannot have caused it.
 """
 
 from __future__ import annotations
@@ -106,18 +107,17 @@ class _PhaseMeasurement:
             if attempt.trouble:
                 self._phase.set_aside(measured)
                 raise attempt.trouble
-            if attempt.outcome != "failed":
+            if not attempt.is_excused:
                 break
-            log.warning("%s: attempt %d failed: %s", planned.repetition_id, attempts, attempt.reason)
-            if attempt.is_outlier:
-                self._runner.wait_until_undisturbed()
-        if attempt.is_outlier:  # no fault of the configuration, against which it must not count
+            log.warning("%s: attempt %d was disturbed: %s", planned.repetition_id, attempts, attempt.reason)
+            self._runner.wait_until_undisturbed()
+        if attempt.is_excused:  # no fault of the configuration, against which it must not count
             self._phase.set_aside(measured)
             raise DisturbedError(f"{planned.repetition_id} was disturbed again and again: {attempt.reason}")
         measured = self._rules.with_implausible_failed(measured)
         if measured.broken_rules:
             log.warning("%s counts as failed for implausible values: %s", planned.repetition_id, measured.reason)
-        elif measured.reason and measured.outcome == "valid":
+        elif measured.reason:
             log.warning("%s: %s", planned.repetition_id, measured.reason)
         self._phase.keep(measured)
         self._unconfirmed = measured if measured.outcome == "valid" else None

@@ -21,7 +21,7 @@ class Attempt:
     Attributes:
         outcome: As the driver judges it; the plausibility of its values is judged afterwards.
         reason: Why it is not valid, or what a reader of a valid one must know.
-        is_outlier: It failed for what else the machine did.
+        is_excused: It failed for a cause that its configuration cannot have. It may be repeated; it never counts.
         trouble: The trouble of the system that is measured; it spoils the whole block.
         started_at: In UTC, as ISO 8601.
         quantities: The driver's quantities by name.
@@ -33,7 +33,7 @@ class Attempt:
 
     outcome: Outcome
     reason: str
-    is_outlier: bool
+    is_excused: bool
     trouble: ClusterError | SafetyStop | None
     started_at: str
     quantities: Values

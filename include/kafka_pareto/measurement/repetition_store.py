@@ -107,6 +107,6 @@ def _aside_key(keys: CampaignKeys, measured: Repetition) -> str:
 
 
 def _aside_prefix(keys: CampaignKeys, phase: Phase, case: str, round_number: int) -> str:
-    if phase in ("choice", "gain"):
+    if phase in ("choice", "gain", "final"):
         return keys.confirmation(case, "set_aside/")
     return keys.set_aside(case, round_number)

@@ -9,18 +9,20 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.card_context import CardContext, context_lines, warnings_of_context
 from kafka_pareto.report.cards import (
     Cards,
+    baseline_gain_rows,
     evidence_of,
     gain_rows,
     notes_of,
     price_label,
     price_of,
+    reference_label,
     settings_rows,
     standing,
     unresolved_of,
     warnings_of,
 )
 from kafka_pareto.report.latency_breakdown import Row, breakdown_rows, explanation
-from kafka_pareto.report.reasons import HEADLINES, reason_of
+from kafka_pareto.report.reasons import headline_of, reason_of
 from kafka_pareto.study.cases import case_label
 
 WIDTH = 100
@@ -35,7 +37,7 @@ def cards_text(cards: Cards) -> str:
 def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
     """One card: verdict, settings, gains, what was given up, where the latency goes, how it was measured, evidence."""
     title = case_label(decision.case)
-    headline = HEADLINES[decision.verdict]
+    headline = headline_of(decision)
     lines = ["=" * WIDTH, f"{title}{headline:>{WIDTH - len(title)}}", "=" * WIDTH]
     lines += _wrapped("Why", reason_of(decision))
     warnings = [*warnings_of(decision), *warnings_of_context(context)]
@@ -43,10 +45,12 @@ def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
     lines += ["", *_table(settings_rows(decision)), ""]
     if decision.gains:
         lines += [*_table(gain_rows(decision)), ""]
+    if beside := baseline_gain_rows(decision):
+        lines += [*_table(beside), ""]
     lines += [line for sentence in price_of(decision) for line in _wrapped(price_label(decision), sentence)]
     lines += _labelled("Unresolved", unresolved_of(decision))
     if context.breakdown is not None:
-        lines += ["", *_table(breakdown_rows(context.breakdown, standing(decision))), ""]
+        lines += ["", *_table(breakdown_rows(context.breakdown, reference_label(decision), standing(decision))), ""]
         lines += _labelled("Explanation", explanation(context.breakdown))
     for label, sentences in context_lines(context, decision).items():
         lines += _labelled(label, sentences)

@@ -7,18 +7,20 @@ from pydantic import BaseModel
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.card_context import CardContext, context_lines, warnings_of_context
 from kafka_pareto.report.cards import (
+    baseline_gain_rows,
     evidence_of,
     gain_rows,
     notes_of,
     price_label,
     price_of,
+    reference_label,
     settings_rows,
     standing,
     unresolved_of,
     warnings_of,
 )
 from kafka_pareto.report.latency_breakdown import Row, breakdown_rows, explanation
-from kafka_pareto.report.reasons import HEADLINES
+from kafka_pareto.report.reasons import headline_of
 
 
 class CardParts(BaseModel):
@@ -27,6 +29,7 @@ class CardParts(BaseModel):
     headline: str
     settings: list[Row]
     gains: list[Row]
+    gains_over_baseline: list[Row]
     breakdown: list[Row]
     explanation: list[str]
     context: dict[str, list[str]]
@@ -42,10 +45,11 @@ def card_parts(decision: Decision, context: CardContext | None, campaign: str) -
     """The parts of the card; the circumstances are known once the campaign is reported."""
     breakdown = context.breakdown if context else None
     return CardParts(
-        headline=HEADLINES[decision.verdict],
+        headline=headline_of(decision),
         settings=settings_rows(decision),
         gains=gain_rows(decision) if decision.gains else [],
-        breakdown=breakdown_rows(breakdown, standing(decision)) if breakdown else [],
+        gains_over_baseline=baseline_gain_rows(decision),
+        breakdown=breakdown_rows(breakdown, reference_label(decision), standing(decision)) if breakdown else [],
         explanation=explanation(breakdown) if breakdown else [],
         context=context_lines(context, decision) if context else {},
         price_label=price_label(decision),

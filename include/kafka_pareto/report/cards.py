@@ -5,12 +5,13 @@ from __future__ import annotations
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.noise_study import MOST_BLOCKS
 from kafka_pareto.analysis.wording import counted, criterion_text, interval_text, joined, p_text, percent, value_text
+from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.kafka.producer_config import DEFAULTS, Durability, PropertyValue
+from kafka_pareto.kafka.producer_config import DEFAULTS, Durability, DurabilityName, PropertyValue
 from kafka_pareto.kafka.properties_file import properties_lines, property_text
 from kafka_pareto.report.card_context import CardContext
 from kafka_pareto.report.latency_breakdown import Row
-from kafka_pareto.report.reasons import given_up, missed_limits_text, reason_of
+from kafka_pareto.report.reasons import given_up, missed_limits_text, reason_of, reference_words, rules_broken
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.driver import is_maximised, label_of, objective_named
@@ -35,60 +36,96 @@ class Cards(Record):
 
 
 def settings_rows(decision: Decision) -> list[Row]:
-    """Header and rows of the settings: the pick beside the baseline, `*` where they differ."""
-    baseline, pick = decision.baseline_properties, decision.pick_properties
-    names = sorted({*baseline, *(pick or {})})
+    """Header and rows of the settings: the pick, what is in force, the baseline; `*` where the pick is a change."""
+    baseline, reference, pick = decision.baseline_properties, decision.reference_properties, decision.pick_properties
+    kept = "" if decision.recommended else " (keep)"
+    beside = {reference_label(decision) + kept: (reference, decision.reference_durability)}
+    if decision.in_force:
+        beside["baseline"] = (baseline, decision.baseline_durability)
+    names = sorted({*baseline, *reference, *(pick or {})})
     if pick is None:
-        kept = [(name, shown(name, baseline)) for name in names]
-        return [("Settings", "baseline (keep)"), *kept, ("durability", decision.baseline_durability)]
-    baseline_header = "baseline" if decision.recommended else "baseline (keep)"
-    rows: list[Row] = [("Settings", standing(decision), baseline_header, "")]
+        shown_rows = [(name, *(shown(name, properties) for properties, _ in beside.values())) for name in names]
+        return [("Settings", *beside), *shown_rows, ("durability", *(durability for _, durability in beside.values()))]
+    rows: list[Row] = [("Settings", standing(decision), *beside, "")]
     for name in names:
-        new, old = shown(name, pick), shown(name, baseline)
-        rows.append((name, new, old, "*" if new != old else ""))
-    weaker = "WEAKER" if decision.weaker_than_baseline else ""
-    return [*rows, ("durability", decision.pick_durability or "", decision.baseline_durability, weaker)]
+        new, *others = (shown(name, properties) for properties in (pick, *(each for each, _ in beside.values())))
+        rows.append((name, new, *others, "*" if new != others[0] else ""))
+    weaker = "WEAKER" if decision.weaker_than_baseline or decision.weaker_than_in_force else ""
+    durabilities = (durability for _, durability in beside.values())
+    return [*rows, ("durability", decision.pick_durability or "", *durabilities, weaker)]
 
 
 def gain_rows(decision: Decision) -> list[Row]:
-    """Header and one row per objective: both values, the change with its 95 % interval, and what that shows."""
-    header: Row = ("Measured", "baseline", standing(decision), "change", "95 % interval", "shown", "Holm p")
-    return [header, *(_gain_row(gain) for gain in decision.gains)]
+    """Header and one row per objective: both values, the change with its 95 % interval, and what was claimed."""
+    header = ("Measured", reference_label(decision), standing(decision), "change", "95 % interval", "shown", "Holm p")
+    return [
+        header,
+        *(
+            (*_change_row(gain), gain.resolution.removesuffix(" shown"), p_text(gain.p_value_holm))
+            for gain in decision.shown_gains
+        ),
+    ]
+
+
+def baseline_gain_rows(decision: Decision) -> list[Row]:
+    """The same against the baseline, where that is not in force; it tests nothing."""
+    header = ("Beside it", "baseline", standing(decision), "change", "95 % interval")
+    return [header, *map(_change_row, decision.gains_over_baseline)] if decision.gains_over_baseline else []
 
 
 def warnings_of(decision: Decision) -> list[str]:
     """Lists what a reader must not miss."""
-    warnings = []
-    if decision.weaker_than_baseline and decision.pick_durability is not None:
-        warnings.append(
-            "the pick promises LESS durability than the baseline. "
-            f"Pick: {PROMISES[decision.pick_durability]}. Baseline: {PROMISES[decision.baseline_durability]}. "
-            "Records can be lost that are safe today."
-        )
-    for whose, lost, failed in (
-        ("the pick", decision.repetitions_lost_records, decision.repetitions_failed),
-        ("the baseline", decision.baseline_repetitions_lost_records, decision.baseline_repetitions_failed),
-    ):
-        if lost:
-            warnings.append(f"{whose} lost or duplicated records in {counted(lost, 'repetition')}.")
-        if failed:
-            warnings.append(f"{whose} failed in {counted(failed, 'repetition')}.")
-    if decision.recommended:
+    warnings = [] if decision.pick_durability is None else _weaker(decision, decision.pick_durability)
+    if broken := rules_broken(decision):
+        warnings.append(f"{broken} A person has to decide.")
+    for whose, counts in _sides(decision):
+        if counts.lost_records:
+            warnings.append(f"{whose} lost or duplicated records in {counted(counts.lost_records, 'repetition')}.")
+        if counts.failed:
+            warnings.append(f"{whose} failed in {counted(counts.failed, 'repetition')}{_share(counts)}.")
+        if counts.repeated:
+            warnings.append(
+                f"of {whose} {counted(counts.repeated, 'valid repetition')} needed another attempt, for a cause that "
+                "no configuration has; latencies after one may differ."
+            )
+    if decision.offered:
         warnings += [
             f"{label_of(gain.objective)} is not resolved: its change may lie anywhere from {interval_text(gain)}."
-            for gain in decision.main_gains
-            if gain.resolution == "not resolved" and gain.change_low_fraction is not None
+            for gain in decision.shown_gains
+            if not objective_named(gain.objective).spread_of
+            and gain.resolution == "not resolved"
+            and gain.change_low_fraction is not None
         ]
-    for bound, side in (
-        (decision.generator_bound, "the pick"),
-        (decision.baseline_generator_bound, "the baseline"),
-    ):
-        if bound:
+    for whose, counts in _sides(decision):
+        if counts.generator_bound:
             warnings.append(
-                f"in {bound} of {decision.blocks_used} fresh blocks the load tool, not Kafka, set the pace of {side}: "
-                "that is what the tool can do, Kafka may do better."
+                f"in {counts.generator_bound} of {decision.blocks_used} fresh blocks the load tool, not Kafka, set the "
+                f"pace of {whose}: that is what the tool can do, Kafka may do better."
             )
     return warnings
+
+
+def _weaker(decision: Decision, durability: DurabilityName) -> list[str]:
+    sides = {
+        "what is in force": (decision.weaker_than_in_force, decision.reference_durability),
+        "the baseline": (decision.weaker_than_baseline, decision.baseline_durability),
+    }
+    return [
+        f"the pick promises LESS durability than {whose}. Pick: {PROMISES[durability]}. "
+        f"{whose.removeprefix('the ').capitalize()}: {PROMISES[promised]}. Records can be lost that are safe today."
+        for whose, (is_weaker, promised) in sides.items()
+        if is_weaker
+    ]
+
+
+def _sides(decision: Decision) -> list[tuple[str, Counts]]:
+    of_in_force = [("what is in force", decision.in_force_counts)] if decision.in_force_counts else []
+    return [("the pick", decision.pick_counts), *of_in_force, ("the baseline", decision.baseline_counts)]
+
+
+def _share(counts: Counts) -> str:
+    most = counts.largest_failure_fraction
+    return "" if most is None else f" of {counts.repetitions}; it may fail in up to {most:.0%}"
 
 
 def price_label(decision: Decision) -> str:
@@ -100,7 +137,7 @@ def price_of(decision: Decision) -> list[str]:
     """Lists what the pick costs, as far as it was shown; empty without a pick."""
     if decision.pick_configuration_id is None:
         return []
-    if decision.verdict == "keep_baseline_not_enough_evidence":
+    if decision.verdict == "keep_not_enough_evidence":
         return [*given_up(decision), "unknown: not enough evidence"]
     return given_up(decision) or ["nothing was shown to be worse"]
 
@@ -116,6 +153,7 @@ def notes_of(decision: Decision) -> list[str]:
         )
     elif decision.pick_configuration_id is not None:
         notes.append(f"the choice went by {criterion}.")
+    notes += _on_blocks(decision)
     if unsteady := _cvs_not_borne_out(decision):
         notes.append(f"fresh blocks do not bear out a better {joined(unsteady)}, which the choice went by as well.")
     exempt = [
@@ -127,6 +165,24 @@ def notes_of(decision: Decision) -> list[str]:
         f"the baseline {text}; that binds candidates only, so it is measured and compared all the same."
         for text in exempt
     ]
+
+
+def _on_blocks(decision: Decision) -> list[str]:
+    """Says which blocks claim, which state, and what does not count."""
+    notes = []
+    if decision.stated_gains:
+        notes.append(
+            f"the claims are from {decision.blocks_used} gain blocks; values, changes and intervals are from "
+            f"{len(decision.stated_gains[0].candidate_repetition_ids)} later ones, which nothing was selected by."
+        )
+    elif decision.better:
+        notes.append("values and changes are from the blocks that the claims were made on, which flatters them.")
+    if decision.in_force_left_out:
+        notes.append(
+            f"version {decision.newest_version} is in force, and does not count here: "
+            f"{'; '.join(decision.in_force_left_out)}."
+        )
+    return notes
 
 
 def unresolved_of(decision: Decision) -> list[str]:
@@ -144,15 +200,16 @@ def evidence_of(decision: Decision, campaign: str) -> str:
         return f"campaign {campaign}; no fresh blocks were measured in full."
     gain = decision.gains[0]
     ranges = " and ".join(
-        f"{ids[0]} .. {ids[-1]}" for ids in (gain.candidate_repetition_ids, gain.baseline_repetition_ids)
+        f"{ids[0]} .. {ids[-1]}" for ids in (gain.candidate_repetition_ids, gain.reference_repetition_ids)
     )
     asked = f"the study asks for {decision.minimum_blocks}"
-    return f"campaign {campaign}; {decision.blocks_used} fresh blocks ({asked}); repetitions {ranges}."
+    later = f", then {len(stated[0].candidate_repetition_ids)} final ones" if (stated := decision.stated_gains) else ""
+    return f"campaign {campaign}; {decision.blocks_used} fresh blocks ({asked}){later}; repetitions {ranges}."
 
 
 def properties_text(decision: Decision, study: Study, campaign: str, date: str) -> str:
     """A file of properties ready to use: the recommended settings, or the baseline where it stays."""
-    kept = "recommended" if decision.recommended else "unchanged: this is the baseline"
+    kept = "recommended" if decision.recommended else f"unchanged: this is {reference_words(decision)}"
     header = [
         f"{study.declaration.settings_word.capitalize()} for {case_label(decision.case)} ({kept}).",
         f"Study {study.name}, campaign {campaign}, {date}.",
@@ -171,6 +228,11 @@ def shown(name: str, properties: dict[str, PropertyValue]) -> str:
     """A setting as a reader sees it; Kafka's default where it is not stated."""
     value = properties.get(name, DEFAULTS.get(name, ""))
     return f"{value:,}" if isinstance(value, (int, float)) and not isinstance(value, bool) else property_text(value)
+
+
+def reference_label(decision: Decision) -> str:
+    """Returns the label of what the pick is compared with."""
+    return f"in force (v{decision.in_force.version})" if decision.in_force else "baseline"
 
 
 def standing(decision: Decision) -> str:
@@ -198,13 +260,11 @@ def _blocks_to_tell(gain: Gain) -> str:
     return f"about {float(f'{gain.blocks_to_tell:.2g}'):,.0f}"
 
 
-def _gain_row(gain: Gain) -> Row:
+def _change_row(gain: Gain) -> Row:
     return (
         label_of(gain.objective),
-        value_text(gain.baseline_value, gain.objective),
+        value_text(gain.reference_value, gain.objective),
         value_text(gain.candidate_value, gain.objective),
         percent(gain.change_fraction),
         interval_text(gain),
-        gain.resolution.removesuffix(" shown"),
-        p_text(gain.p_value_holm),
     )

@@ -1,4 +1,4 @@
-"""Breaks the latency of pick and baseline down by the producer's own metrics. Pure.
+"""Breaks the latency of the pick and of what is in force down by the producer's own metrics. Pure.
 
 A record waits in the accumulator (for its batch to fill or `linger.ms` to pass, and for a free request), then travels
 with its request until the broker answers. The client measures both, and how well batches are filled; latencies tell
@@ -8,10 +8,10 @@ that one configuration is faster, these tell why.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.decision import Decision
@@ -71,13 +71,21 @@ _MEDIANS = tuple(
 
 
 class Breakdown(BaseModel):
-    """The baseline, and the pick where there is one, measured in the same phase."""
+    """Holds the reference, and the pick where there is one, measured in the same phase."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     phase: Literal["choice", "gain"]
-    baseline: ClientFigures
+    reference: ClientFigures
     pick: ClientFigures | None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_baseline(cls, stored: Any) -> Any:
+        """Reads what was stored when every reference was the baseline, and named so."""
+        if not isinstance(stored, dict) or "baseline" not in stored:
+            return stored
+        return {"reference" if name == "baseline" else name: value for name, value in stored.items()}
 
 
 def latency_breakdown(decision: Decision, repetitions: Sequence[Repetition]) -> Breakdown | None:
@@ -88,23 +96,23 @@ def latency_breakdown(decision: Decision, repetitions: Sequence[Repetition]) -> 
         repetitions: The confirmation's, of the same record size.
 
     Returns:
-        None where the clients of the baseline told nothing.
+        None where the clients of the reference told nothing.
     """
-    pick_id, baseline_id = decision.pick_configuration_id, decision.baseline_configuration_id
+    pick_id = decision.pick_configuration_id
     phase: Literal["choice", "gain"] = "gain" if any(r.phase == "gain" for r in repetitions) else "choice"
     valid = [r for r in repetitions if r.phase == phase and r.outcome == "valid"]
     told = [r for r in valid if r.number("queue_time_avg_ms") is not None]
-    baseline = _figures(baseline_id, decision.baseline_properties, told)
-    if baseline is None:
+    reference = _figures(decision.reference_configuration_id, decision.reference_properties, told)
+    if reference is None:
         return None
     pick = None if pick_id is None else _figures(pick_id, decision.pick_properties or {}, told)
-    return Breakdown(phase=phase, baseline=baseline, pick=pick)
+    return Breakdown(phase=phase, reference=reference, pick=pick)
 
 
-def breakdown_rows(breakdown: Breakdown, standing: str) -> list[Row]:
+def breakdown_rows(breakdown: Breakdown, reference_label: str, standing: str) -> list[Row]:
     """Header and rows of the table; `standing` heads the pick's column. Rows that say nothing are left out."""
-    sides = [breakdown.baseline] if breakdown.pick is None else [breakdown.baseline, breakdown.pick]
-    header: Row = ("Where latency goes (medians)", "baseline", *([standing] if breakdown.pick else []))
+    sides = [breakdown.reference] if breakdown.pick is None else [breakdown.reference, breakdown.pick]
+    header: Row = ("Where latency goes (medians)", reference_label, *([standing] if breakdown.pick else []))
     rows = [
         ("p50 / p95 / p99 / p99.9 [ms]", [_percentiles(s) for s in sides]),
         ("p99.99 [ms]", [_plain(s.latency_p9999_ms) for s in sides]),
@@ -126,15 +134,15 @@ def breakdown_rows(breakdown: Breakdown, standing: str) -> list[Row]:
 def explanation(breakdown: Breakdown) -> list[str]:
     """Says what the pick does differently, in sentences that follow from the figures by fixed rules.
 
-    Accumulator and request times are told where they differ by 10 % of the baseline's sum of both and 0.1 ms; records
+    Accumulator and request times are told where they differ by 10 % of the reference's sum of both and 0.1 ms; records
     per request and compression from a ratio of 1.25 on; the wait for buffer space from that ratio and 0.1 s on.
     """
     if breakdown.pick is None:
         return []
     told = [
-        _times(breakdown.baseline, breakdown.pick),
-        _requests(breakdown.baseline, breakdown.pick),
-        _buffer(breakdown.baseline, breakdown.pick),
+        _times(breakdown.reference, breakdown.pick),
+        _requests(breakdown.reference, breakdown.pick),
+        _buffer(breakdown.reference, breakdown.pick),
     ]
     said = [sentence for sentence in told if sentence]
     return said or ["The client's own metrics show no difference worth telling."]
@@ -159,8 +167,8 @@ def _median(values: Sequence[float | None]) -> float | None:
     return float(np.median(known)) if known else None
 
 
-def _times(baseline: ClientFigures, pick: ClientFigures) -> str:
-    before = baseline.queue_time_avg_ms, baseline.request_latency_avg_ms
+def _times(reference: ClientFigures, pick: ClientFigures) -> str:
+    before = reference.queue_time_avg_ms, reference.request_latency_avg_ms
     after = pick.queue_time_avg_ms, pick.request_latency_avg_ms
     if before[0] is None or before[1] is None or after[0] is None or after[1] is None:
         return ""
@@ -175,22 +183,22 @@ def _times(baseline: ClientFigures, pick: ClientFigures) -> str:
     return _sentence(link.join(parts))
 
 
-def _requests(baseline: ClientFigures, pick: ClientFigures) -> str:
+def _requests(reference: ClientFigures, pick: ClientFigures) -> str:
     parts = []
-    before, after = baseline.records_per_request_avg, pick.records_per_request_avg
+    before, after = reference.records_per_request_avg, pick.records_per_request_avg
     if before and after and (ratio := max(before / after, after / before)) >= _NOTEWORTHY_RATIO:
         fewer = "fewer" if after > before else "more"
         parts.append(
             f"{_plain(ratio, 2)}x {fewer} requests: {_plain(after)} records per request instead of {_plain(before)}"
         )
-    before, after = baseline.compression_rate_avg, pick.compression_rate_avg
+    before, after = reference.compression_rate_avg, pick.compression_rate_avg
     if before and after and max(before / after, after / before) >= _NOTEWORTHY_RATIO:
         parts.append(f"batches compressed to {_percent(after)} of their size instead of {_percent(before)}")
     return _sentence("; ".join(parts))
 
 
-def _buffer(baseline: ClientFigures, pick: ClientFigures) -> str:
-    before, after = baseline.buffer_wait_s, pick.buffer_wait_s
+def _buffer(reference: ClientFigures, pick: ClientFigures) -> str:
+    before, after = reference.buffer_wait_s, pick.buffer_wait_s
     if before is None or after is None or abs(after - before) < _NOTEWORTHY_BUFFER_WAIT_S:
         return ""
     if max(before, after) < _NOTEWORTHY_RATIO * min(before, after):

@@ -47,7 +47,10 @@ def _breakdown(evidence: Evidence) -> bytes:
         if found is None:
             say(axes, "the clients\ntold nothing")
             continue
-        sides = {"baseline": found.baseline} | ({"pick": found.pick} if found.pick else {})
+        decision = evidence.decision(case)
+        sides = {"in force" if decision.in_force else "baseline": found.reference} | (
+            {"pick": found.pick} if found.pick else {}
+        )
         _stack(axes, list(sides.values()))
         axes.set_xticks(range(len(sides)), list(sides))
         axes.set(ylabel="mean time of a record [ms]", xlim=(-0.7, 1.7))

@@ -132,7 +132,12 @@ def _repetition_ids(evidence: Evidence, decision: Decision) -> list[dict[str, An
     if decision.gains:
         gain = decision.gains[0]
         groups.append({"of": "Gains: the pick, fresh blocks", "ids": gain.candidate_repetition_ids})
-        groups.append({"of": "Gains: the baseline, fresh blocks", "ids": gain.baseline_repetition_ids})
+        in_force = "what is in force" if decision.in_force else "the baseline"
+        groups.append({"of": f"Gains: {in_force}, fresh blocks", "ids": gain.reference_repetition_ids})
+    if decision.stated_gains:
+        stated = decision.stated_gains[0]
+        ids = [*stated.candidate_repetition_ids, *stated.reference_repetition_ids]
+        groups.append({"of": "Stated: both, final blocks", "ids": ids})
     confirmed = evidence.confirmed
     for row in _rows(confirmed[confirmed.case == decision.case]):
         words = configuration_words({name: row[name] for name in evidence.study.factors})

@@ -5,51 +5,94 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kafka_pareto.analysis.gains import Gain
-from kafka_pareto.analysis.wording import counted, joined, missed_limit_text
+from kafka_pareto.analysis.harm import Harm
+from kafka_pareto.analysis.wording import counted, joined, missed_limit_text, p_text
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.decision import Decision, Verdict
 from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.driver import label_of
 from kafka_pareto.study.objectives import ObjectiveName
 
-HEADLINES: dict[Verdict, str] = {
-    "recommended": "CHANGE RECOMMENDED",
-    "keep_baseline_no_gain": "KEEP YOUR SETTINGS: no gain shown",
-    "keep_baseline_not_enough_evidence": "KEEP YOUR SETTINGS: not enough evidence",
-    "keep_baseline_lost_records": "KEEP YOUR SETTINGS: the pick lost records",
-    "keep_baseline_failed_more": "KEEP YOUR SETTINGS: the pick failed more often",
-    "keep_baseline_limits_missed": "KEEP YOUR SETTINGS: a limit is not kept",
+_KEPT_BECAUSE: dict[Verdict, str] = {
+    "keep_no_gain": "no gain shown",
+    "keep_harmed": "the pick makes something worse",
+    "keep_not_enough_evidence": "not enough evidence",
+    "keep_lost_records": "the pick lost records",
+    "keep_failed_more": "the pick failed more often",
+    "keep_limits_missed": "a limit is not kept",
 }
 
 
+def headline_of(decision: Decision) -> str:
+    """Returns the verdict in a few words."""
+    if decision.verdict == "recommended":
+        return "CHANGE RECOMMENDED"
+    if decision.verdict == "ask_a_person":
+        return "A PERSON DECIDES: better, but harm is not excluded"
+    if decision.verdict == "keep_no_gain" and decision.in_force:
+        return "KEEP WHAT IS IN FORCE: no gain over it shown"
+    kept = "WHAT IS IN FORCE" if decision.in_force else "THE BASELINE"
+    return f"KEEP {kept}: {_KEPT_BECAUSE[decision.verdict]}"
+
+
+def reference_words(decision: Decision) -> str:
+    """Names what the pick is compared with."""
+    return f"version {decision.in_force.version}, which is in force" if decision.in_force else "the baseline"
+
+
 def reason_of(decision: Decision) -> str:
-    """Says why the verdict is what it is, in one sentence."""
+    """Says why the verdict is what it is, in one or two sentences."""
     match decision.verdict:
-        case "keep_baseline_lost_records":
-            return f"The pick lost or duplicated records in {counted(decision.repetitions_lost_records, 'repetition')}."
-        case "keep_baseline_failed_more":
-            return (
-                f"The pick failed in {counted(decision.repetitions_failed, 'repetition')}, the baseline in "
-                f"{decision.baseline_repetitions_failed}."
-            )
-        case "keep_baseline_limits_missed":
+        case "keep_lost_records":
+            return f"The pick lost or duplicated records in {counted(decision.pick_counts.lost_records, 'repetition')}."
+        case "keep_failed_more":
+            return f"{_failures(decision)}."
+        case "keep_limits_missed":
             return _limits_missed(decision)
-        case "keep_baseline_not_enough_evidence":
+        case "keep_not_enough_evidence":
             return f"Not enough evidence: {_what_is_missing(decision)}"
-        case "keep_baseline_no_gain":
+        case "keep_harmed":
+            gained = f", although {_labels(decision.better)} improved" if decision.better else ""
+            return f"The pick made {_labels(decision.harmed)} worse{_than_in_force(decision)}{gained}."
+        case "keep_no_gain":
             return _no_gain(decision)
+        case "ask_a_person":
+            return f"{_benefit(decision)} {_not_excluded(decision)} A person has to decide."
         case "recommended":
-            other = [_resolution(gain) for gain in decision.wanted_gains if gain.resolution != "better"]
-            beside = f" ({'; '.join(other)})" if other else ""
-            return f"Fresh blocks show better {_labels(decision.better)}{beside}."
+            return _benefit(decision)
+
+
+def rules_broken(decision: Decision) -> str:
+    """Says which of the study's rules of today the settings in force break; empty if they keep all."""
+    found = decision.in_force
+    if found is None or not decision.in_force_breaks_rules:
+        return ""
+    broken = [
+        *(f"the constraint {rule}" for rule in found.constraints_broken),
+        *(f"the forbidden region {rule}" for rule in found.in_forbidden),
+        *(f"the limit {missed_limits_text([each])}" for each in decision.in_force_limits_missed),
+        *([] if found.durability_accepted else [f"the durability that the study accepts ({found.durability})"]),
+    ]
+    return f"Version {found.version}, which is in force, does not keep {joined(broken)}."
+
+
+def harm_text(harm: Harm) -> str:
+    """Says how much worse a mean may be."""
+    label = label_of(harm.objective)
+    if harm.worst_fraction is None:
+        return f"what becomes of {label} cannot be judged"
+    return f"{label} may be worse by up to {harm.worst_fraction:.0%}"
 
 
 def given_up(decision: Decision) -> list[str]:
     """Says what the pick costs: a weaker durability, and each objective shown to be worse."""
     sentences = []
+    if decision.weaker_than_in_force:
+        promised = f"{decision.reference_durability}, which is in force"
+        sentences.append(f"durability: {decision.pick_durability} instead of {promised}")
     if decision.weaker_than_baseline:
         sentences.append(f"durability: {decision.pick_durability} instead of {decision.baseline_durability}")
-    for gain in decision.gains:
+    for gain in decision.shown_gains:
         if gain.resolution == "worse":
             change = "" if gain.change_fraction is None else f" by {abs(gain.change_fraction):.0%}"
             sentences.append(f"{label_of(gain.objective)} is worse{change}")
@@ -80,12 +123,48 @@ def _what_is_missing(decision: Decision) -> str:
 
 def _no_gain(decision: Decision) -> str:
     if decision.pick_configuration_id is None:
-        return "No measured configuration that may be chosen beat the baseline."
-    if decision.worse:
-        gained = f", although {_labels(decision.better)} improved" if decision.better else ""
-        return f"The pick made {_labels(decision.worse)} worse{gained}."
+        return f"No measured configuration that may be chosen beat {reference_words(decision)}."
     standing = "; ".join(_standing(gain, decision.wanted_effect_fraction) for gain in decision.wanted_gains)
-    return f"Fresh blocks show no gain: {standing}."
+    over = f" over {reference_words(decision)}" if decision.in_force else ""
+    return f"Fresh blocks show no gain{over}: {standing}."
+
+
+def _benefit(decision: Decision) -> str:
+    other = [_resolution(gain) for gain in decision.wanted_gains if gain.resolution != "better"]
+    beside = f" ({'; '.join(other)})" if other else ""
+    return f"Fresh blocks show better {_labels(decision.better)}{_than_in_force(decision)}{beside}."
+
+
+def _than_in_force(decision: Decision) -> str:
+    return f" than {reference_words(decision)}" if decision.in_force else ""
+
+
+def _not_excluded(decision: Decision) -> str:
+    said = []
+    if open_ := decision.harm_not_excluded:
+        blocks, margin = max(each.blocks for each in open_), f"{decision.harm_margin_fraction:.0%}"
+        said.append(f"After {blocks} blocks {joined(map(harm_text, open_))}, where the study tolerates {margin}.")
+    if decision.fails_more:
+        said.append(f"{_failures(decision)}; that may be chance.")
+    return " ".join(said)
+
+
+def _failures(decision: Decision) -> str:
+    pick, reference = decision.pick_counts, decision.reference_counts
+    whose = "what is in force" if decision.in_force else "the baseline"
+    if not pick.repetitions or not reference.repetitions:
+        return f"The pick failed in {counted(pick.failed, 'repetition')}, {whose} in {reference.failed}"
+    p_value = pick.failing_more_p_value(reference)
+    return (
+        f"The pick failed in {pick.failed} of {counted(pick.repetitions, 'repetition')}, {whose} in "
+        f"{reference.failed} of {reference.repetitions} (exact test: p {_p(p_value)}); it may fail in up to "
+        f"{pick.largest_failure_fraction:.0%}"
+    )
+
+
+def _p(p_value: float | None) -> str:
+    told = p_text(p_value)
+    return told if told.startswith("<") else f"= {told}"
 
 
 def _standing(gain: Gain, wanted_effect_fraction: float) -> str:

@@ -18,60 +18,72 @@ def summary_sentences(decisions: Sequence[Decision], driver: Driver) -> list[str
 
 
 def _what(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
+    asked = [case_label(decision.case) for decision in decisions if decision.verdict == "ask_a_person"]
+    and_asks = f" A person decides at {joined(asked)}." if asked else ""
     if not changed:
-        return f"Keep the baseline: this campaign recommends no change at any {driver.case_words[0]}."
+        nothing = f"this campaign recommends no change at any {driver.case_words[0]}" + (" by itself" if asked else "")
+        return f"Keep {_what_stays(decisions)}: {nothing}.{and_asks}"
     cases = joined(case_label(decision.case) for decision in changed)
-    rest = [case_label(decision.case) for decision in decisions if not decision.recommended]
-    if not rest:
+    rest = [decision for decision in decisions if not decision.offered]
+    if not rest and not asked:
         return f"Change the {driver.settings_word} for every {driver.case_words[0]}: {cases}."
     count = f"{len(changed)} of {driver.cases_text(len(decisions))}"
-    return f"Change the {driver.settings_word} for {count} ({cases}), and keep the baseline at {joined(rest)}."
+    stays = joined(case_label(decision.case) for decision in rest) if rest else ""
+    keep = f", and keep {_what_stays(rest)} at {stays}" if rest else ""
+    return f"Change the {driver.settings_word} for {count} ({cases}){keep}.{and_asks}"
+
+
+def _what_stays(decisions: Sequence[Decision]) -> str:
+    return "what is in force" if any(decision.in_force for decision in decisions) else "the baseline"
 
 
 def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
     if not changed:
-        undecided = [d for d in decisions if d.verdict == "keep_baseline_not_enough_evidence"]
+        undecided = [d for d in decisions if d.verdict == "keep_not_enough_evidence"]
         if undecided:
             return (
                 f"At {len(undecided)} of {driver.cases_text(len(decisions))} the evidence is not enough to decide: "
                 f"the study asks for {undecided[0].minimum_blocks} fresh blocks and has {_range(undecided)}; "
                 "the picks shown there are not recommended."
             )
-        if limited := sum(decision.verdict == "keep_baseline_limits_missed" for decision in decisions):
+        if limited := sum(decision.verdict == "keep_limits_missed" for decision in decisions):
             return (
                 f"At {driver.cases_text(limited)} no configuration that could be recommended keeps the study's limits."
             )
-        return "No pick stood the test of fresh measurements beside the baseline."
+        if any(decision.offered for decision in decisions):
+            return "What is better there may cost more elsewhere than the study tolerates, as the cards say."
+        return f"No pick stood the test of fresh measurements beside {_what_stays(decisions)}."
     parts = []
     for objective in dict.fromkeys((*driver.plane, *driver.objective_names)):
         better = [
             gain.change_fraction
             for decision in changed
-            for gain in decision.gains
+            for gain in decision.shown_gains
             if gain.objective == objective and gain.resolution == "better" and gain.change_fraction is not None
         ]
         if better:
             at = f" (at {driver.cases_text(len(better))})" if len(better) < len(changed) else ""
             parts.append(f"{label_of(objective)} {_span(better)}{at}")
-    return f"Measured beside the baseline in {_range(changed)} fresh blocks: {joined(parts)}."
+    return f"Measured beside {_what_stays(changed)} in fresh blocks: {joined(parts)}."
 
 
 def _price(decisions: Sequence[Decision], changed: Sequence[Decision], driver: Driver) -> str:
     if not changed:
-        lost = sum(decision.verdict == "keep_baseline_lost_records" for decision in decisions)
-        failed = sum(decision.verdict == "keep_baseline_failed_more" for decision in decisions)
+        lost = sum(decision.verdict == "keep_lost_records" for decision in decisions)
+        failed = sum(decision.verdict == "keep_failed_more" for decision in decisions)
         found = [
             *([f"at {driver.cases_text(lost)} the pick lost or duplicated records"] if lost else []),
-            *([f"at {driver.cases_text(failed)} the pick failed more often than the baseline"] if failed else []),
+            *([f"at {driver.cases_text(failed)} the pick failed more often"] if failed else []),
         ]
         nothing_changes = "Nothing changes, so nothing is at risk"
         return f"{nothing_changes}; {joined(found)}." if found else f"{nothing_changes}."
-    weaker = [case_label(decision.case) for decision in changed if decision.weaker_than_baseline]
+    weaker = [d for d in changed if d.weaker_than_baseline or d.weaker_than_in_force]
     if weaker:
+        than = "what is in force" if any(decision.weaker_than_in_force for decision in weaker) else "the baseline"
         return (
-            f"Warning: at {joined(weaker)} the recommended settings promise less durability than the baseline, so "
-            f"records can be lost that are safe today, and they come into force only when a person approves; "
-            f"{_cost(changed, driver)}."
+            f"Warning: at {joined(case_label(decision.case) for decision in weaker)} the recommended settings promise "
+            f"less durability than {than}, so records can be lost that are safe today, and they come into force only "
+            f"when a person approves; {_cost(changed, driver)}."
         )
     return f"The promise of durability is kept everywhere, and {_cost(changed, driver)}."
 

@@ -57,8 +57,10 @@ def refuse_what_may_not_be_picked(campaign: Campaign, decision: Decision, config
 
 def _lost_in_any_block(decision: Decision, configuration_id: str) -> bool:
     """Returns whether a record was lost in any block. The decision counts gain blocks too; trials do not."""
-    lost = {
-        decision.pick_configuration_id: decision.repetitions_lost_records,
-        decision.baseline_configuration_id: decision.baseline_repetitions_lost_records,
+    counted = {
+        decision.pick_configuration_id: decision.pick_counts,
+        decision.reference_configuration_id: decision.reference_counts,
+        decision.baseline_configuration_id: decision.baseline_counts,
     }
-    return bool(lost.get(configuration_id))
+    counts = counted.get(configuration_id)
+    return counts is not None and counts.lost_records > 0

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, JsonValue
 
+from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.wording import interval_text, percent
 from kafka_pareto.kafka.producer_config import PropertyValue, durability_of
 from kafka_pareto.report.cards import shown
-from kafka_pareto.rollout.versions import SettingsInForce, replaced
+from kafka_pareto.rollout.versions import SettingsInForce, replaced, unmeasured_beside
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.driver import label_of
@@ -51,7 +52,13 @@ def moved_text(kept: Sequence[SettingsInForce]) -> str:
     words = f"{configuration_words(settings.configuration)} ({settings.configuration_id})"
     lines = [standing_text(settings), f"  Settings: {words}.", *_change_lines(replaced(kept), settings.properties)]
     if settings.gains:
-        lines.append(f"  Against the baseline, in fresh blocks: {_gains_text(settings)}.")
+        lines.append(f"  Against {_compared_with(settings)}, in fresh blocks: {_gains_text(settings.gains)}.")
+    if settings.gains_over_baseline:
+        changed = "; ".join(map(_change_of, settings.gains_over_baseline))
+        lines.append(f"  Against the baseline, in the same blocks: {changed}.")
+    unmeasured = unmeasured_beside(kept[:-1], settings.compared_with_version)
+    if unmeasured is not None and settings.came_by != "rolled_back":
+        lines.append(f"  WARNING: {unmeasured_text(unmeasured)}")
     if settings.previous_version is not None or not settings.is_baseline:
         target = "the baseline" if settings.previous_version is None else f"version {settings.previous_version}"
         command = f"make rollback STUDY={settings.study} RECORD_SIZE={settings.case}"
@@ -69,6 +76,7 @@ def approval_text(
     now: SettingsInForce | None,
     baseline: Mapping[str, PropertyValue],
     recommended: Mapping[str, PropertyValue],
+    compared_with_version: int | None = None,
 ) -> str:
     """Returns a few lines on what an approval overrides at a record size, and what it changes.
 
@@ -77,10 +85,21 @@ def approval_text(
         now: What is in force; None if nothing ever was: the baseline holds.
         baseline: The baseline's properties.
         recommended: The recommended properties.
+        compared_with_version: The version that the campaign measured beside them; None: the baseline alone.
     """
     replaced = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
     lines = [f"{case_label(case)}: approving replaces {replaced}."]
-    return "\n".join([*lines, *_change_lines(now.properties if now else baseline, recommended)])
+    lines += _change_lines(now.properties if now else baseline, recommended)
+    if unmeasured := unmeasured_beside([now] if now else [], compared_with_version):
+        lines.append(f"  WARNING: {unmeasured_text(unmeasured)}")
+    return "\n".join(lines)
+
+
+def unmeasured_text(version: int) -> str:
+    """Returns the warning about settings in force that a campaign did not measure."""
+    return (
+        f"this campaign did not measure version {version}, which is in force: nobody knows which of the two is better."
+    )
 
 
 def plain(text: str) -> str:
@@ -110,8 +129,14 @@ def _came_by(settings: SettingsInForce) -> str:
     return f"{did} from campaign {settings.campaign}{ending}"
 
 
-def _gains_text(settings: SettingsInForce) -> str:
-    return "; ".join(
-        f"{label_of(gain.objective)} {percent(gain.change_fraction)} ({interval_text(gain)}, {gain.resolution})"
-        for gain in settings.gains
-    )
+def _compared_with(settings: SettingsInForce) -> str:
+    version = settings.compared_with_version
+    return "the baseline" if version is None else f"version {version}"
+
+
+def _gains_text(gains: Sequence[Gain]) -> str:
+    return "; ".join(f"{_change_of(gain)}, {gain.resolution}" for gain in gains)
+
+
+def _change_of(gain: Gain) -> str:
+    return f"{label_of(gain.objective)} {percent(gain.change_fraction)} ({interval_text(gain)})"

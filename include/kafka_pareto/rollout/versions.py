@@ -12,6 +12,8 @@ from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
+from pydantic import Field
+
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.campaign.keys import InForceKeys
 from kafka_pareto.campaign.records import Fingerprint
@@ -40,8 +42,11 @@ class SettingsInForce(Record):
         properties: All properties of the producer.
         previous_properties: All properties after going back.
         campaign: The campaign that confirmed it; its artifacts are the evidence.
-        gains: The gains that this campaign states from fresh blocks; empty for the baseline and for what somebody
-            picked.
+        compared_with_version: The version that this campaign measured it beside, and states its gains over; None: the
+            baseline.
+        gains: These gains, from fresh blocks; empty for the baseline, and for what somebody picked that the campaign
+            had not.
+        gains_over_baseline: The gains over the baseline, where it was compared with a version.
         fingerprint: The cluster and machine that it was confirmed on.
         accepted_by: Who accepted it, by their name in Airflow; empty if nobody was asked.
         reason: Their reason; may be empty.
@@ -61,7 +66,9 @@ class SettingsInForce(Record):
     previous_properties: dict[str, PropertyValue]
     durability: DurabilityName
     campaign: str
+    compared_with_version: int | None = None
     gains: list[Gain]
+    gains_over_baseline: list[Gain] = Field(default_factory=list)
     fingerprint: Fingerprint
     accepted_by: str
     reason: str
@@ -162,6 +169,18 @@ def replaced(kept: Sequence[SettingsInForce]) -> dict[str, PropertyValue]:
     return kept[-2].properties if len(kept) > 1 else kept[-1].previous_properties
 
 
+def unmeasured_beside(kept: Sequence[SettingsInForce], compared_with_version: int | None) -> int | None:
+    """Returns the version in force if a campaign did not measure it; None if it did, or if that is the baseline.
+
+    Args:
+        kept: Every version before a change, the oldest first.
+        compared_with_version: The version that the campaign measured beside its pick; None: the baseline alone.
+    """
+    if not kept or kept[-1].is_baseline or kept[-1].version == compared_with_version:
+        return None
+    return kept[-1].version
+
+
 def way_back(kept: Sequence[SettingsInForce], *, by: str, reason: str, request: str) -> SettingsInForce:
     """Returns the version that goes back from the newest of these (oldest first); it is not written yet.
 
@@ -203,7 +222,9 @@ def way_back(kept: Sequence[SettingsInForce], *, by: str, reason: str, request: 
         "configuration": configuration,
         "properties": properties,
         "durability": durability_of(properties).name,
+        "compared_with_version": None,
         "gains": [],
+        "gains_over_baseline": [],
     }
     return newest.model_copy(update={**moved, **baseline})
 

@@ -17,7 +17,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import BadInputError, MissingArtifactError, PickError
 from kafka_pareto.kafka.producer_config import durability_of
 from kafka_pareto.report.cards import Cards
-from kafka_pareto.report.reasons import HEADLINES, reason_of
+from kafka_pareto.report.reasons import headline_of, reason_of, rules_broken
 from kafka_pareto.rollout.approvals import Answer, keep_answer, last_answer
 from kafka_pareto.rollout.eligibility import confirmed_trial, refuse_what_may_not_be_picked
 from kafka_pareto.rollout.messages import by_whom, event_of, moved_text, standing_text, weakening
@@ -120,10 +120,21 @@ def _refuse_a_bad_pick(campaign: Campaign, decision: Decision, configuration_id:
 
 
 def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted) -> Kept | _Stays:
-    if not decision.recommended:
-        text = f"{case_label(decision.case)}: {HEADLINES[decision.verdict]}. {reason_of(decision)}"
-        return _Stays("no_gain", text)
-    return _moved(campaign, decision, decision.recommended_configuration_id, wanted)
+    if decision.pick_configuration_id and (decision.recommended or (decision.offered and wanted.answer == "approve")):
+        return _moved(campaign, decision, decision.pick_configuration_id, wanted)
+    text = f"{case_label(decision.case)}: {headline_of(decision)}. {reason_of(decision)}"
+    if decision.offered:
+        return _Stays("needs_approval", f"{text} {_how(campaign, decision.case)}")
+    if decision.in_force_breaks_rules:
+        return _Stays("needs_approval", f"{text} {rules_broken(decision)} Go back, or put something else in force.")
+    return _Stays("no_gain", text)
+
+
+def _how(campaign: Campaign, case: str) -> str:
+    return (
+        "Put it in force in the Pareto explorer, or trigger settings_in_force with action accept, campaign "
+        f"{campaign.keys.campaign}, {case_label(case)}."
+    )
 
 
 def _moved(campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted) -> Kept | _Stays:
@@ -151,21 +162,20 @@ def _moved(campaign: Campaign, decision: Decision, configuration_id: str, wanted
 
 def _needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> _Stays | None:
     """Returns why this recommendation needs a person's word before it comes into force; None if it does not."""
-    case = decision.case
-    how = (
-        "Put it in force in the Pareto explorer, or trigger settings_in_force with action accept, campaign "
-        f"{campaign.keys.campaign}, {case_label(case)}."
-    )
+    case, how = decision.case, _how(campaign, decision.case)
     given = last_answer(campaign, case)
     if given and given.answer == "reject":
         return _Stays("unchanged", f"{case_label(case)}: was rejected{by_whom(given.by, given.reason)}. {how}")
+    newest = kept[-1].version if kept else 0
     left = [each.version for each in kept if _holds(each, campaign, decision.recommended_configuration_id)]
     if left:
         since = f"this recommendation was in force as version {left[-1]}, and was left since"
         return _Stays("unchanged", f"{case_label(case)}: version {kept[-1].version} stays; {since}. {how}")
-    if kept and _measured_until(campaign, case) < kept[-1].at:
-        since = "it came into force after this recommendation was measured"
-        return _Stays("unchanged", f"{case_label(case)}: version {kept[-1].version} stays; {since}. {how}")
+    if newest != (decision.newest_version or 0):
+        since = "this campaign has not measured it, since it came into force later, or before campaigns did so"
+        return _Stays("unchanged", f"{case_label(case)}: version {newest} stays; {since}. {how}")
+    if decision.in_force_breaks_rules:
+        return _Stays("needs_approval", f"{case_label(case)}: {rules_broken(decision)} A person decides. {how}")
     # Neither a baseline nor settings in force that somebody has made safer are weakened without being asked.
     before = [decision.baseline_properties, *(settings.properties for settings in kept[-1:])]
     if weakens := weakening(max(before, key=durability_of), decision.recommended_properties):
@@ -175,12 +185,6 @@ def _needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> _Stays 
             f"replaces: {weakens}. {how}",
         )
     return None
-
-
-def _measured_until(campaign: Campaign, case: str) -> str:
-    """Returns when the confirmation's last repetition began, in ISO 8601, UTC; empty if none is left."""
-    repetitions = campaign.read_repetitions(campaign.keys.confirmation(case, "repetitions/"))
-    return max((repetition.started_at for repetition in repetitions), default="")
 
 
 def _holds(settings: SettingsInForce, campaign: Campaign, configuration_id: str) -> bool:
@@ -194,7 +198,7 @@ def _next_version(
     trial = confirmed_trial(campaign, decision, configuration_id)
     configuration = {name: trial[name] for name in study.factors}
     properties = study.properties(configuration)
-    recommended = decision.recommended and configuration_id == decision.recommended_configuration_id
+    is_the_pick = configuration_id == decision.pick_configuration_id
     newest = kept[-1] if kept else None
     previous_version = newest.version if newest else None
     previous_properties = newest.properties if newest else decision.baseline_properties
@@ -205,7 +209,7 @@ def _next_version(
         case=decision.case,
         version=newest.version + 1 if newest else 1,
         previous_version=previous_version,
-        came_by="recommended" if recommended else "picked",
+        came_by="recommended" if is_the_pick and decision.recommended else "picked",
         configuration_id=configuration_id,
         is_baseline=configuration_id == study.baseline_id(),
         configuration=configuration,
@@ -213,7 +217,9 @@ def _next_version(
         previous_properties=previous_properties,
         durability=study.durability_of(configuration).name,
         campaign=keys.campaign,
-        gains=decision.gains if recommended else [],
+        compared_with_version=decision.in_force.version if decision.in_force else None,
+        gains=decision.shown_gains if is_the_pick else [],
+        gains_over_baseline=decision.gains_over_baseline if is_the_pick else [],
         fingerprint=campaign.read_record(keys.fingerprint(decision.case), Fingerprint),
         accepted_by=wanted.by,
         reason=wanted.reason,

@@ -18,6 +18,7 @@ from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.history.prior_trials import best_known, earlier_trials
 from kafka_pareto.measurement.cost import describe_plan, plan_campaign, require_consent
 from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.rollout.versions import cases_in_force
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.retune import Retune
@@ -58,7 +59,7 @@ def run(store: Store, study: Tune, campaign_id: str, system: System, corpus: str
             "put that text back, or start a new campaign"
         )
     campaign = Campaign(study, keys, store)
-    plan = plan_campaign(study, driver_of(study))
+    plan = plan_campaign(study, driver_of(study), cases_in_force(store, study.name))
     log.info("%s", describe_plan(plan))
     found = system.fingerprint(campaign, study.cases[0])
     system.require_fit(plan, campaign, study.cases[0])

@@ -28,7 +28,7 @@ from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report.figures import draw_figures
 from kafka_pareto.report.measurement_figures import draw_measurement_figures
 from kafka_pareto.report.page import render_page
-from kafka_pareto.report.reasons import HEADLINES, reason_of
+from kafka_pareto.report.reasons import headline_of, reason_of
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.search.stopping import rounds_so_far
 from kafka_pareto.storage.record import AnyRecord
@@ -78,13 +78,17 @@ def run(campaign: Campaign) -> Manifest:
 
 
 def _event(cards: Cards) -> dict[str, JsonValue]:
-    """Returns what other DAGs get to know: by case the verdict, the baseline's properties and the recommended ones."""
+    """Returns what other DAGs get to know: by case the verdict, and the properties that it is about."""
     decided = {
         str(decision.case): {
             "verdict": decision.verdict,
             "configuration_id": decision.recommended_configuration_id,
             "properties": decision.recommended_properties,
+            "pick_configuration_id": decision.pick_configuration_id,
+            "pick_properties": decision.pick_properties,
+            "in_force_version": decision.in_force.version if decision.in_force else None,
             "baseline_properties": decision.baseline_properties,
+            "reference_properties": decision.reference_properties,
             "reasons": [reason_of(decision)],
         }
         for decision in cards.cards
@@ -94,10 +98,13 @@ def _event(cards: Cards) -> dict[str, JsonValue]:
 
 def _notice(cards: Cards, driver: Driver) -> Notice:
     recommended = sum(decision.recommended for decision in cards.cards)
+    asked = sum(decision.verdict == "ask_a_person" for decision in cards.cards)
     outcome = f"new settings for {recommended} of {driver.cases_text(len(cards.cards))}" if recommended else "no gain"
-    lines = [f"{case_label(d.case)}: {HEADLINES[d.verdict]}. {reason_of(d)}" for d in cards.cards]
+    if asked:
+        outcome = f"{outcome if recommended else 'nothing by itself'}; a person decides at {driver.cases_text(asked)}"
+    lines = [f"{case_label(d.case)}: {headline_of(d)}. {reason_of(d)}" for d in cards.cards]
     return Notice(
-        kind="finished" if recommended else "no_gain",
+        kind="finished" if recommended or asked else "no_gain",
         subject=f"{cards.study}: {outcome}",
         text="\n".join([f"Campaign {cards.campaign} has ended.", *summary_sentences(cards.cards, driver), "", *lines]),
     )
@@ -187,16 +194,23 @@ def _rounds(campaign: Campaign, last_round: int) -> dict[str, RoundsSoFar]:
 def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
     """Those of the planned blocks; an earlier try may have picked another finalist."""
     confirmation, prefix = campaign.tune.confirmation, campaign.keys.confirmation(decision.case)
-    finalists = (decision.baseline_configuration_id, decision.pick_configuration_id)
+    finalists = (
+        decision.baseline_configuration_id,
+        decision.reference_configuration_id,
+        decision.pick_configuration_id,
+    )
+    planned = {
+        "choice": range(confirmation.choice_blocks),
+        "gain": range(confirmation.gain_blocks),
+        "final": range(
+            confirmation.gain_blocks, confirmation.gain_blocks + confirmation.final_blocks + confirmation.more_blocks
+        ),
+    }
     return [
         repetition
         for repetition in campaign.read_repetitions(f"{prefix}repetitions/")
-        if (repetition.phase == "choice" and repetition.block < confirmation.choice_blocks)
-        or (
-            repetition.phase == "gain"
-            and repetition.block < confirmation.gain_blocks
-            and repetition.configuration_id in finalists
-        )
+        if repetition.block in planned[repetition.phase]
+        and (repetition.phase == "choice" or repetition.configuration_id in finalists)
     ]
 
 

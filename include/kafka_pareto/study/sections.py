@@ -85,9 +85,13 @@ class Search(Section):
 class Confirmation(Section):
     """Sets how many points of each front are measured again: some blocks to choose by, then new ones for the gains.
 
-    With fewer than `minimum_blocks` blocks the baseline stays, whatever the numbers say. `choose_by` picks among the
-    measured points that keep the study's limits: `balanced_gain` by the product of the gains in throughput and p95
-    latency, `r1` (the paper's) by the ratio of throughput to its CV, or an order or weights of objectives.
+    The pick is compared with what is in force: the baseline, or settings that came into force in its place, which are
+    in every block too. With fewer than `minimum_blocks` blocks it stays, whatever the numbers say. After a claim,
+    `final_blocks` more state what the pick brings. If they cannot tell whether it harms a mean by more than
+    `harm_margin_fraction` (by default the wanted effect), `more_blocks` follow, and then a person is asked. `choose_by`
+    picks among the measured points that keep the study's limits: `balanced_gain` by the product of the gains in
+    throughput and p95 latency, `r1` (the paper's) by the ratio of throughput to its CV, or an order or weights of
+    objectives.
     `wanted_effect_fraction` is the smallest change that matters to the user; the noise report says how many blocks it
     takes to find one.
     """
@@ -96,15 +100,34 @@ class Confirmation(Section):
     choice_blocks: Count
     gain_blocks: Annotated[int, Field(ge=2)]
     minimum_blocks: Annotated[int, Field(ge=2)] = 10
+    final_blocks: Annotated[int, Field(ge=2)] = 10
+    more_blocks: Annotated[int, Field(ge=0)] = 10
     choose_by: ChooseBy = "balanced_gain"
     wanted_effect_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.10
+    harm_margin_fraction: Annotated[float, Field(gt=0, lt=1)] | None = None
 
-    def most_repetitions(self) -> int:
+    def most_repetitions(self, in_force: bool = False) -> int:
         """Returns the most repetitions that one case can take.
 
-        The baseline and every point are in the choice blocks; the baseline and one point are in the gain blocks.
+        The baseline and every point are in the choice blocks; the baseline and one point are in the gain blocks, and in
+        those that follow a claim. Settings in force other than the baseline are in every block.
         """
-        return (self.points + 1) * self.choice_blocks + 2 * self.gain_blocks
+        in_every_block, later_blocks = 1 + in_force, self.gain_blocks
+        if self.gain_blocks >= self.minimum_blocks:  # else nothing can be claimed
+            later_blocks += self.final_blocks + self.more_blocks
+        return (self.points + in_every_block) * self.choice_blocks + (1 + in_every_block) * later_blocks
+
+    def fewest_repetitions(self, in_force: bool = False) -> int:
+        """Returns the fewest: nothing is picked, or nothing is claimed of it."""
+        return (self.points + 1 + in_force) * self.choice_blocks
+
+    def harm_margin(self) -> float:
+        """Returns by how much a mean may be worse at most."""
+        return self.wanted_effect_fraction if self.harm_margin_fraction is None else self.harm_margin_fraction
+
+    def harm_looks(self) -> int:
+        """Returns how often harm may be judged: after the final blocks, and after those that follow them."""
+        return 2 if self.more_blocks else 1
 
 
 class ForeignCluster(Section):

@@ -68,7 +68,7 @@ def _next_commands(keys: CampaignKeys, cards: Cards) -> list[str]:
     commands = {f"make in-force STUDY={keys.study}": "what producers are told now, and since when"}
     if any(decision.recommended for decision in cards.cards):
         commands[f"make retune STUDY={keys.study}"] = "is it still the best?"
-    elif all(decision.verdict == "keep_baseline_not_enough_evidence" for decision in cards.cards):
+    elif all(decision.verdict == "keep_not_enough_evidence" for decision in cards.cards):
         commands = {"make run STUDY=cold_burst": "enough repetitions for a decision, in half an hour"}
     commands["make down"] = "stops the stack; what was measured stays"
     width = max(len(command) for command in commands)

@@ -7,7 +7,7 @@ import textwrap
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.cards import Cards, gain_rows, settings_rows, warnings_of
-from kafka_pareto.report.reasons import HEADLINES, reason_of
+from kafka_pareto.report.reasons import headline_of, reason_of
 from kafka_pareto.study.cases import case_label
 
 _COLUMNS_OF_GAINS = 5  # without the verdict of each test and its p, which the reasons give
@@ -19,12 +19,12 @@ def short_cards(cards: Cards, width: int) -> str:
 
 
 def _short_card(decision: Decision, width: int) -> str:
-    lines = [case_label(decision.case), HEADLINES[decision.verdict], "-" * width]
+    lines = [case_label(decision.case), headline_of(decision), "-" * width]
     for text in (reason_of(decision), *(f"WARNING: {warning}" for warning in warnings_of(decision))):
         lines += textwrap.wrap(text, width)
     header, *rows = settings_rows(decision)
-    if len(header) > 2:
-        lines += ["", *table_lines([header[:3], *(row[:3] for row in rows if row[3])])]
+    if decision.pick_properties is not None:
+        lines += ["", *table_lines([header[:3], *(row[:3] for row in rows if row[-1])])]
     if decision.gains:
         lines += ["", *table_lines([row[:_COLUMNS_OF_GAINS] for row in gain_rows(decision)])]
     return "\n".join(lines)

@@ -37,7 +37,7 @@ def with_cvs(repetitions: list[Repetition], centre: float, seed: int) -> list[Re
 def gain_of(low: float | None, high: float | None, change: float = 0.0, objective: str = "throughput_mib_s") -> Gain:
     return Gain(
         objective=objective,
-        baseline_value=10.0,
+        reference_value=10.0,
         candidate_value=10.0,
         change_fraction=change,
         change_low_fraction=low,
@@ -50,7 +50,7 @@ def gain_of(low: float | None, high: float | None, change: float = 0.0, objectiv
         cliffs_delta=None,
         method="made, because the rule is asked here",
         resolution="not resolved",
-        baseline_repetition_ids=[],
+        reference_repetition_ids=[],
         candidate_repetition_ids=[],
     )
 
@@ -76,7 +76,7 @@ def test_a_cv_across_repetitions_has_no_sample_to_rank(sides: tuple[list[Repetit
 def test_a_cv_within_runs_is_compared_like_a_mean(sides: tuple[list[Repetition], list[Repetition]]):
     baseline, candidate = with_cvs(sides[0], 0.4, seed=1), with_cvs(sides[1], 0.3, seed=2)
     gain = compare("latency_cv", baseline, candidate, WITHIN_RUN, np.random.default_rng(1))
-    assert gain.baseline_value == pytest.approx(0.4, abs=0.02)
+    assert gain.reference_value == pytest.approx(0.4, abs=0.02)
     assert gain.change_fraction == pytest.approx(-0.25, abs=0.05)
     assert gain.p_value < 0.001
     assert gain.cliffs_delta == -1.0
@@ -88,7 +88,7 @@ def test_a_block_without_the_value_on_one_side_is_left_out_and_not_cited(
     baseline, candidate = with_cvs(sides[0], 0.4, seed=1), with_cvs(sides[1], 0.3, seed=2)
     candidate[3] = candidate[3].with_values({"throughput_cv_in_run": None})
     gain = compare("throughput_cv", baseline, candidate, WITHIN_RUN, np.random.default_rng(1))
-    assert len(gain.baseline_repetition_ids) == len(gain.candidate_repetition_ids) == 9
+    assert len(gain.reference_repetition_ids) == len(gain.candidate_repetition_ids) == 9
     assert candidate[3].repetition_id not in gain.candidate_repetition_ids
 
 
@@ -107,7 +107,7 @@ def test_a_latency_of_zero_counts_as_half_of_what_the_load_tool_tells_apart(
     baseline = [r.with_values({"latency_p95_ms": 0.0}) for r in sides[0]]
     candidate = [r.with_values({"latency_p95_ms": 5.0}) for r in sides[1]]
     gain = compare("p95_latency_ms", baseline, candidate, protocol, np.random.default_rng(1))
-    assert gain.baseline_value == pytest.approx(baseline_ms)
+    assert gain.reference_value == pytest.approx(baseline_ms)
     assert gain.change_fraction == pytest.approx(5.0 / baseline_ms - 1)
     assert gain.p_value == pytest.approx(2 * 0.5**10)
 

@@ -163,7 +163,7 @@ def test_a_variability_within_runs_is_judged_like_a_mean(study: Study, repetitio
 def gain_of(change: Change, blocks: int) -> Gain:
     return Gain(
         objective="throughput_mib_s",
-        baseline_value=1.0,
+        reference_value=1.0,
         candidate_value=1 + change.change_fraction,
         change_fraction=change.change_fraction,
         change_low_fraction=change.low_fraction,
@@ -176,7 +176,7 @@ def gain_of(change: Change, blocks: int) -> Gain:
         cliffs_delta=None,
         method="made of normal values",
         resolution="not resolved",
-        baseline_repetition_ids=[f"b{block}" for block in range(blocks)],
+        reference_repetition_ids=[f"b{block}" for block in range(blocks)],
         candidate_repetition_ids=[f"c{block}" for block in range(blocks)],
     )
 

@@ -11,7 +11,15 @@ import pytest
 
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.errors import BadInputError, DisturbedError, GateError, LeaseHeldError, LoadToolError, PlanError
+from kafka_pareto.errors import (
+    BadInputError,
+    DisturbedError,
+    GateError,
+    LeaseHeldError,
+    LoadStartError,
+    LoadToolError,
+    PlanError,
+)
 from kafka_pareto.load.tool import LoadRequest, LoadResult
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.measurement.host_load import outlier_reason, wait_until_undisturbed
@@ -187,22 +195,49 @@ def test_a_late_duplicate_is_in_the_store_before_the_next_load_begins(tmp_path: 
     assert [r.outcome for r in m.stored()] == ["records_duplicated"]
 
 
-def test_a_failing_tool_is_tried_a_bounded_number_of_times_and_the_failure_is_kept(tmp_path: Path):
+def test_a_failure_that_the_configuration_may_have_caused_is_kept_at_once(tmp_path: Path):
     with measuring(tmp_path, quick(validation=TOLERANT)) as m:
 
-        def fail_twice_then_always_for_acks_0(request: LoadRequest) -> None:
-            if len(m.tool.requests) <= 2 or request.properties["acks"] == "0":
-                raise LoadToolError("the machine hiccuped")
+        def fail_for_acks_0(request: LoadRequest) -> None:
+            if request.properties["acks"] == "0":
+                raise LoadToolError("the load tool did not end")
 
-        m.tool.before_run = fail_twice_then_always_for_acks_0
+        m.tool.before_run = fail_for_acks_0
         m.measure()
 
     found = m.stored()
     failed = [r for r in found if r.configuration["acks"] == "0"]
     assert len(found) == PLANNED
     assert failed
-    assert {(r.outcome, r.attempts, r.reason) for r in failed} == {("failed", 3, "the machine hiccuped")}
+    assert {(r.outcome, r.attempts, r.reason) for r in failed} == {("failed", 1, "the load tool did not end")}
     assert {r.outcome for r in found if r.configuration["acks"] != "0"} == {"valid"}
+
+
+def test_a_tool_that_did_not_start_is_started_again_and_the_attempts_are_kept(tmp_path: Path):
+    with measuring(tmp_path) as m:
+
+        def fail_to_start_twice(_: LoadRequest) -> None:
+            if len(m.tool.requests) <= 2:
+                raise LoadStartError("the load tool cannot be started: java: Cannot allocate memory")
+
+        m.tool.before_run = fail_to_start_twice
+        m.measure()
+
+    assert sorted(r.attempts for r in m.stored())[-2:] == [1, 3]
+    assert {r.outcome for r in m.stored()} == {"valid"}
+
+
+def test_a_tool_that_never_starts_counts_against_no_configuration(tmp_path: Path):
+    with measuring(tmp_path) as m:
+
+        def never_start(_: LoadRequest) -> None:
+            raise LoadStartError("the load tool cannot be started: java: Cannot allocate memory")
+
+        m.tool.before_run = never_start
+        with pytest.raises(DisturbedError, match="cannot be started"):
+            m.measure()
+
+    assert m.stored() == []
 
 
 def test_a_leader_that_moved_spoils_the_repetition_which_is_measured_again(tmp_path: Path):
@@ -293,7 +328,7 @@ def test_on_a_foreign_cluster_a_campaign_stops_at_its_ceiling_repeated_attempts_
 
         def fail_the_second(_: LoadRequest) -> None:
             if len(m.tool.requests) == 2:
-                raise LoadToolError("the machine hiccuped")
+                raise LoadStartError("the machine hiccuped")
 
         m.tool.before_run = fail_the_second
         with pytest.raises(PlanError, match="has sent as much as it may"):

@@ -9,6 +9,7 @@ import pytest
 
 from kafka_pareto.campaign.records import RampStep, Repetition, Sizing
 from kafka_pareto.decision.choice import Choice, MissedLimit
+from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.properties_file import parse_properties
@@ -93,10 +94,10 @@ def test_a_card_states_both_values_the_change_and_its_interval_for_every_objecti
     assert len(decision.gains) == 4
     for gain, label in zip(decision.gains, ("p95 latency", "throughput", "latency CV", "throughput CV"), strict=True):
         (line,) = [line for line in lines if line.startswith(f"  {label}  ")]
-        assert gain.baseline_value is not None
+        assert gain.reference_value is not None
         assert gain.change_fraction is not None
         decimals = 3 if label.endswith("CV") else 1
-        assert f"{gain.baseline_value:.{decimals}f}" in line
+        assert f"{gain.reference_value:.{decimals}f}" in line
         assert " to " in line
         assert gain.resolution.removesuffix(" shown") in line
 
@@ -104,7 +105,7 @@ def test_a_card_states_both_values_the_change_and_its_interval_for_every_objecti
 def test_the_widest_values_of_every_column_keep_the_card_within_its_columns():
     decision = recorded_decision("all")
     widest = {
-        "baseline_value": 99_999.0,
+        "reference_value": 99_999.0,
         "candidate_value": 99_999.0,
         "change_fraction": 9_999.0,
         "change_low_fraction": -0.999,
@@ -130,7 +131,7 @@ def test_a_recommendation_warns_of_the_objective_that_it_leaves_unresolved():
     warning = "p95 latency is not resolved: its change may lie anywhere from -10.0 to +80.0 %"
     assert warning in flat(text_of(unresolved))
     assert warning in properties_text(unresolved, paper_study(), "c", "2026-11-21")
-    assert warning not in flat(text_of(unresolved.model_copy(update={"verdict": "keep_baseline_no_gain"})))
+    assert warning not in flat(text_of(unresolved.model_copy(update={"verdict": "keep_no_gain"})))
 
 
 def test_the_sentinel_is_tested_from_the_noise_repetitions_on():
@@ -152,10 +153,15 @@ def test_a_weaker_durability_is_warned_of_loudly():
 def test_failed_repetitions_and_another_criterion_than_the_studys_are_said():
     decision = recorded_decision("all")
     assert "failed in" not in text_of(decision)
-    failing = {"repetitions_failed": 3, "baseline_repetitions_failed": 1, "chosen_by": "balanced_gain"}
+    failing = {
+        "pick_counts": Counts(repetitions=40, lost_records=0, failed=3, repeated=2),
+        "baseline_counts": Counts(repetitions=40, lost_records=0, failed=1),
+        "chosen_by": "balanced_gain",
+    }
     text = flat(text_of(decision.model_copy(update=failing)))
-    assert "the pick failed in 3 repetitions." in text
-    assert "the baseline failed in 1 repetition." in text
+    assert "the pick failed in 3 repetitions of 40; it may fail in up to 18%." in text
+    assert "the baseline failed in 1 repetition of 40; it may fail in up to 11%." in text
+    assert "of the pick 2 valid repetitions needed another attempt" in text
     assert "the choice went by the balanced gain (throughput and p95 latency), not by R1" in text
 
 
@@ -167,7 +173,7 @@ def test_the_exemption_of_the_baseline_is_said():
 def test_too_few_blocks_say_not_enough_evidence_and_keep_the_settings():
     decision = recorded_decision("all", blocks=2)
     text = text_of(decision)
-    assert "KEEP YOUR SETTINGS: not enough evidence" in text
+    assert "KEEP THE BASELINE: not enough evidence" in text
     assert "baseline (keep)" in text
     assert "unknown: not enough evidence" in text
     assert "nothing was shown to be worse" not in text
@@ -189,7 +195,7 @@ def test_the_properties_file_reads_back_as_the_recommended_settings():
 def test_no_text_can_smuggle_a_setting_into_the_properties_file():
     missed = [MissedLimit(limit=Limit.parse("p95_latency_ms <= 50"), value=139.6)]
     nothing_keeps = {"pick_configuration_id": None, "limits_missed": missed, "nearest_configuration_id": "c\nacks=0"}
-    decision = recorded_decision("all").model_copy(update={**nothing_keeps, "verdict": "keep_baseline_limits_missed"})
+    decision = recorded_decision("all").model_copy(update={**nothing_keeps, "verdict": "keep_limits_missed"})
     study = paper_study().model_copy(update={"name": "paper\nacks=0"})
     text = properties_text(decision, study, "c\racks=0", "2026-11-21")
     assert parse_properties(text)["acks"] == "all"
@@ -200,7 +206,7 @@ def test_the_first_and_last_repetition_behind_the_numbers_are_named():
     decision = recorded_decision("all")
     gain = decision.gains[0]
     text = text_of(decision)
-    for ids in (gain.baseline_repetition_ids, gain.candidate_repetition_ids):
+    for ids in (gain.reference_repetition_ids, gain.candidate_repetition_ids):
         assert ids[0] in text
         assert ids[-1] in text
 
@@ -229,7 +235,7 @@ def test_a_card_shows_where_the_latency_goes_and_says_what_the_pick_does_differe
     assert context.breakdown is not None
     assert context.breakdown.pick is not None
     (line,) = [line for line in text.splitlines() if line.startswith("  records per request")]
-    assert f"{context.breakdown.baseline.records_per_request_avg:.3g}" in line
+    assert f"{context.breakdown.reference.records_per_request_avg:.3g}" in line
     assert f"{context.breakdown.pick.records_per_request_avg:.3g}" in line
     assert "Explanation" in text
 
@@ -241,7 +247,7 @@ def test_even_latencies_of_minutes_keep_the_card_within_its_columns():
     assert found.pick is not None
     slow = {f"latency_{name}_ms": 99_999.0 for name in ("p50", "p95", "p99", "p999", "p9999", "from_send_p95")}
     slower = found.model_copy(
-        update={side: getattr(found, side).model_copy(update=slow) for side in ("baseline", "pick")}
+        update={side: getattr(found, side).model_copy(update=slow) for side in ("reference", "pick")}
     )
     text = text_of(decision, contexts=[context_of(decision, breakdown=slower)])
     assert "99,999 / 99,999 / 99,999 / 99,999" in text
@@ -270,7 +276,8 @@ def test_settings_in_use_that_changed_during_the_campaign_are_warned_of():
 def test_a_pace_that_the_load_tool_set_is_warned_of():
     decision = recorded_decision("all")
     assert "the load tool, not Kafka" not in flat(text_of(decision))
-    bound = decision.model_copy(update={"generator_bound": 7})
+    counts = decision.pick_counts.model_copy(update={"generator_bound": 7})
+    bound = decision.model_copy(update={"pick_counts": counts})
     assert "in 7 of 10 fresh blocks the load tool, not Kafka, set the pace of the pick" in flat(text_of(bound))
 
 
@@ -350,7 +357,7 @@ def test_the_exemption_from_limits_and_forbidden_regions_is_said():
 
 def test_the_summary_names_the_record_sizes_whose_limits_nothing_keeps_and_the_steadiness_that_was_gained():
     decision = recorded_decision("all")
-    missed = decision.model_copy(update={"verdict": "keep_baseline_limits_missed"})
+    missed = decision.model_copy(update={"verdict": "keep_limits_missed"})
     assert "At 1 record size no configuration that could be recommended keeps the study's limits." in " ".join(
         summary_sentences([missed], PRODUCER)
     )
@@ -376,7 +383,7 @@ def resolved_as(decision: Decision, **resolutions: str) -> Decision:
 
 def test_the_summary_says_what_to_change_and_what_to_keep_by_record_size():
     changed = resolved_as(recorded_decision("all"))
-    kept = recorded_decision("all", "1024").model_copy(update={"verdict": "keep_baseline_no_gain"})
+    kept = recorded_decision("all", "1024").model_copy(update={"verdict": "keep_no_gain"})
     both = summary_of(kept, changed)
     assert both.startswith("Change the producer settings for 1 of 2 record sizes (65,636 B), and keep the baseline at")
     p95_worse = resolved_as(recorded_decision("all", "1024"), p95_latency_ms="no difference shown")
@@ -409,9 +416,9 @@ def test_the_summary_tells_what_got_worse_and_what_nobody_knows():
 @pytest.mark.parametrize(
     ("verdict", "found"),
     [
-        ("keep_baseline_lost_records", "at 1 record size the pick lost or duplicated records."),
-        ("keep_baseline_failed_more", "at 1 record size the pick failed more often than the baseline."),
-        ("keep_baseline_not_enough_evidence", "the study asks for 10 fresh blocks and has 10;"),
+        ("keep_lost_records", "at 1 record size the pick lost or duplicated records."),
+        ("keep_failed_more", "at 1 record size the pick failed more often."),
+        ("keep_not_enough_evidence", "the study asks for 10 fresh blocks and has 10;"),
     ],
 )
 def test_the_summary_says_why_nothing_changes(verdict: str, found: str):

@@ -86,7 +86,7 @@ def test_figures_are_medians_that_one_wild_repetition_does_not_move():
     breakdown = latency_breakdown(decision, wild)
     assert breakdown is not None
     assert breakdown.pick is not None
-    assert breakdown.baseline.request_latency_avg_ms == pytest.approx(1.116)
+    assert breakdown.reference.request_latency_avg_ms == pytest.approx(1.116)
     assert breakdown.pick.request_latency_avg_ms == pytest.approx(8.629)
     assert breakdown.pick.batch_share == pytest.approx(148521.6 / 131072)
 
@@ -97,7 +97,7 @@ def test_every_figure_traces_to_the_repetitions_it_comes_from():
     breakdown = latency_breakdown(decision, blocks)
     assert breakdown is not None
     expected = [r.repetition_id for r in blocks if r.is_baseline and r.outcome == "valid"]
-    assert breakdown.baseline.repetition_ids == expected
+    assert breakdown.reference.repetition_ids == expected
 
 
 def test_the_choice_blocks_speak_where_there_are_no_gain_blocks():
@@ -108,7 +108,7 @@ def test_the_choice_blocks_speak_where_there_are_no_gain_blocks():
     assert from_choice is not None
     assert from_gain is not None
     assert (from_choice.phase, from_gain.phase) == ("choice", "gain")
-    assert from_gain.baseline.queue_time_avg_ms == pytest.approx(1.733)
+    assert from_gain.reference.queue_time_avg_ms == pytest.approx(1.733)
 
 
 def test_without_the_clients_metrics_there_is_no_breakdown():
@@ -117,12 +117,12 @@ def test_without_the_clients_metrics_there_is_no_breakdown():
 
 
 def test_the_table_leaves_out_what_no_client_said():
-    rows = breakdown_rows(told_by(), "pick")
+    rows = breakdown_rows(told_by(), "baseline", "pick")
     assert rows[0] == ("Where latency goes (medians)", "baseline", "pick")
     labels = [row[0] for row in rows]
     assert "records per request" in labels
     assert "records sent again" not in labels
-    assert "records sent again" in [row[0] for row in breakdown_rows(told_by(record_retries=3.0), "pick")]
+    assert "records sent again" in [row[0] for row in breakdown_rows(told_by(record_retries=3.0), "baseline", "pick")]
 
 
 def test_longer_in_the_accumulator_and_sooner_back_are_told_as_a_trade():

@@ -197,7 +197,9 @@ def test_a_large_planted_gain_is_recommended_and_traces_to_fresh_repetitions(str
     stored = {r.repetition_id for r in strong.read_repetitions(strong.keys.confirmation("1024", "repetitions/"))}
 
     assert decision.verdict == "recommended"
-    used = {name for gain in decision.gains for name in [*gain.baseline_repetition_ids, *gain.candidate_repetition_ids]}
+    used = {
+        name for gain in decision.gains for name in [*gain.reference_repetition_ids, *gain.candidate_repetition_ids]
+    }
     assert used
     assert used <= stored
     assert all(name.startswith("gain-") for name in used)
@@ -209,7 +211,7 @@ def test_quick_has_too_little_evidence_and_keeps_the_baseline(tmp_path: Path) ->
     cards = campaign.store.get(campaign.keys.report("cards.txt")).decode()
     decision = campaign.read_record(campaign.keys.confirmation("8192", "decision.json"), Decision)
 
-    assert decision.verdict == "keep_baseline_not_enough_evidence"
+    assert decision.verdict == "keep_not_enough_evidence"
     assert decision.recommended_configuration_id == campaign.study.baseline_id()
     assert "not enough evidence" in cards.lower()
 

@@ -12,7 +12,7 @@ import psutil
 from kafka_pareto.campaign.records import Outcome, Sizing
 from kafka_pareto.drivers.producer.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.testbed import Testbed
-from kafka_pareto.errors import ClusterError, LoadToolError, SafetyStop
+from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.load.client_bottleneck import generator_bound
@@ -41,7 +41,7 @@ def attempt_repetition(
     """
     started_at = datetime.now(UTC).isoformat()
     cpu_before = psutil.cpu_times()
-    result, growth, reason, trouble = None, None, "", None
+    result, growth, reason, disturbance, trouble = None, None, "", "", None
     try:
         with guard.loading():
             try:
@@ -50,11 +50,13 @@ def attempt_repetition(
                 guard.check_throttling(result)
                 if result.records_sent != result.records_attempted:
                     guard.check_authorisation(result.errors)
+            except LoadStartError as error:
+                reason = disturbance = str(error)
             except LoadToolError as error:
                 guard.check_authorisation(str(error))
                 reason = str(error)
             # A tool that gave up is what a sick cluster looks like first, so that it excuses no look.
-            disturbance = guard.disturbance(healthy)
+            disturbance = guard.disturbance(healthy) or disturbance
             reason = reason or disturbance
     except (ClusterError, SafetyStop) as error:
         trouble, reason = error, str(error)
@@ -63,13 +65,14 @@ def attempt_repetition(
         outcome: Outcome = "failed"
     else:
         outcome, reason = judge(result, growth, request.record_size_bytes)
-    outlier = outlier_reason(outliers, steal, other) if outcome == "valid" else ""
+    # A load may fail for what else the machine did. A record that is lost is lost.
+    outlier = outlier_reason(outliers, steal, other) if outcome in ("valid", "failed") else ""
     if outlier:
-        outcome, reason = "failed", outlier
+        outcome, reason = "failed", f"{outlier}; {reason}" if reason else outlier
     attempt = Attempt(
         outcome=outcome,
         reason=reason,
-        is_outlier=bool(outlier),
+        is_excused=bool(outlier or (disturbance and outcome == "failed")),
         trouble=trouble,
         started_at=started_at,
         quantities=_quantities(request, result, growth).values(),

@@ -29,11 +29,11 @@ def planned(study: Study) -> Plan:
     return plan_campaign(study, ProducerDriver())
 
 
-def test_the_paper_takes_3050_repetitions_and_1650_to_confirm():
+def test_the_paper_takes_3050_repetitions_and_1550_to_1850_to_confirm():
     plan = planned(load_named_study(STUDIES, "paper"))
 
-    assert plan.repetitions == 5 * 61 * 10 + 5 * (31 * 10 + 2 * 10) == 3050 + 1650
-    assert (plan.fewest_repetitions, plan.noise_repetitions) == (None, 0)
+    assert plan.repetitions == 5 * 61 * 10 + 5 * (31 * 10 + 2 * (10 + 10 + 10)) == 3050 + 1850
+    assert (plan.fewest_repetitions, plan.noise_repetitions) == (3050 + 1550, 0)
 
 
 def test_quick_stays_below_eight_minutes_and_measures_no_noise():
@@ -47,8 +47,8 @@ def test_adaptive_repetitions_and_rounds_are_planned_from_the_fewest_to_the_most
     adaptive = {"repetitions": 5, "minimum_valid_repetitions": 3, "adaptive": {"minimum_repetitions": 3}}
     plan = planned(altered("steady", adaptive))
 
-    beside_the_trials = 8 + 7 * 4 + 2 * 14
-    assert plan.repetitions == 5 * ((13 + 3 * 7) * 5 + beside_the_trials)
+    beside_the_trials, claim = 8 + 7 * 4, 2 * (14 + 10 + 10)
+    assert plan.repetitions == 5 * ((13 + 3 * 7) * 5 + beside_the_trials + claim)
     assert plan.fewest_repetitions == 5 * (13 * 3 + beside_the_trials)
     assert plan.noise_repetitions == 5 * 8
     assert describe_plan(plan).startswith(
@@ -60,11 +60,25 @@ def test_adaptive_repetitions_and_rounds_are_planned_from_the_fewest_to_the_most
 def test_rounds_alone_are_planned_from_none_to_all_of_them():
     plan = planned(load_named_study(STUDIES, "cold_burst"))
 
-    beside_the_rounds = 13 + 9 * 5 + 2 * 20
-    assert plan.repetitions == 5 * (beside_the_rounds + 4 * 9)
+    beside_the_rounds, claim = 13 + 9 * 5, 2 * (20 + 10 + 10)
+    assert plan.repetitions == 5 * (beside_the_rounds + 4 * 9 + claim)
     assert plan.fewest_repetitions == 5 * beside_the_rounds
-    assert plan.duration_s - (plan.fewest_duration_s or 0.0) == pytest.approx(5 * 4 * 9 * 2.2)
-    assert describe_plan(plan).startswith("plan: 490 to 670 repetitions, about ")
+    assert plan.duration_s - (plan.fewest_duration_s or 0.0) == pytest.approx(5 * (4 * 9 + claim) * 2.2)
+    assert describe_plan(plan).startswith("plan: 290 to 870 repetitions, about ")
+
+
+def test_settings_in_force_are_planned_in_every_block_of_their_record_size():
+    study = load_named_study(STUDIES, "cold_burst")
+    plan = plan_campaign(study, ProducerDriver(), ["1024", "8192"])
+
+    assert plan.repetitions == planned(study).repetitions + 2 * (5 + 20 + 10 + 10)
+
+
+def test_a_study_that_can_claim_nothing_plans_no_final_blocks():
+    quick = load_named_study(STUDIES, "quick")
+
+    assert quick.confirmation.gain_blocks < quick.confirmation.minimum_blocks
+    assert quick.confirmation.most_repetitions() == 4 * 2 + 2 * 2
 
 
 def test_the_loads_that_find_the_rate_are_part_of_the_plan():
@@ -86,7 +100,7 @@ def test_a_limited_rate_stretches_every_burst():
     limited = planned(altered("paper", {"throughput_limit_mib_s": 1.0}))
     without = planned(altered("paper", {}))
 
-    bursts_s = sum((61 * 10 + 330) * 1000 * size / (1 << 20) for size in (1024, 8192, 10240, 16383, 65636))
+    bursts_s = sum((61 * 10 + 370) * 1000 * size / (1 << 20) for size in (1024, 8192, 10240, 16383, 65636))
     assert limited.duration_s - without.duration_s == pytest.approx(bursts_s)
     assert limited.repetitions == without.repetitions
 

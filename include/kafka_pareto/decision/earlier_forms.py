@@ -1,0 +1,89 @@
+"""Decisions as earlier releases stored them.
+
+Schema version 3 held sentences, and said `tentative` of the pick. Early decisions of version 4 knew only the baseline,
+counted in single keys, and did not judge harm by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kafka_pareto.study.driver import is_maximised, objective_named
+from kafka_pareto.study.objectives import Limit
+
+_RENAMED = {
+    "tentative_configuration_id": "pick_configuration_id",
+    "tentative_properties": "pick_properties",
+    "tentative_durability": "pick_durability",
+}
+_SENTENCES = ("reasons", "given_up")
+_SIDES = {"limits_missed": "candidate_value", "baseline_limits_missed": "baseline_value"}
+_COUNTED = {
+    "lost_records": "repetitions_lost_records",
+    "failed": "repetitions_failed",
+    "generator_bound": "generator_bound",
+}
+
+
+def decision_of_earlier_form(found: Any) -> Any:
+    """Says a stored decision as today's; everything else is returned as it is.
+
+    The sentences of version 3 are left out: they follow from what else it holds. Of a missed limit the value is the
+    gain's, or as many of its digits as the text had. The harm is read off the gains' 95 % intervals.
+
+    Raises:
+        ValueError: If it is damaged.
+    """
+    if not isinstance(found, dict) or "pick_counts" in found:
+        return found
+    try:
+        if "tentative_configuration_id" in found:
+            found = _of_version_3(found)
+        return _before_harm(found) if "repetitions_failed" in found else found
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"is no decision of an earlier release: {type(error).__name__}: {error}") from error
+
+
+def _of_version_3(found: dict[str, Any]) -> dict[str, Any]:
+    said = {_RENAMED.get(name, name): value for name, value in found.items() if name not in _SENTENCES}
+    for name, side in _SIDES.items():
+        values = {gain["objective"]: gain[side] for gain in found.get("gains", [])}
+        said[name] = [_missed_limit(text, values) for text in found.get(name, [])]
+    return said
+
+
+def _before_harm(found: dict[str, Any]) -> dict[str, Any]:
+    said = {**found, "verdict": found["verdict"].replace("keep_baseline_", "keep_")}
+    for side, prefix in (("pick_counts", ""), ("baseline_counts", "baseline_")):
+        counted = {name: said.pop(f"{prefix}{stored}") for name, stored in _COUNTED.items()}
+        said[side] = {"repetitions": None, **counted}
+    said["harm_margin_fraction"] = found["wanted_effect_fraction"]
+    said["harm"] = [
+        _harm(gain, found["blocks_used"]) for gain in found["gains"] if not objective_named(gain["objective"]).spread_of
+    ]
+    return said
+
+
+def _harm(gain: dict[str, Any], blocks: int) -> dict[str, Any]:
+    sign = -1 if is_maximised(gain["objective"]) else 1
+    low, high = gain["change_low_fraction"], gain["change_high_fraction"]
+    ends = [] if low is None or high is None else [sign * low, sign * high]
+    estimate = gain["change_fraction"]
+    return {
+        "objective": gain["objective"],
+        "worse_fraction": None if estimate is None else sign * estimate,
+        "worst_fraction": max(ends, default=None),
+        "best_fraction": min(ends, default=None),
+        "confidence": 0.95,
+        "blocks": blocks,
+    }
+
+
+def _missed_limit(text: str, values: dict[str, float | None]) -> dict[str, Any]:
+    """Reads `p95_latency_ms <= 40 (50.0 ms, 25.0% beyond)`, or `... (not known)`."""
+    limit_text, _, told = text.partition(" (")
+    limit = Limit.parse(limit_text)
+    digits = re.match(r"[0-9.,]*[0-9.]", told)
+    as_told = float(digits[0].replace(",", "")) if digits else None
+    return {"limit": limit, "value": values.get(limit.objective, as_told)}

@@ -1,0 +1,56 @@
+"""Finds the settings in force that a confirmation has to beat."""
+
+from __future__ import annotations
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.decision.in_force import FoundInForce, InForce
+from kafka_pareto.errors import ArtifactError, BadInputError
+from kafka_pareto.history.comparability import differences_of_campaigns, differences_of_systems
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.rollout.versions import SettingsInForce, in_force
+
+
+def found_in_force(campaign: Campaign, case: str) -> FoundInForce:
+    """Returns what is in force at this case of the campaign's study now, and whether it counts.
+
+    It counts where its campaign measured the same system by the same workload and protocol, with the same factors. What
+    another cluster or workload confirmed tells nothing about this one, so the baseline is the reference then.
+    """
+    settings = in_force(campaign.store, campaign.keys.study, case)
+    if settings is None:
+        return FoundInForce()
+    if settings.configuration_id == campaign.study.baseline_id():
+        return FoundInForce(newest_version=settings.version)
+    if differences := _differences(campaign, settings):
+        return FoundInForce(newest_version=settings.version, left_out=differences)
+    return FoundInForce(newest_version=settings.version, settings=_measurable(campaign, settings))
+
+
+def _differences(campaign: Campaign, settings: SettingsInForce) -> list[str]:
+    try:
+        then = Campaign.open(campaign.store, settings.study, settings.campaign)
+        fingerprint = then.read_record(then.keys.fingerprint(settings.case), Fingerprint)
+    except (ArtifactError, BadInputError) as error:
+        return [f"campaign {settings.campaign}, which confirmed it, cannot be read: {error}"]
+    now = campaign.read_record(campaign.keys.fingerprint(settings.case), Fingerprint)
+    return [
+        *differences_of_campaigns(then, campaign),
+        *differences_of_systems(fingerprint, now, campaign.study.declaration),
+    ]
+
+
+def _measurable(campaign: Campaign, settings: SettingsInForce) -> InForce:
+    study, configuration = campaign.tune, settings.configuration
+    variables = study.variables(settings.case)
+    return InForce(
+        version=settings.version,
+        campaign=settings.campaign,
+        configuration_id=settings.configuration_id,
+        configuration=configuration,
+        properties=settings.properties,
+        durability=settings.durability,
+        constraints_broken=[rule for rule in study.constraints if not rule.holds(configuration, variables)],
+        in_forbidden=[rule for rule in study.forbidden if not rule.holds(configuration, variables)],
+        durability_accepted=Durability[settings.durability] >= study.weakest_durability(),
+    )

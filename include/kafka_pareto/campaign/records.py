@@ -160,13 +160,14 @@ class Prior(Record):
 class Plan(Record):
     """Holds what a campaign will cost at most, computed before anything is sent.
 
-    The fewest repetitions are stated where they are adaptive or rounds may be spared. The `noise_repetitions` are among
-    the repetitions.
+    The fewest repetitions are stated where they may differ. The `noise_repetitions` are among the repetitions, and so
+    is the most that each case's confirmation takes; plans from before the final blocks do not state it.
     """
 
     repetitions: int
     fewest_repetitions: int | None = None
     noise_repetitions: int = 0
+    confirmation_repetitions: dict[str, int] = Field(default_factory=dict)
     duration_s: float
     fewest_duration_s: float | None = None
     sent_gib: float

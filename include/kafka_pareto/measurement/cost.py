@@ -34,7 +34,10 @@ def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] 
         for case, count in configurations.items()
     }
     plan = driver.cost_of(study, most, sized=False).model_copy(
-        update={"noise_repetitions": protocol.noise_repetitions * len(most)}
+        update={
+            "noise_repetitions": protocol.noise_repetitions * len(most),
+            "confirmation_repetitions": confirmation,
+        }
     )
     least_each = protocol.adaptive.minimum_repetitions if protocol.adaptive else protocol.repetitions
     least = {

@@ -1,0 +1,172 @@
+"""What is in force is what a pick has to beat: in the choice, in the decision, and in what is said of both."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.decision.choice import Choice, choose
+from kafka_pareto.decision.decide import decide
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.decision.in_force import FoundInForce, InForce
+from kafka_pareto.report.cards import (
+    baseline_gain_rows,
+    gain_rows,
+    notes_of,
+    properties_text,
+    settings_rows,
+    warnings_of,
+)
+from kafka_pareto.report.reasons import headline_of, reason_of
+from kafka_pareto.report.summary import summary_sentences
+from kafka_pareto.storage.record import decode_record
+from kafka_pareto.study.constraints import Constraint
+from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.objectives import Limit
+from kafka_pareto.study.producer import PRODUCER
+from kafka_pareto.study.tune import Tune
+from tests.unit.deciding import CASE, FAST, OTHER, around, baseline, candidates, repetitions, study_of
+
+pytestmark = pytest.mark.fast
+
+FAST_ID, OTHER_ID = configuration_id(FAST), configuration_id(OTHER)
+
+
+def in_force(**changes: object) -> InForce:
+    """`OTHER` is in force."""
+    properties = study_of().properties(OTHER)
+    found = InForce(
+        version=3,
+        campaign="c0",
+        configuration_id=OTHER_ID,
+        configuration=OTHER,
+        properties=properties,
+        durability="acks_all_idempotent",
+    )
+    return found.model_copy(update=changes)
+
+
+def other(p95_ms: float, throughput: float, phase: str = "gain", blocks: int = 10) -> list[Repetition]:
+    values = around(p95_ms, blocks=blocks, seed=7), around(throughput, blocks=blocks, seed=8)
+    return repetitions(OTHER, *values, phase)
+
+
+def fast(p95_ms: float, throughput: float, phase: str = "gain", blocks: int = 10) -> list[Repetition]:
+    values = around(p95_ms, blocks=blocks, seed=5), around(throughput, blocks=blocks, seed=6)
+    return repetitions(FAST, *values, phase)
+
+
+def decided(
+    gain: list[Repetition], chosen_id: str = FAST_ID, study: Tune | None = None, final: list[Repetition] | None = None
+) -> Decision:
+    return decide(
+        study or study_of(),
+        CASE,
+        Choice(configuration_id=chosen_id, chosen_by="balanced_gain"),
+        candidates(FAST),
+        choice_repetitions=[],
+        gain_repetitions=gain,
+        final_repetitions=final or [],
+        found=FoundInForce(newest_version=3, settings=in_force()),
+        rng=np.random.default_rng(1),
+    )
+
+
+def test_a_candidate_that_beats_the_baseline_but_not_what_is_in_force_is_not_chosen():
+    measured = [*baseline(phase="choice"), *fast(80, 25, "choice"), *other(50, 30, "choice")]
+    assert choose(study_of(), candidates(FAST), measured, OTHER_ID).configuration_id == OTHER_ID
+    assert choose(study_of(), candidates(FAST), measured).configuration_id == FAST_ID
+
+
+def test_a_baseline_that_beats_what_is_in_force_is_chosen_like_any_candidate():
+    measured = [*baseline(phase="choice"), *fast(300, 5, "choice"), *other(200, 10, "choice")]
+    assert choose(study_of(), candidates(FAST), measured, OTHER_ID).configuration_id == study_of().baseline_id()
+
+
+def test_a_baseline_that_breaks_a_constraint_does_not_replace_what_is_in_force():
+    strict = study_of().model_copy(update={"constraints": [Constraint.parse("batch.size >= 20000")]})
+    measured = [*baseline(phase="choice"), *fast(300, 5, "choice"), *other(200, 10, "choice")]
+    assert choose(strict, candidates(FAST), measured, OTHER_ID).configuration_id == OTHER_ID
+
+
+def test_settings_in_force_that_miss_a_limit_do_not_compete():
+    limited = study_of().model_copy(update={"limits": [Limit.parse("p95_latency_ms <= 90")]})
+    measured = [*baseline(phase="choice"), *fast(80, 21, "choice"), *other(95, 60, "choice")]
+    choice = choose(limited, candidates(FAST), measured, OTHER_ID)
+    assert choice.configuration_id == FAST_ID
+    assert [str(each.limit) for each in choice.in_force_limits_missed] == ["p95_latency_ms <= 90"]
+
+
+def test_better_than_the_baseline_and_worse_than_what_is_in_force_leaves_that_in_force():
+    decision = decided([*baseline(), *fast(80, 25), *other(50, 30)])
+    assert decision.verdict == "keep_harmed"
+    assert decision.recommended_configuration_id == OTHER_ID
+    assert decision.recommended_properties == study_of().properties(OTHER)
+    assert headline_of(decision).startswith("KEEP WHAT IS IN FORCE")
+    assert reason_of(decision) == "The pick made p95 latency and throughput worse than version 3, which is in force."
+    over_baseline = {gain.objective: gain.change_fraction for gain in decision.gains_over_baseline}
+    assert over_baseline["p95_latency_ms"] == pytest.approx(-0.2)
+    assert over_baseline["throughput_mib_s"] == pytest.approx(0.25)
+
+
+def test_no_better_than_what_is_in_force_leaves_that_in_force_with_a_verdict_of_its_own():
+    decision = decided([*baseline(), *fast(50, 30), *other(50, 30)])
+    assert decision.verdict == "keep_no_gain"
+    assert headline_of(decision) == "KEEP WHAT IS IN FORCE: no gain over it shown"
+    assert "no gain over version 3, which is in force" in reason_of(decision)
+    assert "Keep what is in force" in summary_sentences([decision], PRODUCER)[0]
+    text = properties_text(decision, study_of(), "c1", "2026-11-23")
+    assert "(unchanged: this is version 3, which is in force)" in text
+    assert f"batch.size={OTHER['batch.size']}" in text
+
+
+def test_better_than_what_is_in_force_replaces_it_and_the_change_against_the_baseline_stands_beside():
+    decision = decided([*baseline(), *fast(40, 40), *other(50, 30)])
+    assert decision.verdict == "recommended"
+    assert reason_of(decision) == (
+        "Fresh blocks show better p95 latency and throughput than version 3, which is in force."
+    )
+    assert gain_rows(decision)[0][1] == "in force (v3)"
+    header, p95, *_ = baseline_gain_rows(decision)
+    assert header[1] == "baseline"
+    assert p95[3] == "-60.0 %"
+    assert settings_rows(decision)[0] == ("Settings", "recommended", "in force (v3)", "baseline", "")
+
+
+def test_the_baseline_as_the_pick_goes_back_to_it():
+    decision = decided([*baseline(50, 40), *other(100, 20)], study_of().baseline_id())
+    assert decision.verdict == "recommended"
+    assert decision.recommended_configuration_id == study_of().baseline_id()
+    assert decision.gains_over_baseline == []
+    assert decision.pick_counts == decision.baseline_counts
+
+
+def test_settings_in_force_that_break_a_rule_of_today_are_named_on_the_card():
+    limited = study_of().model_copy(update={"limits": [Limit.parse("throughput_mib_s >= 35")]})
+    decision = decided([*baseline(), *fast(40, 40), *other(50, 30)], study=limited)
+    assert decision.in_force_breaks_rules
+    warning = "Version 3, which is in force, does not keep the limit throughput_mib_s >= 35 (30.0 MiB/s, 14.3% beyond)."
+    assert any(warning in each for each in warnings_of(decision))
+
+
+def test_settings_in_force_that_do_not_count_are_named_with_the_difference():
+    found = FoundInForce(newest_version=2, left_out=["workload.keys: 0 then, 10 now"])
+    decision = decide(
+        study_of(),
+        CASE,
+        Choice(configuration_id=FAST_ID, chosen_by="balanced_gain"),
+        candidates(FAST),
+        choice_repetitions=[],
+        gain_repetitions=[*baseline(), *fast(50, 30)],
+        found=found,
+        rng=np.random.default_rng(1),
+    )
+    assert decision.in_force is None
+    assert decision.newest_version == 2
+    assert "version 2 is in force, and does not count here: workload.keys: 0 then, 10 now." in notes_of(decision)
+
+
+def test_such_a_decision_survives_the_store():
+    decision = decided([*baseline(), *fast(40, 40), *other(50, 30)])
+    assert decode_record(decision.model_dump_json().encode(), "decision.json", Decision) == decision

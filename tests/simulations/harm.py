@@ -22,7 +22,7 @@ from tests.unit.deciding import CASE, FAST, candidates, repetitions, study_of
 BLOCK_SD = 0.2
 HARMS = (0.05, 0.10, 0.20, 0.50)
 CASES = (1, 3, 6)
-_P95_MS, _THROUGHPUT_MIB_S, _THROUGHPUT_GAIN = 50.0, 20.0, 0.5
+_P95_MS, _THROUGHPUT_MIB_S, _THROUGHPUT_GAIN, _CV_SD = 50.0, 20.0, 0.5, 0.3
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Outcomes:
 
 @cache
 def _study() -> Tune:
-    """Ten gain blocks; CVs are within runs, and none is measured, so that only the means are compared."""
+    """Ten gain blocks; CVs are within runs, and both sides' are alike."""
     study = study_of(gain_blocks=10, final_blocks=10, more_blocks=10)
     protocol = study.protocol.model_copy(update={"variability": "within_run"})
     return study.model_copy(update={"protocol": protocol})
@@ -82,7 +82,13 @@ class Simulated:
             *repetitions(study.baseline_configuration(), *baseline, phase),
             *repetitions(FAST, *pick, phase),
         ]
-        return [each.with_values({"block": each.block + first}) for each in measured]
+        cvs = np.exp(self._rng.normal(-2, _CV_SD, (len(measured), 2))).tolist()
+        return [
+            each.with_values(
+                {"block": each.block + first, "latency_cv_in_run": latency_cv, "throughput_cv_in_run": throughput_cv}
+            )
+            for each, (latency_cv, throughput_cv) in zip(measured, cvs, strict=True)
+        ]
 
     def _decided(self, final: list[Repetition]) -> Decision:
         return decide(

@@ -1,0 +1,173 @@
+"""The confirmation measures what is in force in every block, and keeps to what it found when it began."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Sizing
+from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, table_schema
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.decision.in_force import FoundInForce
+from kafka_pareto.drivers.producer.runner import ProducerRunner
+from kafka_pareto.load.tool import LoadResult
+from kafka_pareto.steps import confirm
+from kafka_pareto.study.factors import Configuration, configuration_id
+from kafka_pareto.study.study_file import dump_study
+from kafka_pareto.study.tune import Tune
+from tests.fakes import FakeLoadTool, fake_testbed
+from tests.unit.checking import WINNER, WINNER_ID, confirmed, put_in_force
+from tests.unit.measuring import CASE, quick
+
+pytestmark = pytest.mark.fast
+
+MIDDLING: Configuration = {"batch.size": 32768, "linger.ms": 5, "acks": "all", "compression.type": "snappy"}
+MIDDLING_ID = configuration_id(MIDDLING)
+CONFIRMATION = {"choice_blocks": 3, "gain_blocks": 10, "minimum_blocks": 10, "final_blocks": 4, "more_blocks": 6}
+
+
+def study_of(**changes: Any) -> Tune:
+    return quick(record_sizes_bytes=[int(CASE)], **{"confirmation": CONFIRMATION, **changes})
+
+
+def campaign_in(folder: Path, study: Tune, candidate: Configuration) -> Campaign:
+    """A second campaign of the study, which is about to confirm one candidate."""
+    campaign = Campaign(study, CampaignKeys(study.name, "c2"), confirmed(folder).store)
+    campaign.store.put(campaign.keys.frozen_study(), dump_study(study).encode())
+    sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
+    campaign.write_record(campaign.keys.sizing(CASE), sizing)
+    row = dict.fromkeys(table_schema(CANDIDATE_COLUMNS, study).names, float("nan")) | dict(candidate)
+    row |= {"case": CASE, "configuration_id": configuration_id(candidate), "is_baseline": False, "feasible": True}
+    row |= {"durability": "acks_all_idempotent", "durability_accepted": True, "chosen_as": ["knee"]}
+    row |= {"on_joint_front": True, "limits_met_estimated": True}
+    campaign.write_table(campaign.keys.confirmation(CASE, "candidates.parquet"), pd.DataFrame([row]), CANDIDATE_COLUMNS)
+    return campaign
+
+
+def confirm_on_fake(campaign: Campaign) -> Decision:
+    with fake_testbed(campaign, CASE) as testbed:
+        confirm.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
+    return campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
+
+
+def measured(campaign: Campaign, phase: str) -> dict[str, int]:
+    """How many blocks of the phase each configuration is in."""
+    found = campaign.read_repetitions(campaign.keys.confirmation(CASE, "repetitions/"))
+    ids = [each.configuration_id for each in found if each.phase == phase]
+    return {name: ids.count(name) for name in ids}
+
+
+def test_better_than_the_defaults_but_worse_than_what_is_in_force_leaves_that_in_force(tmp_path: Path) -> None:
+    put_in_force(confirmed(tmp_path))
+    campaign = campaign_in(tmp_path, study_of(), MIDDLING)
+    decision = confirm_on_fake(campaign)
+
+    baseline_id = campaign.study.baseline_id()
+    assert measured(campaign, "choice") == {baseline_id: 3, WINNER_ID: 3, MIDDLING_ID: 3}
+    assert (decision.verdict, decision.pick_configuration_id) == ("keep_no_gain", None)
+    assert decision.recommended_configuration_id == WINNER_ID
+    assert measured(campaign, "gain") == {}
+
+
+def test_better_than_what_is_in_force_is_recommended_by_blocks_that_all_three_are_in(tmp_path: Path) -> None:
+    put_in_force(
+        confirmed(tmp_path),
+        configuration_id=MIDDLING_ID,
+        configuration=dict(MIDDLING),
+        properties=study_of().properties(MIDDLING),
+    )
+    campaign = campaign_in(tmp_path, study_of(), WINNER)
+    decision = confirm_on_fake(campaign)
+
+    baseline_id = campaign.study.baseline_id()
+    assert (decision.verdict, decision.recommended_configuration_id) == ("recommended", WINNER_ID)
+    assert measured(campaign, "gain") == {baseline_id: 10, MIDDLING_ID: 10, WINNER_ID: 10}
+    assert measured(campaign, "final") == {baseline_id: 4, MIDDLING_ID: 4, WINNER_ID: 4}
+    assert decision.in_force is not None
+    assert decision.in_force.version == decision.newest_version == 1
+    stated = {name for gain in decision.stated_gains for name in gain.candidate_repetition_ids}
+    assert len(stated) == 4
+    assert all(name.startswith("final-") for name in stated)
+    assert {gain.objective for gain in decision.gains_over_baseline} == set(campaign.study.objective_names)
+
+
+def test_what_came_into_force_after_the_confirmation_began_is_not_what_it_compares_with(tmp_path: Path) -> None:
+    earlier = confirmed(tmp_path)
+    campaign = campaign_in(tmp_path, study_of(), MIDDLING)
+    key = campaign.keys.confirmation(CASE, "in_force.json")
+    campaign.write_record(key, FoundInForce())
+    put_in_force(earlier)
+    decision = confirm_on_fake(campaign)
+    assert (decision.in_force, decision.newest_version) == (None, 0)
+    assert measured(campaign, "choice").keys() == {campaign.study.baseline_id(), MIDDLING_ID}
+
+
+def test_a_confirmation_that_an_earlier_release_began_goes_on_as_it_was_begun(tmp_path: Path) -> None:
+    campaign = campaign_in(tmp_path, study_of(), MIDDLING)
+    confirm_on_fake(campaign)
+    before = campaign.store.keys(campaign.keys.confirmation(CASE, "repetitions/"))
+    campaign.store.delete(campaign.keys.confirmation(CASE, "in_force.json"))
+    put_in_force(confirmed(tmp_path))
+    assert confirm_on_fake(campaign).in_force is None
+    assert campaign.store.keys(campaign.keys.confirmation(CASE, "repetitions/")) == before
+
+
+def test_settings_in_force_that_another_workload_confirmed_do_not_count_and_the_decision_says_why(
+    tmp_path: Path,
+) -> None:
+    put_in_force(confirmed(tmp_path))
+    campaign = campaign_in(tmp_path, study_of(workload={"topic_partitions": 6}), MIDDLING)
+    decision = confirm_on_fake(campaign)
+    assert (decision.in_force, decision.newest_version) == (None, 1)
+    assert decision.in_force_left_out == ["workload.topic_partitions: 3 then, 6 now"]
+    assert decision.recommended_configuration_id == MIDDLING_ID
+    assert WINNER_ID not in measured(campaign, "choice")
+
+
+def test_settings_in_force_that_break_a_constraint_of_today_are_measured_and_named(tmp_path: Path) -> None:
+    put_in_force(confirmed(tmp_path))
+    campaign = campaign_in(tmp_path, study_of(constraints=["batch.size <= 65536"]), MIDDLING)
+    decision = confirm_on_fake(campaign)
+    assert decision.in_force_breaks_rules
+    assert decision.in_force is not None
+    assert [str(each) for each in decision.in_force.constraints_broken] == ["batch.size <= 65536"]
+
+
+def test_the_baseline_in_force_is_measured_once_in_each_block(tmp_path: Path) -> None:
+    baseline = study_of().baseline_configuration()
+    put_in_force(
+        confirmed(tmp_path), configuration_id=configuration_id(baseline), configuration=baseline, is_baseline=True
+    )
+    campaign = campaign_in(tmp_path, study_of(), MIDDLING)
+    decision = confirm_on_fake(campaign)
+    assert (decision.in_force, decision.newest_version) == (None, 1)
+    assert measured(campaign, "choice") == {campaign.study.baseline_id(): 3, MIDDLING_ID: 3}
+
+
+@pytest.mark.parametrize(("noise", "final", "verdict"), [(0.0, 4, "recommended"), (0.4, 10, "ask_a_person")])
+def test_more_blocks_follow_while_harm_cannot_be_told_and_then_a_person_is_asked(
+    tmp_path: Path, noise: float, final: int, verdict: str
+) -> None:
+    campaign, rng = campaign_in(tmp_path, study_of(), WINNER), np.random.default_rng(3)
+
+    def alike_but_noisy(result: LoadResult) -> LoadResult:
+        """The same p95 latency on both sides: only the throughput can be claimed."""
+        assert result.figures is not None
+        p95_ms = 20 * float(np.exp(rng.normal(0, noise))) + result.figures.throughput_records_s * 1e-9
+        tail = dict.fromkeys(("latency_p99_ms", "latency_p999_ms", "latency_max_ms"), p95_ms + 1)
+        body = dict.fromkeys(("latency_p50_ms", "latency_avg_ms", "latency_from_send_p95_ms"), p95_ms / 2)
+        return replace(result, figures=replace(result.figures, latency_p95_ms=p95_ms, **tail, **body))
+
+    with fake_testbed(campaign, CASE) as testbed:
+        assert isinstance(testbed.load_tool, FakeLoadTool)
+        testbed.load_tool.after_run = alike_but_noisy
+        confirm.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
+    decision = campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
+    assert (measured(campaign, "final")[WINNER_ID], decision.verdict) == (final, verdict)

@@ -76,25 +76,10 @@ class Recomputing:
         from kafka_pareto.steps import confirm
 
         for case in cases:
-            self._add_final_blocks(campaign, case)
             with fake_testbed(campaign, case) as testbed:
                 assert isinstance(testbed.load_tool, FakeLoadTool)
                 self.ran(f"confirm {case}", confirm.run(campaign, case, ProducerRunner(campaign, case, testbed)))
                 assert not testbed.load_tool.requests, f"{case}: the choice is another one: its repetitions are missing"
-
-    def _add_final_blocks(self, campaign: Campaign, case: str) -> None:
-        """Repeats the gain blocks as final ones: these campaigns were measured before there were any."""
-        confirmation, prefix = campaign.tune.confirmation, campaign.keys.confirmation(case, "repetitions/")
-        gain = [each for each in campaign.read_repetitions(prefix) if each.phase == "gain"]
-        for number in range(confirmation.final_blocks + confirmation.more_blocks):
-            for each in gain:
-                if each.block != number % confirmation.gain_blocks:
-                    continue
-                block = confirmation.gain_blocks + number
-                identity = f"final-r00-{case}-b{block:03d}-{each.configuration_id}"
-                final = each.model_copy(update={"phase": "final", "block": block, "repetition_id": identity})
-                key = campaign.write_record(f"{prefix}{identity}.json", final)
-                self._before[key] = self.store.get(key)
 
 
 @contextmanager

@@ -125,9 +125,10 @@ def decide(
 def further_blocks(decision: Decision, final_blocks: int, confirmation: Confirmation) -> int:
     """Returns how many final blocks follow those that were measured; 0 where the decision stands.
 
-    After a claim some state what the pick brings. If they cannot tell whether it harms a mean, more follow, once.
+    After a claim some state what the pick brings. If they cannot tell whether it harms a mean, more follow, once. None
+    follow in a confirmation that was begun before there were final blocks.
     """
-    if not decision.offered:
+    if not decision.offered or decision.newest_version is None:
         return 0
     if not final_blocks:
         return confirmation.final_blocks

@@ -38,12 +38,13 @@ class FoundInForce(Record):
     """Holds what was in force at one case when its confirmation began. It is decided once.
 
     Attributes:
-        newest_version: The version in force; 0 where nothing ever came into force.
+        newest_version: The version in force; 0 where nothing ever came into force. None where an earlier release, which
+            did not look, has begun the confirmation: it goes on as it was begun, without final blocks.
         settings: What the confirmation measures beside the baseline; None where the baseline is in force, or where
             what is in force does not count.
         left_out: Why it does not count: the differences of cluster, workload or protocol, or of factors.
     """
 
-    newest_version: int = 0
+    newest_version: int | None = 0
     settings: InForce | None = None
     left_out: list[str] = Field(default_factory=list)

@@ -106,9 +106,8 @@ def _found_in_force(campaign: Campaign, case: str) -> FoundInForce:
     try:
         return campaign.read_record(key, FoundInForce)
     except MissingArtifactError:
-        # A confirmation that an earlier release has begun goes on as it was begun.
         begun = campaign.store.keys(campaign.keys.confirmation(case, "repetitions/"))
-        found = FoundInForce() if begun else found_in_force(campaign, case)
+        found = FoundInForce(newest_version=None) if begun else found_in_force(campaign, case)
         campaign.write_record(key, found)
     if found.settings:
         log.info("version %d is in force; it is measured beside the baseline", found.settings.version)

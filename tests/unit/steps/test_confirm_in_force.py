@@ -112,11 +112,14 @@ def test_what_came_into_force_after_the_confirmation_began_is_not_what_it_compar
 def test_a_confirmation_that_an_earlier_release_began_goes_on_as_it_was_begun(tmp_path: Path) -> None:
     campaign = campaign_in(tmp_path, study_of(), MIDDLING)
     confirm_on_fake(campaign)
-    before = campaign.store.keys(campaign.keys.confirmation(CASE, "repetitions/"))
-    campaign.store.delete(campaign.keys.confirmation(CASE, "in_force.json"))
+    prefix = campaign.keys.confirmation(CASE, "repetitions/")
+    begun = [key for key in campaign.store.keys(prefix) if "/final-" not in key]
+    for key in {*campaign.store.keys(prefix), campaign.keys.confirmation(CASE, "in_force.json")} - {*begun}:
+        campaign.store.delete(key)
     put_in_force(confirmed(tmp_path))
-    assert confirm_on_fake(campaign).in_force is None
-    assert campaign.store.keys(campaign.keys.confirmation(CASE, "repetitions/")) == before
+    decision = confirm_on_fake(campaign)
+    assert (decision.in_force, decision.newest_version, decision.stated_gains) == (None, None, [])
+    assert campaign.store.keys(prefix) == begun
 
 
 def test_settings_in_force_that_another_workload_confirmed_do_not_count_and_the_decision_says_why(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,9 +33,11 @@ def attempt_repetition(
     healthy: TopicHealth,
     end_offsets: EndOffsets,
     outliers: OutlierRule,
+    cores: float,
 ) -> tuple[Attempt, LoadResult | None]:
-    """Executes the request once and judges what came of it; `healthy` is the topic's health just before.
+    """Executes the request once and judges what came of it.
 
+    `healthy` is the topic's health just before, `cores` what the load tool may use of this machine.
     The load's own result comes with the attempt: None where the tool gave none.
     """
     started_at = datetime.now(UTC).isoformat()
@@ -72,7 +73,7 @@ def attempt_repetition(
         is_outlier=bool(outlier),
         trouble=trouble,
         started_at=started_at,
-        quantities=_quantities(request, result, growth).values(),
+        quantities=_quantities(request, result, growth, cores).values(),
         wall_s=result.wall_s if result else 0.0,
         client_cpu_s=result.client_cpu_s if result else 0.0,
         cpu_steal_fraction=steal,
@@ -99,7 +100,9 @@ def request_for(
     )
 
 
-def _quantities(request: LoadRequest, result: LoadResult | None, end_offset_growth: int | None) -> ProducerQuantities:
+def _quantities(
+    request: LoadRequest, result: LoadResult | None, end_offset_growth: int | None, cores: float
+) -> ProducerQuantities:
     is_steady = bool(request.warmup_records or request.timed)
     if result is None:
         return ProducerQuantities(
@@ -113,7 +116,7 @@ def _quantities(request: LoadRequest, result: LoadResult | None, end_offset_grow
         throughput_mib_s=mib_s(result.figures, request.record_size_bytes) if result.figures else None,
         figures=result.figures,
         client=result.client,
-        generator_bound=generator_bound(request, result, len(os.sched_getaffinity(0))),
+        generator_bound=generator_bound(request, result, cores),
     )
 
 

@@ -40,10 +40,11 @@ def generator_bound(request: LoadRequest, result: LoadResult, cores: float) -> s
 
 def _saturation(result: LoadResult, cores: float) -> str:
     """Says so if the tool's process used all cores that it could, JVM start and compilation included."""
-    used = result.client_cpu_s / (cores * result.wall_s)
+    loading_s = result.wall_s - result.settling_s
+    used = result.client_cpu_s / (cores * loading_s)
     if used < _SATURATED_FRACTION:
         return ""
-    return f"the load tool's CPU was saturated: it used {used:.0%} of {_cores(cores)} for {result.wall_s:.1f} s"
+    return f"the load tool's CPU was saturated: it used {used:.0%} of {_cores(cores)} for {loading_s:.1f} s"
 
 
 def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:

@@ -123,7 +123,8 @@ def _quantities(
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:
     """Judges what the tool counted against what was asked for, and against the topic.
 
-    There is a reason for all but `valid`, and for a `valid` one whose latencies are more than could be measured.
+    There is a reason for all but `valid`, and for a `valid` one whose latencies are more than could be measured, or
+    hold what is not theirs.
     """
     sent, figures, growth = result.records_sent, result.figures, end_offset_growth
     said = result.errors or "no reason given"
@@ -138,12 +139,23 @@ def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) ->
         return "records_lost", f"{sent - growth} of {sent} records counted as sent are not in the topic"
     if growth > sent:
         return "records_duplicated", duplicates_reason(growth - sent)
+    return "valid", "; ".join(_reservations(result))
+
+
+def _reservations(result: LoadResult) -> list[str]:
+    """Says what there is to know of the latencies of a repetition that counts."""
+    found = []
     if result.paced_records_unsent:
-        return "valid", (
+        found.append(
             f"its latencies are lower bounds: {result.paced_records_unsent} records that were due at the fixed rate "
             "were not even sent when the load had taken three times as long as planned"
         )
-    return "valid", ""
+    if not result.is_settled:
+        found.append(
+            f"its latencies may be too high: after {result.settling_s:.1f} s the machine was still writing what the "
+            "unthrottled part had left, when the paced part began"
+        )
+    return found
 
 
 def duplicates_reason(surplus: int) -> str:

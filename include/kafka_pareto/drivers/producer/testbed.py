@@ -127,10 +127,13 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
                 workload.replication_factor,
                 topic_configs(workload),
             )
-            keep_fingerprint(campaign, case, fingerprint_of(description, campaign.producer, topic))
-            tool = LoadGenerator if campaign.producer.protocol.load_tool == "load_generator" else ProducerPerformance
+            found = fingerprint_of(description, campaign.producer, topic)
+            keep_fingerprint(campaign, case, found)
+            load_tool: LoadTool = ProducerPerformance(bootstrap_servers, client_config, settings)
+            if campaign.producer.protocol.load_tool == "load_generator":
+                has_brokers = found.load_and_brokers_share_a_machine
+                load_tool = LoadGenerator(bootstrap_servers, client_config, settings, has_brokers=has_brokers)
             with _payload_file(campaign, case) as payload_file:
-                load_tool = tool(bootstrap_servers, client_config, settings)
                 yield Testbed(cluster, load_tool, lease, topic, payload_file)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,14 @@ def test_the_load_tools_saturation_is_judged_by_the_cores_that_it_may_use(tmp_pa
         attempt, _ = attempt_repetition(request, m.testbed, guard, healthy, offsets, OutlierRule(), cores)
     assert str(attempt.quantities["generator_bound"]).endswith(said)
     assert bool(attempt.quantities["generator_bound"]) == bool(said)
+
+
+def test_a_repetition_whose_paced_part_began_amid_write_back_counts_and_says_so(tmp_path: Path):
+    with measuring(tmp_path) as m:
+        m.tool.after_run = lambda result: replace(result, is_settled=False, settling_s=5.0)
+        measured = m.measure()
+    assert {repetition.outcome for repetition in measured} == {"valid"}
+    assert {repetition.reason for repetition in measured} == {
+        "its latencies may be too high: after 5.0 s the machine was still writing what the unthrottled part had left, "
+        "when the paced part began"
+    }

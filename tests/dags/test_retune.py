@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kafka_pareto.errors import BadInputError
 from tests.dags.receivers import body_of
 from tests.dags.serving import Served, soon
 
@@ -80,6 +81,20 @@ def test_an_event_that_names_a_study_with_a_cluster_of_its_own_is_served_by_its_
     noted = airflow.noted("checks")[before:]
     assert [step for step, _ in noted].count("check") == 1
     assert {options["study"] for _, options in noted} == {"elsewhere"}
+
+
+@pytest.mark.parametrize(
+    ("dag_id", "conf", "said"),
+    [
+        ("tune_producer", {"record_sizes": [0]}, r"^RECORD_SIZES=0: must be at least 1$"),
+        (DAG, {"study": "elsewhere"}, r"^STUDY=elsewhere: must be one of cold_burst, paper, quick, steady$"),
+    ],
+)
+def test_a_refused_parameter_is_said_in_the_words_of_the_commands(
+    airflow: Served, dag_id: str, conf: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(BadInputError, match=said):
+        airflow.trigger(dag_id, "refused", conf)
 
 
 def test_a_study_with_a_schedule_is_checked_by_it_from_its_next_time_on(airflow: Served) -> None:

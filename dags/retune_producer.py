@@ -9,8 +9,9 @@ lost records, and if the cluster or the study are no longer the same.
 study: `{"study": "steady"}`. One run has one study: if events of several studies come while a check runs, the next run
 refuses them. A study with `retune.schedule` also has a DAG of its own, `retune_producer_<study>`, which runs by that
 schedule, in UTC. After a downtime there is one check, not one for each that was missed. A study that names its cluster
-has such a DAG too, and only that DAG checks it. Checks and campaigns share the cluster's one slot, so there are never
-two loads at once.
+has such a DAG too, and only that DAG checks it: by hand, by its schedule, and by events. An event reaches every DAG of
+the checks that takes events; in those that do not check its study, `check` says so and all else is skipped. Checks and
+campaigns share the cluster's one slot, so there are never two loads at once.
 
 **Inputs**: the study; its settings in force; its section `retune`.
 
@@ -33,11 +34,13 @@ downstream tasks. Nothing that was measured is lost.
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import TypeAlias
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import (  # type: ignore[attr-defined]  # the SDK's stub file lacks the three of deadlines
     DAG,
     Asset,
+    AssetOrTimeSchedule,
     AsyncCallback,
     CronTriggerTimetable,
     DeadlineAlert,
@@ -51,25 +54,28 @@ from kafka_pareto_airflow.clusters import ClusterRoute, own_route, routes_of_stu
 from kafka_pareto_airflow.forms.parameters import DEFAULT_STUDY
 from kafka_pareto_airflow.notify.notices import FailureNotifier
 from kafka_pareto_airflow.notify.overdue import tell_overdue
-from kafka_pareto_airflow.retuning import CHECK_ARGUMENTS, retune_parameters, studies_with_checks_of_their_own
+from kafka_pareto_airflow.retuning import CheckedStudies, retune_parameters, studies_with_checks_of_their_own
 from kafka_pareto_airflow.steps.step_operator import StepOperator
 from kafka_pareto_airflow.task_rules import OWNER, RULES
 
+Schedule: TypeAlias = CronTriggerTimetable | AssetOrTimeSchedule | list[Asset] | None
 
-def timetable(schedule: str | None) -> CronTriggerTimetable | None:
-    """Returns the timetable of a schedule in UTC; None if there is no schedule."""
+
+def schedule_of(retune: Retune, *, takes_events: bool) -> Schedule:
+    """Returns when checks begin: by the study's schedule in UTC, by events, by both, or (None) by hand alone."""
+    events = [CHECK_WANTED] if takes_events else None
+    if retune.schedule is None:
+        return events
     # Airflow would otherwise begin with the time that has just passed, up to a tenth of the interval ago.
-    if schedule is None:
-        return None
-    return CronTriggerTimetable(schedule, timezone="UTC", run_immediately=timedelta(0))
+    timetable = CronTriggerTimetable(retune.schedule, timezone="UTC", run_immediately=timedelta(0))
+    return AssetOrTimeSchedule(timetable=timetable, assets=events) if events else timetable
 
 
-def retune_dag(
-    dag_id: str, study: str, retune: Retune, schedule: CronTriggerTimetable | list[Asset] | None, route: ClusterRoute
-) -> DAG:
+def retune_dag(study: str, retune: Retune, route: ClusterRoute, checked: CheckedStudies, schedule: Schedule) -> DAG:
     """Returns the DAG that checks the settings in force of one study, or of the study that it is asked for."""
+    arguments = checked.arguments()
     with DAG(
-        dag_id=dag_id,
+        dag_id=retune_dag_of(checked.only),
         description="Checks the settings in force on the cluster itself, and tunes again where they have drifted.",
         doc_md=__doc__,
         schedule=schedule,
@@ -89,14 +95,15 @@ def retune_dag(
         check = StepOperator(
             task_id="check",
             step="check",
-            arguments=CHECK_ARGUMENTS,
+            arguments=arguments,
+            pre_execute=checked.leave_others,
             doc_md="Reads what is in force, and whether it can be compared with what it was confirmed with.",
             **RULES["check"],
         )
         measure = StepOperator.partial(
             task_id="check_measure",
             step="check_measure",
-            arguments=CHECK_ARGUMENTS,
+            arguments=arguments,
             pool=route.pool,
             map_index_template="{{ task.case }} B",
             doc_md="Measures the settings in force and the baseline in blocks, for one record size.",
@@ -105,7 +112,7 @@ def retune_dag(
         compare = StepOperator(
             task_id="check_compare",
             step="check_compare",
-            arguments=CHECK_ARGUMENTS,
+            arguments=arguments,
             outlets=[DRIFT],
             trigger_rule="none_failed",  # if nothing can be measured, a record size may still have to be tuned
             doc_md="Tells drift from noise, and names the record sizes that are tuned again.",
@@ -125,6 +132,8 @@ def retune_dag(
 
 
 own, named = own_route(), routes_of_studies()  # asked once: they read every study
-retune_dag(retune_dag_of(""), DEFAULT_STUDY, Retune(), [CHECK_WANTED], own)
+all_others = CheckedStudies(elsewhere=tuple(named))
+retune_dag(DEFAULT_STUDY, Retune(), own, all_others, schedule_of(Retune(), takes_events=True))
 for name, retune in studies_with_checks_of_their_own(named).items():
-    retune_dag(retune_dag_of(name), name, retune, timetable(retune.schedule), named.get(name, own))
+    schedule = schedule_of(retune, takes_events=name in named)
+    retune_dag(name, retune, named.get(name, own), CheckedStudies(only=name), schedule)

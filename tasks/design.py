@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.storage.store import open_store
-from kafka_pareto.study.sections import ForeignCluster
+from kafka_pareto.study.cluster_override import cluster_with
 from kafka_pareto.study.study_file import load_named_study, read_corpus, with_overrides
 from kafka_pareto.study.tune import tune_study
 from kafka_pareto.study.warm_start import campaigns_from
@@ -48,7 +48,7 @@ def main(
             "ceiling_gib": ceiling_gib,
             "consent": consent or None,
         }
-        cluster = _foreign_cluster(wanted.cluster, {name: value for name, value in given.items() if value is not None})
+        cluster = cluster_with(wanted.cluster, {name: value for name, value in given.items() if value is not None})
         earlier = None if warm_start is None else campaigns_from(warm_start)
         adjusted = with_overrides(wanted, _cases(cases), seed, repetitions, cluster, earlier)
         corpus = read_corpus(adjusted, settings.studies, f"{settings.studies}/{study}.yaml")
@@ -66,22 +66,6 @@ def _cases(text: str | None) -> list[str] | None:
         return [str(int(part)) for part in text.split(",")]
     except ValueError as error:
         raise BadInputError(f"cases: {text!r}: must be whole numbers of bytes, like 1024,8192") from error
-
-
-def _foreign_cluster(of_the_study: ForeignCluster | None, given: dict[str, Any]) -> ForeignCluster | None:
-    """Returns the cluster that the options name, or the study's own with the options' changes; None if neither."""
-    known = of_the_study.model_dump() if of_the_study else {}
-    merged = known | given
-    if not merged:
-        return None
-    if "bootstrap_servers" not in merged:
-        raise BadInputError(f"{', '.join(given)}: for an existing cluster only; name it by --bootstrap-servers")
-    if not all(merged.get(name, 0) > 0 for name in ("ceiling_mib_s", "ceiling_gib")):
-        raise BadInputError(
-            "a cluster that is not the embedded one needs a ceiling above zero for the load: "
-            "give both --ceiling-mib-s and --ceiling-gib"
-        )
-    return ForeignCluster.model_validate(merged)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from airflow.sdk import Param
+from airflow.sdk import Context, Param
+from airflow.sdk.exceptions import DownstreamTasksSkipped
 
+from kafka_pareto.study.identifiers import retune_dag_of
 from kafka_pareto.study.retune import Retune
 from kafka_pareto_airflow.forms.parameters import study_files, study_names
 
@@ -17,14 +20,56 @@ log = logging.getLogger(__name__)
 
 # Asset events name the study in their extras. A run has one study, so the step refuses several or none.
 _STUDY = (
-    "{% if triggering_asset_events %}{% set names = [] %}"
-    "{% for events in triggering_asset_events.values() %}{% for event in events %}"
-    "{% if event.extra.study not in names %}{{ names.append(event.extra.study) or '' }}{% endif %}"
-    "{% endfor %}{% endfor %}{{ names | join(',') }}{% else %}{{ params.study }}{% endif %}"
+    "{{% if triggering_asset_events %}}{{% set names = [] %}}"
+    "{{% for events in triggering_asset_events.values() %}}{{% for event in events %}}"
+    "{{% if {is_served} and event.extra.study not in names %}}"
+    "{{{{ names.append(event.extra.study) or '' }}}}{{% endif %}}"
+    "{{% endfor %}}{{% endfor %}}{{{{ names | join(',') }}}}{{% else %}}{{{{ params.study }}}}{{% endif %}}"
 )
 _KEY = r"[\w.-]+"  # Airflow's rule for a DAG's id, which the study's name becomes a part of
-# A check is named after its run, so that a cleared task finds it again.
-CHECK_ARGUMENTS = [f"--study={_STUDY}", "--campaign={{ dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}"]
+
+
+@dataclass(frozen=True)
+class CheckedStudies:
+    """Says which studies a DAG checks when asset events name them; an event reaches every DAG of the checks.
+
+    Attributes:
+        only: The one study of a DAG of its own; empty for the DAG of all others.
+        elsewhere: Of that DAG: the studies whose cluster has a DAG of its own.
+    """
+
+    only: str = ""
+    elsewhere: tuple[str, ...] = ()
+
+    def arguments(self) -> list[str]:
+        """Returns every step's arguments. A check is named after its run, so that a cleared task finds it again."""
+        asked = "event.extra.study"
+        is_served = f"{asked} == {self.only!r}" if self.only else f"{asked} not in {list(self.elsewhere)!r}"
+        study = _STUDY.format(is_served=is_served)
+        return [f"--study={study}", "--campaign={{ dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}"]
+
+    def leave_others(self, context: Context) -> None:
+        """Ends a run before its first step if the events that began it name no study of this DAG.
+
+        Raises:
+            DownstreamTasksSkipped: To end it.
+        """
+        events = [event for each in (context["triggering_asset_events"] or {}).values() for event in each]
+        asked = dict.fromkeys(event.extra.get("study") for event in events)
+        if not asked or any(self._serves(study) for study in asked):
+            return
+        log.info(
+            "%s: not checked by this DAG: a study whose cluster has a name is checked by %s, any other by %s",
+            ", ".join(map(str, asked)),
+            retune_dag_of("<study>"),
+            retune_dag_of(""),
+        )
+        raise DownstreamTasksSkipped(
+            tasks=[task.task_id for task in context["task"].get_flat_relatives(upstream=False)]
+        )
+
+    def _serves(self, study: str) -> bool:
+        return study == self.only if self.only else study not in self.elsewhere
 
 
 def retune_parameters(study: str, studies: list[str]) -> dict[str, Param]:

@@ -24,6 +24,7 @@ _GENERATED = {
     "<generated:fernet>": lambda: base64.urlsafe_b64encode(os.urandom(32)).decode(),
 }
 _GROUP_OF = re.compile(r"<group of ([A-Z_]+)>")
+_PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,=-]*")
 
 
 class EnvFileError(Exception):
@@ -50,7 +51,7 @@ def completed(example: str, existing: str, environment: Mapping[str, str]) -> st
                 lines.append(line)
         elif found[1] not in known:
             known[found[1]] = _value(found[1], found[2], known, environment)
-            lines.append(f"{found[1]}={known[found[1]]}")
+            lines.append(f"{found[1]}={_as_compose_reads_it(found[1], known[found[1]])}")
     if not existing:
         return "\n".join([*lines, ""])
     if not lines:
@@ -67,6 +68,15 @@ def _value(name: str, template: str, known: Mapping[str, str], environment: Mapp
     return str(_group_of(group[1], known[group[1]])) if group else template
 
 
+def _as_compose_reads_it(name: str, value: str) -> str:
+    """Returns the value in single quotes where Compose would expand a `$` in it, or cut it at a `#`."""
+    if _PLAIN.fullmatch(value):
+        return value
+    if unfit := next((each for each in "'\\\n\r" if each in value), ""):
+        raise EnvFileError(f"{name}={value!r}: .env can hold no {unfit!r}: set it to something else")
+    return f"'{value}'"
+
+
 def _group_of(name: str, socket: str) -> int:
     try:
         found = Path(socket).stat()
@@ -79,7 +89,7 @@ def _group_of(name: str, socket: str) -> int:
 
 def _pairs(text: str) -> list[tuple[str, str]]:
     found = (_LINE.fullmatch(line) for line in text.splitlines())
-    return [(match[1], match[2]) for match in found if match]
+    return [(match[1], re.sub(r"^'(.*)'$", r"\1", match[2])) for match in found if match]
 
 
 def main(folder: Path = PROJECT) -> int:

@@ -150,3 +150,15 @@ def test_what_a_tool_cannot_do_is_refused_and_nothing_is_sent(
     with pytest.raises(LoadToolError, match="load"):
         bench.tool.run(spoil(bench.request))
     assert bench.cluster.end_offset(bench.request.topic) == before
+
+
+@pytest.mark.brokers
+def test_a_machine_with_brokers_writes_what_the_unthrottled_part_has_left_before_the_paced_one_begins(
+    single_broker: RunningBrokers, topic: tuple[Cluster, str]
+) -> None:
+    tool = LoadGenerator(single_broker.bootstrap_servers, None, single_broker.settings, has_brokers=True)
+    result = tool.run(replace(request_of(topic[1], paper_study()), timed=TIMED))
+
+    assert result.is_settled
+    assert 0 < result.settling_s < 5
+    assert result.figures is not None

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from threading import Barrier
 from urllib.parse import urlsplit
@@ -185,6 +186,18 @@ class TestStoreContract:
         assert store.get(key) == b"y"
 
 
+def s3_store_at(server: RunningMinio, wrong_by: timedelta) -> S3Store:
+    """A store whose machine's clock is wrong."""
+    settings = server.settings()
+    secret = settings.s3_secret_key.get_secret_value()
+    clock = partial(_time_of_a_clock, wrong_by)
+    return S3Store(settings.s3_endpoint, settings.s3_access_key, secret, settings.s3_bucket, clock)
+
+
+def _time_of_a_clock(wrong_by: timedelta) -> datetime:
+    return datetime.now(UTC) + wrong_by
+
+
 def _large_files(folder: Path) -> Iterator[Path]:
     """Files of more than a part of S3's least size; not yet whole ones too. What vanishes meanwhile is passed over."""
     for parent, _, names in os.walk(folder):
@@ -260,6 +273,20 @@ class TestS3Store:
         minio_server.remove_bucket(settings.s3_bucket)
         with pytest.raises(StoreError, match="refused to write a: HTTP 404"):
             store.put_if("a", b"x", None)
+
+    @pytest.mark.parametrize("wrong_by", [timedelta(minutes=-10), timedelta(minutes=10)])
+    def test_a_conditional_write_by_a_machine_whose_clock_is_minutes_wrong_is_made(
+        self, minio_server: RunningMinio, wrong_by: timedelta
+    ) -> None:
+        store = s3_store_at(minio_server, wrong_by)
+        tag = store.put_if("a", b"one", None)
+        assert tag is not None
+        assert store.put_if("a", b"two", tag) is not None
+        assert store.get("a") == b"two"
+
+    def test_a_clock_that_is_too_wrong_for_s3_is_said_to_be(self, minio_server: RunningMinio) -> None:
+        with pytest.raises(StoreError, match=r"refused to write a: HTTP 403 \(RequestTimeTooSkewed\)"):
+            s3_store_at(minio_server, timedelta(hours=-1)).put_if("a", b"x", None)
 
     def test_an_object_whose_client_vanished_before_its_last_byte_is_none(self, minio_server: RunningMinio) -> None:
         settings = minio_server.settings()

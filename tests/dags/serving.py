@@ -82,6 +82,11 @@ def served(folder: Path) -> Iterator[Served]:
     dags.mkdir()
     for path in [*(PROJECT / "dags").glob("*.py"), HERE / "reacting_dag.py"]:
         (dags / path.name).symlink_to(path)
+    studies = folder / "studies"
+    studies.mkdir()
+    for path in (PROJECT / "include" / "studies").glob("*.yaml"):
+        (studies / path.name).symlink_to(path)
+    (studies / "elsewhere.yaml").write_text("name: elsewhere\ncluster: {name: berlin}\n")
     with mail_server() as (port, mails), webhook() as (address, posts):
         plain = {"disable_ssl": True, "disable_tls": True, "from_email": "kafka@example.org"}
         smtp = {"conn_type": "smtp", "host": "127.0.0.1", "port": port, "extra": plain}
@@ -89,6 +94,7 @@ def served(folder: Path) -> Iterator[Served]:
             "AIRFLOW__CORE__DAGS_FOLDER": str(dags),
             "KAFKA_PARETO_PROJECT_ROOT": str(project),
             "KAFKA_PARETO_STORE_FOLDER": str(store),
+            "KAFKA_PARETO_STUDIES": str(studies),
             "KAFKA_PARETO_NOTIFY": "log,smtp:ops@example.org,slack:our_team",
             "AIRFLOW_CONN_SMTP_DEFAULT": json.dumps(smtp),
             "AIRFLOW_CONN_OUR_TEAM": json.dumps({"conn_type": "slackwebhook", "password": address}),

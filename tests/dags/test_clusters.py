@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from airflow.sdk import DAG
 
+from kafka_pareto_airflow.assets import CHECK_WANTED
 from tests.dags.test_integrity import step_of
 from tests.dags.test_retune_dags import dags_of
 
@@ -51,7 +52,9 @@ def test_a_check_runs_where_its_studys_cluster_is_and_has_it_tuned_there() -> No
     dags = dags_of("retune_producer")
     assert set(dags) == {"retune_producer", "retune_producer_there", "retune_producer_there_too"}
     assert dags["retune_producer"].params.get_param("study").schema["enum"] == ["here"]
-    assert dags["retune_producer_there_too"].schedule is None
+    assert dags["retune_producer_there_too"].schedule == [CHECK_WANTED]
+    assert dags["retune_producer_there"].schedule.asset_condition.objects == (CHECK_WANTED,)
+    assert dags["retune_producer_there"].schedule.timetable.expression == "0 0 * * *"
     check = dags["retune_producer_there"]
     assert loads(check) == {"check_measure": "kafka_cluster_berlin"}
     assert {task.queue for task in check.tasks} == {"kafka_berlin"}

@@ -114,6 +114,14 @@ def test_the_image_runs_the_step_with_its_arguments_and_writes_the_manifest_for_
     assert {"name": "xcom", "mountPath": "/airflow/xcom"} in step["volumeMounts"]
 
 
+def test_a_typed_text_reaches_the_step_as_it_was_typed_and_names_no_setting_of_the_pod(
+    cluster: ClusterOfOneEnd,
+) -> None:
+    """Kubernetes puts a variable's value in place of `$(NAME)` in arguments; of `$$` it makes a `$`."""
+    execute(arguments=["--reason=$(KAFKA_PARETO_S3_SECRET_KEY) costs $5 or $$"])
+    assert "--reason=$$(KAFKA_PARETO_S3_SECRET_KEY) costs $$5 or $$$$" in container(cluster.pod)["args"]
+
+
 def test_settings_come_from_the_secret_and_none_is_in_the_pods_description(cluster: ClusterOfOneEnd) -> None:
     execute()
     assert container(cluster.pod)["envFrom"] == [{"secretRef": {"name": "kafka-pareto"}}]

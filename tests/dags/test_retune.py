@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kafka_pareto.errors import BadInputError
 from tests.dags.receivers import body_of
 from tests.dags.serving import Served, soon
 
@@ -58,6 +59,42 @@ def test_an_event_starts_a_check_of_the_study_that_it_names(airflow: Served) -> 
 
     soon("the check was made", compared)
     assert {options["study"] for _, options in airflow.noted("checks")[before:]} == {"cold_burst"}
+
+
+def test_an_event_that_names_a_study_with_a_cluster_of_its_own_is_served_by_its_own_dag_alone(airflow: Served) -> None:
+    airflow.client.create_pool("kafka_cluster_berlin", "of this test")
+    [asset] = airflow.ask("GET", "assets?name_pattern=kafka_producer_check_wanted")["assets"]
+    before = len(airflow.noted("checks"))
+    known = {run.dag_run_id for run in airflow.client.latest_runs(DAG)}
+    airflow.ask("POST", "assets/events", {"asset_id": asset["id"], "extra": {"study": "elsewhere"}})
+
+    def ended(dag_id: str) -> list[str]:
+        runs = airflow.client.latest_runs(dag_id)
+        return [run.dag_run_id for run in runs if run.has_ended and run.dag_run_id not in known]
+
+    soon("both DAGs have looked at the event", lambda: bool(ended(DAG) and ended(f"{DAG}_elsewhere")))
+    [left_to_others] = ended(DAG)
+    skipped = dict.fromkeys(["check_measure", "check_compare", "tune"], "skipped")
+    assert states(airflow, left_to_others) == {"check": "success"} | skipped
+    said = "elsewhere: not checked by this DAG: a study whose cluster has a name is checked by retune_producer_<study>"
+    assert any(said in line for line in airflow.log(DAG, left_to_others, "check"))
+    noted = airflow.noted("checks")[before:]
+    assert [step for step, _ in noted].count("check") == 1
+    assert {options["study"] for _, options in noted} == {"elsewhere"}
+
+
+@pytest.mark.parametrize(
+    ("dag_id", "conf", "said"),
+    [
+        ("tune_producer", {"record_sizes": [0]}, r"^RECORD_SIZES=0: must be at least 1$"),
+        (DAG, {"study": "elsewhere"}, r"^STUDY=elsewhere: must be one of cold_burst, paper, quick, steady$"),
+    ],
+)
+def test_a_refused_parameter_is_said_in_the_words_of_the_commands(
+    airflow: Served, dag_id: str, conf: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(BadInputError, match=said):
+        airflow.trigger(dag_id, "refused", conf)
 
 
 def test_a_study_with_a_schedule_is_checked_by_it_from_its_next_time_on(airflow: Served) -> None:

@@ -71,6 +71,19 @@ def test_the_events_of_its_assets_carry_what_the_manifest_has_and_without_any_th
     assert not event or context["outlet_events"][asset].extra == event
 
 
+EXPANDABLE = "$HOME ${HOME} $(HOME) $$ %h %(ENV_HOME)s {{ 1 + 1 }} `id` ~"
+
+
+def test_a_typed_text_reaches_a_process_as_it_was_typed(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    execute(root, f"import sys; print(sys.argv[1:]); print({MANIFEST!r})", arguments=[f"--reason={EXPANDABLE}"])
+    assert repr([f"--reason={EXPANDABLE}"]) in capsys.readouterr().out
+
+
+def test_what_is_printed_after_a_manifest_is_an_error_that_quotes_it(root: Path) -> None:
+    with pytest.raises(AirflowFailException, match=r"step tried printed 'and a warning' after its manifest"):
+        execute(root, f"print({MANIFEST!r}); print('late'); print('and a warning')")
+
+
 def logged(capsys: pytest.CaptureFixture[str]) -> list[str]:
     """The events of the log, without their time and place."""
     return [line.split("] ", 1)[1].split(" [")[0].strip() for line in capsys.readouterr().out.splitlines()]

@@ -19,16 +19,16 @@ _LAST_LINES = 15
 _LAST_BYTES = 64 * 1024
 
 
-def tied(argv: Sequence[str]) -> list[str]:
-    """Returns the command line of a process that is killed as soon as this one ends, even by `kill -9`.
+def tied(argv: Sequence[str], signal_name: str = "KILL") -> list[str]:
+    """Returns the command line of a child that gets this signal as soon as this process ends, even by `kill -9`.
 
     Raises:
         ClusterError: If util-linux's setpriv, which does the killing, is not there.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
-        raise ClusterError("setpriv is not on the PATH; install util-linux, so that no broker outlives its step")
-    return [setpriv, "--pdeathsig", "KILL", "--", "sh", "-c", _IF_PARENT_LIVES, str(os.getpid()), *argv]
+        raise ClusterError("setpriv is not on the PATH; install util-linux, so that no process outlives its step")
+    return [setpriv, "--pdeathsig", signal_name, "--", "sh", "-c", _IF_PARENT_LIVES, str(os.getpid()), *argv]
 
 
 class Launcher:

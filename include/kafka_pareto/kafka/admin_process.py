@@ -43,6 +43,10 @@ _REMEDIES = {
 }
 
 
+class _NoAnswerError(Exception):
+    """Says that the helper process printed something else than an answer."""
+
+
 class ClusterHelper:
     """Starts the helper process and asks it questions. Threads may share it; their questions queue.
 
@@ -103,6 +107,9 @@ class ClusterHelper:
                 raise self.error(asked, reason, "see whether this machine is overloaded") from error
             except OSError as error:
                 raise self._ended(asked) from error
+            except _NoAnswerError as error:
+                self._process.kill()  # whatever it says next would be taken for an answer to the next question
+                raise self.error(asked, str(error), "see what else writes to its stdout, like a Java agent") from error
         if "error" in answer:
             kind, message = answer["error"]["type"], answer["error"]["message"]
             raise self.error(asked, f"{kind}: {message}", _remedy_for(kind), kind)
@@ -142,7 +149,14 @@ class ClusterHelper:
                 raise ConnectionError("the helper process has ended")
             self._unread += chunk
         line, _, self._unread = self._unread.partition(b"\n")
-        return json.loads(line)
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict) or "id" not in answer or not {"ok", "error"} & answer.keys():
+            said = line[:200].decode(errors="replace")
+            raise _NoAnswerError(f"the helper process printed {said!r}, which is no answer")
+        return answer
 
     def _ended(self, operation: str) -> ClusterError:
         status = self._process.wait()

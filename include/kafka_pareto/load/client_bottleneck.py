@@ -21,13 +21,13 @@ _BOUND_BY_THREAD = (
 )
 
 
-def generator_bound(request: LoadRequest, result: LoadResult, cores: int) -> str:
+def generator_bound(request: LoadRequest, result: LoadResult, cores: float) -> str:
     """Says why the load tool set the pace; empty where nothing says that it did.
 
     Args:
         request: What was asked of the tool.
         result: What it answered.
-        cores: Processor cores of the machine that it ran on.
+        cores: Processor cores that it could use; a container's limit may come to a part of one.
     """
     if result.figures is None:
         return ""
@@ -38,12 +38,13 @@ def generator_bound(request: LoadRequest, result: LoadResult, cores: int) -> str
     )
 
 
-def _saturation(result: LoadResult, cores: int) -> str:
-    """Says so if the tool's process used all cores, JVM start and compilation included."""
-    used = result.client_cpu_s / (cores * result.wall_s)
+def _saturation(result: LoadResult, cores: float) -> str:
+    """Says so if the tool's process used all cores that it could, JVM start and compilation included."""
+    loading_s = result.wall_s - result.settling_s
+    used = result.client_cpu_s / (cores * loading_s)
     if used < _SATURATED_FRACTION:
         return ""
-    return f"the load tool's CPU was saturated: it used {used:.0%} of {_cores(cores)} for {result.wall_s:.1f} s"
+    return f"the load tool's CPU was saturated: it used {used:.0%} of {_cores(cores)} for {loading_s:.1f} s"
 
 
 def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
@@ -107,5 +108,5 @@ def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: LoadFig
     )
 
 
-def _cores(cores: int) -> str:
-    return "one core" if cores == 1 else f"{cores} cores"
+def _cores(cores: float) -> str:
+    return "one core" if cores == 1 else f"{cores:.3g} cores"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import select
-import shutil
 import subprocess
 import tempfile
 import time
@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+from kafka_pareto.brokers.processes import tied
 from kafka_pareto.errors import LoadStartError, LoadToolError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
 from kafka_pareto.kafka.producer_config import DEFAULTS
@@ -22,6 +23,7 @@ from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult
 from kafka_pareto.settings import Settings
 
 _WATCH_EVERY_S = 1.0
+_GRACE_S = 15.0
 _MIB = 1 << 20
 
 
@@ -47,6 +49,7 @@ class LoadProcess:
 
         Raises:
             BadInputError: If the client configuration cannot be read.
+            ClusterError: If this machine has no setpriv.
             LoadToolError: If it cannot be started, ends with an error, runs out of time, or cannot be read.
         """
         client = read_client_config(self._client_config) if self._client_config else ""
@@ -70,7 +73,7 @@ class LoadProcess:
             properties_file = Path(folder) / "producer.properties"
             properties_file.touch(mode=0o600)
             properties_file.write_text(self._properties_text(request, client), encoding="ascii")
-            argv = java_argv(self._settings, request, main_class)
+            argv = tied(java_argv(self._settings, request, main_class))
             argv += [*options, "--command-config", str(properties_file)]
             output_file, errors_file = Path(folder) / "stdout", Path(folder) / "stderr"
             cpu_before, started = _children_cpu_s(), time.monotonic()
@@ -93,13 +96,14 @@ class LoadProcess:
 def java_argv(settings: Settings, request: LoadRequest, main_class: str) -> list[str]:
     """Returns the command line up to the program's own options.
 
-    Everything that may be secret is in the properties file.
+    Everything that may be secret is in the properties file. The program has a time limit of its own, somewhat above the
+    one that `LoadProcess` keeps, in whole minutes: if nobody is left who would end it, it ends itself.
     """
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
-        raise LoadStartError("setpriv is not on the PATH; install util-linux, so that the load can end with its step")
     buffer_mib = int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"])) // _MIB
-    argv = [setpriv, "--pdeathsig", "KILL", "--", settings.java, f"-Xmx{192 + 2 * buffer_mib}m"]
+    limit_minutes = math.ceil((request.timeout_s + _GRACE_S) / 60)
+    # A Java that knows no such limit starts all the same.
+    argv = [settings.java, "-XX:+IgnoreUnrecognizedVMOptions", f"-XX:SelfDestructTimer={limit_minutes}"]
+    argv += [f"-Xmx{192 + 2 * buffer_mib}m"]
     return [*argv, "-Duser.language=en", "-Duser.country=US", "-cp", f"{settings.kafka_jars}/*", main_class]
 
 

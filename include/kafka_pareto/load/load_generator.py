@@ -16,6 +16,7 @@ from kafka_pareto.settings import Settings
 from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures
 
 MAIN_CLASS = "io.kafkapareto.LoadGenerator"
+LONGEST_SETTLING_S = 5.0
 
 _US_PER_MS = 1_000
 _THROTTLED = "produce-throttle-time-max"
@@ -88,10 +89,18 @@ class Part(_Output):
         return self
 
 
+class WriteBack(_Output):
+    """Says how long the machine was given between the parts to write what the first had left, and whether it has."""
+
+    waited_s: _Amount
+    settled: bool
+
+
 class GeneratorOutput(_Output):
     """Holds what the generator prints: its parts in the order of sending, the unthrottled one first."""
 
     parts: Annotated[list[Part], Field(min_length=1, max_length=2)]
+    write_back: WriteBack | None = None
 
     @model_validator(mode="after")
     def _each_part_once(self) -> Self:
@@ -101,9 +110,16 @@ class GeneratorOutput(_Output):
 
 
 class LoadGenerator:
-    """Runs the generator as a load tool, for requests that are `timed`; a part of 0 seconds is left out."""
+    """Runs the generator as a load tool, for requests that are `timed`; a part of 0 seconds is left out.
 
-    def __init__(self, bootstrap_servers: str, client_config: Path | None, settings: Settings) -> None:
+    On a machine that has brokers too, what they have written lies in memory for half a minute, and would be written to
+    the disk at some time of a later part. So this machine is told to write it before the paced part begins.
+    """
+
+    def __init__(
+        self, bootstrap_servers: str, client_config: Path | None, settings: Settings, *, has_brokers: bool = False
+    ) -> None:
+        self._settle_s = LONGEST_SETTLING_S if has_brokers else 0.0
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
@@ -111,20 +127,22 @@ class LoadGenerator:
         timed = timed_within_limit(request)
         return self._process.run(
             MAIN_CLASS,
-            generator_options(request, timed),
+            generator_options(request, timed, self._settle_s),
             request,
             watch,
             lambda ended: load_result(parse_generator_output(ended.output), timed, ended),
         )
 
 
-def generator_options(request: LoadRequest, timed: TimedLoad) -> list[str]:
+def generator_options(request: LoadRequest, timed: TimedLoad, settle_s: float = 0.0) -> list[str]:
     """Lists the generator's own options, without its file of producer properties."""
     options = ["--topic", request.topic, "--record-size", str(request.record_size_bytes), "--keys", str(request.keys)]
     if request.payload_file is not None:
         options += ["--payload-file", str(request.payload_file)]
     if request.throughput_records_s is not None:
         options += ["--max-rate", str(request.throughput_records_s)]
+    if settle_s:
+        options += ["--settle-seconds", str(settle_s)]
     options += ["--warmup-seconds", str(timed.warmup_s), "--seconds", str(timed.seconds)]
     options += ["--paced-warmup-seconds", str(timed.paced_warmup_s), "--paced-seconds", str(timed.paced_seconds)]
     return [*options, "--paced-rate", str(timed.paced_rate_records_s)]
@@ -167,6 +185,8 @@ def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> 
         unthrottled_sent_records_s=_sent_records_s(unthrottled) if unthrottled else None,
         sending_cpu_s=unthrottled.sending_cpu_s if unthrottled else None,
         unthrottled_wait_s=_wait_s(unthrottled) if unthrottled else None,
+        settling_s=output.write_back.waited_s if output.write_back else 0.0,
+        is_settled=output.write_back is None or output.write_back.settled,
     )
 
 

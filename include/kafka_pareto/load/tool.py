@@ -69,6 +69,9 @@ class LoadResult:
     is the CPU time of the sending thread. `unthrottled_sent_records_s` is its pace. `unthrottled_wait_s` is how long it
     waited for Kafka: for buffer space, and at the end for records without an answer yet (None: not known).
 
+    Between the parts the tool waited `settling_s` for the machine to write what brokers on it had left to be written.
+    Where that took too long, it is not `is_settled`, and went on during the paced part.
+
     `errors` is the first complaint of the tool.
     """
 
@@ -84,6 +87,8 @@ class LoadResult:
     unthrottled_sent_records_s: float | None = None
     sending_cpu_s: float | None = None
     unthrottled_wait_s: float | None = None
+    settling_s: float = 0.0
+    is_settled: bool = True
 
 
 class LoadTool(Protocol):

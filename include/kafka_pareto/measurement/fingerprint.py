@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
 import socket
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
-
-import psutil
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
@@ -40,10 +39,17 @@ def keep_fingerprint(campaign: Campaign, case: str, found: Fingerprint) -> None:
 
 @dataclass(frozen=True)
 class Container:
-    """Names the files by which a container shows: Docker's mark, and the limit of its CPU time."""
+    """Names the files by which a container shows: Docker's mark, and the limit of its CPU time.
+
+    The limit is one file of quota and period, or one file of each by the older version of control groups.
+    """
 
     docker_mark: Path = Path("/.dockerenv")
     cpu_limit: Path = Path("/sys/fs/cgroup/cpu.max")
+    older_cpu_limit: tuple[Path, Path] = (
+        Path("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
+        Path("/sys/fs/cgroup/cpu/cpu.cfs_period_us"),
+    )
 
 
 CONTAINER = Container()
@@ -59,21 +65,23 @@ class ClientMachine(TypedDict):
 
 
 def client_machine(container: Container = CONTAINER) -> ClientMachine:
-    """Returns the machine that this process runs on; in a container, with as many cores as its limit comes to."""
+    """Returns the machine that this process runs on, with the cores that it may use; a part of one counts as one."""
     return {
         "client_host": socket.gethostname(),
         "client_cpu": _cpu_model(),
-        "client_cores": _cores(container.cpu_limit),
+        "client_cores": math.ceil(usable_cores(container)),
         "client_kernel": platform.release(),
     }
 
 
-def _cores(cpu_limit: Path) -> int:
-    """The machine's, or as many as a container's limit comes to, a part of one counted as one."""
-    cores = psutil.cpu_count() or 0
-    with suppress(OSError, ValueError):  # there is no limit, or it reads `max`
-        quota_us, period_us = map(int, cpu_limit.read_text(encoding="ascii").split())
-        return min(cores, math.ceil(quota_us / period_us))
+def usable_cores(container: Container = CONTAINER) -> float:
+    """Returns as many cores as this process may use: those that it may run on, or what its container's limit allows."""
+    cores = float(len(os.sched_getaffinity(0)))
+    for files in ((container.cpu_limit,), container.older_cpu_limit):
+        with suppress(OSError, ValueError):  # there is no such file, or it reads `max`
+            quota_us, period_us = (int(each) for file in files for each in file.read_text(encoding="ascii").split())
+            if quota_us > 0:  # the older version's -1 is no limit
+                cores = min(cores, quota_us / period_us)
     return cores
 
 

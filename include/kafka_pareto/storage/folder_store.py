@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kafka_pareto.errors import BadInputError, MissingArtifactError, StoreError
+from kafka_pareto.storage.private_file import sync_folder
 
 
 class FolderStore:
@@ -23,10 +24,10 @@ class FolderStore:
             self._folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, key: str, content: bytes) -> None:
-        """Writes a temporary file, syncs it, and moves it over the object."""
+        """Writes a temporary file, syncs it, moves it over the object, and syncs its folder."""
         path = self._path(key)
         with self._errors(f"write {key}"):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            self._make_folder(path.parent)
             handle, temporary = tempfile.mkstemp(dir=self._folder, prefix=".writing-")
             try:
                 with os.fdopen(handle, "wb") as file:
@@ -34,6 +35,7 @@ class FolderStore:
                     file.flush()
                     os.fsync(file.fileno())
                 Path(temporary).replace(path)
+                sync_folder(path.parent)
             except OSError:
                 Path(temporary).unlink(missing_ok=True)
                 raise
@@ -97,6 +99,14 @@ class FolderStore:
             yield
         except OSError as error:
             raise StoreError(f"the store at {self._folder} cannot {doing}: {error.strerror}") from error
+
+    def _make_folder(self, folder: Path) -> None:
+        """Makes the folder and those above it that lack; the name of each is on the disk before a file is in it."""
+        if folder.is_dir():
+            return
+        self._make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
 
     def _path(self, key: str) -> Path:
         path = (self._folder / key).resolve()

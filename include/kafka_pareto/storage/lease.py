@@ -8,17 +8,24 @@ import secrets
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
+from tenacity import retry, retry_if_exception_type, retry_if_result, stop_after_delay, wait_exponential, wait_fixed
 
 from kafka_pareto.errors import ArtifactError, LeaseHeldError, StoreError
 from kafka_pareto.storage.store import Store
 
 LEASE_SECONDS = 20.0
 _POLL_S = 1.0
+_STORE_DEADLINE_S = 300.0
+
+
+def seconds_since_boot() -> float:
+    """Returns the time since the machine was started, with the time that it was suspended."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class ClusterLease:
@@ -28,22 +35,38 @@ class ClusterLease:
     process measures that term with its own clock: it takes over once it has seen an unchanged lease for a whole term.
     The clocks of two machines need not agree.
 
+    A holder whose machine stood still may not know it: a virtual machine's clocks stand still as well. So `renew`, by
+    a write that only the last holder can make, tells afterwards whether the lease was the holder's all along.
+
+    A lease is returned by a write as well, since few S3 stores can delete on a condition: it must not be another's.
+
     Args:
         store: Where the lease is kept; all who load the cluster must share it.
         cluster_id: Kafka's own id of the cluster.
         wait_s: How long to wait for another holder before LeaseHeldError.
+        term_s: The term after which an unchanged lease lapses.
+        clock: Counts seconds for the holder, those that the machine was suspended too.
     """
 
-    def __init__(self, store: Store, cluster_id: str, wait_s: float, term_s: float = LEASE_SECONDS) -> None:
+    def __init__(
+        self,
+        store: Store,
+        cluster_id: str,
+        wait_s: float,
+        term_s: float = LEASE_SECONDS,
+        clock: Callable[[], float] = seconds_since_boot,
+    ) -> None:
         self._store = store
         self._key = f"leases/{cluster_id}.json"
         self._wait_s = wait_s
         self._term_s = term_s
+        self._clock = clock
         self._holder = f"{socket.gethostname()} pid {os.getpid()}"
         self._nonce = secrets.token_hex(8)
         self._writes = 0
         self._tag: str | None = None
         self._renewed_at = 0.0
+        self._turn = threading.Lock()
         self._released = threading.Event()
         self._renewal = threading.Thread(target=self._keep_renewing, name="lease-renewal", daemon=True)
 
@@ -68,28 +91,55 @@ class ClusterLease:
     ) -> None:
         self._released.set()
         self._renewal.join(self._term_s)
-        with suppress(StoreError):  # an unreachable store must not hide the work's own error; the lease lapses
-            if self.is_held() and self._store.tag(self._key) == self._tag:
-                self._store.delete(self._key)
+        # An unreachable store must not hide the work's own error; the lease lapses.
+        with suppress(StoreError):
+            if self._tag is not None and not self._renewal.is_alive():
+                self._write(self._tag, {"returned": True})
         self._tag = None
 
     def is_held(self) -> bool:
-        """Tells whether the lease is certainly still ours; asked before each repetition."""
-        return self._tag is not None and time.monotonic() - self._renewed_at < self._term_s
+        """Tells whether the lease is still ours, as far as this machine's clock knows; asked before each repetition."""
+        return self._tag is not None and self._clock() - self._renewed_at < self._term_s
+
+    def renew(self) -> bool:
+        """Writes the lease anew; tells whether it has been ours all along. Asked before a repetition is stored.
+
+        Waits for a store that is away: nobody else can take the lease meanwhile.
+
+        Raises:
+            StoreError: If the store stays away for minutes.
+        """
+        persistently = retry(
+            retry=retry_if_exception_type(StoreError),
+            stop=stop_after_delay(_STORE_DEADLINE_S),
+            wait=wait_exponential(max=15),
+            reraise=True,
+        )
+        return persistently(self._renew)()
 
     def _try_to_acquire(self) -> bool:
         current = self._store.tag(self._key)
         now = time.monotonic()
         if current is not None and current != self._watched[0]:
             self._watched = (current, now)
-        if current is not None and now - self._watched[1] < self._term_s:
+        lapsed = current is None or now - self._watched[1] >= self._term_s
+        if not lapsed and "returned" not in self._stored():
             return False
-        return self._write(current)
+        return self._write(current, self._claim())
 
-    def _write(self, expected_tag: str | None) -> bool:
-        at = time.monotonic()
+    def _renew(self) -> bool:
+        with self._turn:
+            if self._tag is not None and not self._write(self._tag, self._claim()):
+                self._tag = None
+            return self._tag is not None
+
+    def _claim(self) -> dict[str, object]:
         self._writes += 1
-        content = json.dumps({"holder": self._holder, "nonce": self._nonce, "write": self._writes}).encode()
+        return {"nonce": self._nonce, "write": self._writes}
+
+    def _write(self, expected_tag: str | None, state: dict[str, object]) -> bool:
+        at = self._clock()
+        content = json.dumps({"holder": self._holder, **state}).encode()
         tag = self._store.put_if(self._key, content, expected_tag)
         if tag is None and (own_tag := self._tag_if_ours()) is not None:
             # The answer to an earlier write of ours was lost, and that write has changed the tag.
@@ -105,12 +155,9 @@ class ClusterLease:
 
     def _keep_renewing(self) -> None:
         while not self._released.wait(self._term_s / 4):
-            try:
-                if not self._write(self._tag):
-                    self._tag = None
+            with suppress(StoreError):  # is_held() turns false if the store is unreachable for a whole term
+                if not self._renew():
                     return
-            except StoreError:
-                continue  # is_held() turns false if the store is unreachable for a whole term
 
     def _describe_holder(self) -> str:
         try:

@@ -2,31 +2,53 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
-from urllib.parse import urlsplit
+from datetime import UTC, datetime
+from urllib.parse import urlsplit, urlunsplit
 
 import urllib3
 from minio import Minio
+from minio.credentials.providers import StaticProvider
 from minio.error import MinioException, S3Error
+from minio.signer import sign_v4_s3
 
 from kafka_pareto.errors import BadInputError, MissingArtifactError, StoreError
 
 _REQUEST_TIMEOUT_S = 20.0
+_REGION = "us-east-1"
 _RETRIES = urllib3.Retry(total=5, backoff_factor=0.5, status_forcelist=[500, 502, 503, 504])
 
 
 class S3Store:
-    """Keeps objects in a bucket of any S3 store. Conditional writes are S3's `If-Match` and `If-None-Match`."""
+    """Keeps objects in a bucket of any S3 store. Conditional writes are S3's `If-Match` and `If-None-Match`.
 
-    def __init__(self, endpoint: str, access_key: str, secret_key: str, bucket: str) -> None:
+    Args:
+        endpoint: The store's address, as in `http://host:port`.
+        access_key: Who asks.
+        secret_key: The secret of the access key.
+        bucket: The bucket, which must be there.
+        clock: Tells the time that conditional writes are signed with. S3 takes one that is up to 15 minutes wrong.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        access_key: str,
+        secret_key: str,
+        bucket: str,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         parts = urlsplit(endpoint)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise BadInputError(f"KAFKA_PARETO_S3_ENDPOINT: {endpoint!r}: must be like http://host:port")
         self._endpoint = endpoint
         self._bucket = bucket
+        self._credentials = StaticProvider(access_key, secret_key).retrieve()
+        self._clock = clock
         timeout = urllib3.Timeout(connect=5.0, read=_REQUEST_TIMEOUT_S)
         self._http = urllib3.PoolManager(timeout=timeout, retries=_RETRIES, maxsize=8)
         self._client = Minio(
@@ -34,7 +56,7 @@ class S3Store:
             access_key=access_key,
             secret_key=secret_key,
             secure=parts.scheme == "https",
-            region="us-east-1",
+            region=_REGION,
             http_client=self._http,
         )
         with self._errors("bucket"):
@@ -96,14 +118,33 @@ class S3Store:
         """Writes by a signed PUT with `If-Match`, or `If-None-Match` where `tag` is None."""
         condition = {"If-None-Match": "*"} if tag is None else {"If-Match": f'"{tag}"'}
         with self._errors(key):
-            url = self._client.get_presigned_url("PUT", self._bucket, key, expires=timedelta(minutes=1))
-            response = self._http.request("PUT", url, body=content, headers=condition)
+            response = self._signed_put(key, content, condition)
         # 404: no object, so no tag can match. 409: a simultaneous write won.
         if response.status in (409, 412) or (response.status == 404 and b"<Code>NoSuchKey" in response.data):
             return None
         if response.status != 200:
-            raise StoreError(f"the store at {self._endpoint} refused to write {key}: HTTP {response.status}")
+            said = re.search(rb"<Code>(\w+)</Code>", response.data)
+            code = f" ({said[1].decode()})" if said else ""
+            raise StoreError(f"the store at {self._endpoint} refused to write {key}: HTTP {response.status}{code}")
         return response.headers["ETag"].strip('"')
+
+    def _signed_put(self, key: str, content: bytes, headers: dict[str, str]) -> urllib3.BaseHTTPResponse:
+        """Sends a PUT with further headers, which the client itself cannot."""
+        # The client's own address of the object, without the signature that would be part of it.
+        url = urlsplit(self._client.get_presigned_url("PUT", self._bucket, key))._replace(query="")
+        now, digest = self._clock(), hashlib.sha256(content).hexdigest()
+        stamp = {"Host": url.netloc, "x-amz-date": f"{now:%Y%m%dT%H%M%SZ}", "x-amz-content-sha256": digest}
+        signed = sign_v4_s3(
+            method="PUT",
+            url=url,
+            region=_REGION,
+            headers={**headers, **stamp},
+            credentials=self._credentials,
+            content_sha256=digest,
+            date=now,
+        )
+        sent = {name: str(value) for name, value in signed.items()}
+        return self._http.request("PUT", urlunsplit(url), body=content, headers=sent)
 
     @contextmanager
     def _errors(self, key: str) -> Iterator[None]:

@@ -1,4 +1,7 @@
-"""Lists the clusters that the studies name. Each is tuned independently of the others, at the same time."""
+"""Lists the clusters that the studies name, and the brokers that a client configuration is for.
+
+Each cluster with a name is tuned independently of the others, at the same time.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import logging
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -29,10 +33,27 @@ def cluster_of(studies: Path, study: str) -> str:
     return cluster_names([studies / f"{study}.yaml"]).get(study, "")
 
 
+def servers_of(client_config: str, study_files: Iterable[Path]) -> set[str]:
+    """Returns the brokers that the studies name beside this client configuration, each as `host:port`."""
+    clusters = [_cluster_in(file) for file in study_files]
+    named = [each.get("bootstrap_servers") for each in clusters if each.get("client_config") == client_config]
+    return {server for servers in named for server in server_set(str(servers))}
+
+
+def server_set(bootstrap_servers: str) -> set[str]:
+    """Returns the brokers of a list like `host:port,host:port`."""
+    return {server.strip().lower() for server in bootstrap_servers.split(",") if server.strip()}
+
+
 def _name_in(file: Path) -> str:
+    name = _cluster_in(file).get("name", "")
+    return name if isinstance(name, str) and re.fullmatch(CLUSTER_NAME, name) else ""
+
+
+def _cluster_in(file: Path) -> dict[str, Any]:
     try:
-        name = yaml.safe_load(file.read_text(encoding="utf-8")).get("cluster", {}).get("name", "")
+        cluster = yaml.safe_load(file.read_text(encoding="utf-8")).get("cluster", {})
     except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
         log.warning("%s: its cluster is not known, since it cannot be read: %s", file, error)
-        return ""
-    return name if isinstance(name, str) and re.fullmatch(CLUSTER_NAME, name) else ""
+        return {}
+    return cluster if isinstance(cluster, dict) else {}

@@ -163,14 +163,14 @@ def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
             type=["null", "number"],
             exclusiveMinimum=0,
             title="Ceiling in MiB/s",
-            description="The load on a cluster of your own never exceeds this rate.",
+            description="The load on a cluster of your own never exceeds this rate. No more than the study's.",
         ),
         "ceiling_gib": Param(
             None,
             type=["null", "number"],
             exclusiveMinimum=0,
             title="Ceiling in GiB",
-            description="The campaign never sends more than this to a cluster of your own.",
+            description="The campaign never sends more than this to a cluster of your own. No more than the study's.",
         ),
         "consent": Param(
             False,

@@ -77,7 +77,8 @@ class KubernetesStep(Step, KubernetesPodOperator):
         share = {"memory": settings.memory, "cpu": f"{settings.cpus:g}"}
         self.image = settings.image
         self.name = f"kafka-pareto-step-{self.step.replace('_', '-')}"
-        self.arguments = [*command, f"--manifest={_MANIFEST_FILE}"]  # those of the image's entry point
+        # Those of the image's entry point. Kubernetes puts the pod's settings, secrets too, in place of `$(NAME)`.
+        self.arguments = [each.replace("$", "$$") for each in (*command, f"--manifest={_MANIFEST_FILE}")]
         self.env_from = [k8s.V1EnvFromSource(secret_ref=k8s.V1SecretEnvSource(name=settings.secret))]
         self.container_resources = k8s.V1ResourceRequirements(requests=share, limits=share)
 

@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 
 from airflow.sdk import Context
 
+from kafka_pareto.brokers.processes import tied
 from kafka_pareto_airflow.project import project_root
 from kafka_pareto_airflow.steps.step import KILL_GRACE_S, Step
 
@@ -54,7 +55,7 @@ class ProcessStep(Step):
         """Runs the step; its stdout and stderr become one stream."""
         root = project_root(os.environ)
         self._process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "TERM", "--", sys.executable, *command[1:]],
+            tied([sys.executable, *command[1:]], "TERM"),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             cwd=root,

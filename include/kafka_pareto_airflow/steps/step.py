@@ -56,6 +56,7 @@ class Step(BaseOperator):
         self.arguments = arguments
         self.case = case
         self._held_back = ""
+        self._said_after_manifest = False
 
     def run_step(self, command: list[str], context: Context) -> tuple[int, str]:
         """Runs the command, which begins with the name of Python, and logs what it prints, except for the manifest.
@@ -101,6 +102,7 @@ class Step(BaseOperator):
         for raw_line in lines:
             if self._held_back:
                 self.log.info("%s", self._held_back)
+            self._said_after_manifest |= _manifest_in(self._held_back) is not None
             line = raw_line.rstrip()
             self._held_back = line if line.startswith("{") else ""
             if not self._held_back:
@@ -119,8 +121,20 @@ class Step(BaseOperator):
         return list(skipped)
 
     def _manifest(self, line: str) -> dict[str, Any]:
-        with suppress(ValueError):
-            manifest = json.loads(line)
-            if isinstance(manifest, dict) and isinstance(manifest.get("cases"), list):
-                return manifest
+        manifest = _manifest_in(line)
+        if manifest is not None:
+            return manifest
+        if self._said_after_manifest:
+            raise AirflowFailException(
+                f"step {self.step} printed {line!r} after its manifest, which must be its last line; find in its log "
+                "what prints that"
+            )
         raise AirflowFailException(f"step {self.step} must print its manifest as its last line, but printed {line!r}")
+
+
+def _manifest_in(line: str) -> dict[str, Any] | None:
+    with suppress(ValueError):
+        manifest = json.loads(line)
+        if isinstance(manifest, dict) and isinstance(manifest.get("cases"), list):
+            return manifest
+    return None

@@ -23,6 +23,7 @@ from kafka_pareto_embedded.airflow_api.answers import (
     log_texts,
 )
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection
+from kafka_pareto_embedded.airflow_api.refusals import in_words
 from kafka_pareto_embedded.errors import AirflowRefusedError
 
 PAGE = 100  # Airflow's own limit for one answer
@@ -105,14 +106,14 @@ class AirflowClient:
         """Starts a run and returns it; Airflow makes an id if none is given.
 
         Raises:
-            BadInputError: If Airflow refuses a parameter; the message is Airflow's.
+            BadInputError: If Airflow refuses a parameter; the message names the option, its value and the rule.
         """
         body = {"logical_date": None, "conf": dict(parameters)} | ({"dag_run_id": run_id} if run_id else {})
         try:
             return DagRun.model_validate(self.ask("POST", f"dags/{dag_id}/dagRuns", body))
         except AirflowRefusedError as refusal:
             if refusal.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
-                raise BadInputError(refusal.detail) from refusal
+                raise BadInputError(in_words(refusal.detail, parameters)) from refusal
             raise
 
     def run(self, dag_id: str, run_id: str) -> DagRun:

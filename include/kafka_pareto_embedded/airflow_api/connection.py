@@ -133,4 +133,7 @@ def _detail(answer: httpx.Response) -> str:
         said = answer.json()
     except ValueError:
         said = answer.text
-    return " ".join(str(said.get("detail", said) if isinstance(said, dict) else said).split())
+    detail = said.get("detail", said) if isinstance(said, dict) else said
+    if isinstance(detail, list) and all(isinstance(each, dict) and "loc" in each for each in detail):
+        detail = "; ".join(f"{each['loc'][-1]}: {each.get('input')!r}: {each.get('msg')}" for each in detail)
+    return " ".join(str(detail).split())

@@ -31,6 +31,10 @@ from kafka_pareto_embedded.stack.stack import TOOLS, Stack
 Say = Callable[[str], None]
 
 _LOCK = ".lock"
+_MARK = ".kafka-pareto-state"
+_MARK_TEXT = "This folder is an embedded stack's of kafka-pareto. `make clean` removes it with all that is in it.\n"
+# What an earlier release, which left no mark, has made in every folder of a stack.
+_EARLIER_MARKS = {"ports.json", "secrets.env", "supervisord.conf"}
 _FOLDERS = ("airflow", "brokers", "client-configs", "home", "logs", "minio", "mlflow", "reports", "tmp")
 
 
@@ -105,15 +109,20 @@ def clean(say: Say) -> None:
     state = state_folder(os.environ)
     if not state.exists():
         return
-    if state != TOOLS and not (state / "ports.json").exists():
-        raise BadInputError(f"KAFKA_PARETO_STATE={state}: holds no stack, so it is left alone; remove it yourself")
+    if state != TOOLS and not (state / _MARK).is_file():
+        raise BadInputError(
+            f"KAFKA_PARETO_STATE={state}: holds no stack, so it is left alone: {_MARK} is not in it, which every start "
+            "of a stack leaves there; remove it yourself"
+        )
     down(say)
     shutil.rmtree(state)
     say(f"Removed {state}.")
 
 
 def _claim(state: Path) -> None:
-    """Makes the state folder, for its owner alone. A folder with other files is refused, since `clean` removes it.
+    """Makes the state folder, for its owner alone, and marks it: `clean` removes it.
+
+    A folder with other files is refused.
 
     Raises:
         BadInputError: If the folder cannot be made or used.
@@ -121,11 +130,13 @@ def _claim(state: Path) -> None:
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
         names = {path.name for path in state.iterdir()}
-        if state != TOOLS and "ports.json" not in names and names - {_LOCK}:
+        is_ours = state == TOOLS or _MARK in names or names >= _EARLIER_MARKS
+        if not is_ours and names - {_LOCK}:
             raise BadInputError(
                 f"KAFKA_PARETO_STATE={state}: holds files that are no stack's; choose an empty or a new folder"
             )
         state.chmod(0o700)
+        (state / _MARK).write_text(_MARK_TEXT, encoding="utf-8")
     except OSError as error:
         raise BadInputError(f"KAFKA_PARETO_STATE={state}: cannot be used: {error.strerror}") from error
 
@@ -190,7 +201,7 @@ def _new_stack(state: Path, say: Say) -> Stack:
     if problems:
         raise BadInputError("\n".join(problems))
     stack = Stack(state, read_ports(os.environ))
-    stack.record_ports()  # first: this file marks the folder as a stack's
+    stack.record_ports()
     for name in _FOLDERS:
         (state / name).mkdir(exist_ok=True, mode=0o700)
     if stack.secrets_file.exists():

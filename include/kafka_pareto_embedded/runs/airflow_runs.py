@@ -25,7 +25,7 @@ class AirflowRuns:
         """Starts a run under this id.
 
         Raises:
-            BadInputError: If Airflow refuses a parameter; the message is Airflow's.
+            BadInputError: If Airflow refuses a parameter; the message names the option, its value and the rule.
         """
         self._client.trigger(self._dag_id, parameters, run_id)
 

@@ -15,7 +15,7 @@ from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.storage.store import Store
-from kafka_pareto.study.identifiers import CAMPAIGN_ID, CAMPAIGN_IDS
+from kafka_pareto.study.identifiers import CAMPAIGN_ID, CAMPAIGN_IDS, MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import Tune
@@ -140,9 +140,12 @@ def _parameters_of(frozen: Study) -> dict[str, Any]:
 
 def _sizes(text: str) -> list[int]:
     try:
-        return [int(part) for part in text.split(",")]
+        sizes = [int(part) for part in text.split(",")]
     except ValueError as error:
         raise BadInputError(f"RECORD_SIZES: {text!r}: must be whole numbers of bytes, like 1024,8192") from error
+    if not all(0 < size <= MOST_RECORD_SIZE_BYTES for size in sizes) or len(set(sizes)) < len(sizes):
+        raise BadInputError(f"RECORD_SIZES: {text!r}: must be 1 to {MOST_RECORD_SIZE_BYTES} bytes, each size once")
+    return sizes
 
 
 def _keep_client_config(folder: Path, path: Path | None, campaign: str) -> str | None:

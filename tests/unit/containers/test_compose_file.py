@@ -160,6 +160,29 @@ def test_a_variable_of_the_environment_replaces_the_examples_value_but_no_secret
     assert "known" not in text
 
 
+@pytest.mark.parametrize("value", ["slack:a$HOME", "smtp:you@example.org #1", "${DOOR}", "a b", ""])
+def test_what_compose_would_expand_or_cut_is_written_in_single_quotes(example: str, value: str) -> None:
+    text = completed(example, "", {"DOOR": value or "x"})
+    assert f"DOOR='{value}'\n" in text if value else "DOOR=x\n" in text
+
+
+def test_a_quoted_line_is_read_back_without_its_quotes(example: str, tmp_path: Path) -> None:
+    assert "GID=" in completed(example, f"SOCK='{tmp_path / 's'}'\n", {})
+
+
+@pytest.mark.parametrize("value", ["it's", "a\\b", "a\nB=1"])
+def test_what_no_line_can_hold_is_refused_by_its_name(example: str, value: str) -> None:
+    with pytest.raises(EnvFileError, match=r"DOOR=.*: \.env can hold no"):
+        completed(example, "", {"DOOR": value})
+
+
+@pytest.mark.parametrize("file", ["include/airflow.env", "mlflow/server.env"])
+def test_shared_settings_hold_nothing_that_compose_reads_otherwise_than_the_embedded_stack(file: str) -> None:
+    lines = [line for line in (ROOT / file).read_text().splitlines() if line and not line.startswith("#")]
+    assert lines
+    assert [line for line in lines if re.search(r"""[$'"\\#]""", line)] == []
+
+
 def test_a_socket_that_is_not_there_is_named_with_the_remedy(example: str) -> None:
     with pytest.raises(EnvFileError, match=r"SOCK=/nowhere: No such file or directory; start Docker, or name"):
         completed(example, "", {"SOCK": "/nowhere"})

@@ -130,6 +130,15 @@ def test_a_refused_parameter_is_the_users_to_mend_in_airflows_words(
         client.trigger("d", {"seed": "x"}, "r")
 
 
+def test_a_request_that_airflow_cannot_read_is_refused_by_the_name_of_what_it_cannot(
+    server: Server, client: AirflowClient
+) -> None:
+    problem = {"type": "string_type", "loc": ["body", "dag_run_id"], "msg": "must be a string", "input": 7, "url": "…"}
+    server.answers = [(422, {"detail": [problem, {**problem, "loc": ["body", "conf"], "input": None}]})]
+    with pytest.raises(BadInputError, match=r"^dag_run_id: 7: must be a string; conf: None: must be a string$"):
+        client.trigger("d", {}, "r")
+
+
 def test_what_is_not_there_is_none_and_stopping_it_is_no_error(server: Server, client: AirflowClient) -> None:
     server.answers = [(404, {"detail": "no such thing"})] * 3
     assert client.dag("d") is None

@@ -106,6 +106,29 @@ def test_clean_leaves_a_folder_alone_that_holds_no_stack(tmp_path: Path) -> None
     assert precious.exists()
 
 
+def test_clean_leaves_a_folder_alone_that_lacks_this_projects_mark_whatever_it_holds(tmp_path: Path) -> None:
+    for name in ("ports.json", "secrets.env", "thesis.tex"):
+        (tmp_path / name).write_text("{}")
+    done = _stack(tmp_path, "clean")
+    assert done.returncode == 65
+    assert ".kafka-pareto-state is not in it" in done.stderr
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_clean_removes_the_folder_that_a_start_has_marked(state: Path) -> None:
+    assert _stack(state, "up", **{VARIABLES["mlflow"]: "no port"}).returncode == 65
+    assert _stack(state, "clean").returncode == 0
+    assert not state.exists()
+
+
+def test_up_takes_over_the_folder_of_a_stack_of_an_earlier_release_and_marks_it(state: Path) -> None:
+    state.mkdir()
+    for name in ("ports.json", "secrets.env", "supervisord.conf", "logs"):
+        (state / name).touch()
+    _stack(state, "up", **{VARIABLES["mlflow"]: "no port"})
+    assert (state / ".kafka-pareto-state").exists()
+
+
 def test_up_refuses_a_taken_port_in_one_line_before_anything_starts(state: Path) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

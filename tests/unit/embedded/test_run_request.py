@@ -123,6 +123,9 @@ def test_a_campaign_that_is_not_there_is_refused_and_the_newest_that_are_there_a
         (RunRequest(campaign="a" * 64), "CAMPAIGN: 'a+': must be"),
         (RunRequest(warm_start="c1, c2"), "WARM_START: 'c1, c2': must be latest, or ids of campaigns"),
         (RunRequest(record_sizes="1k"), "RECORD_SIZES: '1k': must be whole numbers"),
+        (RunRequest(record_sizes="0"), "RECORD_SIZES: '0': must be 1 to 1000000 bytes, each size once"),
+        (RunRequest(record_sizes="1024,1000001"), "RECORD_SIZES: '1024,1000001': must be 1 to 1000000 bytes"),
+        (RunRequest(record_sizes="1024,1024"), "RECORD_SIZES: '1024,1024': .* each size once"),
         (RunRequest(kafka_config=Path("/nowhere"), **CLUSTER), "KAFKA_CONFIG: /nowhere: cannot be read: No such file"),
     ],
 )

@@ -89,6 +89,19 @@ def test_a_client_that_uses_all_cores_is_bound_by_its_cpu():
     assert said == "the load tool's CPU was saturated: it used 95% of 2 cores for 8.0 s"
 
 
+def test_a_client_that_its_containers_limit_throttles_is_bound_by_its_cpu_on_a_machine_with_cores_to_spare():
+    throttled = result(client_cpu_s=4.0, wall_s=8.2)
+    assert generator_bound(request(), throttled, cores=2.0) == ""
+    assert generator_bound(request(), throttled, cores=0.5) == (
+        "the load tool's CPU was saturated: it used 98% of 0.5 cores for 8.2 s"
+    )
+
+
+def test_the_time_in_which_the_machine_wrote_between_the_parts_is_none_of_the_clients():
+    saturated = result(client_cpu_s=15.6, wall_s=8.2 + 5.0, settling_s=5.0)
+    assert generator_bound(request(), saturated, cores=2.0).endswith("it used 95% of 2 cores for 8.2 s")
+
+
 def test_no_recorded_cold_burst_of_two_cores_counts_as_saturated():
     rows = recorded_rows()
     bursts = [of_kafkas_tool(1000, row.throughput_records_s, wall_s=row.wall_s, client_cpu_s=row.client_cpu_s)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +13,10 @@ import pytest
 from kafka_pareto.drivers.producer.testbed import target_of
 from kafka_pareto.errors import BadInputError, LoadToolError
 from kafka_pareto.kafka.client_properties import secrets_in
+from kafka_pareto.load.jvm_process import java_argv
 from kafka_pareto.load.producer_performance import ProducerPerformance, perf_test_options
 from kafka_pareto.load.tool import LoadRequest
-from kafka_pareto.settings import Settings
+from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.study.study import Study
 from tests.unit.measuring import foreign
 
@@ -22,7 +26,7 @@ JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required usernam
 
 
 def request(**changes: Any) -> LoadRequest:
-    return LoadRequest("t", 1024, {}, timeout_s=10.0, **{"records": 10} | changes)
+    return LoadRequest("t", 1024, {}, **{"records": 10, "timeout_s": 10.0} | changes)
 
 
 def run_with(tmp_path: Path, script: str, client_config: str) -> None:
@@ -41,6 +45,24 @@ def test_no_secret_of_the_client_configuration_is_repeated_whatever_the_tool_pri
     assert "s3cret" not in str(caught.value)
     assert "[hidden]" in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+def test_a_load_whose_parent_died_before_the_tie_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    begun = tmp_path / "begun"
+    monkeypatch.setattr(os, "getpid", lambda: 1)  # of a parent that the load finds to be another by now
+
+    with pytest.raises(LoadToolError, match="exit code 1"):
+        run_with(tmp_path, f"touch {begun}", "")
+    assert not begun.exists()
+
+
+@pytest.mark.parametrize(("timeout_s", "minutes"), [(1.0, 1), (45.0, 1), (46.0, 2), (600.0, 11)])
+def test_a_load_that_nobody_is_left_to_end_has_a_limit_of_its_own_above_its_timeout(timeout_s: float, minutes: int):
+    argv = java_argv(load_settings(), request(timeout_s=timeout_s), "io.kafkapareto.ClusterAdmin")
+    options = argv[: argv.index("-cp")]
+    done = subprocess.run([*options, "-XX:+PrintFlagsFinal", "-version"], capture_output=True, text=True, check=True)
+
+    assert re.search(rf"SelfDestructTimer += {minutes} .*command line", done.stdout)
 
 
 def test_letters_beyond_ascii_reach_either_tool_as_escapes(tmp_path: Path):

@@ -99,6 +99,22 @@ def test_a_quota_a_retry_and_an_exhausted_buffer_are_seen_in_either_part():
     assert client.buffer_wait_s == 1e-9  # of the part that the latencies are of
 
 
+def test_a_machine_with_brokers_is_given_time_between_the_parts_to_write_what_the_first_has_left():
+    asked = generator_options(request(TIMED), TIMED, settle_s=5.0)
+
+    assert asked[asked.index("--settle-seconds") + 1] == "5.0"
+    assert "--settle-seconds" not in generator_options(request(TIMED), TIMED)
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_whether_the_write_back_has_settled_is_read_and_how_long_that_took(settled: bool):
+    content = json.loads(BOTH_PARTS) | {"write_back": {"waited_s": 0.4, "settled": settled}}
+    result = result_of(json.dumps(content))
+
+    assert (result.settling_s, result.is_settled) == (0.4, settled)
+    assert (result_of(BOTH_PARTS).settling_s, result_of(BOTH_PARTS).is_settled) == (0.0, True)
+
+
 def test_records_that_were_due_and_never_sent_are_counted():
     paced = json.loads(BOTH_PARTS)["parts"][1]
 

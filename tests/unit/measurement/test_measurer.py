@@ -349,6 +349,19 @@ def test_a_lease_lost_during_a_load_gives_no_repetition(tmp_path: Path):
     assert m.stored() == []
 
 
+def test_a_load_during_which_the_machine_stood_still_and_another_took_the_lease_gives_no_repetition(tmp_path: Path):
+    with measuring(tmp_path) as m:
+
+        def take_it_over(_: LoadRequest) -> None:
+            m.campaign.store.put("leases/fake.json", b'{"holder": "somebody else", "nonce": "theirs"}')
+            assert m.testbed.lease.is_held(), "as far as this machine knows"
+
+        m.tool.before_run = take_it_over
+        with pytest.raises(LeaseHeldError):
+            m.measure()
+    assert m.stored() == []
+
+
 def test_a_campaign_does_not_go_on_on_another_cluster(tmp_path: Path):
     with measuring(tmp_path) as m:
         known = m.campaign.read_record(m.campaign.keys.fingerprint(CASE), Fingerprint)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,9 +33,11 @@ def attempt_repetition(
     healthy: TopicHealth,
     end_offsets: EndOffsets,
     outliers: OutlierRule,
+    cores: float,
 ) -> tuple[Attempt, LoadResult | None]:
-    """Executes the request once and judges what came of it; `healthy` is the topic's health just before.
+    """Executes the request once and judges what came of it.
 
+    `healthy` is the topic's health just before, `cores` what the load tool may use of this machine.
     The load's own result comes with the attempt: None where the tool gave none.
     """
     started_at = datetime.now(UTC).isoformat()
@@ -75,7 +76,7 @@ def attempt_repetition(
         is_excused=bool(outlier or (disturbance and outcome == "failed")),
         trouble=trouble,
         started_at=started_at,
-        quantities=_quantities(request, result, growth).values(),
+        quantities=_quantities(request, result, growth, cores).values(),
         wall_s=result.wall_s if result else 0.0,
         client_cpu_s=result.client_cpu_s if result else 0.0,
         cpu_steal_fraction=steal,
@@ -102,7 +103,9 @@ def request_for(
     )
 
 
-def _quantities(request: LoadRequest, result: LoadResult | None, end_offset_growth: int | None) -> ProducerQuantities:
+def _quantities(
+    request: LoadRequest, result: LoadResult | None, end_offset_growth: int | None, cores: float
+) -> ProducerQuantities:
     is_steady = bool(request.warmup_records or request.timed)
     if result is None:
         return ProducerQuantities(
@@ -116,14 +119,15 @@ def _quantities(request: LoadRequest, result: LoadResult | None, end_offset_grow
         throughput_mib_s=mib_s(result.figures, request.record_size_bytes) if result.figures else None,
         figures=result.figures,
         client=result.client,
-        generator_bound=generator_bound(request, result, len(os.sched_getaffinity(0))),
+        generator_bound=generator_bound(request, result, cores),
     )
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:
     """Judges what the tool counted against what was asked for, and against the topic.
 
-    There is a reason for all but `valid`, and for a `valid` one whose latencies are more than could be measured.
+    There is a reason for all but `valid`, and for a `valid` one whose latencies are more than could be measured, or
+    hold what is not theirs.
     """
     sent, figures, growth = result.records_sent, result.figures, end_offset_growth
     said = result.errors or "no reason given"
@@ -138,12 +142,23 @@ def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) ->
         return "records_lost", f"{sent - growth} of {sent} records counted as sent are not in the topic"
     if growth > sent:
         return "records_duplicated", duplicates_reason(growth - sent)
+    return "valid", "; ".join(_reservations(result))
+
+
+def _reservations(result: LoadResult) -> list[str]:
+    """Says what there is to know of the latencies of a repetition that counts."""
+    found = []
     if result.paced_records_unsent:
-        return "valid", (
+        found.append(
             f"its latencies are lower bounds: {result.paced_records_unsent} records that were due at the fixed rate "
             "were not even sent when the load had taken three times as long as planned"
         )
-    return "valid", ""
+    if not result.is_settled:
+        found.append(
+            f"its latencies may be too high: after {result.settling_s:.1f} s the machine was still writing what the "
+            "unthrottled part had left, when the paced part began"
+        )
+    return found
 
 
 def duplicates_reason(surplus: int) -> str:

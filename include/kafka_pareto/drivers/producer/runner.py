@@ -16,6 +16,7 @@ from kafka_pareto.errors import LeaseHeldError
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.fingerprint import usable_cores
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.repetition_runner import Attempt
@@ -51,7 +52,7 @@ class ProducerRunner:
 
     def begin(self, last: Repetition | None) -> Repetition | None:
         """Prepares for the next load; returns the last repetition amended if some of its records came late."""
-        self._require_lease()
+        _require_lease(self._testbed.lease.is_held())
         if self._bytes_to_delete > self._limits.delete_within_block_bytes:
             self._delete_records()
         self._healthy = self._guard.require_healthy()
@@ -65,8 +66,10 @@ class ProducerRunner:
         request = request_for(planned, self._study, self._sizing, testbed.topic, testbed.payload_file)
         self._guard.allow(request.records * request.record_size_bytes)
         outliers = self._study.protocol.outliers
-        attempt, result = attempt_repetition(request, testbed, self._guard, healthy, self._end_offsets, outliers)
-        self._require_lease()
+        attempt, result = attempt_repetition(
+            request, testbed, self._guard, healthy, self._end_offsets, outliers, usable_cores()
+        )
+        _require_lease(self._testbed.lease.renew())
         sent = result.records_attempted if result else request.records
         self._bytes_to_delete += sent * request.record_size_bytes
         return attempt
@@ -99,13 +102,14 @@ class ProducerRunner:
             self._testbed.cluster.delete_records(self._testbed.topic)
             self._bytes_to_delete = 0
 
-    def _require_lease(self) -> None:
-        if not self._testbed.lease.is_held():
-            raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")
-
     def _bytes_before_deletion(self, planned: Sequence[PlannedRepetition]) -> int:
         load_bytes = max(self._sizing.records * self._study.record_size_bytes(each.case) for each in planned)
         return min(len(planned) * load_bytes, self._limits.delete_within_block_bytes + load_bytes)
+
+
+def _require_lease(is_ours: bool) -> None:
+    if not is_ours:
+        raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")
 
 
 def _amended(last: Repetition | None, late_records: int) -> Repetition | None:

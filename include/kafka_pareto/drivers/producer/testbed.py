@@ -27,6 +27,8 @@ from kafka_pareto.measurement.limits import SEGMENT_BYTES
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.study.cases import case_seed
+from kafka_pareto.study.cluster_names import server_set, servers_of
+from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.workload import PayloadFile, Workload
 
@@ -51,7 +53,8 @@ def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
     """The bootstrap servers and the client configuration of the cluster that the study is about.
 
     Raises:
-        BadInputError: If there is none, or the client configuration is not where it should be or cannot be read.
+        BadInputError: If there is none; if the client configuration is not where it should be, cannot be read, or is
+            for other brokers.
     """
     if study.cluster is None:
         if not settings.bootstrap_servers:
@@ -62,12 +65,31 @@ def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
     path = settings.client_configs / study.cluster.client_config
     if not path.is_file():
         raise BadInputError(f"client_config: {study.cluster.client_config}: there is no such file in {path.parent}")
-    if tunable := sorted(set(parse_properties(read_client_config(path))) & set(DEFAULTS)):
+    properties = parse_properties(read_client_config(path))
+    _require_own_brokers(study.cluster, properties.get("bootstrap.servers", ""), settings)
+    if tunable := sorted(set(properties) & set(DEFAULTS)):
         raise BadInputError(
             f"client_config: {study.cluster.client_config}: {', '.join(tunable)}: it holds addresses and credentials; "
             "what tunes the producer belongs into the study's baseline"
         )
     return study.cluster.bootstrap_servers, path
+
+
+def _require_own_brokers(cluster: ForeignCluster, servers_in_file: str, settings: Settings) -> None:
+    """Sends credentials to no brokers but those that they are for, whoever names others: these would learn them.
+
+    Whoever may write studies or client configurations says so: studies by the servers beside the file's name, the file
+    by its own `bootstrap.servers`. A file of which nobody says so goes to any.
+    """
+    files = sorted(settings.studies.glob("*.yaml"))
+    allowed = server_set(servers_in_file) | servers_of(cluster.client_config or "", files)
+    others = server_set(cluster.bootstrap_servers) - allowed
+    if allowed and others:
+        raise BadInputError(
+            f"client_config: {cluster.client_config}: its credentials are for {', '.join(sorted(allowed))}, not for "
+            f"{', '.join(sorted(others))}; give these brokers a client configuration of their own, or have them added "
+            "to the file's bootstrap.servers"
+        )
 
 
 def topic_name(keys: CampaignKeys, case: str) -> str:
@@ -105,10 +127,13 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
                 workload.replication_factor,
                 topic_configs(workload),
             )
-            keep_fingerprint(campaign, case, fingerprint_of(description, campaign.producer, topic))
-            tool = LoadGenerator if campaign.producer.protocol.load_tool == "load_generator" else ProducerPerformance
+            found = fingerprint_of(description, campaign.producer, topic)
+            keep_fingerprint(campaign, case, found)
+            load_tool: LoadTool = ProducerPerformance(bootstrap_servers, client_config, settings)
+            if campaign.producer.protocol.load_tool == "load_generator":
+                has_brokers = found.load_and_brokers_share_a_machine
+                load_tool = LoadGenerator(bootstrap_servers, client_config, settings, has_brokers=has_brokers)
             with _payload_file(campaign, case) as payload_file:
-                load_tool = tool(bootstrap_servers, client_config, settings)
                 yield Testbed(cluster, load_tool, lease, topic, payload_file)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 import socket
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +14,7 @@ import pytest
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
 from kafka_pareto.kafka.cluster import Broker
-from kafka_pareto.measurement.fingerprint import CONTAINER, Container
+from kafka_pareto.measurement.fingerprint import CONTAINER, Container, usable_cores
 from tests.fakes import FakeCluster
 from tests.unit.measuring import quick
 
@@ -25,20 +27,41 @@ def fingerprint(broker_host: str = "localhost", container: Container = CONTAINER
     return fingerprint_of(description.model_copy(update={"brokers": brokers}), quick(), "a-topic", container)
 
 
+def container(folder: Path) -> Container:
+    return Container(cpu_limit=folder / "cpu.max", older_cpu_limit=(folder / "quota", folder / "period"))
+
+
 @pytest.mark.parametrize(
     ("limit", "cores"),
-    [("max 100000", 8), ("200000 100000", 2), ("150000 100000", 2), ("50000 100000", 1), ("9900000 100000", 8)],
+    [("max 100000", 8), ("200000 100000", 2), ("150000 100000", 1.5), ("50000 100000", 0.5), ("9900000 100000", 8)],
 )
 def test_a_containers_limit_is_what_the_client_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, cores: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, cores: float
 ) -> None:
     (tmp_path / "cpu.max").write_text(f"{limit}\n")
-    monkeypatch.setattr(psutil, "cpu_count", lambda: 8)
-    assert fingerprint(container=Container(cpu_limit=tmp_path / "cpu.max")).client_cores == cores
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    assert usable_cores(container(tmp_path)) == cores
+    assert fingerprint(container=container(tmp_path)).client_cores == math.ceil(cores)
 
 
-def test_without_a_limit_the_client_has_the_whole_machine(tmp_path: Path) -> None:
-    assert fingerprint(container=Container(cpu_limit=tmp_path / "none")).client_cores == psutil.cpu_count()
+@pytest.mark.parametrize(("quota", "cores"), [("-1", 8), ("150000", 1.5)])
+def test_so_is_one_of_the_older_control_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quota: str, cores: float
+) -> None:
+    (tmp_path / "quota").write_text(f"{quota}\n")
+    (tmp_path / "period").write_text("100000\n")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
+    assert usable_cores(container(tmp_path)) == cores
+
+
+def test_without_a_limit_the_client_has_the_cores_that_it_may_run_on(tmp_path: Path) -> None:
+    known = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(known)})
+        assert usable_cores(container(tmp_path)) == 1
+    finally:
+        os.sched_setaffinity(0, known)
+    assert fingerprint(container=container(tmp_path)).client_cores == len(known)
 
 
 @pytest.mark.parametrize(

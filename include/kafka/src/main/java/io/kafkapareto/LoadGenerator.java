@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Properties;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import net.sourceforge.argparse4j.ArgumentParsers;
 import net.sourceforge.argparse4j.inf.ArgumentParser;
@@ -36,14 +37,17 @@ public final class LoadGenerator {
     private final Payloads payloads;
     private final Supplier<Producer<byte[], byte[]>> producers;
     private final MonotonicClock clock;
+    private final Predicate<Duration> writeBack;
 
-    /** Takes a fresh producer from {@code producers} for each part. */
+    /** Takes a fresh producer from {@code producers} for each part; {@code writeBack} settles what a part has left. */
     LoadGenerator(
-            String topic, Payloads payloads, Supplier<Producer<byte[], byte[]>> producers, MonotonicClock clock) {
+            String topic, Payloads payloads, Supplier<Producer<byte[], byte[]>> producers, MonotonicClock clock,
+            Predicate<Duration> writeBack) {
         this.topic = topic;
         this.payloads = payloads;
         this.producers = producers;
         this.clock = clock;
+        this.writeBack = writeBack;
     }
 
     public static void main(String[] arguments) throws IOException {
@@ -66,7 +70,8 @@ public final class LoadGenerator {
         properties.setProperty("key.serializer", ByteArraySerializer.class.getName());
         properties.setProperty("value.serializer", ByteArraySerializer.class.getName());
         return new LoadGenerator(
-                options.getString("topic"), payloads, () -> new KafkaProducer<>(properties), MonotonicClock.SYSTEM)
+                options.getString("topic"), payloads, () -> new KafkaProducer<>(properties), MonotonicClock.SYSTEM,
+                WriteBack::settle)
                 .load(options);
     }
 
@@ -81,11 +86,20 @@ public final class LoadGenerator {
             failed = !parts.get(0).get("failures").isEmpty();
         }
         if (options.getDouble("paced_seconds") > 0 && !failed) {
+            if (options.getDouble("settle_seconds") > 0 && !parts.isEmpty()) {
+                result.set("write_back", settle(options.getDouble("settle_seconds")));
+            }
             Pace pace = new Pace(options.getDouble("paced_rate"), true);
             parts.add(run(
                     pace, options.getDouble("paced_warmup_seconds"), options.getDouble("paced_seconds")));
         }
         return result;
+    }
+
+    private ObjectNode settle(double limitSeconds) {
+        long startedNs = clock.nanoTime();
+        boolean settled = writeBack.test(Duration.ofMillis((long) (1e3 * limitSeconds)));
+        return JSON.createObjectNode().put("waited_s", (clock.nanoTime() - startedNs) / 1e9).put("settled", settled);
     }
 
     private ObjectNode run(Pace pace, double warmupSeconds, double seconds) {
@@ -147,6 +161,8 @@ public final class LoadGenerator {
         parser.addArgument("--seconds").type(Double.class).setDefault(0.0).help("of sending as fast as it goes");
         parser.addArgument("--max-rate").type(Double.class).setDefault(Double.POSITIVE_INFINITY)
                 .help("records per second that sending as fast as it goes may not exceed");
+        parser.addArgument("--settle-seconds").type(Double.class).setDefault(0.0)
+                .help("most that this machine may take between the parts to write what the first has left; 0: not asked");
         parser.addArgument("--paced-warmup-seconds").type(Double.class).setDefault(0.0);
         parser.addArgument("--paced-seconds").type(Double.class).setDefault(0.0).help("of sending at the fixed rate");
         parser.addArgument("--paced-rate").type(Double.class).setDefault(1.0).help("records per second");

@@ -4,16 +4,22 @@ import static io.kafkapareto.SimulatedClock.MS;
 import static io.kafkapareto.SimulatedClock.S;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.stream.LongStream;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The parts of a load in simulated time, in which a quarter of an hour costs nothing and nothing else runs. */
 class LoadGeneratorTest {
@@ -23,13 +29,18 @@ class LoadGeneratorTest {
 
     /** Sends what the options say, the n-th part by the n-th producer. */
     private JsonNode load(List<PacedProducer> producers, String... options) throws Exception {
+        return loadAndSettle(producers, limit -> true, options).get("parts");
+    }
+
+    private JsonNode loadAndSettle(
+            List<PacedProducer> producers, Predicate<Duration> writeBack, String... options) throws Exception {
         List<String> all = new ArrayList<>(List.of("--topic", "load", "--record-size", "10", "--command-config", "none"));
         all.addAll(List.of(options));
         var generator = new LoadGenerator("load", payloads(), () -> {
             used.add(producers.get(used.size()));
             return used.get(used.size() - 1);
-        }, clock);
-        return generator.load(LoadGenerator.parser().parseArgs(all.toArray(String[]::new))).get("parts");
+        }, clock, writeBack);
+        return generator.load(LoadGenerator.parser().parseArgs(all.toArray(String[]::new)));
     }
 
     private JsonNode onlyPart(PacedProducer producer, String... options) throws Exception {
@@ -44,6 +55,38 @@ class LoadGeneratorTest {
 
     private long[] calledMs(PacedProducer producer) {
         return producer.calledNs.stream().mapToLong(calledNs -> (calledNs - startedNs) / MS).toArray();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void thePacedPartBeginsWhenWhatTheFirstHasLeftIsWrittenOrTheTimeForThatIsUp(boolean settled) throws Exception {
+        PacedProducer first = new PacedProducer(clock, index -> 10 * MS);
+        PacedProducer second = new PacedProducer(clock, index -> MS);
+        long[] askedNs = new long[1];
+        JsonNode result = loadAndSettle(List.of(first, second), limit -> {
+            assertEquals(Duration.ofMillis(1_500), limit);
+            askedNs[0] = clock.nanoTime();
+            clock.waitUntil(askedNs[0] + S);
+            return settled;
+        }, "--seconds", "1", "--settle-seconds", "1.5", "--paced-seconds", "1", "--paced-rate", "100");
+
+        assertTrue(first.calledNs.get(first.calledNs.size() - 1) < askedNs[0]);
+        assertTrue(second.calledNs.get(0) >= askedNs[0] + S);
+        assertEquals(settled, result.get("write_back").get("settled").asBoolean());
+        assertEquals(1.0, result.get("write_back").get("waited_s").asDouble(), 1e-6);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"--seconds 1 --settle-seconds 1", "--paced-seconds 1 --paced-rate 100 --settle-seconds 1",
+        "--seconds 1 --paced-seconds 1 --paced-rate 100"})
+    void nothingIsWaitedForWithoutTwoPartsOrUnasked(String options) throws Exception {
+        List<PacedProducer> producers = List.of(
+                new PacedProducer(clock, index -> 10 * MS), new PacedProducer(clock, index -> MS));
+        JsonNode result = loadAndSettle(producers, limit -> {
+            throw new AssertionError("nobody asked");
+        }, options.split(" "));
+
+        assertFalse(result.has("write_back"));
     }
 
     @Test

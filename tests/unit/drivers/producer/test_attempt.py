@@ -1,0 +1,41 @@
+"""One attempt at a repetition on the seeded fake."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.drivers.producer.attempt import attempt_repetition, request_for
+from kafka_pareto.drivers.producer.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.producer.sizing import sizing_of
+from kafka_pareto.kafka.end_offsets import EndOffsets
+from kafka_pareto.study.protocol import OutlierRule
+from tests.unit.measuring import CASE, measuring
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.mark.parametrize(("cores", "said"), [(1.3, "it used 103% of 1.3 cores for 0.9 s"), (2.0, "")])
+def test_the_load_tools_saturation_is_judged_by_the_cores_that_it_may_use(tmp_path: Path, cores: float, said: str):
+    with measuring(tmp_path) as m:
+        study, planned = m.campaign.producer, m.planned()[0]
+        request = request_for(planned, study, sizing_of(m.campaign, CASE, m.testbed), m.testbed.topic)
+        guard, offsets = ClusterGuard(study, m.testbed), EndOffsets(m.cluster, m.testbed.topic)
+        offsets.begin()
+        healthy = guard.require_healthy()
+        attempt, _ = attempt_repetition(request, m.testbed, guard, healthy, offsets, OutlierRule(), cores)
+    assert str(attempt.quantities["generator_bound"]).endswith(said)
+    assert bool(attempt.quantities["generator_bound"]) == bool(said)
+
+
+def test_a_repetition_whose_paced_part_began_amid_write_back_counts_and_says_so(tmp_path: Path):
+    with measuring(tmp_path) as m:
+        m.tool.after_run = lambda result: replace(result, is_settled=False, settling_s=5.0)
+        measured = m.measure()
+    assert {repetition.outcome for repetition in measured} == {"valid"}
+    assert {repetition.reason for repetition in measured} == {
+        "its latencies may be too high: after 5.0 s the machine was still writing what the unthrottled part had left, "
+        "when the paced part began"
+    }

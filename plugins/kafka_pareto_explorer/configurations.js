@@ -2,15 +2,19 @@
 
 export const pointOf = (view, id) => view.points.find((point) => point.configuration_id === id);
 
-/** What a configuration is, in a word or two. */
-export function roleOf(view, point) {
-  const stays = point.configuration_id === view.recommended_id ? ", stays" : "";
-  if (point.configuration_id === view.in_force_id) return `in force${stays}`;
-  if (point.is_baseline) return view.in_force_id === null ? `baseline${stays}` : "baseline";
-  if (point.configuration_id === view.recommended_id) return "recommended";
-  if (point.configuration_id === view.pick_id) return "pick";
+function measuredRole(point) {
   if (point.confirmed) return point.on_measured_front ? "confirmed, on the measured front" : "confirmed";
   return point.design ? `round ${point.round ?? 0}` : "estimated only";
+}
+
+/** What a configuration is, in a word or two. */
+export function roleOf(view, point) {
+  const isNamed = point.configuration_id === view.recommended_id;
+  if (point.configuration_id === view.in_force_id) return isNamed ? "in force, stays" : "in force";
+  if (point.is_baseline && isNamed) return view.in_force_id === null ? "baseline, stays" : "baseline, recommended";
+  if (point.is_baseline) return "baseline";
+  if (isNamed) return "recommended";
+  return point.configuration_id === view.pick_id ? "pick" : measuredRole(point);
 }
 
 export function settingsOf(point) {

@@ -28,6 +28,7 @@ test("a configuration that is not recommended is drawn as what it is otherwise",
 
   assert.equal(kindOfSecond({ ...nobody, pick_id: "c1" }), "pick");
   assert.equal(kindOfSecond(nobody), "front");
+  assert.equal(kindOfSecond({ ...VIEW, in_force_id: "c1" }), "in_force");
   const off = VIEW.points.with(1, { ...RECOMMENDED, on_measured_front: false });
   assert.equal(kindOfSecond({ ...nobody, points: off }), "confirmed");
   assert.equal(kinds({ ...VIEW, recommended_id: "c0" })[0][1], "baseline");

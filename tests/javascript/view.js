@@ -64,6 +64,7 @@ export const VIEW = {
     { name: "compression.type", levels: ["none", "lz4"], log_scale: false },
   ],
   points: [BASELINE, RECOMMENDED, DESIGNED, ESTIMATED],
+  in_force_id: null,
   recommended_id: "c1",
   pick_id: null,
   estimated_front_points: 2,

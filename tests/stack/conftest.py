@@ -14,16 +14,18 @@ from kafka_pareto.storage.store import open_store
 from kafka_pareto_embedded.airflow_api.administrator import administrator
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from tests.recorded import STUDIES
+from tests.stack.contested_study import write_contested_study
 from tests.stack.embedded_stack import CAMPAIGN_BEGINS, EmbeddedStack, Finished, embedded_stack
 
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """The whole embedded stack, up and ready; its studies are the shipped ones, `paper_small` and `drifting`."""
+    """The whole embedded stack, up and ready; beside the shipped studies it has three small ones of the tests."""
     folder = tmp_path_factory.mktemp("stack")
     shutil.copytree(STUDIES, folder / "studies")
     _write_paper_small(folder / "studies")
     _write_drifting(folder / "studies")
+    write_contested_study(folder / "studies", linger_ms=0)
     with embedded_stack(folder / "state") as started:
         started.environment["KAFKA_PARETO_STUDIES"] = str(folder / "studies")
         code, started.output = started.command("up")
@@ -54,6 +56,7 @@ def _write_paper_small(folder: Path) -> None:
     content["design"]["configurations"] = 5
     content["protocol"] |= {"repetitions": 2, "minimum_valid_repetitions": 2, "cool_down_s": 0.1}
     content["confirmation"] |= {"points": 2, "choice_blocks": 2, "gain_blocks": 2, "minimum_blocks": 2}
+    content["confirmation"] |= {"final_blocks": 2, "more_blocks": 0}
     content["surrogate"] |= {"n_estimators": 20}
     content["search"] |= {"generations": 10}
     (folder / "paper_small.yaml").write_text(yaml.safe_dump(content))
@@ -73,5 +76,6 @@ def _write_drifting(folder: Path) -> None:
     content["workload"]["topic_partitions"] = 1
     content["protocol"]["records"] = 150
     content["confirmation"] |= {"points": 2, "choice_blocks": 1, "gain_blocks": 6, "minimum_blocks": 5}
+    content["confirmation"] |= {"final_blocks": 6, "more_blocks": 0}
     content |= {"surrogate": {"n_estimators": 50}, "search": {"generations": 10}}
     (folder / "drifting.yaml").write_text(yaml.safe_dump(content))

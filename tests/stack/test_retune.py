@@ -11,6 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.decision.decision import Decision
 from kafka_pareto.drift.check_records import PastCheck, read_checks
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
@@ -78,10 +80,13 @@ def test_on_brokers_that_were_changed_the_drift_is_found(story: Story) -> None:
     assert any(change.drifted for change in story.checks[1].changes)
 
 
-def test_new_settings_come_out_of_the_tuning_that_follows(story: Story) -> None:
-    newest = story.versions[-1]
-    assert newest.version == 2
-    assert newest.campaign == story.checks[1].check
+def test_the_tuning_that_follows_decides_against_what_is_in_force(story: Story) -> None:
+    tuned = Campaign.open(story.store, STUDY, story.checks[1].check)
+    decision = tuned.read_record(tuned.keys.confirmation(CASE, "decision.json"), Decision)
+    assert decision.in_force is not None
+    assert decision.in_force.version == 1
+    campaigns = [each.campaign for each in story.versions]
+    assert campaigns == (["first", tuned.keys.campaign] if decision.recommended else ["first"])
 
 
 def _run(told: Story, stack: EmbeddedStack, dag_id: str, run_id: str, conf: dict[str, Any]) -> None:

@@ -1,0 +1,80 @@
+"""What is in force on a real cluster: the next campaign has to beat it, in the same blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.rollout.versions import SettingsInForce, versions
+from kafka_pareto.storage.store import Store, open_store
+from kafka_pareto.study.factors import configuration_id
+from kafka_pareto_embedded.lifecycle.waiting import wait_until
+from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
+from tests.stack.contested_study import CASE, STUDY, write_contested_study
+from tests.stack.embedded_stack import EmbeddedStack
+
+pytestmark = [pytest.mark.stack, pytest.mark.studies, pytest.mark.timeout(1500)]
+
+IN_FORCE_MS, WORSE_MS, BETTER_MS = 200, 400, 0
+
+
+@dataclass
+class Story:
+    """Three campaigns, one after the other: each may choose one `linger.ms`."""
+
+    store: Store
+
+    def decision(self, campaign: str) -> Decision:
+        found = Campaign.open(self.store, STUDY, campaign)
+        return found.read_record(found.keys.confirmation(CASE, "decision.json"), Decision)
+
+    @property
+    def versions(self) -> list[SettingsInForce]:
+        return versions(self.store, STUDY, CASE)
+
+
+@pytest.fixture(scope="module")
+def story(stack: EmbeddedStack) -> Story:
+    for campaign, linger_ms in (("first", IN_FORCE_MS), ("worse", WORSE_MS), ("better", BETTER_MS)):
+        write_contested_study(Path(stack.environment["KAFKA_PARETO_STUDIES"]), linger_ms)
+        with stack_runs(stack.stack, "tune_producer") as runs:
+            runs.trigger(f"contested_{campaign}", {"study": STUDY, "campaign": campaign})
+            _wait_until_ended(runs, f"contested_{campaign}")
+    return Story(open_store(stack.stack.settings()))
+
+
+def _wait_until_ended(runs: AirflowRuns, run_id: str) -> None:
+    wait_until("it has ended", lambda: runs.state(run_id) in ("success", "failed"), 600, poll_s=1)
+    assert runs.state(run_id) == "success", {task.task_id: task.state for task in runs.tasks(run_id)}
+
+
+def test_the_first_recommendation_comes_into_force_against_the_baseline(story: Story) -> None:
+    first = story.decision("first")
+    assert (first.verdict, first.in_force, first.newest_version) == ("recommended", None, 0)
+    assert story.versions[0].configuration["linger.ms"] == IN_FORCE_MS
+
+
+def test_a_campaign_with_something_better_than_the_defaults_but_not_than_version_1_leaves_that_in_force(
+    story: Story,
+) -> None:
+    worse = story.decision("worse")
+    assert worse.in_force is not None
+    assert worse.in_force.version == 1
+    assert worse.verdict in ("keep_no_gain", "keep_harmed")
+    assert worse.recommended_configuration_id == configuration_id(story.versions[0].configuration)
+    assert [each.campaign for each in story.versions] == ["first", "better"]
+
+
+def test_a_campaign_with_something_better_replaces_version_1_and_says_what_it_was_compared_with(story: Story) -> None:
+    better, newest = story.decision("better"), story.versions[-1]
+    assert (better.verdict, newest.version, newest.compared_with_version) == ("recommended", 2, 1)
+    assert newest.configuration["linger.ms"] == BETTER_MS
+    p95 = next(gain for gain in newest.gains if gain.objective == "p95_latency_ms")
+    over_baseline = next(gain for gain in newest.gains_over_baseline if gain.objective == "p95_latency_ms")
+    assert p95.change_fraction is not None
+    assert over_baseline.change_fraction is not None
+    assert over_baseline.change_fraction < p95.change_fraction < 0

@@ -129,8 +129,9 @@ def test_a_campaign_whose_run_has_failed_is_not_said_to_be_running(
 def test_a_recommendation_that_waits_for_approval_says_so_and_leads_to_the_question(
     explorer: Explorer, visitor: Visitor, airflow: AirflowClient
 ) -> None:
-    recommended = {"verdict": "recommended", "configuration_id": "c0123456789", "baseline_properties": {"acks": "all"}}
-    event = {"cases": {CASE: {**recommended, "properties": {"acks": "1"}}}}
+    before = {"baseline_properties": {"acks": "all"}, "reference_properties": {"acks": "all"}, "in_force_version": None}
+    picked = {"pick_configuration_id": "c0123456789", "pick_properties": {"acks": "1"}}
+    event = {"cases": {CASE: {"verdict": "recommended", **before, **picked}}}
     decided = {"study": "paper", "campaign": CAMPAIGN, "event": event}
 
     # All but the question is said to be done already; it alone runs.

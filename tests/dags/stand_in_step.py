@@ -11,6 +11,10 @@ RECOMMENDED = {
     "configuration_id": "c0123456789",
     "properties": {"acks": "1"},
     "baseline_properties": {"acks": "all"},
+    "reference_properties": {"acks": "all"},
+    "pick_configuration_id": "c0123456789",
+    "pick_properties": {"acks": "1"},
+    "in_force_version": None,
     "reasons": [],
 }
 STEP = pathlib.Path(__file__).stem

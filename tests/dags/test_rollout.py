@@ -21,6 +21,10 @@ RECOMMENDED = {
     "configuration_id": "c0123456789",
     "properties": {"acks": "1"},
     "baseline_properties": {"acks": "all"},
+    "reference_properties": {"acks": "all"},
+    "pick_configuration_id": "c0123456789",
+    "pick_properties": {"acks": "1"},
+    "in_force_version": None,
     "reasons": [],
 }
 EVENT = {"study": "paper", "campaign": RUN, "cases": {"1024": RECOMMENDED}}

@@ -33,6 +33,16 @@ class Credentials:
     s3_explorer_secret_key: str = field(default_factory=_token)
     s3_mlflow_access_key: str = "mlflow"
     s3_mlflow_secret_key: str = field(default_factory=_token)
+    mlflow_secret_key: str = field(default_factory=_token)
+    mlflow_admin_password: str = field(default_factory=lambda: secrets.token_hex(12))
+    mlflow_steps_password: str = field(default_factory=_token)
+    mlflow_explorer_password: str = field(default_factory=_token)
+
+
+_LATER = (
+    *("s3_explorer_access_key", "s3_explorer_secret_key"),
+    *("mlflow_secret_key", "mlflow_admin_password", "mlflow_steps_password", "mlflow_explorer_password"),
+)
 
 
 def read_credentials(path: Path) -> Credentials:
@@ -50,13 +60,14 @@ def read_credentials(path: Path) -> Credentials:
         ) from error
 
 
-def add_later_credentials(path: Path) -> None:
-    """Adds credentials that the release did not know that made the stack's file."""
-    later = ("s3_explorer_access_key", "s3_explorer_secret_key")
+def add_later_credentials(path: Path) -> list[str]:
+    """Adds credentials that the release did not know that made the stack's file, and returns their names."""
     pairs, made = read_pairs(path), asdict(Credentials())
-    missing = [f"{name.upper()}={made[name]}" for name in later if name.upper() not in pairs]
+    missing = [name for name in _LATER if name.upper() not in pairs]
     if missing:
-        write_private(path, path.read_text(encoding="utf-8") + "\n".join([*missing, ""]))
+        lines = [f"{name.upper()}={made[name]}" for name in missing]
+        write_private(path, path.read_text(encoding="utf-8") + "\n".join([*lines, ""]))
+    return missing
 
 
 def read_pairs(path: Path) -> dict[str, str]:

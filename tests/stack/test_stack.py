@@ -42,10 +42,12 @@ def _s3(stack: Stack, access_key: str, secret_key: str) -> Minio:
     return Minio(f"{LOOPBACK}:{stack.ports.minio}", access_key, secret_key, secure=False, region="us-east-1")
 
 
-def test_status_names_every_program_with_its_address(stack: EmbeddedStack) -> None:
+def test_status_names_every_program_with_its_address_and_who_may_log_in(stack: EmbeddedStack) -> None:
     code, said = stack.command("status")
-    rows = {line.split()[0]: line.split() for line in said.splitlines()[1:]}
+    table, logins = said.split("\n\n")
+    rows = {line.split()[0]: line.split() for line in table.splitlines()[1:]}
     assert code == 0
+    assert logins == f"Logins: {stack.stack.logins}\n"
     assert set(rows) == PROGRAMS
     assert {row[1] for row in rows.values()} == {"running"}
     assert rows["minio"][3] == f"127.0.0.1:{stack.stack.ports.minio}"

@@ -33,7 +33,7 @@ def login_refused(settings: Settings) -> str:
     who = f"the login {settings.mlflow_username}" if settings.mlflow_username else "a request without a login"
     return (
         f"MLflow at {without_credentials(settings.mlflow_tracking_uri)} refused {who}; set "
-        "KAFKA_PARETO_MLFLOW_USERNAME and KAFKA_PARETO_MLFLOW_PASSWORD to a login of its that may write"
+        "KAFKA_PARETO_MLFLOW_USERNAME and KAFKA_PARETO_MLFLOW_PASSWORD to one that has the right"
     )
 
 

@@ -48,11 +48,11 @@ def status() -> None:
     """Says what runs where."""
     with clear_errors():
         stack, processes = lifecycle.status()
-    if stack is None or not processes:
-        print("The stack is down.")
-        return
-    Console().print(_status_table(stack, processes))
-    print(f"\nLogins: {stack.logins}")
+        if stack is None or not processes:
+            print("The stack is down.")
+            return
+        Console().print(_status_table(stack, processes))
+        print(f"\nLogins: {stack.logins}")
 
 
 @app.command()

@@ -55,9 +55,9 @@ def read_credentials(path: Path) -> Credentials:
     try:
         return Credentials(**{name: pairs[name.upper()] for name in Credentials.__dataclass_fields__})
     except KeyError as error:
-        raise StackError(
-            f"{path}: {error.args[0]} is missing; bring the line back, or begin anew with `make clean`"
-        ) from error
+        name = error.args[0]
+        came_later = "`make down`, then `make up` adds it" if name.lower() in _LATER else "bring the line back"
+        raise StackError(f"{path}: {name} is missing; {came_later}, or begin anew with `make clean`") from error
 
 
 def add_later_credentials(path: Path) -> list[str]:

@@ -48,7 +48,11 @@ def test_a_missing_line_in_the_file_of_secrets_is_named(tmp_path: Path) -> None:
     file = tmp_path / "secrets.env"
     write_credentials(file, Credentials())
     file.write_text("".join(line for line in file.read_text().splitlines(True) if "JWT" not in line))
-    with pytest.raises(StackError, match=r"secrets\.env: AIRFLOW_JWT_SECRET is missing"):
+    with pytest.raises(StackError, match=r"secrets\.env: AIRFLOW_JWT_SECRET is missing; bring the line back, or"):
+        read_credentials(file)
+    write_credentials(file, Credentials())
+    file.write_text("".join(line for line in file.read_text().splitlines(True) if "MLFLOW_ADMIN" not in line))
+    with pytest.raises(StackError, match=r"MLFLOW_ADMIN_PASSWORD is missing; `make down`, then `make up` adds it, or"):
         read_credentials(file)
 
 

@@ -52,7 +52,8 @@ def test_every_service_is_healthy_and_everything_listens_on_loopback_alone(stack
 
 def test_a_viewer_may_look_but_not_trigger_and_a_stranger_may_nothing(stack: ComposeStack) -> None:
     with stack.login("viewer") as viewer:
-        assert viewer.dag(TUNE_DAG_ID)
+        # Its processor is healthy before it has read the first file, and on a busy machine it takes its time.
+        wait_until("Airflow has read the DAG", lambda: viewer.dag(TUNE_DAG_ID) is not None, 60)
         with pytest.raises(AirflowRefusedError) as refusal:
             viewer.trigger(TUNE_DAG_ID, {})
         assert refusal.value.status == 403

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import HttpCredentials, Page, sync_playwright
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.campaign.keys import CampaignKeys
@@ -19,6 +19,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.identifiers import TUNE_DAG_ID
 from kafka_pareto.tracking.links import run_address
+from kafka_pareto.tracking.provision import ADMIN
 from kafka_pareto_embedded.commands.cli import clear_errors
 from kafka_pareto_embedded.commands.options import read_options
 from kafka_pareto_embedded.lifecycle import lifecycle
@@ -72,7 +73,7 @@ def take_pictures(stack: Stack, wanted: Pictured) -> list[Path]:
     }
     taken: dict[Path, bytes] = {}
     with sync_playwright() as playwright, launched(playwright) as browser:
-        page = browser.new_context(color_scheme="light").new_page()
+        page = browser.new_context(color_scheme="light", http_credentials=_mlflow_login(stack)).new_page()
         log_in(page, stack)
         for name, view in views.items():
             page.set_viewport_size({"width": view.width, "height": view.height})
@@ -97,8 +98,12 @@ def _campaign(stack: Stack, wanted: Pictured) -> CampaignKeys:
     raise BadInputError("there is no such campaign that was reported; `make run` makes one")
 
 
+def _mlflow_login(stack: Stack) -> HttpCredentials:
+    return {"username": ADMIN, "password": stack.credentials.mlflow_admin_password, "origin": stack.mlflow_url}
+
+
 def _experiment_address(stack: Stack, keys: CampaignKeys) -> str:
-    return (run_address(stack.mlflow_url, keys) or stack.mlflow_url).rpartition("/runs/")[0] + "/runs"
+    return (run_address(stack.settings(), keys) or stack.mlflow_url).rpartition("/runs/")[0] + "/runs"
 
 
 def _graph(page: Page) -> None:

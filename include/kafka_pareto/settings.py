@@ -23,6 +23,8 @@ class Settings(BaseSettings):
     s3_bucket: str = "kafka-pareto"
     store_folder: Path | None = Field(default=None, description="a folder instead of S3, for work without a server")
     mlflow_tracking_uri: str = ""
+    mlflow_username: str = Field(default="", description="MLflow's login; empty where it asks for none")
+    mlflow_password: SecretStr = SecretStr("")
     mlflow_public_uri: str = Field(default="", description="where people reach MLflow, if the steps reach it elsewhere")
     bootstrap_servers: str = Field(default="", description="the cluster that belongs to this installation")
     java: str = "java"

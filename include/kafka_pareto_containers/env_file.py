@@ -106,6 +106,7 @@ def main(folder: Path = PROJECT) -> int:
         write_private(path, text)
     print(f"{path}: {f'{len(added)} lines written' if added else 'complete already'} (mode 600).")
     print("Airflow's logins are viewer, operator and admin; their passwords are in it, as AIRFLOW_…_PASSWORD.")
+    print("MLflow's login is admin; its password is MLFLOW_ADMIN_PASSWORD.")
     return 0
 
 

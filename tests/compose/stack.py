@@ -18,6 +18,7 @@ from pydantic import SecretStr
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.private_file import write_private
+from kafka_pareto.tracking.provision import STEPS_USER
 from kafka_pareto_containers.env_file import completed
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
@@ -100,6 +101,8 @@ class ComposeStack:
             s3_access_key="kafka-pareto",
             s3_secret_key=SecretStr(self.variables["S3_PARETO_SECRET_KEY"]),
             mlflow_tracking_uri=self.mlflow_url,
+            mlflow_username=STEPS_USER,
+            mlflow_password=SecretStr(self.variables["MLFLOW_STEPS_PASSWORD"]),
         )
 
     def services(self) -> list[dict[str, Any]]:

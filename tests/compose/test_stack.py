@@ -9,6 +9,7 @@ import pytest
 
 from kafka_pareto.study.identifiers import TUNE_DAG_ID
 from kafka_pareto.tracking.links import run_address
+from kafka_pareto.tracking.provision import ADMIN, EXPLORER_USER
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
 from kafka_pareto_embedded.errors import AirflowRefusedError
@@ -51,7 +52,8 @@ def test_every_service_is_healthy_and_everything_listens_on_loopback_alone(stack
 
 def test_a_viewer_may_look_but_not_trigger_and_a_stranger_may_nothing(stack: ComposeStack) -> None:
     with stack.login("viewer") as viewer:
-        assert viewer.dag(TUNE_DAG_ID)
+        # Its processor is healthy before it has read the first file, and on a busy machine it takes its time.
+        wait_until("Airflow has read the DAG", lambda: viewer.dag(TUNE_DAG_ID) is not None, 60)
         with pytest.raises(AirflowRefusedError) as refusal:
             viewer.trigger(TUNE_DAG_ID, {})
         assert refusal.value.status == 403
@@ -61,6 +63,18 @@ def test_a_viewer_may_look_but_not_trigger_and_a_stranger_may_nothing(stack: Com
         with pytest.raises(AirflowRefusedError) as refusal:
             guessing.token()
         assert refusal.value.status == 401
+
+
+def test_mlflow_lets_nobody_in_without_a_login_and_the_explorers_changes_nothing(stack: ComposeStack) -> None:
+    experiments = f"{stack.mlflow_url}/api/2.0/mlflow/experiments"
+    explorer = (EXPLORER_USER, stack.variables["MLFLOW_EXPLORER_PASSWORD"])
+    for path in (stack.mlflow_url, f"{experiments}/search?max_results=1"):
+        assert httpx.get(path, trust_env=False).status_code == 401
+        assert httpx.get(path, auth=(ADMIN, "password1234"), trust_env=False).status_code == 401
+        assert httpx.get(path, auth=explorer, trust_env=False).status_code == 200
+    run = {"experiment_id": "0"}
+    refused = httpx.post(f"{stack.mlflow_url}/api/2.0/mlflow/runs/create", json=run, auth=explorer, trust_env=False)
+    assert refused.status_code == 403
 
 
 def test_a_step_reaches_brokers_store_and_tracking_but_neither_database_engine_nor_the_world(
@@ -98,10 +112,11 @@ def test_the_report_is_in_the_store_and_the_runs_are_in_mlflow(stack: ComposeSta
     keys = finished.campaign.keys
     for name in ("report.html", "cards.txt", "cards.json"):
         assert finished.campaign.store.get(keys.report(name))
-    address = run_address(stack.mlflow_url, keys)
+    address = run_address(stack.settings(), keys)
     assert address is not None
     experiment = address.split("/")[-3]
-    with httpx.Client(base_url=f"{stack.mlflow_url}/api/2.0/mlflow", trust_env=False) as mlflow:
+    login = (ADMIN, stack.variables["MLFLOW_ADMIN_PASSWORD"])
+    with httpx.Client(base_url=f"{stack.mlflow_url}/api/2.0/mlflow", auth=login, trust_env=False) as mlflow:
         runs = mlflow.post("/runs/search", json={"experiment_ids": [experiment]}).raise_for_status().json()["runs"]
         assert {run["info"]["status"] for run in runs} == {"FINISHED"}
         assert len(runs) >= 3  # the campaign's own, its surrogates', its search's
@@ -117,7 +132,7 @@ def test_a_viewer_sees_the_campaign_in_the_explorer_with_a_link_to_mlflows_door(
         view = f"/kafka-pareto/api/campaigns/{keys.prefix}"
         assert airflow.send("GET", view).raise_for_status().json()["report"] == "07_report/report.html"
         link = airflow.send("GET", f"{view}/mlflow").headers["location"]
-    assert link == run_address(stack.mlflow_url, keys)
+    assert link == run_address(stack.settings(), keys)
 
 
 def test_logs_and_manifests_of_the_steps_come_back_to_airflow(stack: ComposeStack, finished: Finished) -> None:
@@ -125,7 +140,7 @@ def test_logs_and_manifests_of_the_steps_come_back_to_airflow(stack: ComposeStac
         assert manifest(airflow, finished.run_id, "validate")["step"] == "validate"
         log = "\n".join(airflow.log(TUNE_DAG_ID, finished.run_id, finished.tasks["report"]))
     assert "champion for p95_latency_ms: this campaign's model" in log
-    assert not any(secret in log for name, secret in stack.variables.items() if name.startswith("S3_"))
+    assert not any(secret in log for name, secret in stack.variables.items() if name.startswith(("S3_", "MLFLOW_")))
 
 
 def test_every_panel_but_those_of_airflows_own_metrics_has_data_after_a_campaign(

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import mlflow
 import pandas as pd
 import pytest
 from mlflow import MlflowClient
-from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from kafka_pareto.analysis.hypervolume import measured_hypervolume
 from kafka_pareto.analysis.trials import summarise_trials
@@ -25,12 +19,15 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.tables import HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import TrackingError
+from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.steps import optimize, train
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.sections import Rounds
 from kafka_pareto.tracking import campaign_runs, champions
 from kafka_pareto.tracking.links import run_address
+from kafka_pareto.tracking.provision import EXPLORER_USER
+from tests.mlflow_server import MlflowServer, mlflow_server
 from tests.recorded import recorded_repetitions
 from tests.trained_campaign import recorded_campaign, small_study
 from tests.unit import checking
@@ -43,45 +40,23 @@ STUDY = small_study((CASE,), generations=GENERATIONS)
 EXPERIMENT = "kafka-pareto/paper"
 
 
-@retry(stop=stop_after_delay(120), wait=wait_fixed(0.3), retry=retry_if_exception_type(httpx.HTTPError), reraise=True)
-def wait_until_healthy(address: str) -> None:
-    httpx.get(f"{address}/health", timeout=5).raise_for_status()
-
-
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder, port = tmp_path_factory.mktemp("mlflow"), free_ports(1)[0]
-    argv = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
-    argv += ["--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}", "--artifacts-destination", str(folder / "a")]
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(folder),
-        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
-        "MLFLOW_DISABLE_TELEMETRY": "true",
-    }
-    with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(
-            argv, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-        )
-    try:
-        wait_until_healthy(f"http://127.0.0.1:{port}")
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MlflowServer]:
+    with mlflow_server(tmp_path_factory.mktemp("mlflow")) as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)
-def configured(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", server)
+def configured(server: MlflowServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.configure(monkeypatch)
 
 
 @pytest.fixture(scope="module")
-def trained(server: str, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+def trained(server: MlflowServer, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     """A campaign that was trained and searched, each step twice as by a retry."""
     campaign = recorded_campaign(tmp_path_factory.mktemp("store"), STUDY, recorded_repetitions((CASE,)), "first")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", server)
+        server.configure(patch)
         for _ in range(2):
             train.run(campaign)
             optimize.run(campaign, CASE)
@@ -89,8 +64,8 @@ def trained(server: str, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
 
 
 @pytest.fixture
-def client(server: str) -> MlflowClient:
-    return MlflowClient(server)
+def client(server: MlflowServer) -> MlflowClient:
+    return MlflowClient(server.address, server.address)
 
 
 def runs_of(client: MlflowClient, campaign: str) -> dict[str, mlflow.entities.Run]:
@@ -112,12 +87,18 @@ def test_a_retried_campaign_has_one_parent_and_one_child_per_objective_and_searc
 
 
 @pytest.mark.usefixtures("trained")
-def test_the_campaigns_run_is_found_without_mlflows_package(client: MlflowClient, server: str) -> None:
+def test_the_campaigns_run_is_found_without_mlflows_package_by_a_login_that_only_reads(
+    client: MlflowClient, server: MlflowServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = runs_of(client, "first")["first"]
-    address = run_address(server, CampaignKeys("paper", "first"))
-    assert address == f"{server}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
-    assert run_address(server, CampaignKeys("paper", "another")) is None
-    assert run_address(server, CampaignKeys("unheard-of", "first")) is None
+    server.configure(monkeypatch, EXPLORER_USER)
+    settings = load_settings()
+    address = run_address(settings, CampaignKeys("paper", "first"))
+    assert address == f"{server.address}/#/experiments/{run.info.experiment_id}/runs/{run.info.run_id}"
+    assert run_address(settings, CampaignKeys("paper", "another")) is None
+    assert run_address(settings, CampaignKeys("unheard-of", "first")) is None
+    with pytest.raises(TrackingError, match="refused a request without a login; set KAFKA_PARETO_MLFLOW_USERNAME"):
+        run_address(Settings(mlflow_tracking_uri=server.address, mlflow_username=""), CampaignKeys("paper", "first"))
 
 
 @pytest.mark.usefixtures("trained")

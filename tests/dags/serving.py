@@ -95,6 +95,7 @@ def served(folder: Path) -> Iterator[Served]:
             "KAFKA_PARETO_PROJECT_ROOT": str(project),
             "KAFKA_PARETO_STORE_FOLDER": str(store),
             "KAFKA_PARETO_STUDIES": str(studies),
+            "KAFKA_PARETO_CLIENT_CONFIGS": str(folder / "stack" / "client-configs"),
             "KAFKA_PARETO_NOTIFY": "log,smtp:ops@example.org,slack:our_team",
             "AIRFLOW_CONN_SMTP_DEFAULT": json.dumps(smtp),
             "AIRFLOW_CONN_OUR_TEAM": json.dumps({"conn_type": "slackwebhook", "password": address}),

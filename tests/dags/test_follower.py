@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from kafka_pareto.campaign.client_config import client_config_name, keep_client_config
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.identifiers import TUNE_DAG_ID
@@ -42,7 +43,13 @@ def runs(stack: Stack) -> Iterator[AirflowRuns]:
 
 
 def tune(stack: Stack, runs: AirflowRuns, store_folder: Path, campaign: str) -> int:
-    return run_campaign(stack, runs, FolderStore(store_folder), {"study": "paper", "campaign": campaign})
+    keep_client_config(stack.client_configs, campaign, "sasl.jaas.config=hidden")
+    parameters = {"study": "paper", "campaign": campaign, "client_config": client_config_name(campaign)}
+    return run_campaign(stack, runs, FolderStore(store_folder), parameters)
+
+
+def has_client_config(stack: Stack, campaign: str) -> bool:
+    return (stack.client_configs / client_config_name(campaign)).exists()
 
 
 def test_follows_a_campaign_to_its_cards_and_addresses(
@@ -59,6 +66,7 @@ def test_follows_a_campaign_to_its_cards_and_addresses(
     assert f"Data Docs  file://{folder}/data_docs/index.html" in said
     assert (folder / "data_docs" / "static" / "page.html").read_text() == "<html>page</html>"
     assert f"Airflow    {stack.airflow_url}/dags/tune_producer/runs/good__" in said
+    assert not has_client_config(stack, "good")
 
 
 def test_says_which_task_failed_with_the_steps_own_words_and_what_to_do(
@@ -69,6 +77,7 @@ def test_says_which_task_failed_with_the_steps_own_words_and_what_to_do(
     assert "validate failed:\n  error: 9 of 10 rows were set aside\n    row b000: negative latency\n\n" in said
     assert "start a new campaign with `make run`" in said
     assert "Traceback" not in said
+    assert not has_client_config(stack, "bad")
 
 
 def test_shows_a_plan_that_lacks_the_users_consent_and_how_to_give_it(
@@ -97,9 +106,37 @@ def test_ctrl_c_stops_the_load_and_says_how_to_go_on(
     pids = [int(path.read_text()) for path in pid_files.glob("*.pid")]
     assert len(pids) == 1, "the one-slot pool lets one load at a time onto the cluster"
     assert "It has stopped." in said
-    assert "make run STUDY=paper CAMPAIGN=hanging" in said
+    assert "make run STUDY=paper CAMPAIGN=hanging KAFKA_CONFIG=…" in said
+    assert not has_client_config(stack, "hanging")
     wait_until("the step is gone", lambda: not psutil.pid_exists(pids[0]), 10, "it was left behind")
     assert runs.active() == []
+
+
+def test_a_campaign_that_is_stopped_in_airflow_leaves_no_client_configuration(
+    stack: Stack, runs: AirflowRuns, store_folder: Path
+) -> None:
+    keep_client_config(stack.client_configs, "hanging", "sasl.jaas.config=hidden")
+    keep_client_config(stack.client_configs, "other", "sasl.jaas.config=hidden")
+    for path in (store_folder / "paper" / "hanging").glob("*.pid"):
+        path.unlink()
+    runs.trigger("stopped", {"study": "paper", "campaign": "hanging", "client_config": client_config_name("hanging")})
+    pid_files = store_folder / "paper" / "hanging"
+    wait_until("a step is at work", lambda: any(pid_files.glob("*.pid")), 60, "see its log")
+    assert has_client_config(stack, "hanging"), "it is there for as long as the campaign runs"
+    runs.stop("stopped")
+    wait_until("it is gone", lambda: not has_client_config(stack, "hanging"), 30, "see the API server's log")
+    assert has_client_config(stack, "other")
+    assert runs.state("stopped") == "failed"
+
+
+def test_a_run_that_airflow_refuses_leaves_no_client_configuration(
+    stack: Stack, runs: AirflowRuns, store_folder: Path
+) -> None:
+    keep_client_config(stack.client_configs, "refused", "sasl.jaas.config=hidden")
+    parameters = {"study": "paper", "campaign": "refused", "client_config": "refused.properties", "seed": "no number"}
+    with pytest.raises(BadInputError, match="no number"):
+        run_campaign(stack, runs, FolderStore(store_folder), parameters)
+    assert not has_client_config(stack, "refused")
 
 
 def test_the_way_back_is_followed_to_what_its_step_tells_people_and_to_what_is_in_force(

@@ -15,6 +15,7 @@ import psutil
 
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.tracking.provision import STEPS_USER
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES
 from kafka_pareto_embedded.commands.options import PREFIX
 from kafka_pareto_embedded.lifecycle.supervision import Supervisor
@@ -61,6 +62,15 @@ class EmbeddedStack:
     @property
     def supervisor(self) -> Supervisor:
         return Supervisor(self.state)
+
+    def mlflow_environment(self) -> dict[str, str]:
+        """What MLflow's client reads, with the login of the steps."""
+        return {
+            "MLFLOW_TRACKING_URI": self.stack.mlflow_url,
+            "MLFLOW_TRACKING_USERNAME": STEPS_USER,
+            "MLFLOW_TRACKING_PASSWORD": self.stack.credentials.mlflow_steps_password,
+            "MLFLOW_DISABLE_TELEMETRY": "true",
+        }
 
     def begin(self, command: str, **options: str) -> subprocess.Popen[str]:
         """Starts `python -m kafka_pareto_embedded …` with options as `make` hands them over, and returns at once."""

@@ -122,7 +122,7 @@ def test_mlflow_shows_the_r2_of_four_models(stack: EmbeddedStack) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env={**os.environ, "MLFLOW_TRACKING_URI": stack.stack.mlflow_url, "MLFLOW_DISABLE_TELEMETRY": "true"},
+        env={**os.environ, **stack.mlflow_environment()},
         cwd=stack.state,
         capture_output=True,
         text=True,

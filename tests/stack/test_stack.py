@@ -20,6 +20,7 @@ from minio.error import S3Error
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.identifiers import pool_of
+from kafka_pareto.tracking.provision import ADMIN, EXPLORER_USER
 from kafka_pareto_embedded.airflow_api.administrator import create_pool
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
@@ -41,10 +42,12 @@ def _s3(stack: Stack, access_key: str, secret_key: str) -> Minio:
     return Minio(f"{LOOPBACK}:{stack.ports.minio}", access_key, secret_key, secure=False, region="us-east-1")
 
 
-def test_status_names_every_program_with_its_address(stack: EmbeddedStack) -> None:
+def test_status_names_every_program_with_its_address_and_who_may_log_in(stack: EmbeddedStack) -> None:
     code, said = stack.command("status")
-    rows = {line.split()[0]: line.split() for line in said.splitlines()[1:]}
+    table, logins = said.split("\n\n")
+    rows = {line.split()[0]: line.split() for line in table.splitlines()[1:]}
     assert code == 0
+    assert logins == f"Logins: {stack.stack.logins}\n"
     assert set(rows) == PROGRAMS
     assert {row[1] for row in rows.values()} == {"running"}
     assert rows["minio"][3] == f"127.0.0.1:{stack.stack.ports.minio}"
@@ -57,9 +60,11 @@ def test_a_second_up_changes_nothing_and_shows_no_password(stack: EmbeddedStack)
     assert code == 0
     assert "The stack is up already." in said
     assert stack.pids() == before
-    password = stack.stack.credentials.airflow_admin_password
-    assert password in stack.output
-    assert password not in said
+    secret = stack.stack.credentials
+    for password in (secret.airflow_admin_password, secret.mlflow_admin_password):
+        assert password in stack.output
+        assert password not in said
+    assert f"Logins   {stack.stack.logins}" in said
 
 
 def test_up_with_other_ports_than_those_in_use_is_refused(stack: EmbeddedStack) -> None:
@@ -96,7 +101,7 @@ def test_files_that_hold_secrets_are_their_owners_alone(stack: EmbeddedStack) ->
 
 def test_no_secret_is_in_a_log_or_on_a_command_line(stack: EmbeddedStack) -> None:
     secrets = [value for value in vars(stack.stack.credentials).values() if len(value) >= 24]
-    assert len(secrets) == 8
+    assert len(secrets) == 12
     logs = [path for path in stack.state.rglob("*.log") if "brokers" not in path.relative_to(stack.state).parts]
     assert len(logs) >= len(PROGRAMS)
     texts = {str(path): path.read_text(errors="replace") for path in logs}
@@ -116,11 +121,11 @@ def test_each_program_is_told_only_the_secrets_that_it_needs(stack: EmbeddedStac
     assert told == {
         **{broker: set() for broker in ("kafka-1", "kafka-2", "kafka-3")},
         "minio": {"minio_root_password"},
-        "mlflow": {"s3_mlflow_secret_key"},
-        "airflow-api-server": airflow | {"s3_explorer_secret_key"},
+        "mlflow": {"s3_mlflow_secret_key", "mlflow_secret_key", "mlflow_admin_password"},
+        "airflow-api-server": airflow | {"s3_explorer_secret_key", "mlflow_explorer_password"},
         "airflow-dag-processor": airflow,
         "airflow-triggerer": airflow,
-        "airflow-scheduler": airflow | {"s3_pareto_secret_key"},
+        "airflow-scheduler": airflow | {"s3_pareto_secret_key", "mlflow_steps_password"},
     }
 
 
@@ -156,7 +161,7 @@ def test_what_a_run_logs_to_mlflow_lies_in_its_bucket(stack: EmbeddedStack) -> N
     program = "import mlflow; mlflow.set_experiment('probe'); mlflow.log_text('found me', 'note.txt')"
     subprocess.run(
         [sys.executable, "-c", program],
-        env={**stack.environment, "MLFLOW_TRACKING_URI": stack.stack.mlflow_url, "MLFLOW_DISABLE_TELEMETRY": "true"},
+        env={**stack.environment, **stack.mlflow_environment()},
         cwd=stack.state,
         timeout=120,
         check=True,
@@ -171,8 +176,20 @@ def test_what_a_run_logs_to_mlflow_lies_in_its_bucket(stack: EmbeddedStack) -> N
 
 def test_mlflow_refuses_a_foreign_host_header(stack: EmbeddedStack) -> None:
     url = f"{stack.stack.mlflow_url}/api/2.0/mlflow/experiments/search?max_results=1"
-    assert httpx.get(url, trust_env=False).status_code == 200
-    assert httpx.get(url, headers={"Host": "evil.example"}, trust_env=False).status_code == 403
+    login = (EXPLORER_USER, stack.stack.credentials.mlflow_explorer_password)
+    assert httpx.get(url, auth=login, trust_env=False).status_code == 200
+    assert httpx.get(url, auth=login, headers={"Host": "evil.example"}, trust_env=False).status_code == 403
+
+
+def test_mlflow_lets_nobody_in_without_a_login(stack: EmbeddedStack) -> None:
+    paths = ("", "/api/2.0/mlflow/experiments/search?max_results=1", "/api/2.0/mlflow-artifacts/artifacts?path=0")
+    for url in (f"{stack.stack.mlflow_url}{path}" for path in paths):
+        refused = httpx.get(url, trust_env=False)
+        assert refused.status_code == 401
+        assert refused.headers["WWW-Authenticate"].startswith("Basic")  # a browser asks its user
+        assert httpx.get(url, auth=(ADMIN, "password1234"), trust_env=False).status_code == 401
+    admin = (ADMIN, stack.stack.credentials.mlflow_admin_password)
+    assert httpx.get(stack.stack.mlflow_url, auth=admin, trust_env=False).status_code == 200
 
 
 def test_airflow_has_the_dag_unpaused_and_a_pool_of_one_slot(airflow: AirflowClient) -> None:

@@ -24,7 +24,8 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.surrogates.scores import JudgedSurrogate
 from kafka_pareto.tracking.connection import (
-    champion_number,
+    MODEL_TAG,
+    champion_of,
     connected,
     log_values,
     registered_model_name,
@@ -129,9 +130,9 @@ def _log_surrogate(
     run_id = _new_part(client, parent, part, content)
     if run_id is None:
         return
-    stale = version_of(client, keys, surrogate.objective)
+    stale, champion = version_of(client, keys, surrogate.objective), champion_of(client, name)
     # A champion stays until a better model is found: only `judge_champions` may replace it.
-    if stale is not None and str(stale.version) != champion_number(client, name):
+    if stale is not None and (champion is None or stale.version != champion.version):
         client.delete_model_version(name, stale.version)
     trials_sha256 = hashlib.sha256(campaign.store.get(keys.trials(round_number))).hexdigest()
     with mlflow.start_run(run_id=run_id):
@@ -166,7 +167,8 @@ def _log_surrogate(
             # Stated, since MLflow would otherwise start a second Python to find out.
             pip_requirements=[f"xgboost=={xgboost.__version__}", "scikit-learn", "pandas"],
         )
-        mlflow.register_model(model.model_uri, name, await_registration_for=0, tags={CAMPAIGN_TAG: keys.campaign})
+        tags = {CAMPAIGN_TAG: keys.campaign, MODEL_TAG: surrogate.file().sha256}
+        mlflow.register_model(model.model_uri, name, await_registration_for=0, tags=tags)
 
 
 def _score_metrics(scores: pd.DataFrame) -> dict[str, float]:

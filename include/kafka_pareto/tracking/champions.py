@@ -1,28 +1,32 @@
-"""Finds champions: the registered models that predict the confirmed points best."""
+"""Finds champions: the registered models that predict the confirmed points best.
+
+MLflow only names a champion. Its model is read from the store, by the hash that the store keeps, and as UBJ: a model in
+MLflow may hold code, and whoever loads it runs that code with the rights of a step.
+"""
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 
-import mlflow
 import pandas as pd
 from mlflow import MlflowClient
 from mlflow.entities.model_registry import ModelVersion
 
-from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.campaign import Campaign, check_campaign_id
+from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.surrogates.scores import prediction_error
-from kafka_pareto.surrogates.surrogate import FeatureEncoding, Surrogate
+from kafka_pareto.surrogates.surrogate import Surrogate, SurrogateIndex, load_surrogate
 from kafka_pareto.tracking.connection import (
     CHAMPION,
-    champion_number,
+    MODEL_TAG,
+    champion_of,
     connected,
     logger,
     registered_model_name,
     version_of,
 )
+from kafka_pareto.tracking.links import CAMPAIGN_TAG
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,8 @@ class ChampionOutcome:
     """Compares a campaign's model with the champion on the same confirmed points.
 
     Errors are mean absolute errors: of the logarithm for p95 latency and throughput, plain for the CVs. They are None
-    where there was no champion, or none that knows these factors. `moved` says that the alias now points to `version`.
+    where there was no champion, none that knows these factors, or none whose model is in the store. `moved` says that
+    the alias now points to `version`.
     """
 
     objective: ObjectiveName
@@ -44,8 +49,8 @@ class ChampionOutcome:
 def judge_champions(campaign: Campaign, confirmation: pd.DataFrame) -> list[ChampionOutcome]:
     """Lets this campaign's models and the champions estimate the confirmed points, and moves the alias to the better.
 
-    A champion stays unless this campaign's error is smaller. Where there is none, or none that knows these factors,
-    this campaign's model becomes it.
+    A champion stays unless this campaign's error is smaller. Where there is none, none that knows these factors, or one
+    whose model the store does not hold, this campaign's model becomes it.
 
     Args:
         campaign: The campaign that was confirmed.
@@ -55,6 +60,7 @@ def judge_champions(campaign: Campaign, confirmation: pd.DataFrame) -> list[Cham
         One outcome for each objective that has a model and a confirmed point.
 
     Raises:
+        ArtifactError: If this campaign's own models are missing in the store, or damaged.
         TrackingError: If MLflow cannot be reached or refuses.
     """
     with connected() as client:
@@ -67,25 +73,25 @@ def judge_champions(campaign: Campaign, confirmation: pd.DataFrame) -> list[Cham
             if version is None or points.empty:
                 logger.info("%s: no model or no confirmed point; its champion stays", objective)
                 continue
-            outcomes.append(_judge(client, campaign.keys, objective, version, points))
+            outcomes.append(_judge(client, campaign, objective, version, points))
         return outcomes
 
 
 def _judge(
-    client: MlflowClient, keys: CampaignKeys, objective: ObjectiveName, version: ModelVersion, points: pd.DataFrame
+    client: MlflowClient, campaign: Campaign, objective: ObjectiveName, version: ModelVersion, points: pd.DataFrame
 ) -> ChampionOutcome:
-    name, number = registered_model_name(keys, objective), str(version.version)
-    error = prediction_error(_load(name, number, objective), points)
+    name, number = registered_model_name(campaign.keys, objective), str(version.version)
+    error = prediction_error(_stored(campaign, objective), points)
     client.log_metric(version.run_id, "confirmation_error", error)
-    champion = champion_number(client, name)
+    current = champion_of(client, name)
+    champion = None if current is None else str(current.version)
     if champion == number:
         return ChampionOutcome(objective, number, error, champion, error, moved=False)
+    surrogate = None if current is None else _named_by(current, campaign, objective)
     champion_error = None
-    if champion is not None:
-        surrogate = _load(name, champion, objective)
-        if set(surrogate.encoding.inputs()) <= set(points.columns):
-            champion_error = prediction_error(surrogate, points)
-            client.log_metric(version.run_id, "confirmation_error_of_champion", champion_error)
+    if surrogate is not None and set(surrogate.encoding.inputs()) <= set(points.columns):
+        champion_error = prediction_error(surrogate, points)
+        client.log_metric(version.run_id, "confirmation_error_of_champion", champion_error)
     moved = champion_error is None or error < champion_error
     if moved:
         client.set_registered_model_alias(name, CHAMPION, number)
@@ -95,10 +101,32 @@ def _judge(
     return ChampionOutcome(objective, number, error, champion, champion_error, moved)
 
 
-def _load(name: str, number: str, objective: ObjectiveName) -> Surrogate:
-    with tempfile.TemporaryDirectory() as folder:
-        path = mlflow.artifacts.download_artifacts(f"models:/{name}/{number}", dst_path=folder)
-        metadata = mlflow.models.Model.load(path).metadata
-        regressor = mlflow.xgboost.load_model(path)
-    encoding = FeatureEncoding.model_validate(metadata["encoding"])
-    return Surrogate(objective, encoding, metadata["log_target"], regressor)
+def _named_by(version: ModelVersion, campaign: Campaign, objective: ObjectiveName) -> Surrogate | None:
+    """Returns the model in the store that a version of MLflow's names; None, with the reason in the log, if none is.
+
+    Nothing that MLflow says is believed but the name: what is read is what the store holds.
+    """
+    try:
+        named = check_campaign_id(version.tags.get(CAMPAIGN_TAG, ""))
+        other = Campaign.open(campaign.store, campaign.keys.study, named)
+        return _stored(other, objective, version.tags.get(MODEL_TAG, "none"))
+    except (ArtifactError, BadInputError) as error:
+        logger.warning("%s: the champion, v%s, is not used: %s", objective, version.version, error)
+        return None
+
+
+def _stored(campaign: Campaign, objective: ObjectiveName, expected_sha256: str | None = None) -> Surrogate:
+    """Reads a campaign's model, that of its last round, from the store.
+
+    Raises:
+        ArtifactError: If it has none, if it is not the expected one, or if it is damaged.
+    """
+    keys, number = campaign.keys, campaign.last_round()
+    index = campaign.read_record(keys.surrogates("encoding.json", number), SurrogateIndex)
+    key = keys.surrogates(f"{objective}.ubj", number)
+    known = index.models.get(objective)
+    if known is None:
+        raise ArtifactError(f"{key}: campaign {keys.campaign} has no model of this objective")
+    if expected_sha256 not in (None, known.sha256):
+        raise ArtifactError(f"{key}: is another model: its SHA-256 is {known.sha256}, but in MLflow {expected_sha256}")
+    return load_surrogate(campaign.store.get(key), key, objective, index)

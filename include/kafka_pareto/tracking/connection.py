@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 
 import requests
 
@@ -28,25 +29,30 @@ from mlflow.exceptions import MlflowException, RestException
 
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import TrackingError
-from kafka_pareto.settings import load_settings
+from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.tracking.links import CAMPAIGN_TAG, experiment_name, without_credentials
+from kafka_pareto.tracking.links import CAMPAIGN_TAG, experiment_name, login_refused, without_credentials
 
 logger = logging.getLogger(__name__)
 
 CHAMPION = "champion"
+# The hash of the model in the store that a version stands for.
+MODEL_TAG = "kafka_pareto.model_sha256"
+_LOGIN_REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
 @contextmanager
 def connected() -> Iterator[MlflowClient | None]:
     """Opens a client of the configured server, or None where none is; MLflow's errors become one clear message."""
-    uri = load_settings().mlflow_tracking_uri
+    settings = load_settings()
+    uri = settings.mlflow_tracking_uri
     if not uri:
         logger.info("MLflow is not configured (KAFKA_PARETO_MLFLOW_TRACKING_URI is empty): nothing is tracked")
         yield None
         return
     mlflow.set_tracking_uri(uri)
     mlflow.set_registry_uri(uri)
+    _log_in(settings)
     try:
         yield MlflowClient(uri)
     except RestException as error:
@@ -54,10 +60,19 @@ def connected() -> Iterator[MlflowClient | None]:
             f"MLflow at {without_credentials(uri)} refused: {error.error_code}: {error.message}"
         ) from error
     except (MlflowException, requests.RequestException) as error:
+        if isinstance(error, MlflowException) and error.get_http_status_code() in _LOGIN_REFUSED:
+            raise TrackingError(login_refused(settings)) from error
         raise TrackingError(
             f"MLflow at {without_credentials(uri)} cannot be reached ({type(error).__name__}); start it and run this "
             "step again: what it wrote to the store is kept"
         ) from error
+
+
+def _log_in(settings: Settings) -> None:
+    """Hands the login over to MLflow's client, which reads it from the environment at each request."""
+    if settings.mlflow_username:
+        os.environ["MLFLOW_TRACKING_USERNAME"] = settings.mlflow_username
+        os.environ["MLFLOW_TRACKING_PASSWORD"] = settings.mlflow_password.get_secret_value()
 
 
 def registered_model_name(keys: CampaignKeys, objective: ObjectiveName) -> str:
@@ -91,11 +106,9 @@ def version_of(client: MlflowClient, keys: CampaignKeys, objective: ObjectiveNam
     return max(own, key=lambda version: int(version.version), default=None)
 
 
-def champion_number(client: MlflowClient, name: str) -> str | None:
+def champion_of(client: MlflowClient, name: str) -> ModelVersion | None:
     """Returns the version that the alias points to, or None."""
-    try:
-        return str(client.get_model_version_by_alias(name, CHAMPION).version)
-    except RestException as error:
-        if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
-            return None
-        raise
+    # A search, since MLflow refuses anybody but an administrator who asks for a model that is not there.
+    found = client.search_registered_models(f"name = '{name}'")
+    number = found[0].aliases.get(CHAMPION) if found else None
+    return None if number is None else client.get_model_version(name, number)

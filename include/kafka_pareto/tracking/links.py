@@ -10,6 +10,7 @@ import httpx
 
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import TrackingError
+from kafka_pareto.settings import Settings
 
 CAMPAIGN_TAG = "kafka_pareto.campaign"
 PART_TAG = "kafka_pareto.part"
@@ -27,32 +28,39 @@ def without_credentials(uri: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
 
-def run_address(tracking_uri: str, keys: CampaignKeys, public_uri: str = "") -> str | None:
-    """Returns the address at which a person sees the campaign's run; None where MLflow has none, or none is configured.
+def login_refused(settings: Settings) -> str:
+    """Returns the message for a login that MLflow does not know, or that may not do what was asked."""
+    who = f"the login {settings.mlflow_username}" if settings.mlflow_username else "a request without a login"
+    return (
+        f"MLflow at {without_credentials(settings.mlflow_tracking_uri)} refused {who}; set "
+        "KAFKA_PARETO_MLFLOW_USERNAME and KAFKA_PARETO_MLFLOW_PASSWORD to one that has the right"
+    )
 
-    Args:
-        tracking_uri: MLflow's address for this process; empty where none is configured.
-        keys: The campaign's keys.
-        public_uri: MLflow's address for people, if it differs from the tracking URI.
+
+def run_address(settings: Settings, keys: CampaignKeys) -> str | None:
+    """Returns the address at which a person sees the campaign's run; None where MLflow has none, or none is configured.
 
     Raises:
         TrackingError: If MLflow cannot be reached or refuses.
     """
-    if not tracking_uri:
+    if not settings.mlflow_tracking_uri:
         return None
-    shown = without_credentials(tracking_uri).rstrip("/")
+    shown = without_credentials(settings.mlflow_tracking_uri).rstrip("/")
     condition = f"tags.`{CAMPAIGN_TAG}` = '{keys.campaign}' and tags.`{PART_TAG}` = 'campaign'"
-    api = f"{tracking_uri.rstrip('/')}/api/2.0/mlflow"
+    api = f"{settings.mlflow_tracking_uri.rstrip('/')}/api/2.0/mlflow"
+    login = (settings.mlflow_username, settings.mlflow_password.get_secret_value())
     try:
-        with httpx.Client(timeout=_TIMEOUT_S, trust_env=False) as client:
+        with httpx.Client(timeout=_TIMEOUT_S, trust_env=False, auth=login if login[0] else None) as client:
             found = client.get(f"{api}/experiments/get-by-name", params={"experiment_name": experiment_name(keys)})
             if found.status_code == HTTPStatus.NOT_FOUND:
                 return None
+            if found.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+                raise TrackingError(login_refused(settings))
             experiment_id = found.raise_for_status().json()["experiment"]["experiment_id"]
             asked = {"experiment_ids": [experiment_id], "filter": condition, "max_results": 1}
             answer: dict[str, Any] = client.post(f"{api}/runs/search", json=asked).raise_for_status().json()
     except httpx.HTTPError as error:
         raise TrackingError(f"MLflow at {shown} cannot be asked ({type(error).__name__}); is it up?") from error
     runs = answer.get("runs", [])
-    seen_at = public_uri.rstrip("/") or shown
+    seen_at = settings.mlflow_public_uri.rstrip("/") or shown
     return f"{seen_at}/#/experiments/{experiment_id}/runs/{runs[0]['info']['run_id']}" if runs else None

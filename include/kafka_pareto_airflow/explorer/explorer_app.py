@@ -150,9 +150,7 @@ def progress(study: StudyName, campaign: CampaignId) -> ProgressReport:
 @router.get("/api/campaigns/{study}/{campaign}/mlflow")
 def mlflow_run(study: StudyName, campaign: CampaignId) -> RedirectResponse:
     """Redirects to the campaign's run in MLflow."""
-    settings = load_settings()
-    keys = Campaign.open(_store(), study, campaign).keys
-    address = run_address(settings.mlflow_tracking_uri, keys, settings.mlflow_public_uri)
+    address = run_address(load_settings(), Campaign.open(_store(), study, campaign).keys)
     if address is None:
         raise HTTPException(404, f"MLflow has no run of campaign {study}/{campaign}")
     return RedirectResponse(address)

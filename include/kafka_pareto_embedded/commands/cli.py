@@ -48,10 +48,11 @@ def status() -> None:
     """Says what runs where."""
     with clear_errors():
         stack, processes = lifecycle.status()
-    if stack is None or not processes:
-        print("The stack is down.")
-        return
-    Console().print(_status_table(stack, processes))
+        if stack is None or not processes:
+            print("The stack is down.")
+            return
+        Console().print(_status_table(stack, processes))
+        print(f"\nLogins: {stack.logins}")
 
 
 @app.command()
@@ -116,6 +117,7 @@ def _print_addresses(stack: Stack) -> None:
     _say(f"MinIO    {stack.s3_url}")
     _say(f"Kafka    {stack.bootstrap_servers}")
     _say(f"Logs     {stack.logs}")
+    _say(f"Logins   {stack.logins}")
 
 
 def _status_table(stack: Stack, processes: list[ProcessState]) -> Table:

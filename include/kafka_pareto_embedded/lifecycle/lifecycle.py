@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.tracking.provision import ADMIN
 from kafka_pareto_embedded.bootstrap.ports import VARIABLES, read_ports
 from kafka_pareto_embedded.bootstrap.preflight import start_problems, state_folder
 from kafka_pareto_embedded.errors import StackError
@@ -23,6 +24,7 @@ from kafka_pareto_embedded.lifecycle.readiness import (
 )
 from kafka_pareto_embedded.lifecycle.supervision import ProcessState, Supervisor
 from kafka_pareto_embedded.programs.airflow_database import migrate_database
+from kafka_pareto_embedded.programs.mlflow_users import prepare_mlflow_users
 from kafka_pareto_embedded.programs.object_store import prepare_object_store
 from kafka_pareto_embedded.programs.programs import base_environment, prepare_programs
 from kafka_pareto_embedded.stack.credentials import Credentials, add_later_credentials, write_credentials
@@ -193,6 +195,7 @@ def _wait_until_ready(stack: Stack, supervisor: Supervisor) -> None:
     prepare_object_store(stack)
     wait_for_brokers(stack, supervisor)
     wait_for_mlflow(stack, supervisor)
+    prepare_mlflow_users(stack)
     wait_for_airflow(stack, supervisor)
 
 
@@ -204,13 +207,14 @@ def _new_stack(state: Path, say: Say) -> Stack:
     stack.record_ports()
     for name in _FOLDERS:
         (state / name).mkdir(exist_ok=True, mode=0o700)
-    if stack.secrets_file.exists():
-        add_later_credentials(stack.secrets_file)
-    else:
+    if is_new := not stack.secrets_file.exists():
         write_credentials(stack.secrets_file, Credentials())
-        secret = stack.credentials
+    added, secret = add_later_credentials(stack.secrets_file), stack.credentials
+    if is_new:
         say(f"Airflow's login, shown this once: {secret.airflow_admin_user} / {secret.airflow_admin_password}")
-        say(f"It is kept, with the stack's other passwords and keys, in {stack.secrets_file} (mode 600).")
+    if is_new or "mlflow_admin_password" in added:
+        say(f"MLflow's login, shown this once: {ADMIN} / {secret.mlflow_admin_password}")
+        say(f"Logins are kept, with the stack's other passwords and keys, in {stack.secrets_file} (mode 600).")
     return stack
 
 

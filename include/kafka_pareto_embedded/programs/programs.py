@@ -127,9 +127,12 @@ def _mlflow(stack: Stack) -> Program:
         "MLFLOW_S3_ENDPOINT_URL": stack.s3_url,
         "AWS_ACCESS_KEY_ID": stack.credentials.s3_mlflow_access_key,
         "AWS_SECRET_ACCESS_KEY": stack.credentials.s3_mlflow_secret_key,
+        "MLFLOW_AUTH_CONFIG_PATH": str(PROJECT / "mlflow" / "login.sqlite.ini"),
+        "MLFLOW_AUTH_ADMIN_PASSWORD": stack.credentials.mlflow_admin_password,
+        "MLFLOW_FLASK_SERVER_SECRET_KEY": stack.credentials.mlflow_secret_key,
     }
     argv = [sys.executable, "-m", "kafka_pareto_embedded.programs.mlflow_server", "server"]
-    argv += ["--host", LOOPBACK, "--port", str(port), "--workers", "1"]
+    argv += ["--host", LOOPBACK, "--port", str(port), "--workers", "1", "--app-name", "basic-auth"]
     argv += ["--allowed-hosts", f"{LOOPBACK}:{port},localhost:{port}"]
     argv += ["--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}"]
     argv += ["--artifacts-destination", f"s3://{MLFLOW_BUCKET}"]

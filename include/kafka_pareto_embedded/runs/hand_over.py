@@ -49,6 +49,7 @@ def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, 
         "MLflow": _mlflow_address(stack, keys),
         **_data_docs(store, keys, folder),
         "Logs": stack.logs.as_uri(),
+        "Logins": stack.logins,
     }
     return "\n".join(
         [
@@ -107,6 +108,6 @@ def _address_of(paths: Sequence[Path], name: str) -> str:
 def _mlflow_address(stack: Stack, keys: CampaignKeys) -> str:
     """Returns the address of the campaign's run in MLflow; the server's own page if MLflow does not answer."""
     try:
-        return run_address(stack.mlflow_url, keys) or stack.mlflow_url
+        return run_address(stack.settings(), keys) or stack.mlflow_url
     except TrackingError:
         return stack.mlflow_url

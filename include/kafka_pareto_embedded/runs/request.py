@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.campaign.campaign import campaign_ids
+from kafka_pareto.campaign.client_config import client_config_name, keep_client_config
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.settings import Settings
-from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, CAMPAIGN_IDS, MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.study import Study
@@ -73,6 +73,14 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         raise BadInputError(
             "KAFKA: a cluster of your own needs CEILING_MIB_S=<MiB/s> and CEILING_GIB=<GiB>, the most it is sent"
         )
+    started_with = {} if frozen is None else _parameters_of(frozen)
+    config = client_config_name(campaign)
+    if (request.kafka_config, started_with.get("client_config")) == (None, config) and not (
+        settings.client_configs / config
+    ).exists():
+        raise BadInputError(
+            f"CAMPAIGN: {campaign!r}: its client configuration was removed when it ended; give it again: KAFKA_CONFIG=…"
+        )
     given = {
         "record_sizes": None if request.record_sizes is None else _sizes(request.record_sizes),
         "seed": request.seed,
@@ -85,7 +93,6 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         "ceiling_gib": request.ceiling_gib,
         "consent": request.consent or None,
     }
-    started_with = {} if frozen is None else _parameters_of(frozen)
     said = {name: value for name, value in given.items() if value is not None}
     return {"study": study, "campaign": campaign, **started_with, **said}
 
@@ -157,7 +164,5 @@ def _keep_client_config(folder: Path, path: Path | None, campaign: str) -> str |
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is no text"
         raise BadInputError(f"KAFKA_CONFIG: {path}: cannot be read: {reason}") from error
-    name = f"{campaign}.properties"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_private(folder / name, text)
-    return name
+    keep_client_config(folder, campaign, text)
+    return client_config_name(campaign)

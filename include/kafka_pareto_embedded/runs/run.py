@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
 from tenacity import Retrying, retry_if_result, stop_after_delay, wait_fixed
 
+from kafka_pareto.campaign.client_config import client_config_name, forget_client_config
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.errors import EXIT_NO_CONSENT
+from kafka_pareto.errors import EXIT_NO_CONSENT, KafkaParetoError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cluster_names import cluster_of
@@ -38,9 +40,8 @@ def run(stack: Stack, request: RunRequest) -> int:
     """
     settings = stack.settings()
     store = open_store(settings)
-    parameters = dag_parameters(request, store, settings)
     with stack_runs(stack, tune_dag_of(cluster_of(settings.studies, request.study))) as runs:
-        return run_campaign(stack, runs, store, parameters)
+        return run_campaign(stack, runs, store, dag_parameters(request, store, settings))
 
 
 def run_campaign(stack: Stack, runs: AirflowRuns, store: Store, parameters: dict[str, Any]) -> int:
@@ -51,34 +52,45 @@ def run_campaign(stack: Stack, runs: AirflowRuns, store: Store, parameters: dict
     is_new = not _is_designed(store, keys)
     try:
         if at_work is None:
-            trigger(runs, run_id, parameters)
+            _begin(stack, runs, run_id, parameters)
         _say(f"Campaign {keys.campaign} of study {keys.study}: {runs.address(run_id)}")
         progress = follow(runs, run_id, CampaignProgress(store, keys), Console())
     except (KeyboardInterrupt, SystemExit) as interruption:
-        _say_interrupted(runs, run_id, store, keys)
+        _say_interrupted(stack, runs, run_id, store, parameters)
         if isinstance(interruption, SystemExit):
             raise
         return _INTERRUPTED
     if progress.run_state == "failed":
-        _say_failure(runs, run_id, progress, keys, is_new)
+        _say_failure(runs, run_id, progress, parameters, is_new)
         return 1
     say_notices(runs, run_id, [row for row in progress.rows if row.step == "accept"])
     _say(f"\n{hand_over(stack, store, keys, runs.address(run_id), _terminal_width())}")
     return 0
 
 
-def _say_interrupted(runs: AirflowRuns, run_id: str, store: Store, keys: CampaignKeys) -> None:
+def _begin(stack: Stack, runs: AirflowRuns, run_id: str, parameters: dict[str, Any]) -> None:
+    try:
+        trigger(runs, run_id, parameters)
+    except KafkaParetoError:
+        # There is no run that would remove it when it ends.
+        forget_client_config(stack.client_configs, parameters["campaign"])
+        raise
+
+
+def _say_interrupted(stack: Stack, runs: AirflowRuns, run_id: str, store: Store, parameters: Mapping[str, Any]) -> None:
     """Stops the campaign, so that no load is left; a run that only waits for a person goes on waiting."""
+    keys = CampaignKeys(parameters["study"], parameters["campaign"])
     waiting = [task for task in runs.tasks(run_id) if task.waits_for_a_person]
     if waiting:
         _say(f"\nThe campaign goes on waiting for your answer: {runs.answer_address(run_id, waiting[0])}")
-        _say(f"To follow it again: {_go_on(keys)}")
+        _say(f"To follow it again: make run STUDY={keys.study} CAMPAIGN={keys.campaign}")
         return
     _say("\nStopping the campaign …")
     ended = stop(runs, run_id, keys)
+    forget_client_config(stack.client_configs, keys.campaign)  # the run may not have been triggered yet
     _say("It has stopped." if ended else f"A task has not ended yet; see {runs.address(run_id)}")
     if _is_designed(store, keys):
-        _say(f"Nothing measured is lost; to go on: {_go_on(keys)}")
+        _say(f"Nothing measured is lost; to go on: {_go_on(parameters)}")
     else:
         _say("Nothing had been measured yet; to begin again, run the same command.")
 
@@ -116,7 +128,9 @@ def _is_designed(store: Store, keys: CampaignKeys) -> bool:
     return store.tag(keys.frozen_study()) is not None
 
 
-def _say_failure(runs: AirflowRuns, run_id: str, progress: Progress, keys: CampaignKeys, is_new: bool) -> None:
+def _say_failure(
+    runs: AirflowRuns, run_id: str, progress: Progress, parameters: Mapping[str, Any], is_new: bool
+) -> None:
     failed = failed_rows(progress)
     for row in failed:
         say_what_failed(runs, run_id, row)
@@ -132,7 +146,7 @@ def _say_failure(runs: AirflowRuns, run_id: str, progress: Progress, keys: Campa
     elif "validate" in steps:
         _say("The validation would answer the same again. Mend the cause, then start a new campaign with `make run`.")
     else:
-        _say(f"Nothing measured is lost. Mend the cause, then go on: {_go_on(keys)}")
+        _say(f"Nothing measured is lost. Mend the cause, then go on: {_go_on(parameters)}")
     _say(f"The whole log: {runs.address(run_id)}")
 
 
@@ -143,8 +157,11 @@ def _lacks_consent(runs: AirflowRuns, run_id: str, row: Row) -> bool:
         return False
 
 
-def _go_on(keys: CampaignKeys) -> str:
-    return f"make run STUDY={keys.study} CAMPAIGN={keys.campaign}"
+def _go_on(parameters: Mapping[str, Any]) -> str:
+    """Returns the command that goes on with a campaign that has ended, its client configuration with it."""
+    campaign = parameters["campaign"]
+    again = " KAFKA_CONFIG=…" if parameters.get("client_config") == client_config_name(campaign) else ""
+    return f"make run STUDY={parameters['study']} CAMPAIGN={campaign}{again}"
 
 
 def _terminal_width() -> int | None:

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.storage.provision import PARETO_BUCKET
+from kafka_pareto.tracking.provision import ADMIN, EXPLORER_USER, STEPS_USER
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK, Ports
 from kafka_pareto_embedded.bootstrap.preflight import find_java, state_folder
 from kafka_pareto_embedded.errors import StackError
@@ -88,6 +89,12 @@ class Stack:
         return f"http://{LOOPBACK}:{self.ports.mlflow}"
 
     @property
+    def logins(self) -> str:
+        """Returns a line on who may log in where, and which file knows the passwords."""
+        airflow, file = self.credentials.airflow_admin_user, self.secrets_file
+        return f"Airflow {airflow}, MLflow {ADMIN}; AIRFLOW_ADMIN_PASSWORD and MLFLOW_ADMIN_PASSWORD are in {file}"
+
+    @property
     def s3_url(self) -> str:
         """Returns the address of the object store."""
         return f"http://{LOOPBACK}:{self.ports.minio}"
@@ -134,6 +141,8 @@ class Stack:
             s3_secret_key=SecretStr(self.credentials.s3_pareto_secret_key),
             s3_bucket=PARETO_BUCKET,
             mlflow_tracking_uri=self.mlflow_url,
+            mlflow_username=STEPS_USER,
+            mlflow_password=SecretStr(self.credentials.mlflow_steps_password),
             bootstrap_servers=self.bootstrap_servers,
             java=self.java,
             kafka_jars=self.kafka_jars,
@@ -145,7 +154,10 @@ class Stack:
         return _variables(self.settings().model_dump(exclude_none=True))
 
     def explorer_environment(self) -> dict[str, str]:
-        """Returns what the explorer in Airflow's API server needs: read access to the store, and MLflow's address."""
+        """Returns what Airflow's API server needs.
+
+        The explorer reads the store and MLflow. A campaign that is stopped there has its client configuration removed.
+        """
         return _variables(
             {
                 "s3_endpoint": self.s3_url,
@@ -153,6 +165,9 @@ class Stack:
                 "s3_secret_key": self.credentials.s3_explorer_secret_key,
                 "s3_bucket": PARETO_BUCKET,
                 "mlflow_tracking_uri": self.mlflow_url,
+                "mlflow_username": EXPLORER_USER,
+                "mlflow_password": self.credentials.mlflow_explorer_password,
+                "client_configs": self.client_configs,
             }
         )
 

@@ -35,7 +35,7 @@ def test_credentials_come_back_as_written_from_a_file_of_mode_600(tmp_path: Path
 def test_every_password_and_key_is_drawn_anew() -> None:
     one, other = vars(Credentials()), vars(Credentials())
     secret = [name for name in one if name.endswith(("password", "secret_key", "jwt_secret", "fernet_key"))]
-    assert len(secret) == 8
+    assert len(secret) == 12
     assert all(one[name] != other[name] and len(one[name]) >= 24 for name in secret)
 
 
@@ -48,7 +48,11 @@ def test_a_missing_line_in_the_file_of_secrets_is_named(tmp_path: Path) -> None:
     file = tmp_path / "secrets.env"
     write_credentials(file, Credentials())
     file.write_text("".join(line for line in file.read_text().splitlines(True) if "JWT" not in line))
-    with pytest.raises(StackError, match=r"secrets\.env: AIRFLOW_JWT_SECRET is missing"):
+    with pytest.raises(StackError, match=r"secrets\.env: AIRFLOW_JWT_SECRET is missing; bring the line back, or"):
+        read_credentials(file)
+    write_credentials(file, Credentials())
+    file.write_text("".join(line for line in file.read_text().splitlines(True) if "MLFLOW_ADMIN" not in line))
+    with pytest.raises(StackError, match=r"MLFLOW_ADMIN_PASSWORD is missing; `make down`, then `make up` adds it, or"):
         read_credentials(file)
 
 
@@ -57,13 +61,15 @@ def test_a_stack_of_an_earlier_release_is_given_the_credentials_that_came_later_
 ) -> None:
     file = tmp_path / "secrets.env"
     write_credentials(file, Credentials())
-    file.write_text("".join(line for line in file.read_text().splitlines(True) if "EXPLORER" not in line))
+    later = ("S3_EXPLORER_", "MLFLOW_")
+    file.write_text("".join(line for line in file.read_text().splitlines(True) if not line.startswith(later)))
     before = file.read_text()
-    add_later_credentials(file)
+    assert "mlflow_admin_password" in add_later_credentials(file)
     completed = file.read_text()
     assert completed.startswith(before)
     assert len(read_credentials(file).s3_explorer_secret_key) >= 24
-    add_later_credentials(file)
+    assert len(read_credentials(file).mlflow_admin_password) >= 24
+    assert add_later_credentials(file) == []
     assert file.read_text() == completed
     assert file.stat().st_mode & 0o777 == 0o600
 
@@ -182,5 +188,8 @@ def test_a_step_learns_the_stacks_addresses_from_its_environment(tmp_path: Path)
     environment = stack.step_environment()
     assert environment["KAFKA_PARETO_S3_ENDPOINT"] == "http://127.0.0.1:9001"
     assert environment["KAFKA_PARETO_S3_SECRET_KEY"] == stack.credentials.s3_pareto_secret_key
+    assert environment["KAFKA_PARETO_MLFLOW_USERNAME"] == "kafka-pareto"
+    assert environment["KAFKA_PARETO_MLFLOW_PASSWORD"] == stack.credentials.mlflow_steps_password
     assert environment["KAFKA_PARETO_BOOTSTRAP_SERVERS"] == "127.0.0.1:19092,127.0.0.1:19093,127.0.0.1:19094"
-    assert stack.credentials.minio_root_password not in environment.values()
+    forbidden = (stack.credentials.minio_root_password, stack.credentials.mlflow_admin_password)
+    assert not set(forbidden) & set(environment.values())

@@ -13,6 +13,7 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto_embedded.bootstrap.ports import Ports
 from kafka_pareto_embedded.runs.hand_over import hand_over
+from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
 from tests.recorded import paper_study
 from tests.unit.report.test_cards import context_of, recorded_decision
@@ -37,7 +38,10 @@ def store(tmp_path: Path) -> FolderStore:
 
 @pytest.fixture
 def stack(tmp_path: Path) -> Stack:
-    return Stack(tmp_path / "state", Ports(mlflow=9))  # nobody listens there: its own page is named
+    stack = Stack(tmp_path / "state", Ports(mlflow=9))  # nobody listens there: its own page is named
+    stack.state.mkdir()
+    write_credentials(stack.secrets_file, Credentials())
+    return stack
 
 
 def test_the_explorers_view_of_this_campaign_is_the_first_address_and_commands_to_try_the_last(
@@ -51,6 +55,9 @@ def test_the_explorers_view_of_this_campaign_is_the_first_address_and_commands_t
     report = stack.reports / "paper" / "c" / "report.html"
     assert addresses["Report"].strip() == report.as_uri()
     assert report.read_bytes() == b"<html>report</html>"
+    assert f"\nLogins     {stack.logins}\n" in said
+    assert str(stack.secrets_file) in stack.logins
+    assert stack.credentials.mlflow_admin_password not in said
     closing = said[said.index("\nNext:") :].split()
     assert "STUDY=paper" in closing
     assert closing[closing.index("down") - 1 : closing.index("down") + 1] == ["make", "down"]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.client_properties import parse_properties
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.sections import ForeignCluster
@@ -60,7 +61,7 @@ def test_a_campaign_goes_on_with_the_values_that_it_was_started_with_whatever_it
     store: FolderStore, settings: Settings
 ) -> None:
     cluster = ForeignCluster(
-        bootstrap_servers="a:9092", client_config="c.properties", ceiling_mib_s=5, ceiling_gib=2, consent=True
+        bootstrap_servers="a:9092", client_config="prod.properties", ceiling_mib_s=5, ceiling_gib=2, consent=True
     )
     study = with_overrides(paper_study(), ["8192"], 7, 4, cluster)
     store.put("paper/c/study.yaml", dump_study(study).encode())
@@ -71,7 +72,7 @@ def test_a_campaign_goes_on_with_the_values_that_it_was_started_with_whatever_it
         "seed": 7,
         "repetitions": 4,
         "bootstrap_servers": "a:9092",
-        "client_config": "c.properties",
+        "client_config": "prod.properties",
         "ceiling_mib_s": 5.0,
         "ceiling_gib": 2.0,
         "consent": True,
@@ -96,9 +97,24 @@ def test_the_client_configuration_is_kept_privately_and_only_its_name_travels(
     kept = settings.client_configs / f"{parameters['campaign']}.properties"
     assert parameters["client_config"] == kept.name
     assert "hidden" not in str(parameters)
-    assert kept.read_text() == given.read_text()
+    assert parse_properties(kept.read_text()) == parse_properties(given.read_text())
     assert kept.stat().st_mode & 0o777 == 0o600
     assert settings.client_configs.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_campaign_that_has_ended_wants_its_client_configuration_again(
+    store: FolderStore, settings: Settings, tmp_path: Path
+) -> None:
+    cluster = ForeignCluster(bootstrap_servers="a:9092", client_config="c.properties", ceiling_mib_s=5, ceiling_gib=2)
+    store.put("paper/c/study.yaml", dump_study(with_overrides(paper_study(), cluster=cluster)).encode())
+    with pytest.raises(BadInputError, match=r"CAMPAIGN: 'c': its client configuration was removed .* KAFKA_CONFIG=…"):
+        dag_parameters(RunRequest(study="paper", campaign="c"), store, settings)
+    given = tmp_path / "given.properties"
+    given.touch()
+    again = dag_parameters(RunRequest(study="paper", campaign="c", kafka_config=given), store, settings)
+    assert again["client_config"] == "c.properties"
+    joined = dag_parameters(RunRequest(study="paper", campaign="c"), store, settings)  # it has not ended yet
+    assert joined == again
 
 
 def test_a_campaign_that_is_not_there_is_refused_and_the_newest_that_are_there_are_named(

@@ -64,7 +64,10 @@ def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
         return study.cluster.bootstrap_servers, None
     path = settings.client_configs / study.cluster.client_config
     if not path.is_file():
-        raise BadInputError(f"client_config: {study.cluster.client_config}: there is no such file in {path.parent}")
+        raise BadInputError(
+            f"client_config: {study.cluster.client_config}: there is no such file in {path.parent}; one that "
+            "was handed over by KAFKA_CONFIG=… goes when its campaign ends: name it again, with CAMPAIGN=…"
+        )
     properties = parse_properties(read_client_config(path))
     _require_own_brokers(study.cluster, properties.get("bootstrap.servers", ""), settings)
     if tunable := sorted(set(properties) & set(DEFAULTS)):

@@ -23,6 +23,7 @@ from kafka_pareto.steps import report
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.validation.gate import rejected_table
 from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign, write_troubles
@@ -245,6 +246,14 @@ def test_the_page_shows_the_published_studys_tables(campaign: Campaign):
         assert "65,636 B" in section(page, name)
     winners = table(campaign, "table2_best_per_objective.csv")
     assert all(each in section(page, "best-per-objective") for each in winners.configuration_id)
+
+
+def test_the_page_names_every_value_that_is_not_the_study_files(evidence: Evidence):
+    override = Override(key="protocol.cool_down_s", of_file=5.0, of_campaign=0.0)
+    changed = dataclasses.replace(evidence, plan=evidence.plan.model_copy(update={"overrides": [override]}))
+    assert "Unlike the study&#39;s file" not in render_page(evidence, {}).decode()
+    page = html.unescape(render_page(changed, {}).decode())
+    assert "Unlike the study's file: protocol.cool_down_s 0 (file: 5)." in page
 
 
 def test_the_page_says_which_objectives_cannot_be_learned(campaign: Campaign):

@@ -15,6 +15,7 @@ from kafka_pareto.load.tool import TimedLoad
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.quantity import Value
 
 Phase = Literal["design", "choice", "gain", "noise"]
@@ -160,7 +161,7 @@ class Plan(Record):
     """Holds what a campaign will cost at most, computed before anything is sent.
 
     The fewest repetitions are stated where they are adaptive or rounds may be spared. The `noise_repetitions` are among
-    the repetitions.
+    the repetitions. `overrides` are the values that the campaign was asked for instead of its study file's.
     """
 
     repetitions: int
@@ -170,6 +171,7 @@ class Plan(Record):
     fewest_duration_s: float | None = None
     sent_gib: float
     peak_disk_gib: float
+    overrides: list[Override] = Field(default_factory=list)
 
 
 class Fingerprint(Record):

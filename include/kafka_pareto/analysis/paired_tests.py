@@ -158,12 +158,12 @@ def fewest_blocks_for_cv(values: Values, share: float) -> int:
         share: Between 0 and 1.
     """
     tied = np.unique(dense_ranks(values), return_counts=True)[1].max()
-    if tied == 1:
-        return MINIMUM_BLOCKS_FOR_CV
+    # How often one more would tie: the commonest of a few values is commoner among them than it is.
+    tie_fraction = (tied - 1) / (len(values) - 1)
 
     def given(blocks: int) -> float:
         most_tied = np.floor(blocks * (_tail(blocks) / 2) ** (1 / blocks))
-        return float(stats.binom.cdf(most_tied, blocks, tied / len(values)) ** 2)
+        return float(stats.binom.cdf(most_tied, blocks, tie_fraction) ** 2)
 
     return next(blocks for blocks in count(MINIMUM_BLOCKS_FOR_CV) if given(blocks) >= share)
 

@@ -1,16 +1,18 @@
 """Keeps a real campaign's data: `python -m benchmarks.keep_campaign <study> <campaign>`, on the stack that measured it.
 
-Writes the frozen study, the cards and every repetition of design, rounds and confirmation to
+Writes the frozen study, the cards, the report's tables and every repetition of design, rounds and confirmation to
 `benchmarks/data/campaigns/<study>/`.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
 import typer
 
+from benchmarks.kept_campaign import TABLES
 from benchmarks.on_cluster import DATA, clear_errors, stack_settings
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition
@@ -24,16 +26,29 @@ def main(
     study: Annotated[str, typer.Argument(help="the study's name")],
     campaign: Annotated[str, typer.Argument(help="the campaign's id")],
 ) -> None:
-    """Copies the campaign from the store; columns that are empty throughout are left out."""
+    """Copies the campaign from the store."""
     with clear_errors():
-        opened = Campaign.open(open_store(stack_settings()), study, campaign)
         folder = DATA / "campaigns" / study
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "study.yaml").write_bytes(opened.store.get(opened.keys.frozen_study()))
-        (folder / "cards.txt").write_bytes(opened.store.get(opened.keys.report("cards.txt")))
-        rows = pd.DataFrame([_row(each) for each in _repetitions(opened)]).dropna(axis="columns", how="all")
-        rows.to_csv(folder / "repetitions.csv", index=False, float_format=_SIGNIFICANT_DIGITS)
-        print(f"{len(rows)} repetitions: {folder}")
+        kept = keep(Campaign.open(open_store(stack_settings()), study, campaign), folder)
+        print(f"{kept} repetitions: {folder}")
+
+
+def keep(campaign: Campaign, folder: Path) -> int:
+    """Writes the campaign into the folder, and returns how many repetitions; columns without a value are left out.
+
+    Raises:
+        ArtifactError: If it has not been reported.
+    """
+    store, keys = campaign.store, campaign.keys
+    tables = keys.report(f"{TABLES}/")
+    (folder / TABLES).mkdir(parents=True, exist_ok=True)
+    (folder / "study.yaml").write_bytes(store.get(keys.frozen_study()))
+    (folder / "cards.txt").write_bytes(store.get(keys.report("cards.txt")))
+    for key in store.keys(tables):
+        (folder / TABLES / key.removeprefix(tables)).write_bytes(store.get(key))
+    rows = pd.DataFrame([_row(each) for each in _repetitions(campaign)]).dropna(axis="columns", how="all")
+    rows.to_csv(folder / "repetitions.csv", index=False, float_format=_SIGNIFICANT_DIGITS)
+    return len(rows)
 
 
 def _repetitions(campaign: Campaign) -> list[Repetition]:

@@ -14,7 +14,8 @@ from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.cluster_override import cluster_with
-from kafka_pareto.study.study_file import load_named_study, read_corpus, with_overrides
+from kafka_pareto.study.overrides import overrides_of
+from kafka_pareto.study.study_file import baseline_of, load_named_study, read_corpus, with_overrides
 from kafka_pareto.study.tune import tune_study
 from kafka_pareto.study.warm_start import campaigns_from
 from tasks.common import CampaignOption, ManifestOption, StudyOption, run_command, run_step
@@ -28,6 +29,8 @@ def main(
     cases: CasesOption = None,
     seed: Annotated[int | None, typer.Option(help="instead of the study's seed")] = None,
     repetitions: Annotated[int | None, typer.Option(help="instead of the study's repetitions")] = None,
+    cool_down_s: Annotated[float | None, typer.Option(help="pause before every load, instead of the study's")] = None,
+    baseline: Annotated[str | None, typer.Option(help="text of a producer.properties, instead of the study's")] = None,
     warm_start: Annotated[str | None, typer.Option(help="earlier campaigns to learn from: latest, or id,id")] = None,
     bootstrap_servers: Annotated[str | None, typer.Option(help="an existing cluster: host:port,host:port")] = None,
     client_config: Annotated[str | None, typer.Option(help="name of a client.properties in the installation")] = None,
@@ -50,11 +53,13 @@ def main(
         }
         cluster = cluster_with(wanted.cluster, {name: value for name, value in given.items() if value is not None})
         earlier = None if warm_start is None else campaigns_from(warm_start)
-        adjusted = with_overrides(wanted, _cases(cases), seed, repetitions, cluster, earlier)
+        today = None if baseline is None else baseline_of(baseline, "baseline")
+        adjusted = with_overrides(wanted, _cases(cases), seed, repetitions, cluster, earlier, cool_down_s, today)
         corpus = read_corpus(adjusted, settings.studies, f"{settings.studies}/{study}.yaml")
         store = open_store(settings)
         with driver_of(adjusted).system(adjusted, settings) as system:
-            return design.run(store, adjusted, check_campaign_id(campaign), system, corpus)
+            overrides = overrides_of(wanted, adjusted)
+            return design.run(store, adjusted, check_campaign_id(campaign), system, corpus, overrides)
 
     run_step(step, manifest)
 

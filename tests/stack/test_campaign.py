@@ -24,6 +24,10 @@ from tests.stack.embedded_stack import EmbeddedStack, Finished
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
 
 CASES = ["1024", "8192"]
+TABLES = [
+    *("table1_best_and_worst.csv", "table2_best_per_objective.csv"),
+    *("r2_per_objective.csv", "estimated_vs_measured.csv"),
+]
 
 
 def test_ends_with_one_card_per_record_size_and_the_addresses_of_everything(
@@ -41,7 +45,7 @@ def test_all_artifacts_of_the_design_lie_in_minio(finished: Finished) -> None:
     expected = {keys.frozen_study(), keys.plan(), keys.design(), keys.trials(), keys.validation("data_docs/index.html")}
     expected |= {keys.surrogates(f"{objective}.ubj") for objective in PRODUCER.objective_names}
     expected |= {keys.report(name) for name in ("report.html", "cards.txt", "cards.json")}
-    expected |= {keys.report(f"tables/{name}") for name in ("table1_r2.csv", "table2_estimated_vs_measured.csv")}
+    expected |= {keys.report(f"tables/{name}") for name in TABLES}
     for case in CASES:
         expected |= {keys.front(case), keys.hypervolume(case), keys.confirmation(case, "decision.json")}
         expected |= {keys.report(f"{case}/producer.properties"), keys.fingerprint(case)}
@@ -51,15 +55,24 @@ def test_all_artifacts_of_the_design_lie_in_minio(finished: Finished) -> None:
     assert all(finished.campaign.store.get(key).startswith(b"\x89PNG") for key in figures)
 
 
-def test_the_tables_are_of_the_papers_kind(finished: Finished) -> None:
+def test_the_tables_are_the_papers_of_this_campaigns_trials(finished: Finished) -> None:
     keys = finished.campaign.keys
 
     def table(name: str) -> pd.DataFrame:
         return pd.read_csv(io.BytesIO(finished.campaign.store.get(keys.report(f"tables/{name}"))))
 
-    assert set(table("table1_r2.csv")["objective"]) == set(PRODUCER.objective_names)
-    confirmed = table("table2_estimated_vs_measured.csv")
-    assert set(confirmed["case"].astype(str)) == set(CASES)
+    assert set(table("r2_per_objective.csv")["objective"]) == set(PRODUCER.objective_names)
+    assert set(table("estimated_vs_measured.csv")["case"].astype(str)) == set(CASES)
+    trials = finished.campaign.read_table(keys.trials(), TRIAL_COLUMNS)
+    extremes = table("table1_best_and_worst.csv").astype({"case": str}).set_index("case")
+    for case, of_case in trials[~trials.is_baseline].groupby("case"):
+        assert extremes.best_throughput_mib_s[case] == pytest.approx(of_case.throughput_mib_s.max())
+        assert extremes.worst_p95_latency_ms[case] == pytest.approx(of_case.p95_latency_ms.max())
+    winners = table("table2_best_per_objective.csv")
+    assert len(winners) == len(CASES) * len(PRODUCER.objective_names)
+    named = trials.set_index(["case", "configuration_id"])
+    for _, row in winners.iterrows():
+        assert named.loc[(str(row["case"]), row["configuration_id"]), row["objective"]] == pytest.approx(row["value"])
 
 
 def test_every_number_of_a_decision_traces_to_repetitions_of_this_campaign(finished: Finished) -> None:

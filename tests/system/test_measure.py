@@ -15,6 +15,7 @@ from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.ports import free_ports
+from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.producer.testbed import topic_name
 from kafka_pareto.errors import EXIT_BAD_INPUT, EXIT_TEMPORARY
 from kafka_pareto.kafka.cluster import Cluster
@@ -209,6 +210,35 @@ def test_a_foreign_cluster_needs_ceilings_and_consent_and_shows_its_plan_first(
     assert "plan: 24 repetitions" in without_consent.stdout
 
     steps.manifest("design", "tiny", *foreign, "--ceiling-mib-s", "5", "--ceiling-gib", "9", "--consent")
+
+
+def test_a_pause_and_a_baseline_of_one_campaign_are_frozen_with_it_and_named_in_its_plan(steps: StepRunner) -> None:
+    steps.write_study(
+        "tiny",
+        record_sizes_bytes=[1024],
+        workload=ONE_BROKER,
+        design={"configurations": 1},
+        protocol={"cool_down_s": 5.0, "repetitions": 2},
+    )
+    overrides = ("--cool-down-s=0", "--baseline=linger.ms=20\nbatch.size=32768\n")
+    done = steps.run("design", "tiny", *overrides)
+    changed = ["baseline linger.ms=20, batch.size=32768 (file: none)", "protocol.cool_down_s 0 (file: 5)"]
+    named = f"unlike the study's file: {'; '.join(changed)}"
+    assert (done.returncode, done.stdout.count(named)) == (0, 1), done.stdout + done.stderr
+    campaign = steps.campaign("tiny")
+    assert campaign.study.protocol.cool_down_s == 0
+    assert campaign.study.baseline == {"linger.ms": 20, "batch.size": 32768}
+    assert [str(each) for each in campaign.read_record(campaign.keys.plan(), Plan).overrides] == changed
+
+    assert "was started with other values" in failed(steps.run("design", "tiny", "--cool-down-s=0"))
+    steps.manifest("measure", "tiny", "--case", "1024")
+    assert steps.run("design", "tiny", *overrides).returncode == 0
+    measured = campaign.read_repetitions(campaign.keys.measurements("1024"))
+    assert {r.configuration["linger.ms"] for r in measured if r.is_baseline} == {20}
+
+    secret = steps.run("design", "tiny", "--baseline=ssl.key.password=hidden")
+    assert (secret.returncode, "hidden" in secret.stdout + secret.stderr) == (EXIT_BAD_INPUT, False)
+    assert "baseline: ssl.key.password: may hold a secret" in failed(secret)
 
 
 def test_a_campaign_that_does_not_fit_the_brokers_disk_is_refused_before_anything_is_sent(

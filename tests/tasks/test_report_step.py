@@ -18,10 +18,12 @@ from kafka_pareto.campaign.tables import SCORE_COLUMNS, rejected_columns
 from kafka_pareto.report.cards import Cards, unresolved_of
 from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.report.page import render_page
+from kafka_pareto.report.published_tables import best_and_worst_table, best_per_objective_table
 from kafka_pareto.steps import report
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.validation.gate import rejected_table
 from tests.tasks.report_campaign import CAMPAIGN, read, small_study, write_confirmed_campaign, write_troubles
@@ -71,8 +73,10 @@ def test_every_artifact_of_the_report_is_there(campaign: Campaign):
         "report.html",
         "1024/producer.properties",
         "65636/producer.properties",
-        "tables/table1_r2.csv",
-        "tables/table2_estimated_vs_measured.csv",
+        "tables/table1_best_and_worst.csv",
+        "tables/table2_best_per_objective.csv",
+        "tables/r2_per_objective.csv",
+        "tables/estimated_vs_measured.csv",
         "figures/fig3_r2_per_objective.png",
         "figures/fig4_estimated_vs_measured.png",
         "figures/fig5_mean_and_its_cv.png",
@@ -169,17 +173,92 @@ def test_p_values_are_adjusted_over_both_record_sizes(campaign: Campaign):
 
 
 def test_the_tables_hold_every_score_and_every_confirmed_point(campaign: Campaign):
-    scores = pd.read_csv(io.StringIO(read(campaign, "tables/table1_r2.csv")))
+    scores = pd.read_csv(io.StringIO(read(campaign, "tables/r2_per_objective.csv")))
     assert scores.groupby("objective").size().to_dict() == dict.fromkeys(campaign.study.objectives, 3)
-    points = pd.read_csv(io.StringIO(read(campaign, "tables/table2_estimated_vs_measured.csv")))
+    points = pd.read_csv(io.StringIO(read(campaign, "tables/estimated_vs_measured.csv")))
     assert points.case.value_counts().to_dict() == {1024: 6, 65636: 6}
     assert points.measured_throughput_mib_s.notna().all()
     assert (points.repetition_ids.str.split().map(len) == points.repetitions_valid).all()
 
 
+def table(campaign: Campaign, name: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO(read(campaign, f"tables/{name}")))
+
+
+def test_table_1_holds_the_best_and_the_worst_trial_of_the_design_per_record_size(
+    campaign: Campaign, evidence: Evidence
+):
+    found = table(campaign, "table1_best_and_worst.csv").set_index("case")
+    assert found.index.tolist() == [1024, 65636]
+    measured = evidence.trials[~evidence.trials.is_baseline]
+    for case, row in found.iterrows():
+        trials = measured[measured.case == str(case)]
+        assert row.trials == len(trials)
+        for objective in PRODUCER.objective_names:
+            least, most = trials[objective].min(), trials[objective].max()
+            best, worst = (most, least) if objective == "throughput_mib_s" else (least, most)
+            assert (row[f"best_{objective}"], row[f"worst_{objective}"]) == pytest.approx((best, worst))
+            named = trials.set_index("configuration_id")[objective]
+            assert named[row[f"worst_{objective}_configuration_id"]] == worst
+
+
+def test_table_2_names_per_record_size_and_objective_what_measured_best_either_cv_alone_included(
+    campaign: Campaign, evidence: Evidence
+):
+    found = table(campaign, "table2_best_per_objective.csv")
+    assert found.groupby("case").objective.agg(set).tolist() == [set(PRODUCER.objective_names)] * 2
+    measured = evidence.trials[~evidence.trials.is_baseline]
+    for _, row in found.iterrows():
+        trial = measured[(measured.case == str(row.case)) & (measured.configuration_id == row.configuration_id)]
+        assert trial[row.objective].item() == pytest.approx(row.value)
+        assert (trial["batch.size"].item(), trial["acks"].item()) == (row["batch.size"], row["acks"])
+        assert row.repetition_ids.split() == list(trial.repetition_ids.item())
+
+
+def test_a_changed_trial_changes_the_published_studys_tables_and_a_later_rounds_does_not(evidence: Evidence):
+    design, study = evidence.design_trials, evidence.study
+    at = design.index[(design.case == "1024") & ~design.is_baseline][0]
+    changed = design.assign(latency_cv=design.latency_cv.where(design.index != at, 1e-6))
+    before, after = (best_and_worst_table(study, each).set_index("case") for each in (design, changed))
+    differing = before.columns[(before != after).any()].tolist()
+    assert differing == ["best_latency_cv", "best_latency_cv_configuration_id"]
+    assert after.best_latency_cv["1024"] == pytest.approx(1e-6)
+    winners = best_per_objective_table(study, changed)
+    winner = winners[(winners.case == "1024") & (winners.objective == "latency_cv")]
+    assert winner.configuration_id.item() == design.configuration_id[at]
+    # A later round may find something better: that is no trial of the design.
+    later = dataclasses.replace(evidence, trials=changed)
+    assert render_page(later, {}) == render_page(evidence, {})
+
+
+def test_without_a_cv_the_tables_leave_it_out(evidence: Evidence):
+    without = evidence.design_trials.assign(latency_cv=float("nan"))
+    assert best_and_worst_table(evidence.study, without).best_latency_cv.isna().all()
+    assert "latency_cv" not in set(best_per_objective_table(evidence.study, without).objective)
+    page = render_page(dataclasses.replace(evidence, design_trials=without), {}).decode()
+    assert "Table 1. Best and worst" in page
+
+
+def test_the_page_shows_the_published_studys_tables(campaign: Campaign):
+    page = read(campaign, "report.html")
+    for name in ("best-and-worst", "best-per-objective"):
+        assert "1,024 B" in section(page, name)
+        assert "65,636 B" in section(page, name)
+    winners = table(campaign, "table2_best_per_objective.csv")
+    assert all(each in section(page, "best-per-objective") for each in winners.configuration_id)
+
+
+def test_the_page_names_every_value_that_is_not_the_study_files(evidence: Evidence):
+    override = Override(key="protocol.cool_down_s", of_file=5.0, of_campaign=0.0)
+    changed = dataclasses.replace(evidence, plan=evidence.plan.model_copy(update={"overrides": [override]}))
+    assert "Unlike the study&#39;s file" not in render_page(evidence, {}).decode()
+    page = html.unescape(render_page(changed, {}).decode())
+    assert "Unlike the study's file: protocol.cool_down_s 0 (file: 5)." in page
+
+
 def test_the_page_says_which_objectives_cannot_be_learned(campaign: Campaign):
     page = read(campaign, "report.html")
-    learnable = pd.read_csv(io.StringIO(read(campaign, "tables/table1_r2.csv"))).learnable
+    learnable = pd.read_csv(io.StringIO(read(campaign, "tables/r2_per_objective.csv"))).learnable
     assert page.count("not learnable</td>") == (~learnable).sum() > 0
 
 

@@ -17,12 +17,10 @@ from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.pairing import paired
 from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_value
+from kafka_pareto.analysis.rounding import ROUNDING, Values
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
-
-# A deviation of this size or less is rounding: the blocks are equal and have no spread to judge by.
-_ROUNDING = 1e-12
 
 
 class Ratio(BaseModel):
@@ -91,7 +89,7 @@ def ratio_of(
     return ratio_between(*np.maximum(values, smallest_value(objective, protocol)))
 
 
-def ratio_between(baseline: paired_tests.Values, in_force: paired_tests.Values) -> Ratio | None:
+def ratio_between(baseline: Values, in_force: Values) -> Ratio | None:
     """Returns the ratio over the blocks that have a value of either side; None for fewer than two.
 
     Args:
@@ -186,7 +184,7 @@ def pooled(ratios: Sequence[Ratio]) -> Ratio | None:
 
 
 def _ratio(log_ratio: float, log_deviation: float, blocks: int) -> Ratio:
-    if log_deviation < _ROUNDING:
+    if log_deviation < ROUNDING:  # the blocks are equal and have no spread to judge by
         log_deviation = 0.0
     half_width = float(stats.t.isf((1 - paired_tests.CONFIDENCE) / 2, blocks - 1)) * log_deviation / np.sqrt(blocks)
     low, high = (float(np.exp(log_ratio + side * half_width)) for side in (-1, 1))

@@ -14,8 +14,9 @@ import numpy as np
 from scipy import stats
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
-from kafka_pareto.analysis.paired_tests import CONFIDENCE, MINIMUM_BLOCKS, MINIMUM_BLOCKS_FOR_CV, Values
+from kafka_pareto.analysis.paired_tests import CONFIDENCE, MINIMUM_BLOCKS, fewest_blocks_for_cv
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, spread_of
+from kafka_pareto.analysis.rounding import ROUNDING, Values, has_spread
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import NoiseOfObjective, NoiseReport, Repetition
 from kafka_pareto.study.cases import case_label
@@ -25,6 +26,8 @@ from kafka_pareto.study.protocol import MINIMUM_NOISE_REPETITIONS
 from kafka_pareto.study.tune import Tune
 
 _POWER = 0.8
+# How often two sides must have an interval. No more is asked: the commonest of a dozen values is overestimated.
+_GIVEN_AN_INTERVAL = 0.5
 MOST_BLOCKS = 100_000
 _LARGEST_EFFECT_FRACTION = 1000.0
 
@@ -93,7 +96,7 @@ def spread_of_cv(values: Values) -> Spread:
     The delta method gives n var(log CV) = (kurtosis - 1) / 4 - skewness x CV + CV^2, for a normal distribution 1/2 +
     CV^2. A dozen values hardly show a tail, so at least the normal's variance is assumed. The excess with few blocks is
     measured: on normal values, `cv_change` needed a larger change than this variance alone predicts to find it with 80
-    % power. The factor was 2.1 (5 blocks), 1.5 (7), 1.2 (10) and 1.1 (20).
+    % power. The factor was 1.7 (6 blocks), 1.5 (7), 1.2 (10) and 1.1 (20).
     """
     cv = coefficient_of_variation(values)
     normal = 0.5 + cv**2
@@ -130,7 +133,7 @@ def blocks_to_tell(gain: Gain, wanted_effect_fraction: float, comparisons: int) 
     Student's on the log of the change, which is exact for a mean.
 
     Returns:
-        None beyond 100,000, and where there is no interval.
+        None beyond 100,000, and where there is no interval or one without any width.
     """
     blocks = len(gain.candidate_repetition_ids)
     change, low, high = gain.change_fraction, gain.change_low_fraction, gain.change_high_fraction
@@ -138,6 +141,8 @@ def blocks_to_tell(gain: Gain, wanted_effect_fraction: float, comparisons: int) 
         return None
     with np.errstate(divide="ignore"):
         seen, half_interval = float(np.log1p(change)), (np.log1p(high) - np.log1p(low)) / 2
+    if half_interval <= ROUNDING:
+        return None
     spread = Spread(float(half_interval * np.sqrt(blocks) / stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1)))
     to_spare = [float(np.log1p(wanted_effect_fraction)) - seen, seen - float(np.log1p(-wanted_effect_fraction))]
 
@@ -176,10 +181,10 @@ def _noise_of(objective: ObjectiveName, study: Tune, valid: Sequence[Repetition]
         minimum_detectable_effect_fraction=None,
         blocks_for_wanted_effect=None,
     )
-    if len(values) < MINIMUM_NOISE_REPETITIONS or not np.ptp(values):
+    if len(values) < MINIMUM_NOISE_REPETITIONS or not has_spread(values):
         return noise
     spread = spread_of_mean(values) if by_mean else spread_of_cv(values)
-    minimum = MINIMUM_BLOCKS if by_mean else MINIMUM_BLOCKS_FOR_CV
+    minimum = MINIMUM_BLOCKS if by_mean else fewest_blocks_for_cv(values, _GIVEN_AN_INTERVAL)
     wanted = blocks_needed(spread, confirmation.wanted_effect_fraction, comparisons, minimum)
     update = {
         "value": float(np.mean(values)) if by_mean else coefficient_of_variation(values),
@@ -194,17 +199,20 @@ def _noise_of(objective: ObjectiveName, study: Tune, valid: Sequence[Repetition]
 
 def _line(noise: NoiseOfObjective, report: NoiseReport) -> str:
     label, effect = label_of(noise.objective), noise.minimum_detectable_effect_fraction
+    if noise.value is None:
+        return f"{label}: not known from {report.repetitions} valid repetitions."
     if noise.noise_floor_fraction is None:
-        return f"{label}: not known from {report.repetitions} valid repetitions and {report.blocks} blocks."
-    found = "no change would be found" if effect is None else f"changes of {change_text(effect)} and more are found"
+        found = f"{report.blocks} blocks give no interval of its change"
+    else:
+        changes = (
+            "no change would be found" if effect is None else f"changes of {change_text(effect)} and more are found"
+        )
+        found = f"noise floor {change_text(noise.noise_floor_fraction)}; {changes}"
     needed = noise.blocks_for_wanted_effect
     blocks = f"more than {MOST_BLOCKS:,}" if needed is None else f"{needed:,}"
     many = needed is None or needed >= 10 * report.blocks
     remark = ", as small changes of a CV do" if many and noise.objective.endswith("_cv") else ""
-    return (
-        f"{label}: noise floor {change_text(noise.noise_floor_fraction)}; {found}; "
-        f"{report.wanted_effect_fraction:.0%} takes {blocks} blocks{remark}."
-    )
+    return f"{label}: {found}; {report.wanted_effect_fraction:.0%} takes {blocks} blocks{remark}."
 
 
 def change_text(fraction: float) -> str:

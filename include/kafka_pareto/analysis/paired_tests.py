@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
-Values = npt.NDArray[np.float64]
+from kafka_pareto.analysis.rounding import ROUNDING, Values, dense_ranks, has_spread
 
 CONFIDENCE = 0.95
 MINIMUM_BLOCKS = 2
-MINIMUM_BLOCKS_FOR_CV = 5
+# One resample in 625 draws one of five blocks five times and has no CV: more than the interval's tails hold.
+MINIMUM_BLOCKS_FOR_CV = 6
 _RESAMPLES = 20_000
 _RESAMPLES_AT_ONCE = 10_000
-# Variance of values over their mean. One this small is rounding: the resample drew one value only, and has no CV.
+# A share of the squares around the mean. A variance this small is rounding: the resample drew one value only.
 _NO_VARIANCE = 1e-14
 
 
@@ -63,8 +64,9 @@ def mean_change(baseline: Values, candidate: Values, confidence: float = CONFIDE
 
     The log of the ratio of the two means is tested with the standard error of the linearised ratio estimator (Cochran,
     Sampling Techniques, 3rd ed., section 6.5). Each block gives one difference, each side over its own mean: an effect
-    that a block has on both sides cancels. The interval is Student's, on those differences. Latencies in whole
-    milliseconds may give differences without any spread. Then there is no interval, and the p-value is the sign test's.
+    that a block has on both sides cancels. The interval is Student's, on those differences. They have no spread where
+    the sides are in proportion, as latencies in whole milliseconds may be. Then there is no interval, and the p-value
+    is the sign test's.
 
     Args:
         baseline: One value per block, shape (blocks,).
@@ -73,11 +75,12 @@ def mean_change(baseline: Values, candidate: Values, confidence: float = CONFIDE
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.log(np.mean(candidate) / np.mean(baseline)) if len(baseline) else np.float64("nan")
-        differences = candidate / np.mean(candidate) - baseline / np.mean(baseline) if len(baseline) else baseline
+        scaled = _over_their_means(baseline, candidate)
     if len(baseline) < MINIMUM_BLOCKS or not np.isfinite(log_ratio):
         return _unknown(np.expm1(log_ratio))
-    if not np.ptp(differences):
+    if _in_proportion(scaled):
         return _in_step(float(np.expm1(log_ratio)), len(baseline))
+    differences = scaled[1] - scaled[0]
     test = stats.ttest_1samp(log_ratio + differences, 0.0)
     interval = test.confidence_interval(confidence)
     return Change(
@@ -92,12 +95,13 @@ def unpaired_comparison(baseline: Values, candidate: Values) -> UnpairedComparis
     """Compares two samples of at least two values each, whatever their blocks."""
     from statsmodels.stats.meta_analysis import effectsize_smd  # noqa: PLC0415  (takes two seconds to import)
 
-    if min(len(baseline), len(candidate)) < 2 or not max(np.ptp(baseline), np.ptp(candidate)):
+    if min(len(baseline), len(candidate)) < 2 or not (has_spread(baseline) or has_spread(candidate)):
         return UnpairedComparison()
     moments = [(np.mean(side), np.std(side, ddof=1), len(side)) for side in (candidate, baseline)]
     u = stats.mannwhitneyu(candidate, baseline)
     return UnpairedComparison(
-        welch_p_value=float(stats.ttest_ind(candidate, baseline, equal_var=False).pvalue),
+        # From the moments: scipy warns of a side that has no spread of its own.
+        welch_p_value=float(stats.ttest_ind_from_stats(*moments[0], *moments[1], equal_var=False).pvalue),
         mann_whitney_p_value=float(u.pvalue),
         hedges_g=float(effectsize_smd(*moments[0], *moments[1])[0]),
         cliffs_delta=float(2 * u.statistic / (len(candidate) * len(baseline)) - 1),
@@ -123,15 +127,14 @@ def cv_change(baseline: Values, candidate: Values, rng: np.random.Generator) -> 
     """
     blocks = len(baseline)
     with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = np.stack([values / np.mean(values) if blocks else values for values in (baseline, candidate)])
+        scaled = _over_their_means(baseline, candidate)
         observed = float(_log_cv_ratio(scaled, np.ones((1, blocks)))[0]) if blocks >= 2 else float("nan")
-    if blocks < MINIMUM_BLOCKS_FOR_CV or not np.isfinite(observed):
+    if blocks < MINIMUM_BLOCKS_FOR_CV or not np.isfinite(observed) or _in_proportion(scaled):
         return _unknown(np.expm1(observed))
     resampled = np.concatenate([_log_cv_ratio(scaled, counts) for counts in _resamples(blocks, rng)])
     # A resample of equal values only has no CV. It supports neither side, and so counts on both ends.
     known = np.isfinite(resampled)
-    student = stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1)
-    tail = stats.norm.cdf(-student * np.sqrt(blocks / (blocks - 1)))
+    student, tail = stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1), _tail(blocks)
     low = np.quantile(np.where(known, resampled, -np.inf), tail, method="inverted_cdf")
     high = np.quantile(np.where(known, resampled, np.inf), 1 - tail, method="inverted_cdf")
     if not (np.isfinite(low) and np.isfinite(high) and low < observed < high):
@@ -143,6 +146,27 @@ def cv_change(baseline: Values, candidate: Values, rng: np.random.Generator) -> 
         high_fraction=float(np.expm1(high)),
         p_value=float(2 * stats.t.sf(student * abs(observed) / towards_zero, blocks - 1)),
     )
+
+
+def fewest_blocks_for_cv(values: Values, share: float) -> int:
+    """Returns the fewest blocks with which `cv_change` gives this share of its intervals, for two sides like these.
+
+    There is no interval where the resamples without a CV outnumber a tail of the interval. A side of n blocks of which
+    k have the same value has no CV in (k / n)^n of its resamples. Latencies in whole milliseconds often tie.
+
+    Args:
+        values: Of one side, with a spread, shape (repetitions,).
+        share: Between 0 and 1.
+    """
+    tied = np.unique(dense_ranks(values), return_counts=True)[1].max()
+    # How often one more would tie: the commonest of a few values is commoner among them than it is.
+    tie_fraction = (tied - 1) / (len(values) - 1)
+
+    def given(blocks: int) -> float:
+        most_tied = np.floor(blocks * (_tail(blocks) / 2) ** (1 / blocks))
+        return float(stats.binom.cdf(most_tied, blocks, tie_fraction) ** 2)
+
+    return next(blocks for blocks in count(MINIMUM_BLOCKS_FOR_CV) if given(blocks) >= share)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -157,6 +181,22 @@ def holm(p_values: Sequence[float]) -> list[float]:
     if done.any():
         adjusted[done] = multipletests(adjusted[done], method="holm")[1]
     return [float(p) for p in adjusted]
+
+
+def _over_their_means(baseline: Values, candidate: Values) -> Values:
+    return np.stack([values / np.mean(values) if len(values) else values for values in (baseline, candidate)])
+
+
+def _in_proportion(scaled: Values) -> bool:
+    """Tells whether the ratio is the same in every block, from values over their mean."""
+    baseline, candidate = scaled
+    return not has_spread(candidate - baseline, scale=float(np.max(np.abs(scaled))))
+
+
+def _tail(blocks: int) -> float:
+    """Returns the share of resamples beyond either end of the expanded interval."""
+    student = stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1)
+    return float(stats.norm.cdf(-student * np.sqrt(blocks / (blocks - 1))))
 
 
 def _resamples(blocks: int, rng: np.random.Generator) -> Iterator[Values]:
@@ -183,14 +223,15 @@ def _cv(values: Values, counts: Values) -> Values:
     blocks = len(values)
     off, squared = (counts @ np.stack([values - 1, (values - 1) ** 2], axis=1)).T / blocks
     variance = squared - off**2
-    cv: Values = np.sqrt(np.where(variance > _NO_VARIANCE, variance, 0) * blocks / (blocks - 1)) / (1 + off)
+    known = np.where(variance > _NO_VARIANCE * (1 + squared), variance, 0)
+    cv: Values = np.sqrt(known * blocks / (blocks - 1)) / (1 + off)
     return cv
 
 
 def _in_step(change_fraction: float, blocks: int) -> Change:
     """Returns the result when the ratio is identical in every block: no spread, so no interval."""
     nan = float("nan")
-    p_value = float(stats.binomtest(blocks, blocks).pvalue) if change_fraction else nan
+    p_value = float(stats.binomtest(blocks, blocks).pvalue) if abs(change_fraction) > ROUNDING else nan
     return Change(change_fraction, nan, nan, p_value)
 
 

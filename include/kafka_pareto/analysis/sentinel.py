@@ -11,8 +11,8 @@ from scipy import stats
 
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import SIGNIFICANCE
-from kafka_pareto.analysis.paired_tests import Values
 from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_value
+from kafka_pareto.analysis.rounding import Values, dense_ranks, has_spread
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
@@ -122,7 +122,7 @@ def first_run_p_value(values: Values) -> float:
 
     This is Student's t on the logs, one against the rest; 1 without any spread.
     """
-    if not np.ptp(values[1:]):
+    if not has_spread(values[1:]):
         return 1.0
     logs = np.log(values)
     return float(stats.ttest_ind(logs[:1], logs[1:]).pvalue)
@@ -137,7 +137,7 @@ def change_point(values: Values, rng: np.random.Generator) -> tuple[int, float]:
     Returns:
         How many values lie before the step, and the p-value.
     """
-    ranks = stats.rankdata(values)
+    ranks = stats.rankdata(dense_ranks(values))
     test = stats.permutation_test(
         (ranks,), _largest_cusum, permutation_type="pairings", n_resamples=_PERMUTATIONS, alternative="greater", rng=rng
     )
@@ -155,7 +155,7 @@ def _largest_cusum(ranks: Any, axis: int = -1) -> Any:
 
 def _tested(objective: ObjectiveName, values: Values, ids: Sequence[str], rng: np.random.Generator) -> SeriesStability:
     """Runs the three tests; their p-values are not yet adjusted."""
-    drift = stats.kendalltau(np.arange(len(values)), values)
+    drift = stats.kendalltau(np.arange(len(values)), dense_ranks(values))
     before, p_value = change_point(values, rng)
     # A series without any spread has no tau: it has not moved.
     return SeriesStability(

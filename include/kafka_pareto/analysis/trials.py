@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, spread_of
+from kafka_pareto.analysis.rounding import has_spread
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS, table_schema
 from kafka_pareto.kafka.producer_config import Durability
@@ -58,10 +59,13 @@ def keeps_limits(trials: pd.DataFrame, study: Study) -> Mask:
 
 
 def coefficient_of_variation(values: np.ndarray) -> float:
-    """Returns the standard deviation with n-1, over the mean; NaN for fewer than two values or a mean of zero."""
+    """Returns the standard deviation with n-1, over the mean: 0 where the values differ by rounding alone.
+
+    It is NaN for fewer than two values and for a mean of zero.
+    """
     if len(values) < 2 or not np.mean(values):
         return float("nan")
-    return float(np.std(values, ddof=1) / np.mean(values))
+    return float(np.std(values, ddof=1) / np.mean(values)) if has_spread(values) else 0.0
 
 
 def steadiness(frame: pd.DataFrame, study: Study, prefix: str = "") -> pd.Series:

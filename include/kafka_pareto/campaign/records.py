@@ -15,6 +15,7 @@ from kafka_pareto.load.tool import TimedLoad
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.quantity import Value
 
 # New ones stand last: the order within a block is drawn from a phase's place here.
@@ -162,6 +163,7 @@ class Plan(Record):
 
     The fewest repetitions are stated where they may differ. The `noise_repetitions` are among the repetitions, and so
     is the most that each case's confirmation takes; plans from before the final blocks do not state it.
+    `overrides` are the values that the campaign was asked for instead of its study file's.
     """
 
     repetitions: int
@@ -172,6 +174,7 @@ class Plan(Record):
     fewest_duration_s: float | None = None
     sent_gib: float
     peak_disk_gib: float
+    overrides: list[Override] = Field(default_factory=list)
 
 
 class Fingerprint(Record):

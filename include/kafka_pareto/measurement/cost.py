@@ -64,10 +64,11 @@ def describe_plan(plan: Plan) -> str:
         repetitions = f"{plan.fewest_repetitions} to {repetitions}"
         duration, most = f"{_in_words(plan.fewest_duration_s)} to {duration}", "up to "
     noise = f" ({plan.noise_repetitions} of them for the noise report)" if plan.noise_repetitions else ""
+    overrides = f"; unlike the study's file: {'; '.join(map(str, plan.overrides))}" if plan.overrides else ""
     return (
         f"plan: {repetitions} repetitions{noise}, about {duration}, {most}{plan.sent_gib:.1f} GiB sent, "
         f"up to {plan.peak_disk_gib:.1f} GiB on the brokers' disks at once; "
-        "what trouble spoils is measured again and comes on top"
+        f"what trouble spoils is measured again and comes on top{overrides}"
     )
 
 

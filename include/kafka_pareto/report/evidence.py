@@ -23,6 +23,7 @@ class Evidence:
 
     Attributes:
         trials: `TRIAL_COLUMNS` and factors: what the design and the rounds after it measured.
+        design_trials: The same of the design alone.
         scores: `SCORE_COLUMNS` of the last round's surrogates.
         fronts: `FRONT_COLUMNS` and factors: the fronts that the last round's search estimated.
         candidates: `CANDIDATE_COLUMNS` and factors: what was confirmed.
@@ -38,6 +39,7 @@ class Evidence:
     study: Tune
     keys: CampaignKeys
     trials: pd.DataFrame
+    design_trials: pd.DataFrame
     scores: pd.DataFrame
     fronts: Mapping[str, pd.DataFrame]
     candidates: Mapping[str, pd.DataFrame]
@@ -87,7 +89,7 @@ class Evidence:
 
 
 def r2_table(evidence: Evidence) -> pd.DataFrame:
-    """The paper's Table 1: R2 per objective, pooled (`case` empty) and within each record size."""
+    """R2 per objective, pooled (`case` empty) and within each record size."""
     order = {objective: at for at, objective in enumerate(evidence.study.objective_names)}
     place = {case: at for at, case in enumerate(in_order(evidence.scores.case.dropna().unique()))}
     scores = evidence.scores.assign(order=evidence.scores.objective.map(order), place=evidence.scores.case.map(place))
@@ -96,7 +98,7 @@ def r2_table(evidence: Evidence) -> pd.DataFrame:
 
 
 def estimates_table(evidence: Evidence) -> pd.DataFrame:
-    """The paper's Table 2: estimated beside measured (choice blocks) for every confirmed point, with repetition ids.
+    """Estimated beside measured (choice blocks) for every confirmed point, with repetition ids.
 
     Columns: record size, id, roles, factors; per objective `estimated_…` and `measured_…`; `repetition_ids`.
     """

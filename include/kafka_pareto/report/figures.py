@@ -1,4 +1,4 @@
-"""The report's figures, after the paper's Figures 3 to 7, from the campaign's own data. Each is a PNG.
+"""The report's figures after the paper's Figures 3 to 6, from the campaign's own data. Each is a PNG.
 
 Kinds of points differ in shape and fill as well as in colour (the Okabe-Ito palette, safe for colour-blind readers).
 """
@@ -45,7 +45,6 @@ def draw_figures(evidence: Evidence) -> Mapping[str, bytes]:
         "fig4_estimated_vs_measured.png": _estimated_vs_measured,
         **({"fig5_mean_and_its_cv.png": _mean_and_its_spread} if evidence.study.declaration.steadiness else {}),
         "fig6_two_objectives.png": _two_objectives,
-        "fig7_baseline_and_pick_by_repetition.png": _by_repetition,
     }
     with mpl.rc_context(STYLE):
         return {name: png(draw(evidence)) for name, draw in drawings.items()}
@@ -78,17 +77,19 @@ def _r2_per_objective(evidence: Evidence) -> Figure:
             axes.annotate(text, (place, min(at, 1)), (0, 3), textcoords="offset points", ha="center")
     ceiling = pooled.r2_noise_ceiling.to_numpy(dtype=float)
     axes.hlines(ceiling, places - 0.42, places + 0.42, colors="black", linestyles="--", label="noise ceiling")
-    for place, objective in enumerate(evidence.study.objective_names):
-        one = within[within.objective == objective].r2_held_out.to_numpy(dtype=float)
+    for at, case in enumerate(evidence.study.cases):
+        colour, marker = _SIZE_STYLES[at % len(_SIZE_STYLES)]
+        one = within[within.case == case].set_index("objective").reindex(list(evidence.study.objective_names))
         axes.scatter(
-            np.full(len(one), place + 0.2),
-            np.clip(one, _LOWEST_R2_SHOWN, 1),
-            marker="D",
-            s=22,
-            color="#D55E00",
-            edgecolors="white",
+            places + 0.2,
+            np.clip(one.r2_held_out.to_numpy(dtype=float), _LOWEST_R2_SHOWN, 1),
+            marker=marker,
+            s=34,
+            color=colour,
+            edgecolors="black",
+            linewidths=0.7,
             zorder=4,
-            label=f"held out, within one {evidence.study.declaration.case_words[0]}" if place == 0 else None,
+            label=f"held out, {case_label(case)} alone",
         )
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set(ylim=(_LOWEST_R2_SHOWN - 0.05, 1.15), ylabel=f"R² (below {_LOWEST_R2_SHOWN} drawn at {_LOWEST_R2_SHOWN})")
@@ -174,48 +175,6 @@ def _two_objectives(evidence: Evidence) -> Figure:
         _name_axes(axes, case, x, y)
     shared_legend(figure)
     return figure
-
-
-def _by_repetition(evidence: Evidence) -> Figure:
-    cases = evidence.study.cases
-    figure = Figure(figsize=(max(2.7 * len(cases), 5.5), 5.4), layout="constrained")
-    grid = figure.subplots(2, len(cases), squeeze=False, sharex="col")
-    shown = [objective_named(name) for name in evidence.study.declaration.plane]
-    for (above, below), case in zip(grid.T, cases, strict=True):
-        pick, phase = _compared(evidence, case)
-        above.set_title(f"{case_label(case)}\n{_compared_as(evidence, case)}")
-        for configuration, style, label in (
-            (evidence.study.baseline_id(), {"color": "black", "marker": "s", "linestyle": "--"}, "baseline"),
-            (pick, {"color": "#D55E00", "marker": "^"}, "pick, or R1"),
-        ):
-            found = evidence.valid(case, phase, configuration) if configuration else []
-            blocks = [r.block + 1 for r in found]
-            for axes, objective in zip((above, below), shown, strict=True):
-                values = [r.number(objective.quantity.name) for r in found]
-                axes.plot(blocks, values, markersize=4, **style, label=label)
-        above.set_ylim(bottom=0)
-        below.set_ylim(bottom=0)
-        below.set_xlabel("repetition (block)")
-        below.xaxis.get_major_locator().set_params(integer=True)
-    for row, objective in zip(grid, shown, strict=True):
-        row[0].set_ylabel(objective.axis_label)
-    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    return figure
-
-
-def _compared(evidence: Evidence, case: str) -> tuple[str | None, Any]:
-    """The pick in its fresh blocks; where nothing was picked, R1 in the choice blocks."""
-    pick = evidence.decision(case).pick_configuration_id
-    return (pick, "gain") if pick else (evidence.r1_id(case), "choice")
-
-
-def _compared_as(evidence: Evidence, case: str) -> str:
-    pick, phase = _compared(evidence, case)
-    if pick is None:
-        return "nothing to compare"
-    if phase == "choice":
-        return f"R1 {pick}\n(choice blocks)"
-    return f"pick {pick}" + (" (R1)" if pick == evidence.r1_id(case) else "")
 
 
 def _of_case(evidence: Evidence, case: str) -> tuple[pd.DataFrame, pd.DataFrame]:

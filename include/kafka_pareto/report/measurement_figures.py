@@ -1,4 +1,4 @@
-"""The report's figures of the measuring itself: where the latency goes, and how steady the baseline was."""
+"""The report's figures of the measuring itself: the two sides, where the latency goes, how steady the baseline was."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from matplotlib.figure import Figure
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.repetition_values import per_repetition_value
 from kafka_pareto.analysis.sentinel import SentinelReport
+from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.records import Phase, Repetition
 from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.report.figures import STYLE, panels, png, say, shared_legend
 from kafka_pareto.report.latency_breakdown import ClientFigures
 from kafka_pareto.study.cases import case_label
-from kafka_pareto.study.driver import objective_named
+from kafka_pareto.study.driver import label_of, objective_named
 from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.tune import Tune
 
 _PHASES: dict[Phase, tuple[str, str]] = {
     "noise": ("#009E73", "D"),
@@ -26,17 +28,79 @@ _PHASES: dict[Phase, tuple[str, str]] = {
     "choice": ("#0072B2", "^"),
     "gain": ("#D55E00", "s"),
 }
+_BASELINE_LINE: dict[str, Any] = {"color": "black", "marker": "s", "linestyle": "--", "label": "baseline"}
+_PICK_LINE: dict[str, Any] = {"color": "#D55E00", "marker": "^", "label": "pick, or R1"}
 
 
 def draw_measurement_figures(evidence: Evidence) -> Mapping[str, bytes]:
     """File name to PNG; the breakdown only where a client told of itself, the rounds only where there were any."""
     with mpl.rc_context(STYLE):
-        figures = {"fig9_baseline_over_the_campaign.png": _sentinel(evidence)}
+        figures = {"fig7_baseline_and_pick_by_repetition.png": _by_repetition(evidence)}
         if any(context.breakdown for context in evidence.cards.contexts):
-            figures = {"fig8_where_the_latency_goes.png": _breakdown(evidence)} | figures
+            figures["fig8_where_the_latency_goes.png"] = _breakdown(evidence)
+        figures["fig9_baseline_over_the_campaign.png"] = _sentinel(evidence)
         if any(context.rounds for context in evidence.cards.contexts):
             figures["fig10_measured_hypervolume_by_round.png"] = _rounds(evidence)
         return figures
+
+
+def _by_repetition(evidence: Evidence) -> bytes:
+    cases = evidence.study.cases
+    figure = Figure(figsize=(max(2.7 * len(cases), 5.5), 7.6), layout="constrained")
+    grid = figure.subplots(3, len(cases), squeeze=False)
+    shown = [objective_named(name) for name in evidence.study.declaration.plane]
+    for (above, below, last), case in zip(grid.T, cases, strict=True):
+        pick, phase = _compared(evidence, case)
+        above.set_title(f"{case_label(case)}\n{_compared_as(evidence, case)}")
+        sides = [(evidence.study.baseline_id(), _BASELINE_LINE), *([(pick, _PICK_LINE)] if pick else [])]
+        found = [(evidence.valid(case, phase, configuration), style) for configuration, style in sides]
+        for repetitions, style in found:
+            blocks = [r.block + 1 for r in repetitions]
+            for axes, objective in zip((above, below), shown, strict=True):
+                axes.plot(blocks, [r.number(objective.quantity.name) for r in repetitions], markersize=4, **style)
+        for axes in (above, below):
+            axes.margins(y=0.2)
+            axes.set_ylim(bottom=0)
+            axes.set_xlabel("repetition (block)")
+            axes.xaxis.get_major_locator().set_params(integer=True)
+        draw_spreads(last, evidence.study, found)
+    for row, objective in zip(grid, shown, strict=False):
+        row[0].set_ylabel(objective.axis_label)
+    grid[2][0].set_ylabel("CV")
+    shared_legend(figure)
+    return png(figure)
+
+
+def draw_spreads(axes: Any, study: Tune, sides: Sequence[tuple[list[Repetition], dict[str, Any]]]) -> None:
+    """Bars of each side's CVs over its repetitions, with their values."""
+    names = [name for name in study.objective_names if objective_named(name).spread_of]
+    for at, (repetitions, style) in enumerate(sides):
+        trials = summarise_trials(repetitions, study)
+        values = [float(trials[name].iloc[0]) if len(trials) else float("nan") for name in names]
+        places = np.arange(len(names)) + 0.4 * (at - 0.5)
+        axes.bar(places, np.nan_to_num(values), 0.36, color=style["color"], label=style["label"])
+        for place, value in zip(places, values, strict=True):
+            text = f"{value:.2g}" if np.isfinite(value) else "none"
+            axes.annotate(text, (place, np.nan_to_num(value)), (0, 2), textcoords="offset points", ha="center")
+    axes.set_xticks(range(len(names)), [label_of(name) for name in names])
+    axes.margins(y=0.15)
+    axes.set_axisbelow(True)
+    axes.grid(visible=False, axis="x")
+
+
+def _compared(evidence: Evidence, case: str) -> tuple[str | None, Any]:
+    """The pick in its fresh blocks; where nothing was picked, R1 in the choice blocks."""
+    pick = evidence.decision(case).pick_configuration_id
+    return (pick, "gain") if pick else (evidence.r1_id(case), "choice")
+
+
+def _compared_as(evidence: Evidence, case: str) -> str:
+    pick, phase = _compared(evidence, case)
+    if pick is None:
+        return "nothing to compare"
+    if phase == "choice":
+        return f"R1 {pick}\n(choice blocks)"
+    return f"pick {pick}" + (" (R1)" if pick == evidence.r1_id(case) else "")
 
 
 def _breakdown(evidence: Evidence) -> bytes:

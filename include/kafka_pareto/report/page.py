@@ -15,7 +15,7 @@ import pandas as pd
 from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
 from kafka_pareto.analysis.wording import joined, p_text, role_text, value_text
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.report import measurement_tables
+from kafka_pareto.report import measurement_tables, published_tables
 from kafka_pareto.report.card_parts import card_parts
 from kafka_pareto.report.cards import properties_text
 from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
@@ -23,11 +23,12 @@ from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
-from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.driver import is_maximised, label_of
 from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.tune import Tune
 
 _WEAKER_ROWS_SHOWN = 8
+_PUBLISHED_CASE = "1024"  # the record size, in bytes, of the published study's Figures 3 and 6
 
 
 def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
@@ -39,7 +40,7 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    captions = _captions(evidence.study.declaration)
+    captions = _captions(evidence.study)
     environment.filters["number"] = _number
     environment.filters["case_label"] = case_label
     page = environment.get_template("report.html.j2").render(
@@ -51,6 +52,8 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
             {"uri": f"data:image/png;base64,{base64.b64encode(content).decode()}", "caption": captions[name]}
             for name, content in figures.items()
         ],
+        best_and_worst=published_tables.best_and_worst_rows(evidence),
+        best_per_objective=published_tables.best_per_objective_rows(evidence),
         scores=_scores(evidence),
         estimates=_estimates(evidence),
         objectives=[(objective, label_of(objective)) for objective in evidence.study.objective_names],
@@ -70,23 +73,26 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
     return page.encode()
 
 
-def _captions(driver: Driver) -> dict[str, str]:
+def _captions(study: Tune) -> dict[str, str]:
     """Returns each figure's caption by its name."""
+    driver = study.declaration
+    alone = f" The published one is of {case_label(_PUBLISHED_CASE)} alone." if _PUBLISHED_CASE in study.cases else ""
     across, up = (label_of(each) for each in driver.plane)
     mean, spread = (label_of(each) for each in driver.steadiness or driver.plane)
     corner = f"{'High' if is_maximised(driver.plane[1]) else 'Low'} and to the {_side(driver.plane[0])} is best."
     return {
         "fig3_r2_per_objective.png": "Figure 3. How well the surrogates estimate each objective: R² over all "
-        f"{driver.case_words[1]} (bars) and within each one (diamonds), beside the ceiling that the repetitions' own "
-        "noise sets.",
+        f"{driver.case_words[1]} (bars) and within each one (points), beside the ceiling that the repetitions' own "
+        f"noise sets.{alone}",
         "fig4_estimated_vs_measured.png": "Figure 4. Estimated beside measured, for every confirmed point (choice "
         "blocks).",
         "fig5_mean_and_its_cv.png": f"Figure 5. {mean.capitalize()} and {spread}, by {driver.case_words[0]}. High and "
         "to the left is best.",
         "fig6_two_objectives.png": f"Figure 6. {across.capitalize()} and {up}: the measured design, the estimated "
         "front, and what the confirmation measured; the line joins confirmed points that no other beats in both. "
-        f"{corner}",
-        "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The baseline and the pick, repetition by repetition.",
+        f"{corner}{alone}",
+        "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The baseline and the pick, repetition by repetition, "
+        "and the CVs of both.",
         "fig8_where_the_latency_goes.png": "Figure 8. Where the mean latency of a record goes, by the client's own "
         "metrics: waiting in the accumulator, and the request until the broker's answer. Medians over the repetitions.",
         "fig9_baseline_over_the_campaign.png": "Figure 9. The sentinel: all repetitions of the baseline, in the order "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pandas as pd
@@ -21,6 +22,7 @@ from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.rollout.versions import cases_in_force
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.study_file import dump_study, parse_study
 from kafka_pareto.study.tune import Tune, tune_study
@@ -29,7 +31,14 @@ from kafka_pareto.study.warm_start import WarmStart
 log = logging.getLogger(__name__)
 
 
-def run(store: Store, study: Tune, campaign_id: str, system: System, corpus: str | None = None) -> Manifest:
+def run(
+    store: Store,
+    study: Tune,
+    campaign_id: str,
+    system: System,
+    corpus: str | None = None,
+    overrides: Sequence[Override] = (),
+) -> Manifest:
     """Starts the campaign, or goes on with one that was started with the same study.
 
     Args:
@@ -38,6 +47,7 @@ def run(store: Store, study: Tune, campaign_id: str, system: System, corpus: str
         campaign_id: The campaign's id within the study.
         system: The system that it will measure.
         corpus: The text that records are cut from, where the study names a file (`read_corpus`).
+        overrides: What of the study is not its file's, for the plan to name.
 
     Raises:
         PlanError: If the campaign may not run as planned; nothing is frozen then.
@@ -60,6 +70,7 @@ def run(store: Store, study: Tune, campaign_id: str, system: System, corpus: str
         )
     campaign = Campaign(study, keys, store)
     plan = plan_campaign(study, driver_of(study), cases_in_force(store, study.name))
+    plan = plan.model_copy(update={"overrides": list(overrides)})
     log.info("%s", describe_plan(plan))
     found = system.fingerprint(campaign, study.cases[0])
     system.require_fit(plan, campaign, study.cases[0])

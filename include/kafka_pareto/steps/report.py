@@ -28,6 +28,7 @@ from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report.figures import draw_figures
 from kafka_pareto.report.measurement_figures import draw_measurement_figures
 from kafka_pareto.report.page import render_page
+from kafka_pareto.report.published_tables import best_and_worst_table, best_per_objective_table
 from kafka_pareto.report.reasons import headline_of, reason_of
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.search.stopping import rounds_so_far
@@ -48,16 +49,19 @@ def run(campaign: Campaign) -> Manifest:
     """
     evidence = _read(campaign)
     figures = {**draw_figures(evidence), **draw_measurement_figures(evidence)}
+    tables = {
+        "table1_best_and_worst.csv": best_and_worst_table(evidence.study, evidence.design_trials),
+        "table2_best_per_objective.csv": best_per_objective_table(evidence.study, evidence.design_trials),
+        "r2_per_objective.csv": r2_table(evidence),
+        "estimated_vs_measured.csv": estimates_table(evidence),
+    }
     page = render_page(evidence, figures)
     cards = cards_text(evidence.cards)
 
     written = [
         _put(campaign, "cards.txt", cards.encode()),
         campaign.write_record(campaign.keys.report("cards.json"), evidence.cards),
-        _put(campaign, "tables/table1_r2.csv", r2_table(evidence).to_csv(index=False).encode()),
-        _put(
-            campaign, "tables/table2_estimated_vs_measured.csv", estimates_table(evidence).to_csv(index=False).encode()
-        ),
+        *(_put(campaign, f"tables/{name}", table.to_csv(index=False).encode()) for name, table in tables.items()),
         *(_put(campaign, f"figures/{name}", content) for name, content in figures.items()),
         *(_put_properties(campaign, evidence, decision) for decision in evidence.cards.cards),
         _put(campaign, "report.html", page),
@@ -138,6 +142,7 @@ def _read(campaign: Campaign) -> Evidence:
         study=study,
         keys=keys,
         trials=campaign.read_table(keys.trials(last_round), TRIAL_COLUMNS),
+        design_trials=campaign.read_table(keys.trials(0), TRIAL_COLUMNS),
         scores=campaign.read_table(keys.surrogates("scores.parquet", last_round), SCORE_COLUMNS, factors=False),
         fronts={case: campaign.read_table(keys.front(case, last_round), FRONT_COLUMNS) for case in cases},
         candidates={

@@ -20,6 +20,9 @@ CONFIGURATION_ID = "c[0-9a-f]{10}"
 CLUSTER_NAME = "[a-z0-9][a-z0-9_-]{0,30}"
 """Pattern of the name of a cluster. It becomes part of the ids of a DAG, a pool and a queue."""
 
+SENSITIVE_NAMES = r"sasl|ssl|passw|secret|credential|token|jaas|user\.info"
+"""Pattern of what is in the names of properties whose values may be secrets."""
+
 MOST_RECORD_SIZE_BYTES = 1_000_000
 """The largest record size of a study."""
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 from pydantic import ValidationError
 
-from kafka_pareto.errors import StudyError, did_you_mean
+from kafka_pareto.errors import BadInputError, StudyError, did_you_mean
 from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, typed_value
 from kafka_pareto.kafka.properties_file import parse_properties
-from kafka_pareto.study.identifiers import STUDY_NAME
+from kafka_pareto.study.identifiers import SENSITIVE_NAMES, STUDY_NAME
 from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
@@ -28,6 +28,7 @@ _UNION_TAGS = (
     *("payload_random", "payload_file", "payload_compressible"),
     *("choose_by_name", "choose_by_order", "choose_by_weights"),
 )
+_MAY_BE_SECRET = re.compile(SENSITIVE_NAMES, re.IGNORECASE)
 _LARGEST_FILE_BYTES = 16 << 20
 _LARGEST_NUMBER = 1 << 63
 # PyYAML's constructors raise these where an explicit tag or a date does not fit its value.
@@ -115,11 +116,13 @@ def with_overrides(
     repetitions: int | None = None,
     cluster: ForeignCluster | None = None,
     warm_start: Campaigns | None = None,
+    cool_down_s: float | None = None,
+    baseline: Mapping[str, PropertyValue] | None = None,
 ) -> AnyStudy:
     """Returns the study with the overrides of a single campaign, checked like a file.
 
     Fewer repetitions than the study's minimum lower that minimum too, since the user asked for them. Where they leave
-    adaptive repetitions no choice, every trial gets as many.
+    adaptive repetitions no choice, every trial gets as many. A baseline takes the place of the study's whole one.
 
     Raises:
         StudyError: Naming the override and the rule that it breaks.
@@ -138,7 +141,35 @@ def with_overrides(
         content["cluster"] = cluster.model_dump(exclude_none=True)
     if warm_start is not None:
         content["warm_start"] = content.get("warm_start", {}) | {"campaigns": warm_start}
+    if cool_down_s is not None:
+        content["protocol"] |= {"cool_down_s": cool_down_s}
+    if baseline is not None:
+        content["baseline"] = dict(baseline)
     return _validated(type(study), content, f"{study.name} with this campaign's overrides")
+
+
+def baseline_of(text: str, place: str) -> dict[str, PropertyValue]:
+    """Returns the tunable properties in the text of a user's `producer.properties`; `place` names it in messages.
+
+    Unlike a file that a study names, the text travels, and may be read where the campaign is shown. So one that may
+    hold a secret is refused. Addresses and classes are skipped.
+
+    Raises:
+        BadInputError: Naming the property and the rule; never a value that may be a secret.
+    """
+    try:
+        given = parse_properties(text)
+        if secret := next((name for name in given if _MAY_BE_SECRET.search(name)), None):
+            raise ValueError(
+                f"{secret}: may hold a secret, and a baseline is stored and shown with its campaign; leave it out: how "
+                "to log in is said by the client configuration"
+            )
+        found = {name: typed_value(name, value) for name, value in given.items() if name in DEFAULTS}
+    except ValueError as error:
+        raise BadInputError(f"{place}: {error}") from error
+    if not found:
+        raise BadInputError(f"{place}: holds no tunable property of Kafka's producer, like linger.ms=20")
+    return found
 
 
 def _class_of(content: dict[str, Any], file: str) -> type[Study]:

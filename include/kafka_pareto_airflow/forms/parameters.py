@@ -14,6 +14,7 @@ from kafka_pareto.study.identifiers import (
     CAMPAIGN_IDS,
     CONFIGURATION_ID,
     MOST_RECORD_SIZE_BYTES,
+    SENSITIVE_NAMES,
     STUDY_NAME,
 )
 from kafka_pareto_airflow.project import project_root
@@ -30,6 +31,8 @@ DESIGN_ARGUMENTS = [
     "{% if params.record_sizes %}--cases={{ params.record_sizes | map('int') | join(',') }}{% endif %}",
     "{% if params.seed is not none %}--seed={{ params.seed | int }}{% endif %}",
     "{% if params.repetitions is not none %}--repetitions={{ params.repetitions | int }}{% endif %}",
+    "{% if params.cool_down_s is not none %}--cool-down-s={{ params.cool_down_s }}{% endif %}",
+    "{% if params.baseline %}--baseline={{ params.baseline }}{% endif %}",
     "{% if params.warm_start is not none %}--warm-start={{ params.warm_start }}{% endif %}",
     "{% if params.bootstrap_servers is not none %}--bootstrap-servers={{ params.bootstrap_servers }}{% endif %}",
     "{% if params.client_config is not none %}--client-config={{ params.client_config }}{% endif %}",
@@ -71,6 +74,7 @@ ROLL_BACK_ARGUMENTS = [
 ]
 
 LONGEST_REASON = 500
+LONGEST_BASELINE = 10_000
 
 
 def round_arguments(number: int) -> list[str]:
@@ -136,6 +140,23 @@ def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
             minimum=1,
             title="Repetitions",
             description="Of each configuration, instead of the study's.",
+        ),
+        "cool_down_s": Param(
+            None,
+            type=["null", "number"],
+            minimum=0,
+            title="Pause in seconds",
+            description="Before every load, instead of the study's.",
+        ),
+        "baseline": Param(
+            None,
+            type=["null", "string"],
+            format="multiline",
+            pattern=f"^(?![\\s\\S]*({SENSITIVE_NAMES}))",
+            maxLength=LONGEST_BASELINE,
+            title="Baseline",
+            description="The producer.properties that you use today, instead of the study's baseline. No secrets: text "
+            "that names sasl, ssl, a password or the like is refused.",
         ),
         "warm_start": Param(
             None,

@@ -18,6 +18,8 @@ _RULES = {
     "float_parsing": "must be a number",
     "bool_parsing": "must be yes or no",
     "greater_than": "must be above 0",
+    "greater_than_equal": "must not be below 0",
+    "finite_number": "must be a number",
     "string_pattern_mismatch": "must be lower-case letters, digits, '-' or '_'",
 }
 

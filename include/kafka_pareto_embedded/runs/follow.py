@@ -31,12 +31,16 @@ def follow(runs: AirflowRuns, run_id: str, followed: FollowedRun, console: Conso
     began = time.monotonic()
     never = Event()
     asked: set[str] = set()
+    overrides = ""
     with open_display(console) as display:
         while True:
             # The run's state first: after it has ended, its tasks do not change any more.
             state = runs.state(run_id)
             progress = followed.at(state, runs.tasks(run_id), time.monotonic() - began)
             display.show(progress)
+            if progress.overrides != overrides:  # once the plan is there
+                overrides = progress.overrides
+                display.say(f"Unlike the study's file: {progress.overrides}")
             for row in progress.rows:
                 if row.task.waits_for_a_person and row.name not in asked:
                     asked.add(row.name)

@@ -95,7 +95,7 @@ class Progress:
     `repetitions_planned` is the most that the campaign can need. Adaptive trials may stop early, rounds may be skipped,
     and a case that keeps the baseline needs no gain blocks. As tasks end, it falls to what was measured. `planned_s` is
     the time that the plan gives. Both are None before the plan is in the store. Rows of rounds that are skipped or have
-    not begun are left out.
+    not begun are left out. `overrides` says what the plan has instead of the study's file.
     """
 
     run_state: str
@@ -105,6 +105,7 @@ class Progress:
     elapsed_s: float
     time_left_s: float | None
     planned_s: float | None = None
+    overrides: str = ""
 
 
 class FollowedRun(Protocol):
@@ -154,6 +155,7 @@ class CampaignProgress:
             elapsed_s=elapsed_s,
             time_left_s=self._time_left_s(repetitions, planned, elapsed_s),
             planned_s=None if self._planned is None else self._planned.plan.duration_s,
+            overrides="" if self._planned is None else "; ".join(map(str, self._planned.plan.overrides)),
         )
 
     def _belongs(self, task: TaskRun) -> bool:

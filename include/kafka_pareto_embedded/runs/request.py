@@ -5,19 +5,20 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from kafka_pareto.campaign.campaign import campaign_ids
 from kafka_pareto.campaign.client_config import client_config_name, keep_client_config
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.kafka.properties_file import properties_lines
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, CAMPAIGN_IDS, MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_file import parse_study
+from kafka_pareto.study.study_file import baseline_of, parse_study
 from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.warm_start import campaigns_text
 
@@ -30,6 +31,8 @@ class RunRequest(BaseModel):
     Attributes:
         campaign: The interrupted campaign to go on with.
         record_sizes: The only record sizes to measure, in bytes, as in `1024,8192`.
+        cool_down_s: The pause before every load, in seconds.
+        baseline: A `producer.properties` that takes the place of the study's baseline.
         warm_start: `latest`, or ids of campaigns to learn from.
         approval: True if a person is asked before a recommendation comes into force.
         kafka: An existing cluster, as `host:port,…`; the options after this one concern it.
@@ -44,6 +47,8 @@ class RunRequest(BaseModel):
     record_sizes: str | None = None
     seed: int | None = None
     repetitions: int | None = None
+    cool_down_s: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
+    baseline: Path | None = None
     warm_start: str | None = None
     approval: bool = False
     kafka: str | None = None
@@ -85,6 +90,8 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         "record_sizes": None if request.record_sizes is None else _sizes(request.record_sizes),
         "seed": request.seed,
         "repetitions": request.repetitions,
+        "cool_down_s": request.cool_down_s,
+        "baseline": None if request.baseline is None else _baseline(request.baseline),
         "warm_start": request.warm_start,
         "approval": request.approval or None,
         "bootstrap_servers": request.kafka,
@@ -137,7 +144,10 @@ def _parameters_of(frozen: Study) -> dict[str, Any]:
         **frozen.case_overrides(frozen.cases),
         "seed": frozen.seed,
         "repetitions": frozen.protocol.repetitions,
+        "cool_down_s": frozen.protocol.cool_down_s,
     }
+    if frozen.baseline:
+        parameters["baseline"] = properties_lines(frozen.baseline)
     if isinstance(frozen, Tune) and frozen.warm_start is not None:
         parameters["warm_start"] = campaigns_text(frozen.warm_start.campaigns)
     if frozen.cluster is not None:
@@ -155,14 +165,22 @@ def _sizes(text: str) -> list[int]:
     return sizes
 
 
+def _baseline(path: Path) -> str:
+    """Returns the file's tunable properties as text: nothing else of it travels."""
+    return properties_lines(baseline_of(_text_of("BASELINE", path), f"BASELINE: {path}"))
+
+
+def _text_of(option: str, path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is no text"
+        raise BadInputError(f"{option}: {path}: cannot be read: {reason}") from error
+
+
 def _keep_client_config(folder: Path, path: Path | None, campaign: str) -> str | None:
     """Copies the file to where the steps find it, and returns its name there: its secrets never travel."""
     if path is None:
         return None
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "is no text"
-        raise BadInputError(f"KAFKA_CONFIG: {path}: cannot be read: {reason}") from error
-    keep_client_config(folder, campaign, text)
+    keep_client_config(folder, campaign, _text_of("KAFKA_CONFIG", path))
     return client_config_name(campaign)

@@ -112,7 +112,7 @@ def test_a_mean_changed_by_the_detectable_effect_is_found_four_times_in_five():
     assert found / 400 == pytest.approx(0.8, abs=0.06)
 
 
-@pytest.mark.parametrize("blocks", [7, 10])
+@pytest.mark.parametrize("blocks", [6, 7, 10])
 def test_a_cv_changed_by_the_detectable_effect_is_found_four_times_in_five(blocks: int):
     rng = np.random.default_rng(6)
     effect = minimum_detectable_effect_fraction(spread_of_cv(rng.normal(100, 10, 5_000)), blocks, COMPARISONS)
@@ -135,6 +135,23 @@ def test_two_blocks_among_many_comparisons_find_no_change_at_all(study: Study, r
     assert of(report, "p95_latency_ms").minimum_detectable_effect_fraction is None
     assert of(report, "latency_cv").noise_floor_fraction is None
     assert any("no change would be found" in line for line in noise_lines(report))
+
+
+def test_blocks_that_give_a_cv_no_interval_are_promised_to_find_nothing(study: Study, repetitions: list[Repetition]):
+    for blocks, is_promised in ((5, False), (6, True)):
+        report = noise_report(with_blocks(study, blocks), CASE, repetitions, 1)
+        assert (of(report, "throughput_cv").minimum_detectable_effect_fraction is not None) is is_promised
+        (line,) = [line for line in noise_lines(report) if line.startswith("throughput CV")]
+        assert (f"{blocks} blocks give no interval of its change; 10% takes " in line) is not is_promised
+
+
+def test_tied_latencies_are_promised_an_interval_of_their_cv_only_with_more_blocks(
+    study: Study, repetitions: list[Repetition]
+):
+    tied = [r.with_values({"latency_p95_ms": 20.0 + (at > 7)}) for at, r in enumerate(repetitions)]
+    report = noise_report(with_blocks(study, 10), CASE, tied, COMPARISONS)
+    assert of(report, "latency_cv").noise_floor_fraction is None
+    assert of(report, "throughput_cv").noise_floor_fraction is not None
 
 
 @pytest.mark.filterwarnings("error")

@@ -3,7 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kafka_pareto.analysis.paired_tests import cv_change, holm, mean_change, unpaired_comparison
+from kafka_pareto.analysis.paired_tests import (
+    MINIMUM_BLOCKS_FOR_CV,
+    cv_change,
+    fewest_blocks_for_cv,
+    holm,
+    mean_change,
+    unpaired_comparison,
+)
 from tests.recorded import recorded_rows
 
 pytestmark = pytest.mark.fast
@@ -155,3 +162,33 @@ def test_a_cv_ten_times_smaller_is_found_among_twenty_comparisons():
 def test_a_baseline_of_nothing_but_zeros_gives_no_ratio():
     change = mean_change(np.zeros(10), np.arange(1.0, 11.0))
     assert np.isnan(change.p_value)
+
+
+def has_interval(values: np.ndarray, blocks: int, rng: np.random.Generator) -> bool:
+    """Whether two samples of the values are given an interval."""
+    return bool(np.isfinite(cv_change(rng.choice(values, blocks), rng.choice(values, blocks), rng).low_fraction))
+
+
+def test_the_fewest_blocks_for_a_cv_always_give_an_interval_and_one_less_never_does():
+    rng = np.random.default_rng(4)
+    values = rng.lognormal(3, 0.4, 100_000)
+    assert all(has_interval(values, MINIMUM_BLOCKS_FOR_CV, rng) for _ in range(60))
+    assert not any(has_interval(values, MINIMUM_BLOCKS_FOR_CV - 1, rng) for _ in range(60))
+    assert fewest_blocks_for_cv(values[:10], share=0.8) == MINIMUM_BLOCKS_FOR_CV
+
+
+@pytest.mark.parametrize("commonest", [4, 6, 8])
+def test_tied_values_take_more_blocks_for_an_interval_of_their_cv(commonest: int):
+    values = np.array([20.0] * commonest + [21.0 + at for at in range(10 - commonest)])
+    fewest = fewest_blocks_for_cv(values, share=0.8)
+    assert fewest > MINIMUM_BLOCKS_FOR_CV
+    rng = np.random.default_rng(5)
+    assert np.mean([has_interval(values, fewest, rng) for _ in range(60)]) > 0.65
+    assert np.mean([has_interval(values, MINIMUM_BLOCKS_FOR_CV, rng) for _ in range(60)]) < 0.65
+
+
+def test_six_blocks_of_one_recorded_configuration_rarely_claim_a_changed_cv():
+    rng = np.random.default_rng(7)
+    recorded = recorded_values(8192, 60, "latency_p95_ms")
+    changes = [cv_change(rng.choice(recorded, 6), rng.choice(recorded, 6), rng) for _ in range(200)]
+    assert np.mean([change.p_value < 0.05 for change in changes]) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)

@@ -48,3 +48,13 @@ def test_what_cannot_be_used_is_named_as_it_was_given(options: dict[str, str], m
     with pytest.raises(BadInputError) as raised:
         read_options(RollBackRequest, "rollback", given(**options))
     assert str(raised.value).splitlines() == [message, "`make help` explains every target and its options"]
+
+
+@pytest.mark.parametrize(
+    ("pause", "message"),
+    [("-1", "must not be below 0"), ("nan", "must be a number"), ("5s", "must be a number")],
+)
+def test_a_pause_that_is_none_is_refused_before_anything_starts(pause: str, message: str) -> None:
+    assert read_options(RunRequest, "run", given(COOL_DOWN_S="0")).cool_down_s == 0
+    with pytest.raises(BadInputError, match=f"COOL_DOWN_S={pause}: {message}"):
+        read_options(RunRequest, "run", given(COOL_DOWN_S=pause))

@@ -12,11 +12,13 @@ from rich.console import Console
 
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.campaign.records import Proposal, RoundsSoFar, Stop
+from kafka_pareto.campaign.records import Plan, Proposal, RoundsSoFar, Stop
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, encode_table
 from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.measurement.cost import plan_campaign
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.storage.record import decode_record
+from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.sections import Rounds
 from kafka_pareto.study.study_file import dump_study, parse_study
 from kafka_pareto_embedded.airflow_api.answers import TaskRun
@@ -84,6 +86,15 @@ def test_counts_the_repetitions_in_the_store_by_step_and_record_size(store: Fold
         ("confirm (8,192 B)", 1),
     ]
     assert (progress.repetitions, progress.repetitions_planned) == (8, PLANNED)
+
+
+def test_what_the_plan_has_instead_of_the_studys_file_is_told(store: FolderStore) -> None:
+    assert CampaignProgress(store, KEYS).at("running", [task("design")], 1.0).overrides == ""
+    plan = decode_record(store.get(KEYS.plan()), KEYS.plan(), Plan)
+    override = Override(key="protocol.cool_down_s", of_file=5.0, of_campaign=0.0)
+    store.put(KEYS.plan(), plan.model_copy(update={"overrides": [override]}).model_dump_json().encode())
+    told = CampaignProgress(store, KEYS).at("running", [task("design")], 1.0).overrides
+    assert told == "protocol.cool_down_s 0 (file: 5)"
 
 
 def test_the_time_left_follows_from_this_runs_pace_alone(store: FolderStore) -> None:

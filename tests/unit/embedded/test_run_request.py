@@ -13,7 +13,7 @@ from kafka_pareto.kafka.client_properties import parse_properties
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.sections import ForeignCluster
-from kafka_pareto.study.study_file import dump_study, load_study, with_overrides
+from kafka_pareto.study.study_file import baseline_of, dump_study, load_study, with_overrides
 from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters
 from tests.recorded import STUDIES, paper_study
 
@@ -71,12 +71,59 @@ def test_a_campaign_goes_on_with_the_values_that_it_was_started_with_whatever_it
         "record_sizes": [8192],
         "seed": 7,
         "repetitions": 4,
+        "cool_down_s": 5.0,
         "bootstrap_servers": "a:9092",
         "client_config": "prod.properties",
         "ceiling_mib_s": 5.0,
         "ceiling_gib": 2.0,
         "consent": True,
     }
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"cool_down_s": 0.0},
+        {"baseline": {"linger.ms": 20, "acks": "1", "enable.idempotence": False}},
+        {"cases": ["8192"], "seed": 0, "repetitions": 3, "cool_down_s": 0.25},
+    ],
+)
+def test_an_interrupted_campaign_of_paper_goes_on_with_the_very_study_that_it_was_started_with(
+    store: FolderStore, settings: Settings, overrides: dict[str, Any]
+) -> None:
+    started = with_overrides(paper_study(), **overrides)
+    store.put("paper/c/study.yaml", dump_study(started).encode())
+    parameters = dag_parameters(RunRequest(campaign="c"), store, settings)
+    baseline = parameters.get("baseline")
+    again = with_overrides(
+        paper_study(),
+        [str(size) for size in parameters["record_sizes"]],
+        parameters["seed"],
+        parameters["repetitions"],
+        cool_down_s=parameters["cool_down_s"],
+        baseline=None if baseline is None else baseline_of(baseline, "baseline"),
+    )
+    assert again == started
+
+
+def test_of_a_baselines_file_only_the_tunable_properties_travel(
+    store: FolderStore, settings: Settings, tmp_path: Path
+) -> None:
+    given = tmp_path / "my producer.properties"
+    given.write_text("# ours\nbootstrap.servers=secret-host:9092\nlinger.ms=20\ncompression.type=zstd\n")
+    parameters = dag_parameters(RunRequest(baseline=given, cool_down_s=0), store, settings)
+    assert parameters["baseline"] == "linger.ms=20\ncompression.type=zstd\n"
+    assert parameters["cool_down_s"] == 0
+
+
+def test_a_baselines_file_with_a_secret_is_refused_by_its_key(
+    store: FolderStore, settings: Settings, tmp_path: Path
+) -> None:
+    given = tmp_path / "producer.properties"
+    given.write_text("linger.ms=20\nssl.truststore.password=hidden\n")
+    with pytest.raises(BadInputError, match=r"BASELINE: .*: ssl.truststore.password: may hold a secret") as raised:
+        dag_parameters(RunRequest(baseline=given), store, settings)
+    assert "hidden" not in str(raised.value)
 
 
 def test_a_campaign_goes_on_with_the_warm_start_that_it_was_started_with(
@@ -143,6 +190,7 @@ def test_a_campaign_that_is_not_there_is_refused_and_the_newest_that_are_there_a
         (RunRequest(record_sizes="1024,1000001"), "RECORD_SIZES: '1024,1000001': must be 1 to 1000000 bytes"),
         (RunRequest(record_sizes="1024,1024"), "RECORD_SIZES: '1024,1024': .* each size once"),
         (RunRequest(kafka_config=Path("/nowhere"), **CLUSTER), "KAFKA_CONFIG: /nowhere: cannot be read: No such file"),
+        (RunRequest(baseline=Path("/nowhere")), "BASELINE: /nowhere: cannot be read: No such file"),
     ],
 )
 def test_what_cannot_be_used_is_one_clear_line(

@@ -6,6 +6,7 @@ import io
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection
 from kafka_pareto_embedded.runs import follow, run
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns
-from kafka_pareto_embedded.runs.progress import TaskProgress
+from kafka_pareto_embedded.runs.progress import Progress, TaskProgress
 
 pytestmark = pytest.mark.fast
 
@@ -84,6 +85,24 @@ def test_where_a_person_is_waited_for_is_said_once_with_the_address_and_followed
     address = "http://airflow/dags/tune_producer/runs/r%201/tasks/approve/required_actions?map_index=-1"
     assert progress.run_state == "success"
     assert said.getvalue().count(f"approve waits for your answer: {address}\n") == 1
+
+
+class Overridden(TaskProgress):
+    """Has a plan from its second look on, with a value that is not its study file's."""
+
+    looks = 0
+
+    def at(self, run_state: str, tasks: list[TaskRun], elapsed_s: float) -> Progress:
+        self.looks += 1
+        told = "protocol.cool_down_s 0 (file: 5)" if self.looks > 1 else ""
+        return replace(super().at(run_state, tasks, elapsed_s), overrides=told)
+
+
+def test_what_the_plan_has_instead_of_the_studys_file_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "_POLL_S", 0.01)
+    said = io.StringIO()
+    follow.follow(AskingRuns(), "r 1", Overridden(), Console(file=said))
+    assert said.getvalue().count("Unlike the study's file: protocol.cool_down_s 0 (file: 5)\n") == 1
 
 
 class SlowToSee(AirflowRuns):

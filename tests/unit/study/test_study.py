@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.errors import StudyError
+from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.kafka.properties_file import properties_lines
+from kafka_pareto.study.overrides import overrides_of
 from kafka_pareto.study.study_file import (
+    baseline_of,
     dump_study,
     load_named_study,
     load_study,
@@ -95,6 +98,77 @@ def test_a_configuration_without_acks_all_tells_the_producer_that_idempotence_is
 def test_a_study_accepts_no_weaker_durability_than_its_baseline_unless_it_says_so():
     assert load_named_study(STUDIES, "quick").weakest_durability() == Durability.acks_all_idempotent
     assert paper_study().weakest_durability() == Durability.acks_0
+
+
+def test_paper_measures_one_configuration_after_the_other_with_the_papers_pause():
+    protocol = paper_study().protocol
+    assert (protocol.order, protocol.cool_down_s, protocol.repetitions, protocol.records) == (
+        "sequential",
+        5.0,
+        10,
+        1000,
+    )
+
+
+def test_what_the_paper_does_not_state_is_as_the_documentation_says():
+    study = paper_study()
+    assert (study.workload.topic_partitions, study.workload.replication_factor) == (3, 3)
+    assert (study.workload.min_insync_replicas, study.workload.payload, study.seed) == (2, "random", 42)
+
+
+def test_a_pause_and_a_baseline_are_overrides_that_are_named_beside_the_files_values():
+    file = load_study(FIXTURES / "studies" / "good" / "baseline_from_properties.yaml")
+    study = with_overrides(file, cool_down_s=0.5, baseline={"linger.ms": 20})
+    assert (study.protocol.cool_down_s, study.baseline) == (0.5, {"linger.ms": 20})
+    of_file = ", ".join(f"{name}={value}" for name, value in file.baseline.items())
+    assert [str(each) for each in overrides_of(file, study)] == [
+        f"baseline linger.ms=20 (file: {of_file})",
+        "protocol.cool_down_s 0.5 (file: 0)",
+    ]
+    assert overrides_of(file, file) == []
+    with pytest.raises(StudyError, match=r"protocol\.cool_down_s: -1.0: Input should be greater"):
+        with_overrides(file, cool_down_s=-1.0)
+    with pytest.raises(StudyError, match=r"batch\.sise is not a tunable property"):
+        with_overrides(file, baseline={"batch.sise": 1})
+
+
+def test_every_override_is_named():
+    paper = paper_study()
+    study = with_overrides(paper, ["8192"], seed=7, repetitions=3)
+    assert [str(each) for each in overrides_of(paper, study)] == [
+        "seed 7 (file: 42)",
+        "record_sizes_bytes 8192 (file: 1024, 8192, 10240, 16383, 65636)",
+        "protocol.repetitions 3 (file: 10)",
+        "protocol.minimum_valid_repetitions 3 (file: 10)",
+    ]
+
+
+def test_a_baselines_text_is_read_as_java_reads_it_and_addresses_and_classes_are_skipped():
+    text = "bootstrap.servers=a:9092\nkey.serializer=x\n! note\nlinger.ms : 20\nacks=-1\nenable.idempotence=true\n"
+    found = baseline_of(text, "baseline")
+    assert found == {"linger.ms": 20, "acks": "all", "enable.idempotence": True}
+    assert baseline_of(properties_lines(found), "baseline") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("linger.ms=1\nsasl.jaas.config=hidden", "mine: sasl.jaas.config: may hold a secret"),
+        ("ssl.key.password=hidden", "mine: ssl.key.password: may hold a secret"),
+        ("sas\\u006c.jaas.config=hidden", "mine: sasl.jaas.config: may hold a secret"),
+        ("basic.auth.user.info=hidden", "mine: basic.auth.user.info: may hold a secret"),
+        ("SSL.Keystore.Password=hidden", "mine: SSL.Keystore.Password: may hold a secret"),
+        ("linger.ms=soon", "mine: linger.ms: 'soon' must be a whole number"),
+        ("acks=2", "mine: acks: '2' must be one of 0, 1, all"),
+        ("bootstrap.servers=a:9092", "mine: holds no tunable property"),
+        ("", "mine: holds no tunable property"),
+        ("\\u00", r"mine: a \\u must be followed"),
+    ],
+)
+def test_a_baselines_text_that_cannot_be_used_is_refused_without_showing_a_secret(text: str, rule: str):
+    with pytest.raises(BadInputError, match=rule) as refused:
+        baseline_of(text, "mine")
+    assert "hidden" not in str(refused.value)
 
 
 def test_overrides_are_checked_like_a_file():

@@ -1,0 +1,156 @@
+"""A campaign of `paper` is kept, and set beside the published study."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks.keep_campaign import keep
+from benchmarks.kept_campaign import KeptCampaign, read_kept
+from benchmarks.on_cluster import DATA
+from benchmarks.published_study import OBJECTIVES, comparison, figure_7, table_1, table_2
+from kafka_pareto.analysis.gains import Gain
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.tables import TRIAL_COLUMNS
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.steps import report
+from tests.recorded import recorded_repetitions
+from tests.tasks.report_campaign import at_time, small_study, with_client_metrics, write_confirmed_campaign
+
+pytestmark = pytest.mark.fast
+
+PUBLISHED = json.loads((DATA / "published_study.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """A reported campaign of `paper` at two record sizes, of recorded repetitions; its whole design is in the store."""
+    campaign = write_confirmed_campaign(tmp_path_factory.mktemp("store"), small_study())
+    for recorded in recorded_repetitions(tuple(campaign.study.cases)):
+        repetition = at_time(with_client_metrics(recorded), day=1)
+        key = f"{campaign.keys.measurements(repetition.case)}{repetition.repetition_id}.json"
+        campaign.write_record(key, repetition)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("KAFKA_PARETO_MLFLOW_TRACKING_URI", raising=False)
+        report.run(campaign)
+    return campaign
+
+
+@pytest.fixture(scope="module")
+def folder(reported: Campaign, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kept")
+    kept = keep(reported, folder)
+    assert kept == len(pd.read_csv(folder / "repetitions.csv"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def kept(folder: Path) -> KeptCampaign:
+    return read_kept(folder)
+
+
+def rows_of(lines: list[str]) -> list[list[str]]:
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_the_published_numbers_are_those_of_the_study() -> None:
+    best_and_worst = PUBLISHED["table_1"]["best_and_worst"]
+    assert best_and_worst["8192"] == {
+        "throughput_mib_s": [5.636, 1.959],
+        "p95_latency_ms": [73.0, 1997.7],
+        "throughput_cv": [0.0643, 0.5027],
+        "latency_cv": [0.1538, 1.4558],
+    }
+    assert list(best_and_worst) == ["1024", "8192", "10240", "16383", "65636"]
+    assert PUBLISHED["figure_7"]["change_fractions"]["latency_cv"] == -0.59
+
+
+def test_the_trials_of_a_kept_campaign_are_those_that_the_campaign_had(reported: Campaign, kept: KeptCampaign) -> None:
+    stored = reported.read_table(reported.keys.trials(), TRIAL_COLUMNS)
+    columns = ["case", "configuration_id"]
+    both = kept.design().merge(stored, on=columns, suffixes=("", "_stored"))
+    assert len(both) == len(stored) == len(kept.design())
+    for name in ("is_baseline", "feasible", "durability", "acks", "batch.size"):
+        assert (both[name] == both[f"{name}_stored"]).all()
+    for objective in OBJECTIVES:
+        # A kept value has six digits.
+        assert both[objective].to_numpy() == pytest.approx(both[f"{objective}_stored"].to_numpy(), rel=1e-4)
+
+
+def test_table_1_sets_best_and_worst_beside_the_published_ones(kept: KeptCampaign) -> None:
+    rows = rows_of(table_1(kept, PUBLISHED["table_1"]["best_and_worst"]))
+    assert len(rows) == 2 * 4
+    first = rows[0]
+    design = kept.design()
+    throughput = design[(design.case == "1024") & ~design.is_baseline].throughput_mib_s
+    assert first[:2] == ["1,024 B", "throughput [MiB/s]"]
+    assert first[2] == f"{throughput.max():.3f}, {throughput.min():.3f}"
+    assert first[3] == f"{throughput.max() / throughput.min():.1f}"
+    assert first[4:] == ["0.878, 0.390", "2.3"]
+
+
+def test_table_2_names_the_winners_and_how_often_they_win_again(kept: KeptCampaign) -> None:
+    rows = rows_of(table_2(kept, {**PUBLISHED["table_2"], "case": "1024"}))
+    assert len(rows) == 2 * 4
+    assert rows[0][5] == "262144, 1, 0, none"
+    assert rows[4][5] == ""  # published at one record size alone
+    assert all(0 < int(row[4].removesuffix("%")) <= 100 for row in rows)
+
+
+def test_a_changed_repetition_changes_the_tables(kept: KeptCampaign) -> None:
+    own = kept.repetitions
+    at = own.index[(own.phase == "design") & (own.case == "1024") & ~own.is_baseline][0]
+    faster = own.assign(throughput_mib_s=own.throughput_mib_s.where(own.index != at, 1e4))
+    changed = KeptCampaign(kept.study, faster, kept.r2, kept.estimates)
+    winner = rows_of(table_2(changed, PUBLISHED["table_2"]))[0]
+    assert winner != rows_of(table_2(kept, PUBLISHED["table_2"]))[0]
+    assert table_1(changed, {}) != table_1(kept, {})
+
+
+def test_figure_7_states_the_changes_of_the_cards_with_their_intervals(reported: Campaign, kept: KeptCampaign) -> None:
+    head, *rows = rows_of(figure_7(kept, PUBLISHED["figure_7"]["change_fractions"]))
+    assert head == ["published, ten rounds", "+12%", "-43%", "-8%", "-59%"]
+    cards = reported.read_record(reported.keys.report("cards.json"), Cards).cards
+    for card, row in zip(cards, rows, strict=True):
+        gains: dict[str, Gain] = {gain.objective: gain for gain in card.gains}
+        for objective, cell in zip(OBJECTIVES, row[1:], strict=True):
+            gain = gains[objective]
+            assert cell.startswith(f"{gain.change_fraction:+.0%} (")
+            if objective in ("throughput_mib_s", "p95_latency_ms"):
+                interval = f"{gain.change_low_fraction:+.0%} to {gain.change_high_fraction:+.0%}"
+                assert cell == f"{gain.change_fraction:+.0%} ({interval})"
+
+
+def test_the_whole_comparison_is_markdown_with_every_table_and_figure(kept: KeptCampaign) -> None:
+    lines = comparison(kept, PUBLISHED)
+    assert lines[0].startswith(f"{len(kept.repetitions):,} valid repetitions")
+    assert "record_sizes_bytes 1024, 65636 (file: 1024, 8192, 10240, 16383, 65636)" in lines[0]
+    heads = [line for line in lines if line.startswith("## ")]
+    assert [head.split(":")[0] for head in heads] == [
+        *("## Table 1", "## Table 2"),
+        *(f"## Figure {number}" for number in range(3, 8)),
+    ]
+    widths = [line.count("|") for line in lines if line.startswith("|")]
+    assert all(width > 4 for width in widths)
+    assert not any("nan" in line for line in lines)
+
+
+def test_a_campaign_without_what_is_needed_is_one_clear_error(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "tables" / "r2_per_objective.csv").unlink()
+    with pytest.raises(BadInputError, match=r"lacks tables/r2_per_objective\.csv; keep a campaign there"):
+        read_kept(tmp_path)
+    # One that was kept before the report's tables were.
+    with pytest.raises(BadInputError, match=r"cold_burst: lacks tables/"):
+        read_kept(DATA / "campaigns" / "cold_burst")
+
+
+def test_a_campaign_in_which_nothing_was_picked_says_so(kept: KeptCampaign) -> None:
+    without = KeptCampaign(kept.study, kept.repetitions[kept.repetitions.phase != "gain"], kept.r2, kept.estimates)
+    rows = rows_of(figure_7(without, PUBLISHED["figure_7"]["change_fractions"]))
+    assert {cell for row in rows[1:] for cell in row[1:]} == {"nothing was picked"}

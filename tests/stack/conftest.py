@@ -25,7 +25,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
     shutil.copytree(STUDIES, folder / "studies")
     _write_paper_small(folder / "studies")
     _write_drifting(folder / "studies")
-    write_contested_study(folder / "studies", linger_ms=0)
+    write_contested_study(folder / "studies", batch_bytes=262144)
     with embedded_stack(folder / "state") as started:
         started.environment["KAFKA_PARETO_STUDIES"] = str(folder / "studies")
         code, started.output = started.command("up")

@@ -1,4 +1,4 @@
-"""A study of which each campaign can choose one `linger.ms`, written anew before the campaign begins."""
+"""A study of which each campaign can choose one `batch.size`, written anew before the campaign begins."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ import yaml
 from tests.recorded import STUDIES
 
 STUDY, CASE = "contested", "1024"
-# A burst waits this long for its last batch, so that which is faster does not depend on the machine.
-BASELINE_MS = 600
+# Requests go one by one, so that the more records fit into one, the faster: on any machine.
+BASELINE = {"batch.size": 1024, "max.in.flight.requests.per.connection": 1}
 
 
-def write_contested_study(folder: Path, linger_ms: int) -> None:
-    """Writes the study with this `linger.ms` for all candidates; the baseline's is the slowest."""
+def write_contested_study(folder: Path, batch_bytes: int) -> None:
+    """Writes the study with this `batch.size` for all candidates; the baseline's holds a single record."""
     content: dict[str, Any] = yaml.safe_load((STUDIES / "quick.yaml").read_text())
-    content |= {"name": STUDY, "record_sizes_bytes": [int(CASE)], "baseline": {"linger.ms": BASELINE_MS}}
+    content |= {"name": STUDY, "record_sizes_bytes": [int(CASE)], "baseline": BASELINE}
     content["factors"] = {
-        "linger.ms": {"type": "integer", "levels": [linger_ms]},
+        "batch.size": {"type": "integer", "levels": [batch_bytes]},
         "buffer.memory": {"type": "integer", "levels": [33554432, 50331648, 67108864, 100663296, 134217728]},
     }
     content["constraints"] = []
+    content["workload"]["topic_partitions"] = 1
     content["design"] = {"configurations": 5, "feasible": True}
     content["confirmation"] = {
         "points": 2,

@@ -19,12 +19,12 @@ from tests.stack.embedded_stack import EmbeddedStack
 
 pytestmark = [pytest.mark.stack, pytest.mark.studies, pytest.mark.timeout(1500)]
 
-IN_FORCE_MS, WORSE_MS, BETTER_MS = 200, 400, 0
+IN_FORCE_BYTES, WORSE_BYTES, BETTER_BYTES = 16384, 4096, 262144
 
 
 @dataclass
 class Story:
-    """Three campaigns, one after the other: each may choose one `linger.ms`."""
+    """Three campaigns, one after the other: each may choose one `batch.size`."""
 
     store: Store
 
@@ -39,8 +39,8 @@ class Story:
 
 @pytest.fixture(scope="module")
 def story(stack: EmbeddedStack) -> Story:
-    for campaign, linger_ms in (("first", IN_FORCE_MS), ("worse", WORSE_MS), ("better", BETTER_MS)):
-        write_contested_study(Path(stack.environment["KAFKA_PARETO_STUDIES"]), linger_ms)
+    for campaign, batch_bytes in (("first", IN_FORCE_BYTES), ("worse", WORSE_BYTES), ("better", BETTER_BYTES)):
+        write_contested_study(Path(stack.environment["KAFKA_PARETO_STUDIES"]), batch_bytes)
         with stack_runs(stack.stack, "tune_producer") as runs:
             runs.trigger(f"contested_{campaign}", {"study": STUDY, "campaign": campaign})
             _wait_until_ended(runs, f"contested_{campaign}")
@@ -55,7 +55,7 @@ def _wait_until_ended(runs: AirflowRuns, run_id: str) -> None:
 def test_the_first_recommendation_comes_into_force_against_the_baseline(story: Story) -> None:
     first = story.decision("first")
     assert (first.verdict, first.in_force, first.newest_version) == ("recommended", None, 0)
-    assert story.versions[0].configuration["linger.ms"] == IN_FORCE_MS
+    assert story.versions[0].configuration["batch.size"] == IN_FORCE_BYTES
 
 
 def test_a_campaign_with_something_better_than_the_defaults_but_not_than_version_1_leaves_that_in_force(
@@ -72,7 +72,7 @@ def test_a_campaign_with_something_better_than_the_defaults_but_not_than_version
 def test_a_campaign_with_something_better_replaces_version_1_and_says_what_it_was_compared_with(story: Story) -> None:
     better, newest = story.decision("better"), story.versions[-1]
     assert (better.verdict, newest.version, newest.compared_with_version) == ("recommended", 2, 1)
-    assert newest.configuration["linger.ms"] == BETTER_MS
+    assert newest.configuration["batch.size"] == BETTER_BYTES
     p95 = next(gain for gain in newest.gains if gain.objective == "p95_latency_ms")
     over_baseline = next(gain for gain in newest.gains_over_baseline if gain.objective == "p95_latency_ms")
     assert p95.change_fraction is not None

@@ -100,7 +100,20 @@ def _code_span(line: str) -> str:
 
 def _recommended(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
     decided = manifest.get("event", {}).get("cases", {})
-    return {case: found for case, found in decided.items() if found["verdict"] in ("recommended", "ask_a_person")}
+    return {
+        case: _as_today(found) for case, found in decided.items() if found["verdict"] in ("recommended", "ask_a_person")
+    }
+
+
+def _as_today(found: dict[str, Any]) -> dict[str, Any]:
+    """Returns a decision that an earlier release's report may have handed over: the reference was the baseline."""
+    return {
+        "pick_configuration_id": found.get("configuration_id"),
+        "pick_properties": found.get("properties"),
+        "reference_properties": found.get("baseline_properties"),
+        "in_force_version": None,
+        **found,
+    }
 
 
 def _named(found: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ function measuredRole(point) {
 /** What a configuration is, in a word or two. */
 export function roleOf(view, point) {
   const isNamed = point.configuration_id === view.recommended_id;
-  if (point.configuration_id === view.in_force_id) return isNamed ? "in force, stays" : "in force";
+  if (point.configuration_id === view.in_force_id) return `in force then (v${view.in_force_version})`;
   if (point.is_baseline && isNamed) return view.in_force_id === null ? "baseline, stays" : "baseline, recommended";
   if (point.is_baseline) return "baseline";
   if (isNamed) return "recommended";

@@ -243,7 +243,19 @@ def test_settings_picked_over_a_version_that_their_campaign_did_not_measure_are_
     accept.run(campaign, Wanted())
     older = accepting_campaign(reported_store, Path(campaign.store._folder), "older")
     _, text = notice_of(accept.run(older, pick(other_id(older))))
-    assert "WARNING: this campaign did not measure version 1, which is in force" in text
+    assert "WARNING: this campaign did not measure version 1, which it replaced" in text
+
+
+def test_settings_in_force_that_were_not_measured_for_a_difference_are_not_replaced_unasked(
+    campaign: Campaign, reported_store: Path
+) -> None:
+    accept.run(campaign, Wanted())
+    later = accepting_campaign(reported_store, Path(campaign.store._folder), "later")
+    recommend(later, durable_id(later))
+    change_decision(later, newest_version=1, in_force_left_out=["workload.keys: 0 then, 10 now"])
+    kind, text = notice_of(accept.run(later, Wanted()))
+    assert (kind, newest(later).version) == ("needs_approval", 1)
+    assert "version 1 is in force and was not measured beside it (workload.keys: 0 then, 10 now)" in text
 
 
 @pytest.mark.parametrize("verdict", ["recommended", "keep_no_gain"])

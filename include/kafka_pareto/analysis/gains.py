@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, smallest_value, spread_of
+from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.driver import is_maximised
@@ -120,7 +121,7 @@ def compare(
 
 def paired_values(
     objective: ObjectiveName, reference: Sequence[Repetition], candidate: Sequence[Repetition], protocol: Protocol
-) -> tuple[paired_tests.Values, paired_tests.Values, npt.NDArray[np.bool_]]:
+) -> tuple[Values, Values, npt.NDArray[np.bool_]]:
     """Returns both sides' values of the blocks that have both, shape (blocks,), and which blocks these are.
 
     For means, a 0 counts as half of the tool's resolution, so that a change from it has a size. For a CV across

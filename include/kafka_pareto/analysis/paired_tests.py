@@ -1,6 +1,7 @@
 """Tests whether a candidate differs from the baseline, in the blocks that measured both. Pure functions.
 
-Changes are fractions of the baseline: +0.25 is a quarter more, -0.25 a quarter less. All intervals are 95 %.
+Changes are fractions of the baseline, which may be any reference: +0.25 is a quarter more, -0.25 a quarter less.
+Intervals are 95 %, where no other confidence is asked for.
 """
 
 from __future__ import annotations

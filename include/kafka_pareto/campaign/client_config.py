@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from kafka_pareto.kafka.properties_file import parse_properties, properties_lines
 from kafka_pareto.storage.private_file import write_private
 from kafka_pareto.study.identifiers import CAMPAIGN_ID
 
@@ -14,8 +15,13 @@ def client_config_name(campaign: str) -> str:
     return f"{campaign}.properties"
 
 
-def keep_client_config(folder: Path, campaign: str, text: str) -> None:
-    """Writes the campaign's file, for its owner alone; another of the campaign's is replaced."""
+def keep_client_config(folder: Path, campaign: str, text: str, bootstrap_servers: str | None = None) -> None:
+    """Writes the campaign's file, for its owner alone; another of the campaign's is replaced.
+
+    The brokers that it was handed over for are written into it, unless it names its own: it is sent to no others.
+    """
+    if bootstrap_servers and "bootstrap.servers" not in parse_properties(text):
+        text = f"{properties_lines({'bootstrap.servers': bootstrap_servers})}\n{text}"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_private(folder / client_config_name(campaign), f"{_first_line(campaign)}\n{text}")
 

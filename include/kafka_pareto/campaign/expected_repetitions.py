@@ -35,8 +35,8 @@ class ExpectedRepetitions:
     def most(self, parts: Iterable[Part], spared: int) -> int:
         """Returns the most repetitions that all parts together can still come to, without the noise study's.
 
-        The number falls as parts end: adaptive trials may stop early, and a case that keeps the baseline needs no gain
-        blocks.
+        The number falls as parts end: adaptive trials may stop early, and a case at which nothing is picked needs no
+        gain blocks.
 
         Args:
             parts: What was measured so far.

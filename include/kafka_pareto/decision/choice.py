@@ -67,14 +67,15 @@ def choose(
 
     Only candidates within the constraints, of accepted durability, which neither lost nor duplicated a record, have
     enough valid repetitions (the protocol's minimum, and 80 % of the choice blocks) and keep every limit on average
-    over them. What is in force competes with them, unless it breaks a limit itself; ties fall to it, then to the
-    smaller id. Where that is not the baseline, the baseline is a candidate like any other. By `choose_by`:
+    over them. What is in force competes with them, unless it breaks a limit itself, or lost records and is not the
+    baseline; ties fall to it, then to the smaller id. Where that is not the baseline, the baseline is a candidate like
+    any other. By `choose_by`:
 
     - `r1`: the largest throughput over throughput CV, or what the driver declares in their place.
     - `balanced_gain`: the largest sum of the means' log-gains over the baseline: of throughput and p95 latency.
     - weights: the largest sum of weighted log-gains over the baseline.
     - an order: of all that come within `within_fraction` of the best in the first objective, those within it of the
-      best in the second that is left, and so on; the last objective decides outright. So the baseline stays unless it
+      best in the second that is left, and so on; the last objective decides outright. So the reference stays unless it
       is beaten by more than this in an objective, or by anything in the last, and equalled in those before.
 
     Gains are over the baseline in the blocks that both have. A CV that is missing or zero on either side (too few
@@ -112,7 +113,10 @@ def choose(
         nearest = str(of_candidates.idxmin())
         found = {"nearest_configuration_id": nearest, "limits_missed": missed_limits(limits, trials.loc[nearest])}
         return undecided.model_copy(update=found)
-    chosen_id, chosen_by = best_by(study, asked, gains[excess <= 0], trials, reference_id)
+    competing = gains[excess <= 0]
+    if in_force_id in competing.index and trials.loc[in_force_id].repetitions_lost_records:
+        competing = competing.drop(index=in_force_id)
+    chosen_id, chosen_by = best_by(study, asked, competing, trials, reference_id)
     return undecided.model_copy(update={"configuration_id": chosen_id, "chosen_by": chosen_by})
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import Gain, compare, resolve
-from kafka_pareto.analysis.harm import harm_of
+from kafka_pareto.analysis.harm import Harm, harm_of
 from kafka_pareto.analysis.noise_study import blocks_to_tell
 from kafka_pareto.analysis.pairing import paired
 from kafka_pareto.campaign.records import Repetition
@@ -44,7 +44,7 @@ def decide(
     """States what the chosen configuration gains over what is in force, and what follows.
 
     The claims are from the gain blocks alone. What is promised is from the final blocks, which are measured only after
-    a claim, so that nothing was selected by them. Harm is judged by both.
+    a claim, so that no claim was selected by them. Harm is judged by both.
 
     Args:
         study: The campaign's study.
@@ -70,11 +70,14 @@ def decide(
         sides = paired(other_id, chosen_id, repetitions)
         return [compare(objective, *sides, study.protocol, rng) for objective in study.objective_names]
 
+    def harm_over(other_id: str) -> list[Harm]:
+        sides = paired(other_id, chosen_id, [*gain_repetitions, *final_repetitions])
+        return [harm_of(mean, *sides, study.protocol, confirmation.harm_looks()) for mean in study.means]
+
     gains, stated = gains_over(reference_id, gain_repetitions), gains_over(reference_id, final_repetitions)
     beside_baseline = in_force is not None and chosen_id != baseline_id
     last = final_repetitions or gain_repetitions
     reference_gain, chosen_gain = paired(reference_id, chosen_id, gain_repetitions) if chosen else ([], [])
-    judged = paired(reference_id, chosen_id, [*gain_repetitions, *final_repetitions]) if chosen else ([], [])
     reference_values = {gain.objective: _or_nan(gain.reference_value) for gain in stated or gains}
     candidate_values = {gain.objective: _or_nan(gain.candidate_value) for gain in stated or gains}
     reference_missed = missed_limits(study.limits, reference_values) if gains else None
@@ -115,7 +118,8 @@ def decide(
         gains=gains,
         stated_gains=stated,
         gains_over_baseline=gains_over(baseline_id, last) if beside_baseline else [],
-        harm=[harm_of(mean, *judged, study.protocol, confirmation.harm_looks()) for mean in study.means if gains],
+        harm=harm_over(reference_id) if gains else [],
+        harm_over_baseline=harm_over(baseline_id) if gains and beside_baseline else [],
         blocks_used=len(chosen_gain),
         minimum_blocks=confirmation.minimum_blocks,
     )
@@ -132,7 +136,7 @@ def further_blocks(decision: Decision, final_blocks: int, confirmation: Confirma
         return 0
     if not final_blocks:
         return confirmation.final_blocks
-    may_harm = bool(decision.harm_not_excluded)
+    may_harm = bool(decision.harm_not_excluded or decision.harm_over_baseline_not_excluded)
     return confirmation.more_blocks if may_harm and final_blocks == confirmation.final_blocks else 0
 
 

@@ -63,11 +63,13 @@ class Decision(Record):
         wanted_effect_fraction: The smallest change that matters, as the study states it; less is no difference.
         harm_margin_fraction: By how much a mean may be worse, as the study states it.
         gains: The pick against the reference in the gain blocks: what is claimed, and by which test.
-        stated_gains: The same in the final blocks, which nothing was selected by: what is promised. Empty without a
+        stated_gains: The same in the final blocks, which no claim was made on: what is promised. Empty without a
             claim, and in decisions from before there were such blocks.
         gains_over_baseline: The pick against the baseline in the final blocks, or in the gain blocks where there are no
             final ones. Empty where the baseline is the reference, or the pick.
         harm: Of each mean how much worse it may be, from gain blocks and final blocks together.
+        harm_over_baseline: The same against the baseline, where that is neither the reference nor the pick: several
+            versions, each a little worse in one mean, must not add up.
         blocks_used: Gain blocks in which both the pick and the reference gave a valid repetition.
     """
 
@@ -102,6 +104,7 @@ class Decision(Record):
     stated_gains: list[Gain] = Field(default_factory=list)
     gains_over_baseline: list[Gain] = Field(default_factory=list)
     harm: list[Harm]
+    harm_over_baseline: list[Harm] = Field(default_factory=list)
     blocks_used: int
     minimum_blocks: int
 
@@ -154,12 +157,12 @@ class Decision(Record):
 
     @property
     def in_force_breaks_rules(self) -> bool:
-        """Returns whether what is in force breaks a rule of the study as it is today. The baseline is exempt."""
+        """Returns whether what is in force lost records, or breaks a rule of today's study. The baseline is exempt."""
         found = self.in_force
         if found is None:
             return False
         broken = found.constraints_broken or found.in_forbidden or self.in_force_limits_missed
-        return bool(broken) or not found.durability_accepted
+        return bool(broken) or not found.durability_accepted or self.reference_counts.lost_records > 0
 
     @property
     def shown_gains(self) -> list[Gain]:
@@ -185,12 +188,22 @@ class Decision(Record):
 
     @property
     def harm_not_excluded(self) -> list[Harm]:
-        """Returns the means that are not shown to be better, and may be worse by more than the margin."""
-        return [
-            each
+        """Returns the means that may be worse by more than the margin.
+
+        One that was claimed to be better is not among them, unless all blocks together say the contrary.
+        """
+        better = {
+            each.objective
             for each in self.harm
-            if each.objective not in self.better and not each.is_excluded(self.harm_margin_fraction)
-        ]
+            if each.objective in self.better and each.worse_fraction is not None and each.worse_fraction < 0
+        }
+        doubtful = [each for each in self.harm if not each.is_excluded(self.harm_margin_fraction)]
+        return [each for each in doubtful if each.objective not in better]
+
+    @property
+    def harm_over_baseline_not_excluded(self) -> list[Harm]:
+        """Returns the means that may be worse than the baseline's by more than the margin."""
+        return [each for each in self.harm_over_baseline if not each.is_excluded(self.harm_margin_fraction)]
 
     @property
     def harmed(self) -> list[ObjectiveName]:
@@ -241,7 +254,8 @@ def _verdict(decision: Decision) -> Verdict:
         return "keep_no_gain"
     if decision.unjudged:
         return "keep_not_enough_evidence"
-    return "ask_a_person" if decision.harm_not_excluded or decision.fails_more else "recommended"
+    doubtful = decision.harm_not_excluded or decision.harm_over_baseline_not_excluded or decision.fails_more
+    return "ask_a_person" if doubtful else "recommended"
 
 
 def _is_unjudged(gain: Gain) -> bool:

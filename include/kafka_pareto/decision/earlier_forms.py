@@ -55,13 +55,14 @@ def _of_version_3(found: dict[str, Any]) -> dict[str, Any]:
 
 def _before_harm(found: dict[str, Any]) -> dict[str, Any]:
     said = {**found, "verdict": found["verdict"].replace("keep_baseline_", "keep_")}
+    means = [gain for gain in found["gains"] if not objective_named(gain["objective"]).spread_of]
+    if said["verdict"] == "keep_no_gain" and any(gain["resolution"] == "worse" for gain in means):
+        said["verdict"] = "keep_harmed"
     for side, prefix in (("pick_counts", ""), ("baseline_counts", "baseline_")):
         counted = {name: said.pop(f"{prefix}{stored}") for name, stored in _COUNTED.items()}
         said[side] = {"repetitions": None, **counted}
     said["harm_margin_fraction"] = found["wanted_effect_fraction"]
-    said["harm"] = [
-        _harm(gain, found["blocks_used"]) for gain in found["gains"] if not objective_named(gain["objective"]).spread_of
-    ]
+    said["harm"] = [_harm(gain, found["blocks_used"]) for gain in means]
     return said
 
 

@@ -131,9 +131,8 @@ def reference_of(
 
     It is the confirmation that put these settings in force. Its final blocks are used: those of the choice and of the
     claim flatter the configuration that was selected by them. Settings without such blocks are compared with their
-    first check. When a
-    tuning has answered a drift and the settings stayed in force, later checks are compared with the check that found
-    the drift, in the objectives that had drifted. Until then the drift is found again.
+    first check. When a tuning has answered a drift and the settings stayed in force, later checks are compared with the
+    check that found the drift, in the objectives that had drifted. Until then the drift is found again.
 
     Args:
         store: Where the campaign of the settings lies.

@@ -103,6 +103,7 @@ class CaseView(BaseModel):
     limits: list[str]
     baseline_id: str
     in_force_id: str | None
+    in_force_version: int | None
     pick_id: str | None
     recommended_id: str | None
     provisional: bool
@@ -131,6 +132,7 @@ def case_view(snapshot: Snapshot) -> CaseView:
         limits=[str(limit) for limit in study.limits],
         baseline_id=study.baseline_id(),
         in_force_id=decision.in_force.configuration_id if decision and decision.in_force else None,
+        in_force_version=decision.in_force.version if decision and decision.in_force else None,
         pick_id=decision.pick_configuration_id if decision else None,
         recommended_id=decision.recommended_configuration_id if decision else None,
         provisional=decision is not None and snapshot.context is None,

@@ -23,6 +23,7 @@ from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult
 from kafka_pareto.settings import Settings
 
 _WATCH_EVERY_S = 1.0
+_NEVER_STARTED = (126, 127)  # of the shell that ties it: not to be executed, not to be found
 _GRACE_S = 15.0
 _MIB = 1 << 20
 
@@ -83,6 +84,8 @@ class LoadProcess:
             wall_s, cpu_s = time.monotonic() - started, _children_cpu_s() - cpu_before
             said = errors_file.read_text(encoding="utf-8", errors="replace")
             complaint = _first_complaint(hidden(said, secrets))  # before it is cut: part of a secret would stay
+            if process.returncode in _NEVER_STARTED:
+                raise LoadStartError(f"the load tool cannot be started: {complaint}")
             if process.returncode != 0:
                 raise LoadToolError(f"the load tool ended with exit code {process.returncode}: {complaint}")
             return Execution(output_file.read_text(encoding="utf-8", errors="replace"), complaint, wall_s, cpu_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -128,7 +129,7 @@ class LoadGenerator:
         return self._process.run(
             MAIN_CLASS,
             generator_options(request, timed, self._settle_s),
-            request,
+            replace(request, timeout_s=request.timeout_s + self._settle_s),
             watch,
             lambda ended: load_result(parse_generator_output(ended.output), timed, ended),
         )

@@ -38,7 +38,7 @@ class Cards(Record):
 def settings_rows(decision: Decision) -> list[Row]:
     """Header and rows of the settings: the pick, what is in force, the baseline; `*` where the pick is a change."""
     baseline, reference, pick = decision.baseline_properties, decision.reference_properties, decision.pick_properties
-    kept = "" if decision.recommended else " (keep)"
+    kept = "" if decision.offered else " (keep)"
     beside = {reference_label(decision) + kept: (reference, decision.reference_durability)}
     if decision.in_force:
         beside["baseline"] = (baseline, decision.baseline_durability)
@@ -84,9 +84,10 @@ def warnings_of(decision: Decision) -> list[str]:
         if counts.failed:
             warnings.append(f"{whose} failed in {counted(counts.failed, 'repetition')}{_share(counts)}.")
         if counts.repeated:
+            cause = "" if decision.newest_version is None else ", for a cause that no configuration has"
             warnings.append(
-                f"of {whose} {counted(counts.repeated, 'valid repetition')} needed another attempt, for a cause that "
-                "no configuration has; latencies after one may differ."
+                f"of {whose} {counted(counts.repeated, 'valid repetition')} needed another attempt{cause}; latencies "
+                "after one may differ."
             )
     if decision.offered:
         warnings += [
@@ -173,7 +174,7 @@ def _on_blocks(decision: Decision) -> list[str]:
     if decision.stated_gains:
         notes.append(
             f"the claims are from {decision.blocks_used} gain blocks; values, changes and intervals are from "
-            f"{len(decision.stated_gains[0].candidate_repetition_ids)} later ones, which nothing was selected by."
+            f"{len(decision.stated_gains[0].candidate_repetition_ids)} later ones, which no claim was made on."
         )
     elif decision.better:
         notes.append("values and changes are from the blocks that the claims were made on, which flatters them.")

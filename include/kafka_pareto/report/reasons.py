@@ -28,7 +28,8 @@ def headline_of(decision: Decision) -> str:
     if decision.verdict == "recommended":
         return "CHANGE RECOMMENDED"
     if decision.verdict == "ask_a_person":
-        return "A PERSON DECIDES: better, but harm is not excluded"
+        doubt = "harm is" if decision.harm_not_excluded or decision.harm_over_baseline_not_excluded else "failures are"
+        return f"A PERSON DECIDES: better, but {doubt} not excluded"
     if decision.verdict == "keep_no_gain" and decision.in_force:
         return "KEEP WHAT IS IN FORCE: no gain over it shown"
     kept = "WHAT IS IN FORCE" if decision.in_force else "THE BASELINE"
@@ -53,11 +54,12 @@ def reason_of(decision: Decision) -> str:
             return f"Not enough evidence: {_what_is_missing(decision)}"
         case "keep_harmed":
             gained = f", although {_labels(decision.better)} improved" if decision.better else ""
-            return f"The pick made {_labels(decision.harmed)} worse{_than_in_force(decision)}{gained}."
+            harmed = decision.harmed or [gain.objective for gain in decision.main_gains if gain.resolution == "worse"]
+            return f"The pick made {_labels(harmed)} worse{_than_in_force(decision)}{gained}."
         case "keep_no_gain":
             return _no_gain(decision)
         case "ask_a_person":
-            return f"{_benefit(decision)} {_not_excluded(decision)} A person has to decide."
+            return f"{_benefit(decision)} {harm_sentences(decision)} A person has to decide."
         case "recommended":
             return _benefit(decision)
 
@@ -71,17 +73,18 @@ def rules_broken(decision: Decision) -> str:
         *(f"the constraint {rule}" for rule in found.constraints_broken),
         *(f"the forbidden region {rule}" for rule in found.in_forbidden),
         *(f"the limit {missed_limits_text([each])}" for each in decision.in_force_limits_missed),
+        *(["the rule that no record is lost"] if decision.reference_counts.lost_records else []),
         *([] if found.durability_accepted else [f"the durability that the study accepts ({found.durability})"]),
     ]
     return f"Version {found.version}, which is in force, does not keep {joined(broken)}."
 
 
-def harm_text(harm: Harm) -> str:
+def harm_text(harm: Harm, than: str = "") -> str:
     """Says how much worse a mean may be."""
     label = label_of(harm.objective)
     if harm.worst_fraction is None:
         return f"what becomes of {label} cannot be judged"
-    return f"{label} may be worse by up to {harm.worst_fraction:.0%}"
+    return f"{label} may be worse{than} by up to {harm.worst_fraction:.0%}"
 
 
 def given_up(decision: Decision) -> list[str]:
@@ -139,11 +142,17 @@ def _than_in_force(decision: Decision) -> str:
     return f" than {reference_words(decision)}" if decision.in_force else ""
 
 
-def _not_excluded(decision: Decision) -> str:
-    said = []
-    if open_ := decision.harm_not_excluded:
-        blocks, margin = max(each.blocks for each in open_), f"{decision.harm_margin_fraction:.0%}"
-        said.append(f"After {blocks} blocks {joined(map(harm_text, open_))}, where the study tolerates {margin}.")
+def harm_sentences(decision: Decision) -> str:
+    """Says what may be worse by more than the study tolerates; empty if harm is excluded."""
+    said, margin = [], f"{decision.harm_margin_fraction:.0%}"
+    for doubtful, than in (
+        (decision.harm_not_excluded, ""),
+        (decision.harm_over_baseline_not_excluded, " than the baseline's"),
+    ):
+        if doubtful:
+            blocks = max(each.blocks for each in doubtful)
+            texts = joined(harm_text(each, than) for each in doubtful)
+            said.append(f"After {blocks} blocks {texts}, where the study tolerates {margin}.")
     if decision.fails_more:
         said.append(f"{_failures(decision)}; that may be chance.")
     return " ".join(said)

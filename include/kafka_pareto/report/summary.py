@@ -51,7 +51,7 @@ def _benefit(decisions: Sequence[Decision], changed: Sequence[Decision], driver:
                 f"At {driver.cases_text(limited)} no configuration that could be recommended keeps the study's limits."
             )
         if any(decision.offered for decision in decisions):
-            return "What is better there may cost more elsewhere than the study tolerates, as the cards say."
+            return "What is better in one objective may harm another, or fail more often: the cards say which."
         return f"No pick stood the test of fresh measurements beside {_what_stays(decisions)}."
     parts = []
     for objective in dict.fromkeys((*driver.plane, *driver.objective_names)):
@@ -75,7 +75,8 @@ def _price(decisions: Sequence[Decision], changed: Sequence[Decision], driver: D
             *([f"at {driver.cases_text(lost)} the pick lost or duplicated records"] if lost else []),
             *([f"at {driver.cases_text(failed)} the pick failed more often"] if failed else []),
         ]
-        nothing_changes = "Nothing changes, so nothing is at risk"
+        asked = any(decision.offered for decision in decisions)
+        nothing_changes = "Nothing changes by itself" if asked else "Nothing changes, so nothing is at risk"
         return f"{nothing_changes}; {joined(found)}." if found else f"{nothing_changes}."
     weaker = [d for d in changed if d.weaker_than_baseline or d.weaker_than_in_force]
     if weaker:

@@ -20,9 +20,12 @@ def found_in_force(campaign: Campaign, case: str) -> FoundInForce:
     settings = in_force(campaign.store, campaign.keys.study, case)
     if settings is None:
         return FoundInForce()
-    if settings.configuration_id == campaign.study.baseline_id():
+    if settings.properties == campaign.study.properties(campaign.study.baseline_configuration()):
         return FoundInForce(newest_version=settings.version)
-    if differences := _differences(campaign, settings):
+    differences = _differences(campaign, settings)
+    if not differences and campaign.study.properties(settings.configuration) != settings.properties:
+        differences = ["it sets properties that this study does not"]
+    if differences:
         return FoundInForce(newest_version=settings.version, left_out=differences)
     return FoundInForce(newest_version=settings.version, settings=_measurable(campaign, settings))
 

@@ -57,8 +57,9 @@ def moved_text(kept: Sequence[SettingsInForce]) -> str:
         changed = "; ".join(map(_change_of, settings.gains_over_baseline))
         lines.append(f"  Against the baseline, in the same blocks: {changed}.")
     unmeasured = unmeasured_beside(kept[:-1], settings.compared_with_version)
-    if unmeasured is not None and settings.came_by != "rolled_back":
-        lines.append(f"  WARNING: {unmeasured_text(unmeasured)}")
+    is_change = bool(changes(replaced(kept), settings.properties))
+    if unmeasured is not None and is_change and settings.came_by != "rolled_back":
+        lines.append(f"  WARNING: {unmeasured_text(unmeasured, 'which it replaced')}")
     if settings.previous_version is not None or not settings.is_baseline:
         target = "the baseline" if settings.previous_version is None else f"version {settings.previous_version}"
         command = f"make rollback STUDY={settings.study} RECORD_SIZE={settings.case}"
@@ -95,11 +96,9 @@ def approval_text(
     return "\n".join(lines)
 
 
-def unmeasured_text(version: int) -> str:
+def unmeasured_text(version: int, standing: str = "which is in force") -> str:
     """Returns the warning about settings in force that a campaign did not measure."""
-    return (
-        f"this campaign did not measure version {version}, which is in force: nobody knows which of the two is better."
-    )
+    return f"this campaign did not measure version {version}, {standing}: nobody knows which of the two is better."
 
 
 def plain(text: str) -> str:

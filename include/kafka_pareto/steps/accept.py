@@ -17,7 +17,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import BadInputError, MissingArtifactError, PickError
 from kafka_pareto.kafka.producer_config import durability_of
 from kafka_pareto.report.cards import Cards
-from kafka_pareto.report.reasons import headline_of, reason_of, rules_broken
+from kafka_pareto.report.reasons import harm_sentences, headline_of, reason_of, rules_broken
 from kafka_pareto.rollout.approvals import Answer, keep_answer, last_answer
 from kafka_pareto.rollout.eligibility import confirmed_trial, refuse_what_may_not_be_picked
 from kafka_pareto.rollout.messages import by_whom, event_of, moved_text, standing_text, weakening
@@ -68,6 +68,7 @@ class _Stays:
 
     kind: NoticeKind
     text: str
+    subject: str = ""
 
 
 def run(campaign: Campaign, wanted: Wanted) -> Manifest:
@@ -126,7 +127,11 @@ def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted
     if decision.offered:
         return _Stays("needs_approval", f"{text} {_how(campaign, decision.case)}")
     if decision.in_force_breaks_rules:
-        return _Stays("needs_approval", f"{text} {rules_broken(decision)} Go back, or put something else in force.")
+        return _Stays(
+            "needs_approval",
+            f"{text} {rules_broken(decision)} Go back, or put something else in force.",
+            subject="what is in force breaks a rule of the study",
+        )
     return _Stays("no_gain", text)
 
 
@@ -176,6 +181,11 @@ def _needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> _Stays 
         return _Stays("unchanged", f"{case_label(case)}: version {newest} stays; {since}. {how}")
     if decision.in_force_breaks_rules:
         return _Stays("needs_approval", f"{case_label(case)}: {rules_broken(decision)} A person decides. {how}")
+    if decision.in_force_left_out:
+        why = f"version {newest} is in force and was not measured beside it ({'; '.join(decision.in_force_left_out)})"
+        return _Stays("needs_approval", f"{case_label(case)}: a person must approve of it, since {why}. {how}")
+    if may_harm := harm_sentences(decision):  # a decision of an earlier release did not ask
+        return _Stays("needs_approval", f"{case_label(case)}: {may_harm} {how}")
     # Neither a baseline nor settings in force that somebody has made safer are weakened without being asked.
     before = [decision.baseline_properties, *(settings.properties for settings in kept[-1:])]
     if weakens := weakening(max(before, key=durability_of), decision.recommended_properties):
@@ -262,7 +272,9 @@ def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[_Stays]) 
     what = f"campaign {campaign.keys.campaign} found no gain; nothing changes"
     kinds = {each.kind for each in stays}
     if "needs_approval" in kinds:
-        kind, what = "needs_approval", f"what campaign {campaign.keys.campaign} recommends needs your approval"
+        asked = [each.subject for each in stays if each.kind == "needs_approval"]
+        recommends = f"what campaign {campaign.keys.campaign} recommends needs your approval"
+        kind, what = "needs_approval", recommends if "" in asked else asked[0]
     elif moved:
         kind = "in_force"
         what = f"new settings in force at {joined([f'{case_label(kept[-1].case)}' for kept in moved])}"

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import get_args
 
 from pydantic import JsonValue
 
 from kafka_pareto.analysis.drift import RatioChange, adjusted, change_between
+from kafka_pareto.analysis.gains import SIGNIFICANCE
+from kafka_pareto.analysis.harm import failing_more_p_value
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CheckKeys
 from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.records import Outcome
 from kafka_pareto.drift.check_records import (
     TUNED_AGAIN,
     Check,
@@ -119,13 +123,16 @@ class _Compared:
         )
 
     def _harm(self) -> list[str]:
-        """Lists what makes settings unfit whatever their speed. A repetition failed if all its attempts did."""
+        """Lists what makes settings unfit whatever their speed: records lost, or failures shown to be more."""
         lost = self._count(self._settings.configuration_id, "records_lost", "records_duplicated")
         failed, baseline_failed = (
             self._count(each, "failed") for each in (self._settings.configuration_id, self._baseline_id)
         )
         reasons = [f"records were lost or duplicated in {lost} of its repetitions"] if lost else []
-        if failed > baseline_failed:
+        in_all, baseline_in_all = (
+            self._count(each, *get_args(Outcome)) for each in (self._settings.configuration_id, self._baseline_id)
+        )
+        if failing_more_p_value(failed, in_all, baseline_failed, baseline_in_all) < SIGNIFICANCE:
             reasons.append(f"{failed} of its repetitions failed, and {baseline_failed} of the baseline's")
         return reasons
 

@@ -40,7 +40,8 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
     found = _found_in_force(campaign, case)
     candidates = _candidates(campaign, case, found)
     always = [baseline_candidate(campaign), *_settings_in_force(found)]
-    in_play = [*always, *candidates_of(candidates, study)]
+    in_force_ids = {each.configuration_id for each in always}
+    in_play = [*always, *(e for e in candidates_of(candidates, study) if e.configuration_id not in in_force_ids)]
     measurer = Measurer(campaign.study, runner)
     prefix = keys.confirmation(case, "repetitions/")
     stored = RepetitionStore(campaign, prefix)

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.identifiers import CLUSTER_NAME
 
 log = logging.getLogger(__name__)
@@ -34,9 +35,20 @@ def cluster_of(studies: Path, study: str) -> str:
 
 
 def servers_of(client_config: str, study_files: Iterable[Path]) -> set[str]:
-    """Returns the brokers that the studies name beside this client configuration, each as `host:port`."""
-    clusters = [_cluster_in(file) for file in study_files]
-    named = [each.get("bootstrap_servers") for each in clusters if each.get("client_config") == client_config]
+    """Returns the brokers that the studies name beside this client configuration, each as `host:port`.
+
+    Raises:
+        BadInputError: If none names any, and one cannot be read: it may be the one that does.
+    """
+    files = list(study_files)
+    clusters = [_cluster_in(file) for file in files]
+    named = [each.get("bootstrap_servers") for each in clusters if each and each.get("client_config") == client_config]
+    unreadable = [file.name for file, cluster in zip(files, clusters, strict=True) if cluster is None]
+    if unreadable and not named:
+        raise BadInputError(
+            f"client_config: {client_config}: {', '.join(unreadable)}: cannot be read, and may say which brokers these "
+            "credentials are for; mend the file first"
+        )
     return {server for servers in named for server in server_set(str(servers))}
 
 
@@ -46,14 +58,15 @@ def server_set(bootstrap_servers: str) -> set[str]:
 
 
 def _name_in(file: Path) -> str:
-    name = _cluster_in(file).get("name", "")
+    name = (_cluster_in(file) or {}).get("name", "")
     return name if isinstance(name, str) and re.fullmatch(CLUSTER_NAME, name) else ""
 
 
-def _cluster_in(file: Path) -> dict[str, Any]:
+def _cluster_in(file: Path) -> dict[str, Any] | None:
+    """Returns the study's section; empty if it has none, None if the file cannot be read."""
     try:
         cluster = yaml.safe_load(file.read_text(encoding="utf-8")).get("cluster", {})
     except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
         log.warning("%s: its cluster is not known, since it cannot be read: %s", file, error)
-        return {}
+        return None
     return cluster if isinstance(cluster, dict) else {}

@@ -93,9 +93,9 @@ class Progress:
     """Describes a run at one moment.
 
     `repetitions_planned` is the most that the campaign can need. Adaptive trials may stop early, rounds may be skipped,
-    and a case that keeps the baseline needs no gain blocks. As tasks end, it falls to what was measured. `planned_s` is
-    the time that the plan gives. Both are None before the plan is in the store. Rows of rounds that are skipped or have
-    not begun are left out. `overrides` says what the plan has instead of the study's file.
+    and a case at which nothing is picked needs no gain blocks. As tasks end, it falls to what was measured. `planned_s`
+    is the time that the plan gives. Both are None before the plan is in the store. Rows of rounds that are skipped or
+    have not begun are left out. `overrides` says what the plan has instead of the study's file.
     """
 
     run_state: str

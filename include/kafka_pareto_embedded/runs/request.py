@@ -95,7 +95,7 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         "warm_start": request.warm_start,
         "approval": request.approval or None,
         "bootstrap_servers": request.kafka,
-        "client_config": _keep_client_config(settings.client_configs, request.kafka_config, campaign),
+        "client_config": _keep_client_config(settings.client_configs, request, campaign),
         "ceiling_mib_s": request.ceiling_mib_s,
         "ceiling_gib": request.ceiling_gib,
         "consent": request.consent or None,
@@ -178,9 +178,9 @@ def _text_of(option: str, path: Path) -> str:
         raise BadInputError(f"{option}: {path}: cannot be read: {reason}") from error
 
 
-def _keep_client_config(folder: Path, path: Path | None, campaign: str) -> str | None:
+def _keep_client_config(folder: Path, request: RunRequest, campaign: str) -> str | None:
     """Copies the file to where the steps find it, and returns its name there: its secrets never travel."""
-    if path is None:
+    if request.kafka_config is None:
         return None
-    keep_client_config(folder, campaign, _text_of("KAFKA_CONFIG", path))
+    keep_client_config(folder, campaign, _text_of("KAFKA_CONFIG", request.kafka_config), request.kafka)
     return client_config_name(campaign)

@@ -170,3 +170,31 @@ def test_settings_in_force_that_do_not_count_are_named_with_the_difference():
 def test_such_a_decision_survives_the_store():
     decision = decided([*baseline(), *fast(40, 40), *other(50, 30)])
     assert decode_record(decision.model_dump_json().encode(), "decision.json", Decision) == decision
+
+
+def test_settings_in_force_that_lose_records_do_not_compete_and_are_a_persons_matter():
+    lossy = [each.model_copy(update={"outcome": "records_lost"}) for each in other(50, 60, "choice")[:1]]
+    measured = [*baseline(phase="choice"), *fast(80, 25, "choice"), *other(50, 60, "choice")[1:], *lossy]
+    assert choose(study_of(), candidates(FAST), measured, OTHER_ID).configuration_id == FAST_ID
+    gain = [*baseline(), *fast(40, 40), *other(50, 30)]
+    gain[-1] = gain[-1].model_copy(update={"outcome": "records_lost"})
+    decision = decided(gain)
+    assert decision.in_force_breaks_rules
+    assert "does not keep the rule that no record is lost" in warnings_of(decision)[0]
+
+
+def test_a_little_worse_than_each_version_before_does_not_add_up_unasked():
+    # Better than what is in force in both, and yet a quarter slower than the baseline.
+    decision = decided([*baseline(100, 20), *fast(125, 60), *other(140, 30)])
+    assert decision.better == ["p95_latency_ms", "throughput_mib_s"]
+    assert decision.verdict == "ask_a_person"
+    assert "p95 latency may be worse than the baseline's by up to" in reason_of(decision)
+    assert headline_of(decision) == "A PERSON DECIDES: better, but harm is not excluded"
+
+
+def test_a_claim_that_the_later_blocks_contradict_is_a_persons_matter():
+    later = [*baseline(phase="final"), *fast(150, 60, "final"), *other(50, 30, "final")]
+    final = [each.with_values({"block": each.block + 10}) for each in later]
+    decision = decided([*baseline(), *fast(45, 60), *other(50, 30)], final=final)
+    assert "p95_latency_ms" in decision.better
+    assert decision.verdict != "recommended"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kafka_pareto.drivers.producer.testbed import target_of
-from kafka_pareto.errors import BadInputError, LoadToolError
+from kafka_pareto.errors import BadInputError, LoadStartError, LoadToolError
 from kafka_pareto.kafka.client_properties import secrets_in
 from kafka_pareto.load.jvm_process import java_argv
 from kafka_pareto.load.producer_performance import ProducerPerformance, perf_test_options
@@ -45,6 +45,12 @@ def test_no_secret_of_the_client_configuration_is_repeated_whatever_the_tool_pri
     assert "s3cret" not in str(caught.value)
     assert "[hidden]" in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+def test_a_java_that_is_not_there_is_no_fault_of_the_configuration(tmp_path: Path):
+    nowhere = Settings(java=str(tmp_path / "no-such-java"), kafka_jars=tmp_path)
+    with pytest.raises(LoadStartError, match=r"cannot be started: .*no-such-java"):
+        ProducerPerformance("b:9092", None, nowhere).run(request())
 
 
 def test_a_load_whose_parent_died_before_the_tie_does_not_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

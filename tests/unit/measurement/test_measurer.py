@@ -213,6 +213,22 @@ def test_a_failure_that_the_configuration_may_have_caused_is_kept_at_once(tmp_pa
     assert {r.outcome for r in found if r.configuration["acks"] != "0"} == {"valid"}
 
 
+def test_records_lost_while_a_leader_moved_are_lost(tmp_path: Path):
+    with measuring(tmp_path) as m:
+
+        def move_a_leader_and_lose(_: LoadRequest) -> None:
+            second = len(m.tool.requests) == 2
+            m.cluster.leaders = [2, 2, 3] if second else m.cluster.leaders
+            m.tool.lost_records = 40 if second else 0
+
+        m.tool.before_run = move_a_leader_and_lose
+        m.measure()
+
+    outcomes = [(r.outcome, r.attempts) for r in m.stored()]
+    assert outcomes.count(("records_lost", 1)) == 1
+    assert {outcome for outcome, _ in outcomes} == {"valid", "records_lost"}
+
+
 def test_a_tool_that_did_not_start_is_started_again_and_the_attempts_are_kept(tmp_path: Path):
     with measuring(tmp_path) as m:
 

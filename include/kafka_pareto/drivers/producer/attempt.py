@@ -62,12 +62,15 @@ def attempt_repetition(
     except (ClusterError, SafetyStop) as error:
         trouble, reason = error, str(error)
     steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), result.client_cpu_s if result else 0.0)
-    if reason or result is None or growth is None:
-        outcome: Outcome = "failed"
-    else:
-        outcome, reason = judge(result, growth, request.record_size_bytes)
-    # A load may fail for what else the machine did. A record that is lost is lost.
-    outlier = outlier_reason(outliers, steal, other) if outcome in ("valid", "failed") else ""
+    outcome: Outcome = "failed"
+    if result is not None and growth is not None:
+        outcome, judged = judge(result, growth, request.record_size_bytes)
+        # A record that is lost is lost, whatever else happened.
+        if reason and outcome == "valid":
+            outcome = "failed"
+        reason = judged if outcome in ("records_lost", "records_duplicated") else reason or judged
+    # Without a result the load's own CPU time is not known, and would count as other processes'.
+    outlier = outlier_reason(outliers, steal, other if result else 0.0) if outcome in ("valid", "failed") else ""
     if outlier:
         outcome, reason = "failed", f"{outlier}; {reason}" if reason else outlier
     attempt = Attempt(

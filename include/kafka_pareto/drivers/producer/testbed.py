@@ -82,10 +82,17 @@ def _require_own_brokers(cluster: ForeignCluster, servers_in_file: str, settings
     """Sends credentials to no brokers but those that they are for, whoever names others: these would learn them.
 
     Whoever may write studies or client configurations says so: studies by the servers beside the file's name, the file
-    by its own `bootstrap.servers`. A file of which nobody says so goes to any.
+    by its own `bootstrap.servers`; where both do, to either. A file of which nobody says so goes to any.
+
+    Raises:
+        BadInputError: If these are other brokers, or if a study that may say so cannot be read.
     """
-    files = sorted(settings.studies.glob("*.yaml"))
-    allowed = server_set(servers_in_file) | servers_of(cluster.client_config or "", files)
+    allowed, files = server_set(servers_in_file), sorted(settings.studies.glob("*.yaml"))
+    try:
+        allowed |= servers_of(cluster.client_config or "", files)
+    except BadInputError:
+        if not allowed:
+            raise
     others = server_set(cluster.bootstrap_servers) - allowed
     if allowed and others:
         raise BadInputError(

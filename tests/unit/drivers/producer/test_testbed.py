@@ -29,7 +29,6 @@ def settings(tmp_path: Path) -> Settings:
     (studies / "prod.yaml").write_text(
         "cluster: {bootstrap_servers: 'A:9092,b:9092', client_config: prod.properties, ceiling_gib: 1}"
     )
-    (studies / "torn.yaml").write_text("cluster: {")
     return Settings(client_configs=configs, studies=studies)
 
 
@@ -71,3 +70,11 @@ def test_credentials_go_to_their_own_brokers_and_unbound_ones_wherever_they_are_
 ) -> None:
     expected = servers, settings.client_configs / client_config
     assert target_of(measuring(servers, client_config), settings) == expected
+
+
+def test_credentials_that_an_unreadable_study_may_bind_go_nowhere(settings: Settings) -> None:
+    (settings.studies / "torn.yaml").write_text("cluster: {")
+    with pytest.raises(BadInputError, match=r"client_config: free.properties: torn.yaml: cannot be read"):
+        target_of(measuring("anywhere:9092", "free.properties"), settings)
+    for servers, client_config in (("a:9092", "prod.properties"), ("d:9092", "bound.properties")):
+        assert target_of(measuring(servers, client_config), settings)[0] == servers

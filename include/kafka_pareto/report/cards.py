@@ -69,7 +69,7 @@ def gain_rows(decision: Decision) -> list[Row]:
 
 def baseline_gain_rows(decision: Decision) -> list[Row]:
     """The same against the baseline, where that is not in force; it tests nothing."""
-    header = ("Beside it", "baseline", standing(decision), "change", "95 % interval")
+    header = ("Over the baseline", "baseline", standing(decision), "change", "95 % interval")
     return [header, *map(_change_row, decision.gains_over_baseline)] if decision.gains_over_baseline else []
 
 

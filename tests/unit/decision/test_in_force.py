@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from kafka_pareto.analysis.sentinel import SentinelReport
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, choose
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.decision.in_force import FoundInForce, InForce
+from kafka_pareto.report.card_context import CardContext
+from kafka_pareto.report.card_layout import WIDTH, card_text
 from kafka_pareto.report.cards import (
     baseline_gain_rows,
     gain_rows,
@@ -198,3 +201,33 @@ def test_a_claim_that_the_later_blocks_contradict_is_a_persons_matter():
     decision = decided([*baseline(), *fast(45, 60), *other(50, 30)], final=final)
     assert "p95_latency_ms" in decision.better
     assert decision.verdict != "recommended"
+
+
+def test_the_widest_values_beside_a_version_of_two_digits_keep_the_card_within_its_columns():
+    decision = decided([*baseline(), *fast(40, 40), *other(50, 30)])
+    widest = {
+        "reference_value": 99_999.0,
+        "candidate_value": 99_999.0,
+        "change_fraction": 9_999.0,
+        "change_low_fraction": -0.999,
+        "change_high_fraction": 9_999.0,
+        "p_value_holm": 1e-9,
+    }
+    wide = {
+        name: [gain.model_copy(update=widest) for gain in getattr(decision, name)]
+        for name in ("gains", "gains_over_baseline")
+    }
+    card = decision.model_copy(update={**wide, "in_force": in_force(version=42)})
+    sentinel = SentinelReport(repetition_ids=[], series=[])
+    context = CardContext(
+        case=CASE,
+        variability="across_repetitions",
+        sizing=None,
+        noise=None,
+        sentinel=sentinel,
+        breakdown=None,
+        repetitions_set_aside=0,
+    )
+    text = card_text(card, context, "20261121T221230")
+    assert "in force (v42)" in text
+    assert max(map(len, text.splitlines())) <= WIDTH

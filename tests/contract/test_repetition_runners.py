@@ -1,4 +1,4 @@
-"""What any driver must do: the producer on a real broker and on the seeded fake, and the one that only tests know."""
+"""Holds every driver to one contract: the producer, on a real broker and on the seeded fake, and that of the tests."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Simulated:
 
 
 def outcomes(campaigns: int, cases: int, harm: float, seed: int = 1) -> Outcomes:
-    """What becomes of picks that harm p95 latency by this share, at so many record sizes."""
+    """Returns what becomes of picks that harm p95 latency by this share, at so many record sizes."""
     rng = np.random.default_rng([seed, cases, round(1000 * harm)])
     before, now, asked = 0, 0, 0
     for _ in range(campaigns):

@@ -64,7 +64,7 @@ class EmbeddedStack:
         return Supervisor(self.state)
 
     def mlflow_environment(self) -> dict[str, str]:
-        """What MLflow's client reads, with the login of the steps."""
+        """Returns what MLflow's client reads, with the login of the steps."""
         return {
             "MLFLOW_TRACKING_URI": self.stack.mlflow_url,
             "MLFLOW_TRACKING_USERNAME": STEPS_USER,

@@ -1,4 +1,4 @@
-"""What is in force on a real cluster: the next campaign has to beat it, in the same blocks."""
+"""Shows on a real cluster that a campaign has to beat what is in force, in the same blocks."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ FORMS = ("application.yaml", "librdkafka.properties", "producer.properties")
 
 
 def accepting_campaign(reported_store: Path, folder: Path, campaign_id: str = CAMPAIGN) -> Campaign:
-    """What accepting reads of the reported campaign, under this id in a store of its own."""
+    """Copies what accepting reads of the reported campaign, under this id in a store of its own."""
     names = ["study.yaml", "07_report/cards.json"]
     for case in (CASE, OTHER_CASE):
         names += [f"fingerprints/{case}.json", f"06_confirmation/{case}/trials.parquet"]

@@ -62,7 +62,8 @@ def describe_plan(plan: Plan) -> str:
     repetitions, duration, most = f"{plan.repetitions}", _in_words(plan.duration_s), ""
     if plan.fewest_repetitions is not None and plan.fewest_duration_s is not None:
         repetitions = f"{plan.fewest_repetitions} to {repetitions}"
-        duration, most = f"{_in_words(plan.fewest_duration_s)} to {duration}", "up to "
+        least, most = _in_words(plan.fewest_duration_s), "up to "
+        duration = duration if least == duration else f"{least} to {duration}"
     noise = f" ({plan.noise_repetitions} of them for the noise report)" if plan.noise_repetitions else ""
     overrides = f"; unlike the study's file: {'; '.join(map(str, plan.overrides))}" if plan.overrides else ""
     return (

@@ -40,8 +40,9 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
     found = _found_in_force(campaign, case)
     candidates = _candidates(campaign, case, found)
     always = [baseline_candidate(campaign), *_settings_in_force(found)]
-    in_force_ids = {each.configuration_id for each in always}
-    in_play = [*always, *(e for e in candidates_of(candidates, study) if e.configuration_id not in in_force_ids)]
+    # Candidates that an earlier try has stored may hold what came into force since.
+    always_ids = {each.configuration_id for each in always}
+    in_play = [*always, *(each for each in candidates_of(candidates, study) if each.configuration_id not in always_ids)]
     measurer = Measurer(campaign.study, runner)
     prefix = keys.confirmation(case, "repetitions/")
     stored = RepetitionStore(campaign, prefix)
@@ -118,6 +119,7 @@ def _found_in_force(campaign: Campaign, case: str) -> FoundInForce:
 
 
 def _settings_in_force(found: FoundInForce) -> list[Candidate]:
+    """Returns the settings in force as a candidate; none where the baseline is the reference."""
     settings = found.settings
     return [Candidate(settings.configuration_id, False, settings.configuration)] if settings else []
 

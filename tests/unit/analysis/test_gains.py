@@ -7,10 +7,12 @@ import pytest
 from scipy import stats
 
 from kafka_pareto.analysis.gains import Gain, compare, resolve
+from kafka_pareto.analysis.paired_tests import Change
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.protocol import Protocol
 from tests.recorded import paper_study, recorded_repetitions
+from tests.unit.made_gains import made_gain
 
 pytestmark = pytest.mark.fast
 
@@ -35,24 +37,8 @@ def with_cvs(repetitions: list[Repetition], centre: float, seed: int) -> list[Re
 
 
 def gain_of(low: float | None, high: float | None, change: float = 0.0, objective: str = "throughput_mib_s") -> Gain:
-    return Gain(
-        objective=objective,
-        reference_value=10.0,
-        candidate_value=10.0,
-        change_fraction=change,
-        change_low_fraction=low,
-        change_high_fraction=high,
-        p_value=0.5,
-        p_value_holm=None,
-        welch_p_value=None,
-        mann_whitney_p_value=None,
-        hedges_g=None,
-        cliffs_delta=None,
-        method="made, because the rule is asked here",
-        resolution="not resolved",
-        reference_repetition_ids=[],
-        candidate_repetition_ids=[],
-    )
+    low, high = (math.nan if end is None else end for end in (low, high))
+    return made_gain(Change(change, low, high, 0.5), objective=objective)
 
 
 def test_a_mean_is_compared_with_rank_test_and_effect_sizes_beside(sides: tuple[list[Repetition], list[Repetition]]):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kafka_pareto.analysis.gains import Gain, resolve
+from kafka_pareto.analysis.gains import resolve
 from kafka_pareto.analysis.noise_study import (
     blocks_needed,
     blocks_to_tell,
@@ -20,6 +20,7 @@ from kafka_pareto.storage.record import decode_record
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
 from tests.recorded import paper_study, recorded_repetitions
+from tests.unit.made_gains import made_gain
 
 pytestmark = pytest.mark.fast
 
@@ -177,52 +178,31 @@ def test_a_variability_within_runs_is_judged_like_a_mean(study: Study, repetitio
     assert of(report, "throughput_cv").value is None
 
 
-def gain_of(change: Change, blocks: int) -> Gain:
-    return Gain(
-        objective="throughput_mib_s",
-        reference_value=1.0,
-        candidate_value=1 + change.change_fraction,
-        change_fraction=change.change_fraction,
-        change_low_fraction=change.low_fraction,
-        change_high_fraction=change.high_fraction,
-        p_value=change.p_value,
-        p_value_holm=None,
-        welch_p_value=None,
-        mann_whitney_p_value=None,
-        hedges_g=None,
-        cliffs_delta=None,
-        method="made of normal values",
-        resolution="not resolved",
-        reference_repetition_ids=[f"b{block}" for block in range(blocks)],
-        candidate_repetition_ids=[f"c{block}" for block in range(blocks)],
-    )
-
-
 @pytest.mark.parametrize("change", [0.15, 0.05, 0.0, -0.05])
 def test_with_the_blocks_that_would_tell_four_in_five_have_an_answer(change: float):
     rng = np.random.default_rng(9)
     deviation = 0.2
     half_interval = stats.t.isf(0.025, 19) * deviation * np.sqrt(2 / 20)
     low, high = (float((1 + change) * np.exp(side * half_interval) - 1) for side in (-1, 1))
-    unresolved = gain_of(Change(change, low, high, 0.5), blocks=20)
+    unresolved = made_gain(Change(change, low, high, 0.5), blocks=20)
     needed = blocks_to_tell(unresolved, 0.1, COMPARISONS)
     assert needed is not None
     answered = 0
     for _ in range(400):
         baseline, candidate = rng.normal(1, deviation, needed), (1 + change) * rng.normal(1, deviation, needed)
         found = mean_change(baseline, candidate)
-        answered += resolve(gain_of(found, needed), found.p_value * COMPARISONS, 0.1).resolution != "not resolved"
+        answered += resolve(made_gain(found, needed), found.p_value * COMPARISONS, 0.1).resolution != "not resolved"
     assert answered / 400 == pytest.approx(0.8, abs=0.06)
 
 
 def test_a_change_without_an_interval_or_beyond_all_blocks_has_no_number_that_would_tell():
     nan = float("nan")
-    without = gain_of(Change(0.2, nan, nan, nan), 20).model_copy(
+    without = made_gain(Change(0.2, nan, nan, nan), 20).model_copy(
         update={"change_low_fraction": None, "change_high_fraction": None}
     )
     assert blocks_to_tell(without, 0.1, COMPARISONS) is None
-    assert blocks_to_tell(gain_of(Change(0.0999, -0.9, 9.0, 0.9), 20), 0.1, COMPARISONS) is not None
-    assert blocks_to_tell(gain_of(Change(0.0, -0.9, 9.0, 0.9), 20), 0.0001, COMPARISONS) is None
+    assert blocks_to_tell(made_gain(Change(0.0999, -0.9, 9.0, 0.9), 20), 0.1, COMPARISONS) is not None
+    assert blocks_to_tell(made_gain(Change(0.0, -0.9, 9.0, 0.9), 20), 0.0001, COMPARISONS) is None
 
 
 @pytest.mark.parametrize(("values", "has_tails"), [(np.linspace(8, 13, 40), False), ([1, *[9, 11, 12] * 12, 30], True)])

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from kafka_pareto.analysis.drift import adjusted, change_between, pooled, ratio_between
-from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.noise_study import (
     blocks_needed,
     blocks_to_tell,
@@ -33,6 +32,7 @@ from kafka_pareto.analysis.rounding import dense_ranks, has_spread
 from kafka_pareto.analysis.sentinel import MINIMUM_REPETITIONS, change_point, first_run_p_value, sentinel_report
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from tests.recorded import paper_study, recorded_repetitions
+from tests.unit.made_gains import made_gain
 
 pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("error")]
 
@@ -304,23 +304,7 @@ def test_a_noise_report_promises_nothing_of_values_without_a_spread(values: np.n
 def test_blocks_that_would_tell_are_a_number_or_none_for_any_interval(
     change: float, below: float, above: float, blocks: int
 ):
-    gain = Gain(
-        objective="throughput_mib_s",
-        baseline_value=1.0,
-        candidate_value=1 + change,
-        change_fraction=change,
-        change_low_fraction=float(np.expm1(np.log1p(change) - below)),
-        change_high_fraction=float(np.expm1(np.log1p(change) + above)),
-        p_value=0.5,
-        p_value_holm=None,
-        welch_p_value=None,
-        mann_whitney_p_value=None,
-        hedges_g=None,
-        cliffs_delta=None,
-        method="made of any numbers",
-        resolution="not resolved",
-        baseline_repetition_ids=[f"b{block}" for block in range(blocks)],
-        candidate_repetition_ids=[f"c{block}" for block in range(blocks)],
-    )
+    low, high = (float(np.expm1(np.log1p(change) + end)) for end in (-below, above))
+    gain = made_gain(Change(change, low, high, 0.5), blocks)
     needed = blocks_to_tell(gain, 0.1, 8)
     assert needed is None or needed > blocks

@@ -91,7 +91,7 @@ class ComposeStack:
     def login(self, name: str) -> Iterator[AirflowClient]:
         """A client of Airflow's API with the rights of this user."""
         login = Login(name, self.variables[f"AIRFLOW_{name.upper()}_PASSWORD"])
-        with AirflowClient(AirflowConnection(self.airflow_url, login, timeout_s=60)) as client:
+        with AirflowClient(AirflowConnection(self.airflow_url, login)) as client:
             yield client
 
     def settings(self) -> Settings:

@@ -24,7 +24,7 @@ from kafka_pareto_embedded.airflow_api.answers import (
 )
 from kafka_pareto_embedded.airflow_api.connection import AirflowConnection
 from kafka_pareto_embedded.airflow_api.refusals import in_words
-from kafka_pareto_embedded.errors import AirflowRefusedError
+from kafka_pareto_embedded.errors import AirflowRefusedError, AirflowUnreachableError
 
 PAGE = 100  # Airflow's own limit for one answer
 _API = "/api/v2"
@@ -105,12 +105,23 @@ class AirflowClient:
     def trigger(self, dag_id: str, parameters: Mapping[str, Any], run_id: str | None = None) -> DagRun:
         """Starts a run and returns it; Airflow makes an id if none is given.
 
+        A request with an id that gets no answer is sent once more: Airflow takes an id once, so no run begins twice.
+
         Raises:
             BadInputError: If Airflow refuses a parameter; the message names the option, its value and the rule.
         """
         body = {"logical_date": None, "conf": dict(parameters)} | ({"dag_run_id": run_id} if run_id else {})
+        path = f"{_API}/dags/{dag_id}/dagRuns"
         try:
-            return DagRun.model_validate(self.ask("POST", f"dags/{dag_id}/dagRuns", body))
+            try:
+                answer = self._connection.ask("POST", path, body)
+            except AirflowUnreachableError:
+                if run_id is None:
+                    raise
+                answer = self._connection.ask("POST", path, body, accepted=(HTTPStatus.CONFLICT,))
+                if answer.status_code == HTTPStatus.CONFLICT:
+                    return self.run(dag_id, run_id)
+            return DagRun.model_validate(answer.json())
         except AirflowRefusedError as refusal:
             if refusal.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
                 raise BadInputError(in_words(refusal.detail, parameters)) from refusal

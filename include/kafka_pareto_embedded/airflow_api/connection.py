@@ -11,7 +11,8 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_expone
 
 from kafka_pareto_embedded.errors import AirflowRefusedError, AirflowUnreachableError
 
-_TIMEOUT_S = 20.0
+# The embedded Airflow's database alone may wait 30 s for its one writer (`programs/programs.py`).
+_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
 _RETRY_FOR_S = 60.0
 _LONGEST_DETAIL = 300
 
@@ -31,18 +32,15 @@ class AirflowConnection:
     Args:
         url: The address of the API server.
         login: The user whose rights the requests have; None: nobody's.
-        timeout_s: The longest time for one answer.
         retry_for_s: The time for which a question is repeated while Airflow does not answer; 0: never.
     """
 
-    def __init__(
-        self, url: str, login: Login | None, timeout_s: float = _TIMEOUT_S, retry_for_s: float = _RETRY_FOR_S
-    ) -> None:
+    def __init__(self, url: str, login: Login | None, retry_for_s: float = _RETRY_FOR_S) -> None:
         self.url = url
         self._login = login
         self._retry_for_s = retry_for_s
         self._token = ""
-        self._client = httpx.Client(base_url=url, timeout=timeout_s, trust_env=False)
+        self._client = httpx.Client(base_url=url, timeout=_TIMEOUT, trust_env=False)
 
     def token(self) -> str:
         """Returns a token of the login; the same one until Airflow refuses it.

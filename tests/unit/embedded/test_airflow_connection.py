@@ -18,6 +18,7 @@ from kafka_pareto_embedded.errors import AirflowRefusedError, AirflowUnreachable
 
 pytestmark = pytest.mark.fast
 
+SILENCE = 0
 RUN = {"dag_run_id": "r", "state": "queued", "conf": None}
 
 
@@ -62,7 +63,11 @@ class Handler(BaseHTTPRequestHandler):
         elif self.headers.get("Authorization") != f"Bearer t{self.server.logins}":
             self._send(401, {"detail": "expired"})
         else:
-            self._send(*self.server.answers.pop(0))
+            status, content = self.server.answers.pop(0)
+            if status == SILENCE:
+                self.close_connection = True
+            else:
+                self._send(status, content)
 
     def _send(self, status: int, content: Any) -> None:
         text = content.encode() if isinstance(content, str) else json.dumps(content).encode()
@@ -119,6 +124,28 @@ def test_a_refused_question_is_not_repeated(server: Server, client: AirflowClien
         client.run("d", "r")
     assert not met.value.may_pass
     assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize("second", [[(200, RUN)], [(409, {"detail": "it exists"}), (200, RUN)]])
+def test_a_run_with_an_id_is_asked_for_once_more_when_no_answer_comes(
+    server: Server, client: AirflowClient, second: list[tuple[int, Any]]
+) -> None:
+    server.answers = [(SILENCE, None), *second]
+    assert client.trigger("d", {}, "r").dag_run_id == "r"
+    assert server.asked[1:3] == ["POST /api/v2/dags/d/dagRuns"] * 2
+    assert server.answers == []
+
+
+def test_a_run_without_an_id_might_begin_twice_and_is_asked_for_once(server: Server, client: AirflowClient) -> None:
+    server.answers = [(SILENCE, None)]
+    with pytest.raises(AirflowUnreachableError, match="does not answer POST"):
+        client.trigger("d", {})
+
+
+def test_a_run_that_exists_before_it_was_asked_for_is_refused(server: Server, client: AirflowClient) -> None:
+    server.answers = [(409, {"detail": "it exists"})]
+    with pytest.raises(AirflowRefusedError, match="it exists"):
+        client.trigger("d", {}, "r")
 
 
 @pytest.mark.parametrize("status", [400, 422])

@@ -165,7 +165,7 @@ def test_a_baseline_of_nothing_but_zeros_gives_no_ratio():
 
 
 def has_interval(values: np.ndarray, blocks: int, rng: np.random.Generator) -> bool:
-    """Whether two samples of the values are given an interval."""
+    """Tells whether two samples of the values are given an interval."""
     return bool(np.isfinite(cv_change(rng.choice(values, blocks), rng.choice(values, blocks), rng).low_fraction))
 
 

@@ -1,4 +1,4 @@
-"""What holds of the statistics whatever was measured: scaled, shifted, tied, constant or few values."""
+"""Asks of the statistics what must hold whatever was measured: scaled, shifted, tied, constant or few values."""
 
 from __future__ import annotations
 

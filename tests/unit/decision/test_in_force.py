@@ -1,4 +1,4 @@
-"""What is in force is what a pick has to beat: in the choice, in the decision, and in what is said of both."""
+"""Sets a pick against what is in force: in the choice, in the decision, and in what is said of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the figures of the measuring itself hold."""
+"""Looks at what the figures of the measuring itself hold."""
 
 from __future__ import annotations
 

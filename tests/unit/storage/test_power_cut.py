@@ -1,4 +1,4 @@
-"""What is written is on the disk, its name too, before anybody is told so."""
+"""Holds that what is written is on the disk, its name too, before anybody is told so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a campaign may say of the cluster that its study names."""
+"""Asks what a campaign may say of the cluster that its study names."""
 
 from __future__ import annotations
 

@@ -111,21 +111,15 @@ class AirflowClient:
             BadInputError: If Airflow refuses a parameter; the message names the option, its value and the rule.
         """
         body = {"logical_date": None, "conf": dict(parameters)} | ({"dag_run_id": run_id} if run_id else {})
-        path = f"{_API}/dags/{dag_id}/dagRuns"
         try:
-            try:
-                answer = self._connection.ask("POST", path, body)
-            except AirflowUnreachableError:
-                if run_id is None:
-                    raise
-                answer = self._connection.ask("POST", path, body, accepted=(HTTPStatus.CONFLICT,))
-                if answer.status_code == HTTPStatus.CONFLICT:
-                    return self.run(dag_id, run_id)
-            return DagRun.model_validate(answer.json())
-        except AirflowRefusedError as refusal:
-            if refusal.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
-                raise BadInputError(in_words(refusal.detail, parameters)) from refusal
-            raise
+            answer = self._ask_for_run(dag_id, body)
+        except AirflowUnreachableError:
+            if run_id is None:
+                raise
+            answer = self._ask_for_run(dag_id, body, accepted=(HTTPStatus.CONFLICT,))
+            if answer.status_code == HTTPStatus.CONFLICT:  # it had been made, and nobody was told
+                return self.run(dag_id, run_id)
+        return DagRun.model_validate(answer.json())
 
     def run(self, dag_id: str, run_id: str) -> DagRun:
         """Returns the run."""
@@ -174,6 +168,16 @@ class AirflowClient:
     def _runs(self, dag_id: str, query: Mapping[str, Any]) -> list[DagRun]:
         found = self.ask("GET", f"dags/{dag_id}/dagRuns", query=query)["dag_runs"]
         return [DagRun.model_validate(each) for each in found]
+
+    def _ask_for_run(
+        self, dag_id: str, body: Mapping[str, Any], accepted: tuple[HTTPStatus, ...] = ()
+    ) -> httpx.Response:
+        try:
+            return self._connection.ask("POST", f"{_API}/dags/{dag_id}/dagRuns", body, accepted=accepted)
+        except AirflowRefusedError as refusal:
+            if refusal.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+                raise BadInputError(in_words(refusal.detail, body["conf"])) from refusal
+            raise
 
 
 def _run_path(dag_id: str, run_id: str) -> str:

@@ -21,6 +21,9 @@ def free_ports(count: int) -> list[int]:
     They lie outside the range from which the kernel takes ports of outgoing connections. A server that is down for a
     while gets its port back: no client's connection, not even one to that very port, can have taken it.
 
+    Nobody else is given a port for a minute, in which its server is to begin: the kernel remembers a connection that
+    was closed there (TIME_WAIT), and lets only who sets SO_REUSEADDR, as servers do, listen at it meanwhile.
+
     Raises:
         ClusterError: If there are not that many.
     """
@@ -38,10 +41,19 @@ def free_ports(count: int) -> list[int]:
                 probe.bind((LOOPBACK, port))
             except OSError:
                 continue
+            _reserve(probe)
             ports.append(port)
     if len(ports) < count:
         raise ClusterError(f"only {len(ports)} of {count} ports on {LOOPBACK} are free; stop what listens there")
     return ports
+
+
+def _reserve(probe: socket.socket) -> None:
+    """Leaves a closed connection at the probe's port behind; the side that closes first is the one remembered."""
+    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # after the bind, which was to be refused
+    probe.listen(1)
+    with socket.create_connection(probe.getsockname(), timeout=5):
+        probe.accept()[0].close()
 
 
 def is_listening(port: int) -> bool:

@@ -89,6 +89,15 @@ def test_free_ports_differ_and_no_outgoing_connection_can_take_them() -> None:
     assert not [port for port in ports if is_listening(port)]
 
 
+def test_a_drawn_port_is_nobody_elses_until_its_server_begins() -> None:
+    (port,) = free_ports(1)
+
+    with socket.socket() as another_draw, pytest.raises(OSError, match="already in use"):
+        another_draw.bind(("127.0.0.1", port))
+    with socket.create_server(("127.0.0.1", port)):  # as servers do, with SO_REUSEADDR
+        assert is_listening(port)
+
+
 def test_port_with_a_server_is_listening() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert is_listening(server.getsockname()[1])

@@ -30,6 +30,7 @@ ByOption = Annotated[str, typer.Option("--approved-by", help="who that was")]
 ReasonOption = Annotated[str, typer.Option("--reason", help="in their words")]
 AnsweredAtOption = Annotated[str, typer.Option("--answered-at", help="when they said so, in ISO 8601; empty: now")]
 RequestOption = Annotated[str, typer.Option("--request", help="the same request moves something only once")]
+SeenOption = Annotated[str, typer.Option("--seen", help="versions that the person was shown: 1024=3,8192=0")]
 FromVersionIfAny = Annotated[int | None, typer.Option("--from-version", min=0, help="in force before; 0: none yet")]
 
 
@@ -42,6 +43,7 @@ def main(
     approved_by: ByOption = "",
     reason: ReasonOption = "",
     answered_at: AnsweredAtOption = "",
+    seen: SeenOption = "",
     request: RequestOption = "",
     from_version: FromVersionIfAny = None,
     manifest: ManifestOption = None,
@@ -56,12 +58,20 @@ def main(
             by=plain(approved_by),
             reason=plain(reason),
             answered_at=_time(answered_at) if answered_at else None,
+            seen=_versions(seen),
             request=plain(request),
             from_version=from_version,
         )
         return accept.run(open_campaign(study, campaign), wanted)
 
     run_step(step, manifest)
+
+
+def _versions(text: str) -> dict[str, int]:
+    try:
+        return {case: int(version) for case, version in (each.split("=") for each in text.split(",") if each)}
+    except ValueError as error:
+        raise BadInputError(f"--seen: {text!r}: must be versions by case, like 1024=3,8192=0") from error
 
 
 def _time(text: str) -> datetime:

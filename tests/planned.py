@@ -30,13 +30,23 @@ def planned_confirmation(campaign: Campaign, case: str) -> list[str]:
     )
     baseline = baseline_candidate(campaign)
     planned = _planned(campaign, [baseline, *selected], confirmation.choice_blocks, "choice", case)
-    chosen = campaign.read_record(keys.confirmation(case, "decision.json"), Decision).pick_configuration_id
-    if chosen is not None:
-        finalists = [baseline, *(each for each in selected if each.configuration_id == chosen)]
-        planned += _planned(campaign, finalists, confirmation.gain_blocks, "gain", case)
+    decision = campaign.read_record(keys.confirmation(case, "decision.json"), Decision)
+    if decision.pick_configuration_id is not None:
+        finalists = [baseline, *(each for each in selected if each.configuration_id == decision.pick_configuration_id)]
+        # Sequential blocks end once they have answered; none of them may be missing before.
+        blocks = decision.blocks_used if confirmation.is_sequential else confirmation.gain_blocks
+        planned += _planned(campaign, finalists, blocks, "gain", case)
+        if decision.stated_gains:
+            planned += _planned(
+                campaign, finalists, confirmation.final_blocks, "final", case, first_block=confirmation.gain_blocks
+            )
     return sorted(planned)
 
 
-def _planned(campaign: Campaign, candidates: list[Candidate], blocks: int, phase: Phase, case: str) -> list[str]:
-    planned = plan_blocks(candidates, blocks, order="blocks", phase=phase, case=case, seed=campaign.study.seed)
+def _planned(
+    campaign: Campaign, candidates: list[Candidate], blocks: int, phase: Phase, case: str, first_block: int = 0
+) -> list[str]:
+    planned = plan_blocks(
+        candidates, blocks, order="blocks", phase=phase, case=case, seed=campaign.study.seed, first_block=first_block
+    )
     return [repetition.repetition_id for repetition in planned]

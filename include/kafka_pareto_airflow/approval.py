@@ -13,6 +13,8 @@ from kafka_pareto.study.cases import case_label
 from kafka_pareto_airflow.forms.parameters import LONGEST_REASON
 from kafka_pareto_airflow.notify.notices import Message, Notifier
 
+SEEN_KEY = "seen"
+"""The XCom that says which versions the person was shown: `<case>=<version>,…`, 0 for none."""
 APPROVE, REJECT = "Approve", "Reject"
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
@@ -67,7 +69,10 @@ class CardApproval(HITLOperator):
             return Answer(answer="not_asked", by="", reason="", at="")
         cases = ", ".join(f"{case_label(case)} ({_named(found)})" for case, found in recommended.items())
         self.subject = f"{manifest['study']}, campaign {manifest['campaign']}: new settings recommended for {cases}"
-        self.body = as_code(_question(manifest["study"], manifest["campaign"], recommended))
+        question, seen = _question(manifest["study"], manifest["campaign"], recommended)
+        self.body = as_code(question)
+        # It outlives the wait. An answer is of what was shown, however late it comes.
+        context["ti"].xcom_push(SEEN_KEY, ",".join(f"{case}={version}" for case, version in seen.items()))
         answer: Answer = super().execute(context)
         return answer
 
@@ -126,8 +131,8 @@ def _named(found: dict[str, Any]) -> str:
     return f"{words}; {found['pick_configuration_id']}" if words else str(found["pick_configuration_id"])
 
 
-def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]]) -> str:
-    """Returns for each record size what an approval overrides now, then the cards."""
+def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]]) -> tuple[str, dict[str, int]]:
+    """Returns what an approval overrides now in each case, then the cards; and which versions that are."""
     # Imported only where somebody is asked: these libraries would slow the parsing of the DAG, which every task does.
     from kafka_pareto.campaign.keys import CampaignKeys  # noqa: PLC0415
     from kafka_pareto.rollout.messages import approval_text  # noqa: PLC0415
@@ -136,14 +141,16 @@ def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]])
     from kafka_pareto.storage.store import open_store  # noqa: PLC0415
 
     store = open_store(load_settings())
+    now = {case: in_force(store, study, case) for case in recommended}
     overrides = [
         approval_text(
             case,
-            in_force(store, study, case),
+            now[case],
             found["baseline_properties"],
             found["pick_properties"],
             found["in_force_version"],
         )
         for case, found in recommended.items()
     ]
-    return "\n".join([*overrides, "", store.get(CampaignKeys(study, campaign).report("cards.txt")).decode()])
+    text = "\n".join([*overrides, "", store.get(CampaignKeys(study, campaign).report("cards.txt")).decode()])
+    return text, {case: settings.version if settings else 0 for case, settings in now.items()}

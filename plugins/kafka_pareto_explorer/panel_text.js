@@ -48,6 +48,9 @@ function changeText(from, to) {
   return `${percent > 0 ? "+" : ""}${percent.toFixed(Math.abs(percent) < 100 ? 1 : 0)} %`;
 }
 
+const rulesText = (point) =>
+  point.rules_broken.length > 0 ? `breaks ${point.rules_broken.join(", ")}` : "keeps all";
+
 /** Rows of two measured configurations beside each other. */
 export function comparison(view, left, right) {
   const sides = [left, right];
@@ -64,6 +67,7 @@ export function comparison(view, left, right) {
       const [ours, theirs] = sides.map((point) => measuredOf(point).values[objective]);
       return [words, shown(objective, ours), shown(objective, theirs), changeText(theirs, ours)];
     }),
+    ["the study's rules", ...sides.map(rulesText), ""],
     ["measured in", ...sides.map((point) => (point.confirmed ? "choice blocks" : `round ${point.round ?? 0}`)), ""],
     ["repetitions", ...sides.map((point) => measuredOf(point).repetitions), ""],
   ];
@@ -79,7 +83,7 @@ export function estimateRows(view, choice) {
     header: ["Configuration", "is", ...Object.values(view.objectives), "settings"],
     rows: points.map((point) => [
       point.configuration_id,
-      [roleOf(view, point), ...point.chosen_as].join("; "),
+      [roleOf(view, point), ...point.chosen_as, ...point.rules_broken.map((rule) => `breaks ${rule}`)].join("; "),
       ...Object.keys(view.objectives).map((objective) => pair(point, objective)),
       settingsOf(point),
     ]),

@@ -138,6 +138,7 @@ export function evidence(view) {
       "card",
       stopped,
       el("p", { class: "headline" }, card.headline),
+      card.holds_for ? pending(`For ${card.holds_for}.`) : null,
       view.provisional ? pending("Of this record size alone; the report adjusts for all.") : null,
       list(view.reasons),
       ...card.warnings.map((text) => el("p", { class: "warning" }, `Warning: ${text}`)),

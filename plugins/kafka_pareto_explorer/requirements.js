@@ -27,8 +27,15 @@ export function requirementsForm(view, at, changed) {
     ...lower,
     el("label", { class: "row" }, "Durability from", durability),
     el("label", { class: "row" }, "Then prefer", prefer),
+    rulesOf(view),
   );
   form.onsubmit = () => false;
+}
+
+/** What the study asks of every configuration, whatever is needed here. */
+function rulesOf(view) {
+  const rules = [...view.rules, ...view.limits];
+  return el("p", { class: "quiet" }, rules.length > 0 ? `The study's rules: ${rules.join("; ")}.` : "");
 }
 
 function requirement(view, [objective, label], at, changed) {

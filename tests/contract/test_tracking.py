@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import mlflow
@@ -17,8 +17,10 @@ from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import RoundsSoFar
 from kafka_pareto.campaign.tables import HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import TrackingError
+from kafka_pareto.search.stopping import rounds_so_far
 from kafka_pareto.settings import Settings, load_settings
 from kafka_pareto.steps import optimize, train
 from kafka_pareto.storage.folder_store import FolderStore
@@ -51,6 +53,13 @@ def configured(server: MlflowServer, monkeypatch: pytest.MonkeyPatch) -> None:
     server.configure(monkeypatch)
 
 
+def learn_and_log(campaign: Campaign, round_number: int = 0, rounds: Iterable[RoundsSoFar] = ()) -> None:
+    """Trains, searches, and tells MLflow of it, as the report does."""
+    train.run(campaign, round_number)
+    optimize.run(campaign, CASE, round_number)
+    campaign_runs.log_learning(campaign, round_number, rounds)
+
+
 @pytest.fixture(scope="module")
 def trained(server: MlflowServer, tmp_path_factory: pytest.TempPathFactory) -> Campaign:
     """A campaign that was trained and searched, each step twice as by a retry."""
@@ -58,8 +67,7 @@ def trained(server: MlflowServer, tmp_path_factory: pytest.TempPathFactory) -> C
     with pytest.MonkeyPatch.context() as patch:
         server.configure(patch)
         for _ in range(2):
-            train.run(campaign)
-            optimize.run(campaign, CASE)
+            learn_and_log(campaign)
     return campaign
 
 
@@ -164,16 +172,15 @@ def test_the_hypervolume_of_every_generation_is_a_metric_with_its_step(trained: 
 
 
 def test_other_data_replaces_a_campaigns_runs_and_versions(tmp_path: Path, client: MlflowClient) -> None:
-    first = recorded_campaign(tmp_path, STUDY, recorded_repetitions((CASE,), configurations=20), "replaced")
-    train.run(first)
+    learn_and_log(recorded_campaign(tmp_path, STUDY, recorded_repetitions((CASE,), configurations=20), "replaced"))
     before = runs_of(client, "replaced")["train latency_cv"].info.run_id
-    train.run(recorded_campaign(tmp_path, STUDY, recorded_repetitions((CASE,), configurations=30), "replaced"))
+    learn_and_log(recorded_campaign(tmp_path, STUDY, recorded_repetitions((CASE,), configurations=30), "replaced"))
     assert runs_of(client, "replaced")["train latency_cv"].info.run_id != before
     versions = client.search_model_versions("name = 'kafka-pareto.paper.latency_cv'")
     assert [version.tags["kafka_pareto.campaign"] for version in versions].count("replaced") == 1
 
 
-def test_each_round_is_a_part_of_its_own_and_the_last_rounds_model_is_the_campaigns(
+def test_the_last_rounds_models_and_searches_are_the_campaigns_and_every_rounds_hypervolume_is_a_step(
     tmp_path: Path, client: MlflowClient
 ) -> None:
     study = STUDY.model_copy(
@@ -187,23 +194,23 @@ def test_each_round_is_a_part_of_its_own_and_the_last_rounds_model_is_the_campai
     campaign = recorded_campaign(tmp_path, study, recorded_repetitions((CASE,), configurations=15), "c1")
     more = summarise_trials(recorded_repetitions((CASE,), configurations=25), study)
     campaign.write_table(campaign.keys.trials(1), more, TRIAL_COLUMNS)
-    for number in (0, 1):
-        train.run(campaign, number)
-        optimize.run(campaign, CASE, number)
+    trials = [campaign.read_table(campaign.keys.trials(number), TRIAL_COLUMNS) for number in (0, 1)]
+    train.run(campaign, 0)
+    optimize.run(campaign, CASE, 0)
+    learn_and_log(campaign, 1, [rounds_so_far(study, CASE, trials)])
 
     experiment = client.get_experiment_by_name("kafka-pareto/rounds")
     assert experiment is not None
+    assert experiment.tags["mlflow.experimentKind"] == "custom_model_development"
     runs = {run.info.run_name: run for run in client.search_runs([experiment.experiment_id])}
     parts = [f"optimize {CASE}", *(f"train {objective}" for objective in PRODUCER.objective_names)]
-    assert set(runs) == {"c1", *parts, *(f"round 1 {part}" for part in parts)}
+    assert set(runs) == {"c1", *parts}
+    assert {runs[part].data.params["round"] for part in parts} == {"1"}
     (version,) = client.search_model_versions("name = 'kafka-pareto.rounds.p95_latency_ms'")
-    assert version.run_id == runs["round 1 train p95_latency_ms"].info.run_id
+    assert version.run_id == runs["train p95_latency_ms"].info.run_id
     volumes = client.get_metric_history(runs["c1"].info.run_id, f"measured_hypervolume_{CASE}")
     assert {point.step: point.value for point in volumes} == {
-        number: pytest.approx(
-            measured_hypervolume(campaign.read_table(campaign.keys.trials(number), TRIAL_COLUMNS), study)
-        )
-        for number in (0, 1)
+        number: pytest.approx(measured_hypervolume(trials[number], study)) for number in (0, 1)
     }
 
 
@@ -214,8 +221,8 @@ def test_the_champion_moves_only_to_a_smaller_error(tmp_path: Path, client: Mlfl
     wrong = recorded_campaign(tmp_path, study, halved, "wrong")
     right = recorded_campaign(tmp_path, study, repetitions, "right")
     confirmation = right.read_table(right.keys.trials(), TRIAL_COLUMNS)
-    train.run(wrong)
-    train.run(right)
+    learn_and_log(wrong)
+    learn_and_log(right)
 
     first = {outcome.objective: outcome for outcome in champions.judge_champions(wrong, confirmation)}
     assert all(outcome.moved and outcome.champion_version is None for outcome in first.values())

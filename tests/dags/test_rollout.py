@@ -123,7 +123,7 @@ def test_what_was_approved_comes_into_force_with_the_persons_name_and_words_as_t
     [options] = moves_of(airflow, "accept", RUN)[:1]
     at = options["answered-at"]
     said = {"answer": "approve", "approved-by": "admin", "reason": REASON}
-    request = {"answered-at": at, "request": f"{RUN} {at}"}
+    request = {"answered-at": at, "seen": "1024=0", "request": f"{RUN} {at}"}
     assert options == {"study": "paper", "campaign": RUN, **said, **request}
     assert datetime.fromisoformat(at) <= datetime.now(UTC)
     version = {"version": 1, "campaign": RUN}

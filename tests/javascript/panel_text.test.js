@@ -88,6 +88,7 @@ test("two configurations stand beside each other, with what differs and by how m
     ["throughput", "125.0 MiB/s", "100.0 MiB/s", "+25.0 %"],
     ["latency CV", "0.123", "0.123", "0.0 %"],
     ["throughput CV", "-", "-", "-"],
+    ["the study's rules", "keeps all", "keeps all", ""],
     ["measured in", "choice blocks", "choice blocks", ""],
     ["repetitions", 20, 20, ""],
   ]);
@@ -98,7 +99,8 @@ test("a change of more than double has no decimals, and the place of a measureme
 
   assert.deepEqual(rows[4], ["durability", "NONE", "LEADER", "differs"]);
   assert.deepEqual(rows[5], ["p95 latency", "40.0 ms", "8.0 ms", "+400 %"]);
-  assert.deepEqual(rows[9], ["measured in", "round 0", "choice blocks", ""]);
+  assert.deepEqual(rows[9], ["the study's rules", "breaks batch.size >= record.size", "keeps all", ""]);
+  assert.deepEqual(rows[10], ["measured in", "round 0", "choice blocks", ""]);
 });
 
 test("estimates are those of the confirmed ones, and the best that remains is found among them", () => {

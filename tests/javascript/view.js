@@ -9,6 +9,7 @@ const point = (id, factors, more) => ({
   configuration_id: id,
   factors,
   durability: "LEADER",
+  rules_broken: [],
   is_baseline: false,
   round: 0,
   design: null,
@@ -40,7 +41,7 @@ export const RECOMMENDED = point(
 export const DESIGNED = point(
   "c2",
   { "batch.size": 1024, "compression.type": "none" },
-  { design: measured(40, 1234.5), durability: "NONE" },
+  { design: measured(40, 1234.5), durability: "NONE", rules_broken: ["batch.size >= record.size"] },
 );
 export const ESTIMATED = point(
   "c3",
@@ -64,6 +65,8 @@ export const VIEW = {
     { name: "compression.type", levels: ["none", "lz4"], log_scale: false },
   ],
   points: [BASELINE, RECOMMENDED, DESIGNED, ESTIMATED],
+  rules: ["batch.size >= record.size"],
+  limits: [],
   in_force_id: null,
   recommended_id: "c1",
   pick_id: null,

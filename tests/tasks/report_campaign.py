@@ -100,7 +100,7 @@ def with_client_metrics(repetition: Repetition) -> Repetition:
 
 def _measure(campaign: Campaign, case: str, recorded: list[Repetition]) -> None:
     """The design's repetitions of the baseline and of two more configurations, and an A/A study of the baseline."""
-    study, keys = campaign.study, campaign.keys
+    study, keys = campaign.tune, campaign.keys
     names = sorted({repetition.configuration_id for repetition in recorded if not repetition.is_baseline})[:2]
     for repetition in recorded:
         if repetition.is_baseline or repetition.configuration_id in names:
@@ -168,7 +168,7 @@ def _confirm(
     trials: pd.DataFrame,
     rng: np.random.Generator,
 ) -> None:
-    study, keys = campaign.study, campaign.keys
+    study, keys = campaign.tune, campaign.keys
     candidates = select_candidates(front, trials, study, study.confirmation.points)
     choice = _shuffled(recorded, {study.baseline_id(), *candidates.configuration_id}, "choice", rng)
     chosen = choose(study, candidates, choice)

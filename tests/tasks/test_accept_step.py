@@ -179,6 +179,17 @@ def test_an_old_approval_is_not_replayed_over_what_came_after_it_and_a_new_one_c
     assert (newest(campaign).version, newest(campaign).request) == (3, "manual__2")
 
 
+def test_an_answer_does_not_replace_what_came_into_force_after_the_question(campaign: Campaign) -> None:
+    asked = Wanted(answer="approve", by="alice", request="manual__1", seen={CASE: 0})
+    accept.run(campaign, Wanted(CASE, other_id(campaign), by="bob"))
+    kind, text = notice_of(accept.run(campaign, asked))
+    assert kind == "needs_approval"
+    assert "version 1 stays; it came into force after the question, which was asked before anything was" in text
+    assert newest(campaign).accepted_by == "bob"
+    accept.run(campaign, Wanted(answer="approve", by="alice", request="manual__2", seen={CASE: 1}))
+    assert (newest(campaign).version, newest(campaign).accepted_by) == (2, "alice")
+
+
 def test_older_evidence_does_not_replace_what_came_into_force_since_without_a_persons_word(
     campaign: Campaign, reported_store: Path
 ) -> None:

@@ -70,6 +70,8 @@ def test_every_artifact_of_the_report_is_there(campaign: Campaign):
     assert names == {
         "cards.txt",
         "cards.json",
+        "junit.xml",
+        "outcome.json",
         "report.html",
         "1024/producer.properties",
         "65636/producer.properties",

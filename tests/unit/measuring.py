@@ -36,8 +36,9 @@ PLANNED = IN_A_BLOCK * 2
 
 
 def quick(**changes: Any) -> Study:
-    """`quick` with some keys replaced (dicts are merged)."""
+    """`quick` with a small, fixed confirmation that claims nothing, and with some keys replaced (dicts are merged)."""
     content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
+    content["confirmation"] = {"points": 3, "choice_blocks": 2, "gain_blocks": 2, "minimum_blocks": 10}
     for key, value in changes.items():
         content[key] = content.get(key, {}) | value if isinstance(value, dict) else value
     return parse_study(yaml.safe_dump(content), "a variant of quick")

@@ -13,8 +13,10 @@ from pydantic import BaseModel, ConfigDict
 from scipy import stats
 
 from kafka_pareto.analysis import paired_tests
-from kafka_pareto.analysis.gains import paired_values
+from kafka_pareto.analysis.gains import paired_values, positive_values
 from kafka_pareto.analysis.paired_tests import CONFIDENCE
+from kafka_pareto.analysis.repetition_values import smallest_value
+from kafka_pareto.analysis.sequential import change_at_any_stop
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.objectives import ObjectiveName
@@ -56,7 +58,7 @@ def harm_of(
     reference: Sequence[Repetition],
     candidate: Sequence[Repetition],
     protocol: Protocol,
-    looks: int = 1,
+    looks: int | None = 1,
 ) -> Harm:
     """Compares valid repetitions of the same blocks, in the same order, in one mean.
 
@@ -66,11 +68,16 @@ def harm_of(
         candidate: The candidate's.
         protocol: What they were measured by.
         looks: How often harm may be judged while blocks are added; each look errs in 5 % over their number
-            (Bonferroni).
+            (Bonferroni). None: after every block, by an interval that holds at any stop.
     """
-    of_reference, of_candidate, _ = paired_values(objective, reference, candidate, protocol)
-    confidence = 1 - (1 - CONFIDENCE) / looks
-    change = paired_tests.mean_change(of_reference, of_candidate, confidence)
+    if looks is None:
+        confidence = CONFIDENCE
+        of_reference, of_candidate, _ = positive_values(objective, reference, candidate, protocol)
+        change = change_at_any_stop(of_reference, of_candidate, 2 * smallest_value(objective, protocol))
+    else:
+        confidence = 1 - (1 - CONFIDENCE) / looks
+        of_reference, of_candidate, _ = paired_values(objective, reference, candidate, protocol)
+        change = paired_tests.mean_change(of_reference, of_candidate, confidence)
     sign = -1 if is_maximised(objective) else 1
     ends = [sign * change.low_fraction, sign * change.high_fraction]
     return Harm(

@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
 from kafka_pareto.analysis.paired_tests import CONFIDENCE, MINIMUM_BLOCKS, fewest_blocks_for_cv
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, spread_of
 from kafka_pareto.analysis.rounding import ROUNDING, Values, has_spread
+from kafka_pareto.analysis.sequential import half_widths
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import NoiseOfObjective, NoiseReport, Repetition
 from kafka_pareto.study.cases import case_label
@@ -130,7 +132,7 @@ def blocks_to_tell(gain: Gain, wanted_effect_fraction: float, comparisons: int) 
 
     There are two answers. One is that there is a change, at 5 % over the number of comparisons. The other is that its
     95 % interval lies within the wanted effect. The noise is that of the gain's own blocks: the interval is treated as
-    Student's on the log of the change, which is exact for a mean.
+    Student's on the log of the change, which is exact for a mean; or, where it holds at any stop, as what it is.
 
     Returns:
         None beyond 100,000, and where there is no interval or one without any width.
@@ -143,6 +145,9 @@ def blocks_to_tell(gain: Gain, wanted_effect_fraction: float, comparisons: int) 
         seen, half_interval = float(np.log1p(change)), (np.log1p(high) - np.log1p(low)) / 2
     if half_interval <= ROUNDING:
         return None
+    if gain.at_any_stop:
+        sd = half_interval / half_widths(np.ones(blocks))[-1]
+        return _blocks_to_answer(seen, float(sd), wanted_effect_fraction, SIGNIFICANCE / comparisons, blocks + 1)
     spread = Spread(float(half_interval * np.sqrt(blocks) / stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1)))
     to_spare = [float(np.log1p(wanted_effect_fraction)) - seen, seen - float(np.log1p(-wanted_effect_fraction))]
 
@@ -152,6 +157,27 @@ def blocks_to_tell(gain: Gain, wanted_effect_fraction: float, comparisons: int) 
         return changed + max(within, 0)
 
     return _fewest_blocks(power, blocks + 1)
+
+
+def _blocks_to_answer(
+    log_change: float, sd: float, wanted_effect_fraction: float, level: float, minimum: int
+) -> int | None:
+    """Returns the blocks after which a sequential comparison has answered in 80 % of cases; None beyond 100,000."""
+    ends = _changes_shown(sd, 1 - CONFIDENCE)
+    within = log_change - ends >= np.log1p(-wanted_effect_fraction)
+    within &= log_change + ends <= np.log1p(wanted_effect_fraction)
+    return _first((abs(log_change) >= _changes_shown(sd, level)) | within, minimum)
+
+
+def _changes_shown(sd: float, level: float) -> Values:
+    """Returns the log-changes that a sequential comparison shows with 80 % power, from 1, 2, … to 100,000 blocks."""
+    off = stats.norm.ppf(_POWER) / np.sqrt(np.arange(1, MOST_BLOCKS + 1))
+    return sd * (half_widths(np.ones(MOST_BLOCKS), level) + off)
+
+
+def _first(answered: npt.NDArray[np.bool_], minimum: int) -> int | None:
+    found = np.flatnonzero(answered[minimum - 1 :])
+    return int(found[0]) + minimum if len(found) else None
 
 
 def _power(spread: Spread, log_change: float, blocks: int, level: float) -> float:
@@ -183,6 +209,8 @@ def _noise_of(objective: ObjectiveName, study: Tune, valid: Sequence[Repetition]
     )
     if len(values) < MINIMUM_NOISE_REPETITIONS or not has_spread(values):
         return noise
+    if by_mean and confirmation.is_sequential:
+        return noise.model_copy(update=_noise_at_any_stop(study, values, comparisons))
     spread = spread_of_mean(values) if by_mean else spread_of_cv(values)
     minimum = MINIMUM_BLOCKS if by_mean else fewest_blocks_for_cv(values, _GIVEN_AN_INTERVAL)
     wanted = blocks_needed(spread, confirmation.wanted_effect_fraction, comparisons, minimum)
@@ -195,6 +223,23 @@ def _noise_of(objective: ObjectiveName, study: Tune, valid: Sequence[Repetition]
         update["noise_floor_fraction"] = float(np.expm1(half_interval))
         update["minimum_detectable_effect_fraction"] = minimum_detectable_effect_fraction(spread, blocks, comparisons)
     return noise.model_copy(update=update)
+
+
+def _noise_at_any_stop(study: Tune, values: Values, comparisons: int) -> dict[str, float | int | None]:
+    confirmation, sd = study.confirmation, spread_of_mean(values).limit
+    at_last = confirmation.gain_blocks - 1
+    shown = _changes_shown(sd, SIGNIFICANCE / comparisons)
+    half_interval, least = float(sd * half_widths(np.ones(at_last + 1))[-1]), float(shown[at_last])
+    return {
+        "value": float(np.mean(values)),
+        "noise_floor_fraction": float(np.expm1(half_interval)) if np.isfinite(half_interval) else None,
+        "minimum_detectable_effect_fraction": float(np.expm1(least))
+        if least < np.log1p(_LARGEST_EFFECT_FRACTION)
+        else None,
+        "blocks_for_wanted_effect": _first(
+            shown <= np.log1p(confirmation.wanted_effect_fraction), confirmation.minimum_blocks
+        ),
+    }
 
 
 def _line(noise: NoiseOfObjective, report: NoiseReport) -> str:

@@ -13,16 +13,19 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto.analysis import paired_tests
-from kafka_pareto.analysis.gains import Gain, compare, resolve
+from kafka_pareto.analysis.gains import Gain, compare, compare_at_any_stop, compare_weighted, resolve
 from kafka_pareto.analysis.harm import Harm, harm_of
 from kafka_pareto.analysis.noise_study import blocks_to_tell
 from kafka_pareto.analysis.pairing import paired
+from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, missed_limits
 from kafka_pareto.decision.counts import counts_of
 from kafka_pareto.decision.decision import Decision, concluded
 from kafka_pareto.decision.in_force import FoundInForce
+from kafka_pareto.decision.stopping import weights_of_blocks
 from kafka_pareto.study.factors import FactorValue
+from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.sections import Confirmation
 from kafka_pareto.study.tune import Tune
 
@@ -44,7 +47,8 @@ def decide(
     """States what the chosen configuration gains over what is in force, and what follows.
 
     The claims are from the gain blocks alone. What is promised is from the final blocks, which are measured only after
-    a claim, so that no claim was selected by them. Harm is judged by both.
+    a claim, so that no claim was selected by them; where the blocks are sequential, it is from all of them, weighted so
+    that neither the stop nor the claim flatters it. Harm is judged by both.
 
     Args:
         study: The campaign's study.
@@ -68,18 +72,35 @@ def decide(
         if chosen is None or not repetitions:
             return []
         sides = paired(other_id, chosen_id, repetitions)
-        return [compare(objective, *sides, study.protocol, rng) for objective in study.objective_names]
+        by = compare_at_any_stop if confirmation.is_sequential else compare
+        return [by(objective, *sides, study.protocol, rng) for objective in study.objective_names]
+
+    def stated_gains() -> list[Gain]:
+        if not confirmation.is_sequential:
+            return gains_over(reference_id, final_repetitions)
+        sides = paired(reference_id, chosen_id, [*gain_repetitions, *final_repetitions])
+        final_blocks = sum(each.phase == "final" for each in sides[0])
+        if not final_blocks:
+            return []
+        weights = weights_of_blocks(study, *sides, final_blocks, rng)
+        return [compare_weighted(each, *sides, study.protocol, rng, weights) for each in study.objective_names]
 
     def harm_over(other_id: str) -> list[Harm]:
         sides = paired(other_id, chosen_id, [*gain_repetitions, *final_repetitions])
         return [harm_of(mean, *sides, study.protocol, confirmation.harm_looks()) for mean in study.means]
 
-    gains, stated = gains_over(reference_id, gain_repetitions), gains_over(reference_id, final_repetitions)
+    gains, stated = gains_over(reference_id, gain_repetitions), stated_gains()
     beside_baseline = in_force is not None and chosen_id != baseline_id
-    last = final_repetitions or gain_repetitions
+    last = (
+        [*gain_repetitions, *final_repetitions] if confirmation.is_sequential else final_repetitions or gain_repetitions
+    )
     reference_gain, chosen_gain = paired(reference_id, chosen_id, gain_repetitions) if chosen else ([], [])
-    reference_values = {gain.objective: _or_nan(gain.reference_value) for gain in stated or gains}
-    candidate_values = {gain.objective: _or_nan(gain.candidate_value) for gain in stated or gains}
+    if confirmation.is_sequential:  # limits are on averages, not on geometric means
+        both = paired(reference_id, chosen_id, [*gain_repetitions, *final_repetitions])
+        reference_values, candidate_values = (_averages(study, side) for side in both)
+    else:
+        reference_values = {gain.objective: _or_nan(gain.reference_value) for gain in stated or gains}
+        candidate_values = {gain.objective: _or_nan(gain.candidate_value) for gain in stated or gains}
     reference_missed = missed_limits(study.limits, reference_values) if gains else None
     variables, nearest_id = study.variables(case), choice.nearest_configuration_id
     bound = {reference_id: _generator_bound(reference_gain), chosen_id: _generator_bound(chosen_gain)}
@@ -122,6 +143,10 @@ def decide(
         harm_over_baseline=harm_over(baseline_id) if gains and beside_baseline else [],
         blocks_used=len(chosen_gain),
         minimum_blocks=confirmation.minimum_blocks,
+        stopping=confirmation.stopping,
+        cases_compared=len(study.cases),
+        holds_for=study.protocol.holds_for,
+        other_study=study.protocol.other_study,
     )
     return adjust_across_cases([undecided])[0]
 
@@ -136,6 +161,8 @@ def further_blocks(decision: Decision, final_blocks: int, confirmation: Confirma
         return 0
     if not final_blocks:
         return confirmation.final_blocks
+    if confirmation.is_sequential:
+        return 0
     may_harm = bool(decision.harm_not_excluded or decision.harm_over_baseline_not_excluded)
     return confirmation.more_blocks if may_harm and final_blocks == confirmation.final_blocks else 0
 
@@ -145,17 +172,23 @@ def adjust_across_cases(decisions: Sequence[Decision]) -> list[Decision]:
 
     A gain that was significant within its record size may not be so among all: then the reference stays. Decisions
     without enough blocks claim nothing, and so do not count among the comparisons. What is stated bears the resolution
-    of its claim. Harm is not adjusted.
+    of its claim. Harm is not adjusted. Where blocks are sequential, the cases share the level equally from the start:
+    a claim that has ended the blocks of one case does not depend on what the others show.
     """
-    claiming = [decision for decision in decisions if decision.has_enough_blocks]
-    p_values = [_or_nan(gain.p_value) for decision in claiming for gain in decision.gains]
-    adjusted = iter(paired_tests.holm(p_values))
+    fixed = [each for each in decisions if each.has_enough_blocks and each.stopping == "fixed"]
+    together = iter(paired_tests.holm([_or_nan(gain.p_value) for decision in fixed for gain in decision.gains]))
     found = []
     for decision in decisions:
-        claims = decision.has_enough_blocks
+        if not decision.has_enough_blocks:
+            adjusted = [float("nan")] * len(decision.gains)
+        elif decision.stopping == "fixed":
+            adjusted = [next(together) for _ in decision.gains]
+        else:
+            own = paired_tests.holm([_or_nan(gain.p_value) for gain in decision.gains])
+            adjusted = [float(np.minimum(1.0, p_value * decision.cases_compared)) for p_value in own]
         gains = [
-            resolve(gain, next(adjusted) if claims else float("nan"), decision.wanted_effect_fraction)
-            for gain in decision.gains
+            resolve(gain, p_value, decision.wanted_effect_fraction)
+            for gain, p_value in zip(decision.gains, adjusted, strict=True)
         ]
         stated = [
             gain.model_copy(update={"resolution": claim.resolution, "p_value_holm": claim.p_value_holm})
@@ -168,9 +201,11 @@ def adjust_across_cases(decisions: Sequence[Decision]) -> list[Decision]:
 def with_blocks_to_tell(decisions: Sequence[Decision]) -> list[Decision]:
     """Adds to every gain that these decisions leave unresolved how many blocks would tell; they are all there are."""
     claiming = [decision for decision in decisions if decision.has_enough_blocks]
-    comparisons = sum(gain.p_value is not None for decision in claiming for gain in decision.gains)
+    together = sum(gain.p_value is not None for decision in claiming for gain in decision.gains)
     found = []
     for decision in decisions:
+        shared = decision.stopping == "sequential"
+        comparisons = decision.cases_compared * len(decision.gains) if shared else together
         gains = [
             gain.model_copy(
                 update={"blocks_to_tell": blocks_to_tell(gain, decision.wanted_effect_fraction, comparisons)}
@@ -188,6 +223,11 @@ def _configuration(study: Tune, candidates: pd.DataFrame, chosen_id: str) -> dic
         return dict(study.baseline_configuration())
     row: Any = candidates[candidates.configuration_id == chosen_id].iloc[0]
     return {name: value.item() if isinstance(value := row[name], np.generic) else value for name in study.factors}
+
+
+def _averages(study: Tune, valid: list[Repetition]) -> dict[ObjectiveName, float]:
+    trials = summarise_trials(valid, study)
+    return {each: float(trials[each].iloc[0]) if len(trials) else float("nan") for each in study.objective_names}
 
 
 def _or_nan(value: float | None) -> float:

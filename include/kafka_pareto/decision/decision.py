@@ -33,6 +33,7 @@ Verdict = Literal[
     "keep_failed_more",
     "keep_limits_missed",
 ]
+Outcome = Literal["changed", "kept", "undecided"]
 
 
 class Decision(Record):
@@ -71,6 +72,10 @@ class Decision(Record):
         harm_over_baseline: The same against the baseline, where that is neither the reference nor the pick: several
             versions, each a little worse in one mean, must not add up.
         blocks_used: Gain blocks in which both the pick and the reference gave a valid repetition.
+        stopping: Whether the gain blocks were `fixed`, or `sequential`: until they answered.
+        cases_compared: Where they were sequential, the cases that share the level of the claims.
+        holds_for: For whom it holds, as the protocol measured it; `other_study` asks the same for the others. Both are
+            empty where that is not told apart, and in earlier decisions.
     """
 
     case: str
@@ -107,6 +112,10 @@ class Decision(Record):
     harm_over_baseline: list[Harm] = Field(default_factory=list)
     blocks_used: int
     minimum_blocks: int
+    stopping: Literal["fixed", "sequential"] = "fixed"
+    cases_compared: int = 1
+    holds_for: str = ""
+    other_study: str = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -122,6 +131,23 @@ class Decision(Record):
     def offered(self) -> bool:
         """Returns whether the pick may come into force: by itself, or once a person has agreed."""
         return self.verdict in ("recommended", "ask_a_person")
+
+    @property
+    def outcome(self) -> Outcome:
+        """Returns whether a change is recommended, what is in force stays for a reason, or neither could be shown."""
+        if self.recommended:
+            return "changed"
+        if self.verdict in ("ask_a_person", "keep_not_enough_evidence"):
+            return "undecided"
+        unanswered = (
+            self.verdict == "keep_no_gain" and self.pick_configuration_id is not None and not self.no_difference
+        )
+        return "undecided" if unanswered else "kept"
+
+    @property
+    def no_difference(self) -> bool:
+        """Returns whether no mean differs by as much as matters."""
+        return bool(self.gains) and all(gain.resolution == "no difference shown" for gain in self.main_gains)
 
     @property
     def has_enough_blocks(self) -> bool:

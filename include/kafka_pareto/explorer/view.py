@@ -5,7 +5,7 @@ Every number comes from an artifact. What is not known is None.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from kafka_pareto.report.card_parts import CardParts, card_parts
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.report.reasons import reason_of
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.constraints import ForbiddenRegion, Rule
 from kafka_pareto.study.driver import all_objectives, label_of
 from kafka_pareto.study.factors import CategoricalFactor, FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
@@ -44,6 +45,7 @@ class Point(BaseModel):
     """Describes one configuration.
 
     Attributes:
+        rules_broken: Which of the study's rules it breaks, as in `CaseView.rules`.
         round: The round that drew it; None if only the search proposed it.
         design: Its trial from the design and the rounds.
         confirmed: Its trial from the choice blocks.
@@ -55,7 +57,7 @@ class Point(BaseModel):
     factors: dict[str, FactorValue]
     durability: str
     durability_accepted: bool
-    feasible: bool
+    rules_broken: list[str]
     is_baseline: bool
     round: int | None
     validated: bool
@@ -82,6 +84,7 @@ class CaseView(BaseModel):
         points: The configurations that were measured or confirmed, and a part of the estimated front that can still be
             read.
         estimated_front_points: The number of points of the whole estimated front.
+        rules: The study's constraints and forbidden regions.
         measured_front_of: The trials that the measured front is drawn from: `confirmed`, or `design` before there are
             any.
         decision: The card's headline and reasons; None before the confirmation has ended.
@@ -100,6 +103,7 @@ class CaseView(BaseModel):
     measured_front_of: str
     weakest_durability: str
     durabilities: list[str]
+    rules: list[str]
     limits: list[str]
     baseline_id: str
     in_force_id: str | None
@@ -129,6 +133,7 @@ def case_view(snapshot: Snapshot) -> CaseView:
         measured_front_of="confirmed" if len(snapshot.confirmed) else "design",
         weakest_durability=study.weakest_durability().name,
         durabilities=[durability.name for durability in Durability],
+        rules=_texts(study.rules()),
         limits=[str(limit) for limit in study.limits],
         baseline_id=study.baseline_id(),
         in_force_id=decision.in_force.configuration_id if decision and decision.in_force else None,
@@ -165,6 +170,7 @@ def _points(snapshot: Snapshot) -> list[Point]:
     shown = {**trials, **confirmed, **_by_id(snapshot.candidates), **_by_id(_thinned(joint_front))}
     measured_front = measured_front_ids(snapshot)
     weakest = snapshot.study.weakest_durability()
+    rules, variables = snapshot.study.rules(), snapshot.study.variables(snapshot.case)
     points = []
     for name in shown:
         row = trials.get(name) or confirmed.get(name) or estimated[name]
@@ -175,7 +181,7 @@ def _points(snapshot: Snapshot) -> list[Point]:
                 factors={factor: row[factor] for factor in snapshot.study.factors},
                 durability=row["durability"],
                 durability_accepted=Durability[row["durability"]] >= weakest,
-                feasible=row["feasible"],
+                rules_broken=_texts(rule for rule in rules if not rule.holds(row, variables)),
                 is_baseline=row["is_baseline"],
                 round=snapshot.round_of.get(name),
                 validated=name not in snapshot.unvalidated,
@@ -188,6 +194,10 @@ def _points(snapshot: Snapshot) -> list[Point]:
             )
         )
     return points
+
+
+def _texts(rules: Iterable[Rule]) -> list[str]:
+    return [f"not {rule}" if isinstance(rule, ForbiddenRegion) else str(rule) for rule in rules]
 
 
 def _joint_front(snapshot: Snapshot) -> pd.DataFrame:

@@ -22,8 +22,7 @@ from kafka_pareto.report.cards import (
     warnings_of,
 )
 from kafka_pareto.report.latency_breakdown import Row, breakdown_rows, explanation
-from kafka_pareto.report.reasons import headline_of, reason_of
-from kafka_pareto.study.cases import case_label
+from kafka_pareto.report.reasons import headline_of, reason_of, whom_it_holds_for
 
 WIDTH = 100
 
@@ -36,9 +35,10 @@ def cards_text(cards: Cards) -> str:
 
 def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
     """One card: verdict, settings, gains, what was given up, where the latency goes, how it was measured, evidence."""
-    title = case_label(decision.case)
-    headline = headline_of(decision)
-    lines = ["=" * WIDTH, f"{title}{headline:>{WIDTH - len(title)}}", "=" * WIDTH]
+    title, headline = whom_it_holds_for(decision), headline_of(decision)
+    on_one_line = len(title) + 2 + len(headline) <= WIDTH
+    first = [f"{title}{headline:>{WIDTH - len(title)}}"] if on_one_line else [title, f"{headline:>{WIDTH}}"]
+    lines = ["=" * WIDTH, *first, "=" * WIDTH]
     lines += _wrapped("Why", reason_of(decision))
     warnings = [*warnings_of(decision), *warnings_of_context(context)]
     lines += [line for warning in warnings for line in _wrapped("WARNING", warning)]

@@ -27,6 +27,7 @@ class CardParts(BaseModel):
     """The texts of one card; of tables, the first row is the header, and one without rows has nothing to say."""
 
     headline: str
+    holds_for: str
     settings: list[Row]
     gains: list[Row]
     gains_over_baseline: list[Row]
@@ -46,6 +47,7 @@ def card_parts(decision: Decision, context: CardContext | None, campaign: str) -
     breakdown = context.breakdown if context else None
     return CardParts(
         headline=headline_of(decision),
+        holds_for=decision.holds_for,
         settings=settings_rows(decision),
         gains=gain_rows(decision) if decision.gains else [],
         gains_over_baseline=baseline_gain_rows(decision),

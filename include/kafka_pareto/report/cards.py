@@ -95,7 +95,7 @@ def warnings_of(decision: Decision) -> list[str]:
             for gain in decision.shown_gains
             if not objective_named(gain.objective).spread_of
             and gain.resolution == "not resolved"
-            and gain.change_low_fraction is not None
+            and _may_be_worse(gain)
         ]
     for whose, counts in _sides(decision):
         if counts.generator_bound:
@@ -104,6 +104,13 @@ def warnings_of(decision: Decision) -> list[str]:
                 f"pace of {whose}: that is what the tool can do, Kafka may do better."
             )
     return warnings
+
+
+def _may_be_worse(gain: Gain) -> bool:
+    """Tells whether the bad end of the interval is a change for the worse."""
+    if gain.change_low_fraction is None or gain.change_high_fraction is None:
+        return False
+    return gain.change_low_fraction < 0 if is_maximised(gain.objective) else gain.change_high_fraction > 0
 
 
 def _weaker(decision: Decision, durability: DurabilityName) -> list[str]:
@@ -154,6 +161,10 @@ def notes_of(decision: Decision) -> list[str]:
         )
     elif decision.pick_configuration_id is not None:
         notes.append(f"the choice went by {criterion}.")
+    if decision.holds_for:
+        notes.append(
+            f"it holds for {decision.holds_for}; the study {decision.other_study} asks the same for the others."
+        )
     notes += _on_blocks(decision)
     if unsteady := _cvs_not_borne_out(decision):
         notes.append(f"fresh blocks do not bear out a better {joined(unsteady)}, which the choice went by as well.")
@@ -171,10 +182,16 @@ def notes_of(decision: Decision) -> list[str]:
 def _on_blocks(decision: Decision) -> list[str]:
     """Says which blocks claim, which state, and what does not count."""
     notes = []
-    if decision.stated_gains:
+    if decision.stated_gains and decision.stopping == "sequential":
+        notes.append(
+            f"the claims are from {decision.blocks_used} gain blocks, which ended once they had answered; values, "
+            f"changes and intervals are from these and {_final_blocks(decision)} later ones, weighted so that neither "
+            "the early end nor the claim flatters them."
+        )
+    elif decision.stated_gains:
         notes.append(
             f"the claims are from {decision.blocks_used} gain blocks; values, changes and intervals are from "
-            f"{len(decision.stated_gains[0].candidate_repetition_ids)} later ones, which no claim was made on."
+            f"{_final_blocks(decision)} later ones, which no claim was made on."
         )
     elif decision.better:
         notes.append("values and changes are from the blocks that the claims were made on, which flatters them.")
@@ -203,9 +220,15 @@ def evidence_of(decision: Decision, campaign: str) -> str:
     ranges = " and ".join(
         f"{ids[0]} .. {ids[-1]}" for ids in (gain.candidate_repetition_ids, gain.reference_repetition_ids)
     )
-    asked = f"the study asks for {decision.minimum_blocks}"
-    later = f", then {len(stated[0].candidate_repetition_ids)} final ones" if (stated := decision.stated_gains) else ""
+    asked = f"the study asks for {decision.minimum_blocks}{' or more' if decision.stopping == 'sequential' else ''}"
+    later = f", then {_final_blocks(decision)} final ones" if decision.stated_gains else ""
     return f"campaign {campaign}; {decision.blocks_used} fresh blocks ({asked}){later}; repetitions {ranges}."
+
+
+def _final_blocks(decision: Decision) -> int:
+    """Returns how many final blocks state the gains; sequential ones are stated from the gain blocks, too."""
+    stated = max(len(gain.candidate_repetition_ids) for gain in decision.stated_gains)
+    return stated - decision.blocks_used if decision.stopping == "sequential" else stated
 
 
 def properties_text(decision: Decision, study: Study, campaign: str, date: str) -> str:

@@ -6,7 +6,7 @@ Kinds of points differ in shape and fill as well as in colour (the Okabe-Ito pal
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -36,16 +36,18 @@ STYLE: Any = {
     "legend.frameon": False,
 }
 _LOWEST_R2_SHOWN = -0.5
+_LEGEND_ENTRY_INCHES = 1.6
 
 
 def draw_figures(evidence: Evidence) -> Mapping[str, bytes]:
-    """File name to PNG, in the order of the report."""
-    drawings = {
-        "fig3_r2_per_objective.png": _r2_per_objective,
-        "fig4_estimated_vs_measured.png": _estimated_vs_measured,
-        **({"fig5_mean_and_its_cv.png": _mean_and_its_spread} if evidence.study.declaration.steadiness else {}),
-        "fig6_two_objectives.png": _two_objectives,
-    }
+    """File name to PNG, in the order of the report; what has no values is left out."""
+    drawings = {"fig3_r2_per_objective.png": _r2_per_objective}
+    if _objectives_with_pairs(evidence):
+        drawings["fig4_estimated_vs_measured.png"] = _estimated_vs_measured
+    steadiness = evidence.study.declaration.steadiness
+    if steadiness and _cases_with(evidence, steadiness[1]):
+        drawings["fig5_mean_and_its_cv.png"] = _mean_and_its_spread
+    drawings["fig6_two_objectives.png"] = _two_objectives
     with mpl.rc_context(STYLE):
         return {name: png(draw(evidence)) for name, draw in drawings.items()}
 
@@ -99,10 +101,9 @@ def _r2_per_objective(evidence: Evidence) -> Figure:
 
 
 def _estimated_vs_measured(evidence: Evidence) -> Figure:
-    objectives = evidence.study.objective_names
+    objectives, table = _objectives_with_pairs(evidence), estimates_table(evidence)
     rows = -(-len(objectives) // 2)
     figure = Figure(figsize=(8.6, 3.8 * rows), layout="constrained")
-    table = estimates_table(evidence)
     all_axes = list(figure.subplots(rows, 2, squeeze=False).flat)
     for spare in all_axes[len(objectives) :]:
         spare.remove()
@@ -125,9 +126,6 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
             xlabel=f"estimated {objective_named(objective).axis_label}",
             ylabel="measured",
         )
-        if pairs.empty:
-            say(axes, "no confirmed point\nhas both values")
-            continue
         both = pairs.iloc[:, 1:].to_numpy(dtype=float)
         if both.min() > 0 and both.max() > 8 * both.min():
             _log(axes, "both")
@@ -137,9 +135,19 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
     return figure
 
 
+def _objectives_with_pairs(evidence: Evidence) -> list[str]:
+    """Returns the objectives of which a confirmed point has both an estimate and a measured value."""
+    table = estimates_table(evidence)
+    return [
+        each
+        for each in evidence.study.objective_names
+        if table[[f"estimated_{each}", f"measured_{each}"]].notna().all(axis=1).any()
+    ]
+
+
 def _mean_and_its_spread(evidence: Evidence) -> Figure:
-    figure, of_cases = panels(evidence)
     y, x = evidence.study.declaration.steadiness or ("", "")
+    figure, of_cases = panels(_cases_with(evidence, x))
     for case, axes in of_cases.items():
         measured, confirmed = _of_case(evidence, case)
         for frame, style in ((measured, _DESIGN), (confirmed[~confirmed.is_baseline], _CONFIRMED)):
@@ -149,14 +157,12 @@ def _mean_and_its_spread(evidence: Evidence) -> Figure:
         r1 = confirmed[confirmed.configuration_id == evidence.r1_id(case)]
         axes.scatter(r1[x], r1[y], **_PICK, label=f"R1: most {label_of(y)} per CV")
         _name_axes(axes, case, x, y)
-        if not (measured[x].notna().any() or confirmed[x].notna().any()):
-            say(axes, "too few repetitions\nfor a CV")
     shared_legend(figure)
     return figure
 
 
 def _two_objectives(evidence: Evidence) -> Figure:
-    figure, of_cases = panels(evidence)
+    figure, of_cases = panels(evidence.study.cases)
     x, y = evidence.study.declaration.plane
     for case, axes in of_cases.items():
         measured, confirmed = _of_case(evidence, case)
@@ -175,6 +181,11 @@ def _two_objectives(evidence: Evidence) -> Figure:
         _name_axes(axes, case, x, y)
     shared_legend(figure)
     return figure
+
+
+def _cases_with(evidence: Evidence, objective: str) -> list[str]:
+    """Returns the cases at which the objective has a value; a CV across a few repetitions has none."""
+    return [case for case in evidence.study.cases if any(t[objective].notna().any() for t in _of_case(evidence, case))]
 
 
 def _of_case(evidence: Evidence, case: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -204,9 +215,8 @@ def _draw_measured_front(axes: Any, confirmed: pd.DataFrame, x: str, y: str) -> 
     )
 
 
-def panels(evidence: Evidence) -> tuple[Figure, dict[str, Any]]:
-    """A figure with one pair of axes per record size."""
-    cases = evidence.study.cases
+def panels(cases: Sequence[str]) -> tuple[Figure, dict[str, Any]]:
+    """A figure with one pair of axes per case."""
     columns = min(len(cases), 3)
     rows = -(-len(cases) // columns)
     figure = Figure(figsize=(max(3.6 * columns, 6.0), 3.3 * rows + 0.5), layout="constrained")
@@ -220,7 +230,8 @@ def shared_legend(figure: Figure) -> None:
     """One legend below all axes, each label once."""
     entries = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in figure.axes]
     handles = {label: handle for of_axes in entries for handle, label in of_axes}
-    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=6)
+    columns = max(2, int(figure.get_figwidth() / _LEGEND_ENTRY_INCHES))
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=min(6, columns))
 
 
 def _log(axes: Any, which: str) -> None:

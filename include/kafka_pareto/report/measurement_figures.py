@@ -104,13 +104,11 @@ def _compared_as(evidence: Evidence, case: str) -> str:
 
 
 def _breakdown(evidence: Evidence) -> bytes:
-    figure, of_case = panels(evidence)
+    told = {case: found for case in evidence.study.cases if (found := evidence.context(case).breakdown)}
+    figure, of_case = panels(list(told))
     for case, axes in of_case.items():
         axes.set_title(case_label(case))
-        found = evidence.context(case).breakdown
-        if found is None:
-            say(axes, "the clients\ntold nothing")
-            continue
+        found = told[case]
         decision = evidence.decision(case)
         sides = {"in force" if decision.in_force else "baseline": found.reference} | (
             {"pick": found.pick} if found.pick else {}
@@ -186,7 +184,7 @@ def _mark_change(axes: Any, series: Sequence[Repetition], objective: ObjectiveNa
 
 
 def _rounds(evidence: Evidence) -> bytes:
-    figure, of_case = panels(evidence)
+    figure, of_case = panels(evidence.study.cases)
     for case, axes in of_case.items():
         axes.set_title(case_label(case))
         found = evidence.context(case).rounds

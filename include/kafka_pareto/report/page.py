@@ -143,7 +143,8 @@ def _repetition_ids(evidence: Evidence, decision: Decision) -> list[dict[str, An
     if decision.stated_gains:
         stated = decision.stated_gains[0]
         ids = [*stated.candidate_repetition_ids, *stated.reference_repetition_ids]
-        groups.append({"of": "Stated: both, final blocks", "ids": ids})
+        blocks = "gain and final blocks" if decision.stopping == "sequential" else "final blocks"
+        groups.append({"of": f"Stated: both, {blocks}", "ids": ids})
     confirmed = evidence.confirmed
     for row in _rows(confirmed[confirmed.case == decision.case]):
         words = configuration_words({name: row[name] for name in evidence.study.factors})

@@ -9,6 +9,7 @@ from kafka_pareto.analysis.harm import Harm
 from kafka_pareto.analysis.wording import counted, joined, missed_limit_text, p_text
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.decision import Decision, Verdict
+from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.driver import label_of
 from kafka_pareto.study.objectives import ObjectiveName
@@ -30,10 +31,18 @@ def headline_of(decision: Decision) -> str:
     if decision.verdict == "ask_a_person":
         doubt = "harm is" if decision.harm_not_excluded or decision.harm_over_baseline_not_excluded else "failures are"
         return f"A PERSON DECIDES: better, but {doubt} not excluded"
-    if decision.verdict == "keep_no_gain" and decision.in_force:
-        return "KEEP WHAT IS IN FORCE: no gain over it shown"
     kept = "WHAT IS IN FORCE" if decision.in_force else "THE BASELINE"
+    if decision.verdict == "keep_no_gain" and decision.no_difference:
+        return f"KEEP {kept}: no difference that matters"
+    if decision.verdict == "keep_no_gain" and decision.in_force:
+        return f"KEEP {kept}: no gain over it shown"
     return f"KEEP {kept}: {_KEPT_BECAUSE[decision.verdict]}"
+
+
+def whom_it_holds_for(decision: Decision) -> str:
+    """Names the case and for whom the decision holds."""
+    case = case_label(decision.case)
+    return f"{case}, {decision.holds_for}" if decision.holds_for else case
 
 
 def reference_words(decision: Decision) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -15,12 +15,12 @@ from kafka_pareto.campaign.manifest import Manifest, Notice, NoticeKind
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.errors import BadInputError, MissingArtifactError, PickError
-from kafka_pareto.kafka.producer_config import durability_of
 from kafka_pareto.report.cards import Cards
-from kafka_pareto.report.reasons import harm_sentences, headline_of, reason_of, rules_broken
-from kafka_pareto.rollout.approvals import Answer, keep_answer, last_answer
+from kafka_pareto.report.reasons import headline_of, reason_of, rules_broken
+from kafka_pareto.rollout.approvals import Answer, keep_answer
 from kafka_pareto.rollout.eligibility import confirmed_trial, refuse_what_may_not_be_picked
-from kafka_pareto.rollout.messages import by_whom, event_of, moved_text, standing_text, weakening
+from kafka_pareto.rollout.messages import by_whom, event_of, moved_text, standing_text
+from kafka_pareto.rollout.objections import Kept, Stays, came_unseen, holds, how_to_accept, needs_a_word
 from kafka_pareto.rollout.versions import (
     SettingsInForce,
     add_version,
@@ -34,8 +34,6 @@ from kafka_pareto.study.cases import case_label
 
 logger = logging.getLogger(__name__)
 
-Kept = list[SettingsInForce]  # every version of a record size, the oldest first
-
 
 @dataclass(frozen=True)
 class Wanted:
@@ -48,6 +46,7 @@ class Wanted:
         by: Who that was.
         reason: In their words, in one line.
         answered_at: When they said so; None: now.
+        seen: The version by case that was in force when they were asked, 0 for none; empty where nobody was.
         request: By which a retry is known: it announces again what it has moved; one that was left since stays left.
         from_version: The version that the record size is moved from; 0: there is none yet; None: whichever is in force.
     """
@@ -58,17 +57,9 @@ class Wanted:
     by: str = ""
     reason: str = ""
     answered_at: datetime | None = None
+    seen: Mapping[str, int] = field(default_factory=dict)
     request: str = ""
     from_version: int | None = None
-
-
-@dataclass(frozen=True)
-class _Stays:
-    """Says why nothing moves in a case, and which kind of notice that is."""
-
-    kind: NoticeKind
-    text: str
-    subject: str = ""
 
 
 def run(campaign: Campaign, wanted: Wanted) -> Manifest:
@@ -90,7 +81,7 @@ def run(campaign: Campaign, wanted: Wanted) -> Manifest:
     answer = [] if wanted.answer == "not_asked" else [_keep_answer(campaign, decisions, wanted)]
     if wanted.answer == "reject":
         text = f"What campaign {campaign.keys.campaign} recommends was rejected{by_whom(wanted.by, wanted.reason)}."
-        return _manifest(campaign, [_Stays("unchanged", text)], answer)
+        return _manifest(campaign, [Stays("unchanged", text)], answer)
     return _manifest(campaign, [_moved_if_recommended(campaign, decision, wanted) for decision in decisions], answer)
 
 
@@ -120,85 +111,44 @@ def _refuse_a_bad_pick(campaign: Campaign, decision: Decision, configuration_id:
         raise BadInputError(f"--configuration: {error}") from error
 
 
-def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted) -> Kept | _Stays:
+def _moved_if_recommended(campaign: Campaign, decision: Decision, wanted: Wanted) -> Kept | Stays:
     if decision.pick_configuration_id and (decision.recommended or (decision.offered and wanted.answer == "approve")):
         return _moved(campaign, decision, decision.pick_configuration_id, wanted)
     text = f"{case_label(decision.case)}: {headline_of(decision)}. {reason_of(decision)}"
     if decision.offered:
-        return _Stays("needs_approval", f"{text} {_how(campaign, decision.case)}")
+        return Stays("needs_approval", f"{text} {how_to_accept(campaign, decision.case)}")
     if decision.in_force_breaks_rules:
-        return _Stays(
+        return Stays(
             "needs_approval",
             f"{text} {rules_broken(decision)} Go back, or put something else in force.",
             subject="what is in force breaks a rule of the study",
         )
-    return _Stays("no_gain", text)
+    return Stays("no_gain", text)
 
 
-def _how(campaign: Campaign, case: str) -> str:
-    return (
-        "Put it in force in the Pareto explorer, or trigger settings_in_force with action accept, campaign "
-        f"{campaign.keys.campaign}, {case_label(case)}."
-    )
-
-
-def _moved(campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted) -> Kept | _Stays:
+def _moved(campaign: Campaign, decision: Decision, configuration_id: str, wanted: Wanted) -> Kept | Stays:
     """All versions of this record size, the newest being the one wanted; or why nothing moves."""
     store, study, case = campaign.store, campaign.keys.study, decision.case
     kept = versions(store, study, case)
-    held = [settings for settings in kept if _holds(settings, campaign, configuration_id)]
+    held = [settings for settings in kept if holds(settings, campaign, configuration_id)]
     own = [settings for settings in held if wanted.request and settings.request == wanted.request]
     if own and own[-1] == kept[-1]:
         return kept
     if own:
         text = f"{standing_text(kept[-1])} This request made version {own[-1].version}, which was left since."
-        return _Stays("unchanged", text)
+        return Stays("unchanged", text)
     if held and held[-1] == kept[-1]:
-        return _Stays("unchanged", f"{case_label(case)}: in force already as version {kept[-1].version}.")
+        return Stays("unchanged", f"{case_label(case)}: in force already as version {kept[-1].version}.")
     nobody_decided = wanted.answer == "not_asked" and wanted.configuration_id is None
-    if nobody_decided and (reason := _needs_a_word(campaign, decision, kept)):
+    if nobody_decided and (reason := needs_a_word(campaign, decision, kept)):
         return reason
+    if came_later := came_unseen(campaign, decision, kept, wanted.seen):
+        return came_later
     refuse_another_version(kept, wanted.from_version)
     kept.append(_next_version(campaign, decision, configuration_id, wanted, kept))
     add_version(store, kept[-1])
     write_files(store, study, case)
     return kept
-
-
-def _needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> _Stays | None:
-    """Returns why this recommendation needs a person's word before it comes into force; None if it does not."""
-    case, how = decision.case, _how(campaign, decision.case)
-    given = last_answer(campaign, case)
-    if given and given.answer == "reject":
-        return _Stays("unchanged", f"{case_label(case)}: was rejected{by_whom(given.by, given.reason)}. {how}")
-    newest = kept[-1].version if kept else 0
-    left = [each.version for each in kept if _holds(each, campaign, decision.recommended_configuration_id)]
-    if left:
-        since = f"this recommendation was in force as version {left[-1]}, and was left since"
-        return _Stays("unchanged", f"{case_label(case)}: version {kept[-1].version} stays; {since}. {how}")
-    if newest != (decision.newest_version or 0):
-        since = "this campaign has not measured it, since it came into force later, or before campaigns did so"
-        return _Stays("unchanged", f"{case_label(case)}: version {newest} stays; {since}. {how}")
-    if decision.in_force_breaks_rules:
-        return _Stays("needs_approval", f"{case_label(case)}: {rules_broken(decision)} A person decides. {how}")
-    if decision.in_force_left_out:
-        why = f"version {newest} is in force and was not measured beside it ({'; '.join(decision.in_force_left_out)})"
-        return _Stays("needs_approval", f"{case_label(case)}: a person must approve of it, since {why}. {how}")
-    if may_harm := harm_sentences(decision):  # a decision of an earlier release did not ask
-        return _Stays("needs_approval", f"{case_label(case)}: {may_harm} {how}")
-    # Neither a baseline nor settings in force that somebody has made safer are weakened without being asked.
-    before = [decision.baseline_properties, *(settings.properties for settings in kept[-1:])]
-    if weakens := weakening(max(before, key=durability_of), decision.recommended_properties):
-        return _Stays(
-            "needs_approval",
-            f"{case_label(case)}: a person must approve of it, since it promises less durability than what it "
-            f"replaces: {weakens}. {how}",
-        )
-    return None
-
-
-def _holds(settings: SettingsInForce, campaign: Campaign, configuration_id: str) -> bool:
-    return (settings.campaign, settings.configuration_id) == (campaign.keys.campaign, configuration_id)
 
 
 def _next_version(
@@ -251,9 +201,9 @@ def _keep_answer(campaign: Campaign, decisions: Sequence[Decision], wanted: Want
     return keep_answer(campaign, answer)
 
 
-def _manifest(campaign: Campaign, outcomes: Sequence[Kept | _Stays], written: Sequence[str]) -> Manifest:
-    moved = [outcome for outcome in outcomes if not isinstance(outcome, _Stays)]
-    stays = [outcome for outcome in outcomes if isinstance(outcome, _Stays)]
+def _manifest(campaign: Campaign, outcomes: Sequence[Kept | Stays], written: Sequence[str]) -> Manifest:
+    moved = [outcome for outcome in outcomes if not isinstance(outcome, Stays)]
+    stays = [outcome for outcome in outcomes if isinstance(outcome, Stays)]
     study, newest = campaign.keys.study, [kept[-1] for kept in moved]
     cases = [settings.case for settings in newest]
     notice = _notice(campaign, moved, stays)
@@ -266,7 +216,7 @@ def _manifest(campaign: Campaign, outcomes: Sequence[Kept | _Stays], written: Se
     return manifest.model_copy(update={"event": event_of(study, newest), "notice": told})
 
 
-def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[_Stays]) -> Notice:
+def _notice(campaign: Campaign, moved: Sequence[Kept], stays: Sequence[Stays]) -> Notice:
     """Makes the notice: what a person must do comes first, then what moved; the text holds all of it."""
     kind: NoticeKind = "no_gain"
     what = f"campaign {campaign.keys.campaign} found no gain; nothing changes"

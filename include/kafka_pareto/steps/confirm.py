@@ -7,6 +7,7 @@ that no selection's luck is counted.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -22,10 +23,11 @@ from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.decision.decide import decide, further_blocks
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.decision.in_force import FoundInForce
+from kafka_pareto.decision.stopping import is_answered
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
-from kafka_pareto.measurement.phase import MeasurementPhase
+from kafka_pareto.measurement.phase import Block, MeasurementPhase, Race
 from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.rollout.found_in_force import found_in_force
@@ -47,7 +49,9 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
     prefix = keys.confirmation(case, "repetitions/")
     stored = RepetitionStore(campaign, prefix)
 
-    def measured(phase: Phase, configurations: list[Candidate], blocks: int, first_block: int = 0) -> list[Repetition]:
+    def measured(
+        phase: Phase, configurations: list[Candidate], blocks: int, first_block: int = 0, race: Race | None = None
+    ) -> list[Repetition]:
         planned = plan_blocks(
             configurations,
             blocks,
@@ -57,7 +61,7 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
             seed=study.seed,
             first_block=first_block,
         )
-        return measurer.measure(MeasurementPhase(planned, stored))
+        return measurer.measure(MeasurementPhase(planned, stored, race))
 
     confirmation, in_force_id = study.confirmation, found.settings.configuration_id if found.settings else None
     choice_repetitions = measured("choice", in_play, confirmation.choice_blocks)
@@ -65,10 +69,8 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
     chosen_id = choice.configuration_id
     log.info("chosen from %d blocks: %s", confirmation.choice_blocks, chosen_id)
     finalists = [*always, *(each for each in in_play[len(always) :] if each.configuration_id == chosen_id)]
-    gain: list[Repetition] = []
-    final: list[Repetition] = []
 
-    def decided() -> Decision:
+    def decided(gain: Sequence[Repetition], final: Sequence[Repetition] = ()) -> Decision:
         return decide(
             study,
             case,
@@ -81,14 +83,22 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
             rng=np.random.default_rng([study.seed, case_seed(case)]),
         )
 
+    def until_answered(block: Block, before: list[Repetition]) -> Block:
+        if not is_answered(decided([each for each in before if each.phase == "gain"])):
+            return block
+        log.info("answered by %d blocks", block[0].block)
+        return []
+
+    gain: list[Repetition] = []
     if chosen_id != (in_force_id or study.baseline_id()):
-        gain = measured("gain", finalists, confirmation.gain_blocks)
-    decision = decided()
-    measured_blocks = 0
-    while blocks := further_blocks(decision, measured_blocks, confirmation):
-        final += measured("final", finalists, blocks, confirmation.gain_blocks + measured_blocks)
-        measured_blocks += blocks
-        decision = decided()
+        race = until_answered if confirmation.is_sequential else None
+        gain = measured("gain", finalists, confirmation.gain_blocks, race=race)
+    decision = decided(gain)
+    final: list[Repetition] = []
+    while blocks := further_blocks(decision, len({each.block for each in final}), confirmation):
+        first = confirmation.gain_blocks + len({each.block for each in final})
+        final += measured("final", finalists, blocks, first)
+        decision = decided(gain, final)
     # Without the gain blocks: they would favour the one candidate that has them.
     trials_key = keys.confirmation(case, "trials.parquet")
     written = [

@@ -14,7 +14,6 @@ from kafka_pareto.search.pareto_search import search, with_class_fronts
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.surrogates.surrogate import Surrogate, SurrogateIndex, load_surrogate
-from kafka_pareto.tracking import campaign_runs
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +28,6 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
     Raises:
         BadInputError: If the study has no such record size, or no configuration keeps its rules.
         ArtifactError: If the trials or surrogates are missing, damaged or of another schema version.
-        TrackingError: If MLflow is configured and cannot be reached; the artifacts are in the store by then.
     """
     study, keys = campaign.tune, campaign.keys
     if case not in study.cases:
@@ -56,7 +54,6 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
             keys.hypervolume(case, round_number), found.hypervolume, HYPERVOLUME_COLUMNS, factors=False
         ),
     ]
-    campaign_runs.log_search(campaign, case, found.hypervolume, round_number)
     counts: dict[str, int | float] = {
         "front": len(found.front),
         "front_weaker_durability": weaker,

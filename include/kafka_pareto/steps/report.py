@@ -27,6 +27,7 @@ from kafka_pareto.report.cards import Cards, properties_text
 from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report.figures import draw_figures
 from kafka_pareto.report.measurement_figures import draw_measurement_figures
+from kafka_pareto.report.outcome import junit_xml, outcome_of
 from kafka_pareto.report.page import render_page
 from kafka_pareto.report.published_tables import best_and_worst_table, best_per_objective_table
 from kafka_pareto.report.reasons import headline_of, reason_of
@@ -41,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign) -> Manifest:
-    """Writes the report, lets MLflow have the page and judge the champions, and ends its log with the cards.
+    """Writes the report, tells MLflow of the last round and judges the champions, and ends its log with the cards.
 
     Raises:
         ArtifactError: If an earlier step's artifact is missing, damaged or of another schema version.
@@ -56,13 +57,15 @@ def run(campaign: Campaign) -> Manifest:
         "estimated_vs_measured.csv": estimates_table(evidence),
     }
     page = render_page(evidence, figures)
-    cards = cards_text(evidence.cards)
+    cards, outcome = cards_text(evidence.cards), outcome_of(evidence.cards)
 
     written = [
         _put(campaign, "cards.txt", cards.encode()),
         campaign.write_record(campaign.keys.report("cards.json"), evidence.cards),
         *(_put(campaign, f"tables/{name}", table.to_csv(index=False).encode()) for name, table in tables.items()),
         *(_put(campaign, f"figures/{name}", content) for name, content in figures.items()),
+        campaign.write_record(campaign.keys.report("outcome.json"), outcome),
+        _put(campaign, "junit.xml", junit_xml(outcome)),
         *(_put_properties(campaign, evidence, decision) for decision in evidence.cards.cards),
         _put(campaign, "report.html", page),
     ]
@@ -246,6 +249,8 @@ def _put_properties(campaign: Campaign, evidence: Evidence, decision: Decision) 
 
 
 def _track(campaign: Campaign, evidence: Evidence, page: bytes) -> None:
+    last_round = campaign.last_round()
+    campaign_runs.log_learning(campaign, last_round, _rounds(campaign, last_round).values())
     campaign_runs.log_report(campaign, page)
     # What a surrogate was trained on tells nothing about its error, and would favour this campaign's models.
     for outcome in champions.judge_champions(campaign, evidence.newly_confirmed()):

@@ -10,6 +10,10 @@ from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.section import Section
 
 _PACED_LASTS_UP_TO = 3  # times as long as planned: until then the load generator works off a backlog
+_HOLDS_FOR = {
+    "cold_burst": "producers that start, send a burst and end",
+    "steady": "producers that stay up",
+}
 _LATENCY_RESOLUTION_MS = {"kafka_perf_test": 1.0, "load_generator": 0.001}
 
 
@@ -74,6 +78,16 @@ class ProducerProtocol(Protocol):
         if not generator and self.variability == "within_run":
             raise ValueError("variability within_run needs load_tool load_generator; Kafka's own prints no windows")
         return self
+
+    @property
+    def holds_for(self) -> str:
+        """Says for which producers a decision holds that was measured this way."""
+        return _HOLDS_FOR[self.kind]
+
+    @property
+    def other_study(self) -> str:
+        """Names the shipped study for the other producers."""
+        return {"cold_burst": "steady", "steady": "cold_burst"}[self.kind]
 
     def longest_sending_s(self) -> float:
         """Returns the longest sending time of a repetition sized by time, in seconds; 0 for one sized by records."""

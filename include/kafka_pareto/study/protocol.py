@@ -82,6 +82,16 @@ class Protocol(Section):
             raise ValueError("adaptive.minimum_repetitions must not be below minimum_valid_repetitions")
         return self
 
+    @property
+    def holds_for(self) -> str:
+        """Says for whom a decision holds that was measured this way; empty where a driver has one way only."""
+        return ""
+
+    @property
+    def other_study(self) -> str:
+        """Names a shipped study that asks the same for others; empty where there is none."""
+        return ""
+
     def of_a_repetition(self) -> dict[str, Any]:
         """Returns the keys that say how a single repetition is run."""
         return self.model_dump(exclude=set(self._not_of_a_repetition))

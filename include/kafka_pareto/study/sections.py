@@ -85,21 +85,24 @@ class Search(Section):
 class Confirmation(Section):
     """Sets how many points of each front are measured again: some blocks to choose by, then new ones for the gains.
 
-    The pick is compared with what is in force: the baseline, or settings that came into force in its place, which are
-    in every block too. With fewer than `minimum_blocks` blocks it stays, whatever the numbers say. After a claim,
-    `final_blocks` more state what the pick brings. If they cannot tell whether it harms a mean by more than
-    `harm_margin_fraction` (by default the wanted effect), `more_blocks` follow, and then a person is asked. `choose_by`
-    picks among the measured points that keep the study's limits: `balanced_gain` by the product of the gains in
-    throughput and p95 latency, `r1` (the paper's) by the ratio of throughput to its CV, or an order or weights of
-    objectives.
-    `wanted_effect_fraction` is the smallest change that matters to the user; the noise report says how many blocks it
-    takes to find one.
+    The pick is compared with what is in force: the baseline, or settings that came into force in its place, which
+    are in every block too. With fewer than `minimum_blocks` blocks it stays, whatever the numbers say. `stopping`
+    is `sequential` or `fixed`. `sequential`: after each block from `minimum_blocks` on it is asked whether the pick
+    is better and does no harm, is worse, or makes no difference that matters; the first answer ends the blocks, and
+    `gain_blocks` are the most. `fixed`: there are `gain_blocks`, and one answer. After a claim, `final_blocks` more
+    state what the pick brings. If in `fixed` they cannot tell whether it harms a mean by more than
+    `harm_margin_fraction` (by default the wanted effect), `more_blocks` follow. What cannot be told in the end, a
+    person is asked. `choose_by` picks among the measured points that keep the study's limits: `balanced_gain` by
+    the product of the gains in throughput and p95 latency, `r1` (the paper's) by the ratio of throughput to its CV,
+    or an order or weights of objectives. `wanted_effect_fraction` is the smallest change that matters to the user;
+    the noise report says how many blocks it takes to find one.
     """
 
     points: Count
     choice_blocks: Count
     gain_blocks: Annotated[int, Field(ge=2)]
     minimum_blocks: Annotated[int, Field(ge=2)] = 10
+    stopping: Literal["fixed", "sequential"] = "fixed"
     final_blocks: Annotated[int, Field(ge=2)] = 10
     more_blocks: Annotated[int, Field(ge=0)] = 10
     choose_by: ChooseBy = "balanced_gain"
@@ -114,7 +117,7 @@ class Confirmation(Section):
         """
         in_every_block, later_blocks = 1 + in_force, self.gain_blocks
         if self.gain_blocks >= self.minimum_blocks:  # else nothing can be claimed
-            later_blocks += self.final_blocks + self.more_blocks
+            later_blocks += self.final_blocks + (0 if self.is_sequential else self.more_blocks)
         return (self.points + in_every_block) * self.choice_blocks + (1 + in_every_block) * later_blocks
 
     def fewest_repetitions(self, in_force: bool = False) -> int:
@@ -125,9 +128,16 @@ class Confirmation(Section):
         """Returns by how much a mean may be worse at most."""
         return self.wanted_effect_fraction if self.harm_margin_fraction is None else self.harm_margin_fraction
 
-    def harm_looks(self) -> int:
-        """Returns how often harm may be judged: after the final blocks, and after those that follow them."""
+    def harm_looks(self) -> int | None:
+        """Returns how often harm may be judged: after the final blocks and after those that follow; None: always."""
+        if self.is_sequential:
+            return None
         return 2 if self.more_blocks else 1
+
+    @property
+    def is_sequential(self) -> bool:
+        """Returns whether blocks end as soon as they have answered."""
+        return self.stopping == "sequential"
 
 
 class ForeignCluster(Section):

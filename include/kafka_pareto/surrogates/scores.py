@@ -42,7 +42,6 @@ class JudgedSurrogate:
     rows: pd.DataFrame
     held_out: pd.DataFrame
     scores: pd.DataFrame
-    curve: pd.DataFrame
 
     def pooled_r2_held_out(self) -> float | None:
         """Returns R² on all held-out trials; None when too few were held out."""
@@ -68,8 +67,7 @@ def judge_objective(
     errors = error_variances(rows, repetitions, objective, study, of_logarithm=surrogate.log_target)
     estimated = cross_validated(study, encoding, rows, objective)
     scores = score_surrogate(surrogate, train, held_out, estimated, errors)
-    curve = learning_curve(study, encoding, rows, objective, np.random.default_rng(study.seed))
-    return JudgedSurrogate(surrogate, rows, held_out, scores, curve)
+    return JudgedSurrogate(surrogate, rows, held_out, scores)
 
 
 def score_surrogate(

@@ -1,7 +1,8 @@
 """Tracks a campaign in MLflow: what it trained, searched and confirmed.
 
-There is one run per campaign, found again by its tags, and below it one run per objective and per searched case. A part
-that is complete is left alone, an unfinished one is written again: a step may be retried without leaving duplicates.
+There is one run per campaign, found again by its tags, and below it one run per objective and per searched case, of the
+last round. A part that is complete is left alone, an unfinished one is written again: the report may be written again
+without leaving duplicates.
 Without a tracking URI nothing is tracked.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import mlflow
@@ -20,9 +21,9 @@ from mlflow import MlflowClient
 from mlflow.entities import Metric, Run
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import RoundsSoFar
+from kafka_pareto.campaign.tables import HYPERVOLUME_COLUMNS
 from kafka_pareto.settings import load_settings
-from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.surrogates.scores import JudgedSurrogate
 from kafka_pareto.tracking.connection import (
     MODEL_TAG,
     champion_of,
@@ -33,71 +34,37 @@ from kafka_pareto.tracking.connection import (
     runs_tagged,
     version_of,
 )
+from kafka_pareto.tracking.learning import Learning, describe_learning
 from kafka_pareto.tracking.links import CAMPAIGN_TAG, PART_TAG
 
 _CONTENT_TAG = "kafka_pareto.content_sha256"
 
 
-def log_training(
-    campaign: Campaign,
-    judged: list[JudgedSurrogate],
-    figures: Mapping[ObjectiveName, Mapping[str, bytes]],
-    round_number: int = 0,
-) -> None:
-    """Records the trained surrogates: a run and a model version per objective, below the campaign's run.
+def log_learning(campaign: Campaign, round_number: int, rounds: Iterable[RoundsSoFar]) -> None:
+    """Records what was learned up to the last round, below the campaign's run.
 
-    The version of a later round replaces an earlier round's: a campaign has one for each objective.
+    There is a run and a model version for each objective, a run for each case's search with the hypervolume after each
+    generation, and on the campaign's own run the measured hypervolume after each round.
 
     Raises:
+        ArtifactError: If the round's surrogates or searches are missing or damaged.
         TrackingError: If MLflow cannot be reached or refuses.
     """
     with connected() as client:
         if client is None:
             return
         parent = _campaign_run(client, campaign)
-        for one in judged:
-            _log_surrogate(client, campaign, parent, one, figures[one.surrogate.objective], round_number)
-            if (r2 := one.pooled_r2_held_out()) is not None:
-                name = f"r2_held_out_{one.surrogate.objective}"
+        for learning in describe_learning(campaign, round_number):
+            _log_surrogate(client, campaign, parent, learning, round_number)
+            if (r2 := learning.judged.pooled_r2_held_out()) is not None:
+                name = f"r2_held_out_{learning.judged.surrogate.objective}"
                 client.log_metric(parent.info.run_id, name, r2, step=round_number)
+        for case in campaign.study.cases:
+            _log_search(client, campaign, parent, case, round_number)
+        for so_far in rounds:
+            for step, volume in enumerate(so_far.measured_hypervolume):
+                log_values(client, parent, {f"measured_hypervolume_{so_far.case}": volume}, step, time.time())
         client.set_terminated(parent.info.run_id)
-
-
-def log_measured_hypervolume(campaign: Campaign, round_number: int, hypervolumes: Mapping[str, float]) -> None:
-    """Records each case's measured hypervolume on the campaign's run, with the round as the step.
-
-    Raises:
-        TrackingError: If MLflow cannot be reached or refuses.
-    """
-    with connected() as client:
-        if client is None:
-            return
-        names = {f"measured_hypervolume_{case}": value for case, value in hypervolumes.items()}
-        log_values(client, _campaign_run(client, campaign), names, round_number, time.time())
-
-
-def log_search(campaign: Campaign, case: str, hypervolume: pd.DataFrame, round_number: int = 0) -> None:
-    """Records a search: its parameters, and the hypervolume after each generation as a metric with steps.
-
-    Raises:
-        TrackingError: If MLflow cannot be reached or refuses.
-    """
-    with connected() as client:
-        if client is None:
-            return
-        parent = _campaign_run(client, campaign)
-        content = hashlib.sha256(hypervolume.to_csv().encode() + campaign.tune.search.model_dump_json().encode())
-        part = _part_name(f"optimize {case}", round_number)
-        run_id = _new_part(client, parent, part, content.hexdigest())
-        if run_id is None:
-            return
-        parameters = {**campaign.tune.search.model_dump(), "case": case}
-        for name, value in {**parameters, "seed": campaign.tune.seed}.items():
-            client.log_param(run_id, name, value)
-        now_ms = int(time.time() * 1000)
-        steps = zip(hypervolume["generation"], hypervolume["hypervolume"], strict=True)
-        client.log_batch(run_id, [Metric("hypervolume", value, now_ms, step) for step, value in steps])
-        client.set_terminated(run_id)
 
 
 def log_report(campaign: Campaign, html: bytes) -> None:
@@ -111,23 +78,30 @@ def log_report(campaign: Campaign, html: bytes) -> None:
             client.log_text(_campaign_run(client, campaign).info.run_id, html.decode(), "report.html")
 
 
-def _part_name(step_and_what: str, round_number: int) -> str:
-    return f"round {round_number} {step_and_what}" if round_number else step_and_what
+def _log_search(client: MlflowClient, campaign: Campaign, parent: Run, case: str, round_number: int) -> None:
+    key = campaign.keys.hypervolume(case, round_number)
+    hypervolume = campaign.read_table(key, HYPERVOLUME_COLUMNS, factors=False)
+    content = hashlib.sha256(hypervolume.to_csv().encode() + campaign.tune.search.model_dump_json().encode())
+    run_id = _new_part(client, parent, f"optimize {case}", content.hexdigest())
+    if run_id is None:
+        return
+    parameters = {**campaign.tune.search.model_dump(), "case": case, "round": round_number}
+    for name, value in {**parameters, "seed": campaign.tune.seed}.items():
+        client.log_param(run_id, name, value)
+    now_ms = int(time.time() * 1000)
+    steps = zip(hypervolume["generation"], hypervolume["hypervolume"], strict=True)
+    client.log_batch(run_id, [Metric("hypervolume", value, now_ms, step) for step, value in steps])
+    client.set_terminated(run_id)
 
 
 def _log_surrogate(
-    client: MlflowClient,
-    campaign: Campaign,
-    parent: Run,
-    judged: JudgedSurrogate,
-    figures: Mapping[str, bytes],
-    round_number: int,
+    client: MlflowClient, campaign: Campaign, parent: Run, learning: Learning, round_number: int
 ) -> None:
-    surrogate, keys = judged.surrogate, campaign.keys
+    judged, keys = learning.judged, campaign.keys
+    surrogate = judged.surrogate
     name = registered_model_name(keys, surrogate.objective)
     content = hashlib.sha256(surrogate.to_bytes() + judged.scores.to_csv().encode()).hexdigest()
-    part = _part_name(f"train {surrogate.objective}", round_number)
-    run_id = _new_part(client, parent, part, content)
+    run_id = _new_part(client, parent, f"train {surrogate.objective}", content)
     if run_id is None:
         return
     stale, champion = version_of(client, keys, surrogate.objective), champion_of(client, name)
@@ -138,8 +112,9 @@ def _log_surrogate(
     with mlflow.start_run(run_id=run_id):
         mlflow.log_params({**campaign.tune.surrogate.model_dump(), "seed": campaign.tune.seed})
         mlflow.log_params({"log_target_used": surrogate.log_target, "trials_sha256": trials_sha256})
+        mlflow.log_param("round", round_number)
         mlflow.log_metrics(_score_metrics(judged.scores))
-        for point in judged.curve.to_dict("records"):
+        for point in learning.curve.to_dict("records"):
             values = {f"learning_curve_{side}": point[side] for side in ("r2_train", "r2_held_out")}
             mlflow.log_metrics(_finite(values), step=int(point["configurations"]))
         table = judged.rows[[*surrogate.encoding.inputs(), "configuration_id", surrogate.objective]]
@@ -153,7 +128,7 @@ def _log_surrogate(
         )
         mlflow.log_input(dataset, context="training")
         with tempfile.TemporaryDirectory() as folder:
-            for file, picture in figures.items():
+            for file, picture in learning.pictures.items():
                 (Path(folder) / file).write_bytes(picture)
             mlflow.log_artifacts(folder, "figures")
         example = surrogate.encoding.encode(judged.rows.head(3))

@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 CHAMPION = "champion"
 # The hash of the model in the store that a version stands for.
 MODEL_TAG = "kafka_pareto.model_sha256"
+# MLflow opens an experiment on its runs if this tag says so, and else on a page for agents.
+_OPENS_ON_RUNS = {"mlflow.experimentKind": "custom_model_development"}
 _LOGIN_REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
@@ -83,7 +85,12 @@ def registered_model_name(keys: CampaignKeys, objective: ObjectiveName) -> str:
 def run_of(client: MlflowClient, keys: CampaignKeys, name: str, tags: dict[str, str]) -> tuple[Run, bool]:
     """Returns the run with these tags in the study's experiment, and whether it was made just now."""
     experiment = client.get_experiment_by_name(experiment_name(keys))
-    experiment_id = experiment.experiment_id if experiment else client.create_experiment(experiment_name(keys))
+    experiment_id = (
+        experiment.experiment_id if experiment else client.create_experiment(experiment_name(keys), tags=_OPENS_ON_RUNS)
+    )
+    if experiment and not _OPENS_ON_RUNS.keys() & experiment.tags.keys():  # made by an earlier release
+        for tag, value in _OPENS_ON_RUNS.items():
+            client.set_experiment_tag(experiment_id, tag, value)
     found = runs_tagged(client, experiment_id, tags)
     return (found[0], False) if found else (client.create_run(experiment_id, tags=tags, run_name=name), True)
 

@@ -49,6 +49,7 @@ ANSWER_ARGUMENTS = [
     "--reason={{ ti.xcom_pull(task_ids='approve')['reason'] }}",
     "--answered-at={{ ti.xcom_pull(task_ids='approve')['at'] }}",
     # A retry is the same request. An answer that was asked for again is a new one.
+    "{% set seen = ti.xcom_pull(task_ids='approve', key='seen') %}{% if seen %}--seen={{ seen }}{% endif %}",
     "--request={{ (run_id ~ ' ' ~ ti.xcom_pull(task_ids='approve')['at']) | trim }}",
 ]
 # Whoever triggers the DAG has decided: nobody is asked again.

@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -105,6 +106,26 @@ def in_force() -> None:
 
     with clear_errors():
         show_in_force(read_options(InForceRequest, "in-force"), lifecycle.running())
+
+
+@app.command()
+def result(
+    study: Annotated[str, typer.Option(help="the study's name")],
+    campaign: Annotated[str | None, typer.Option(help="the campaign's id; the latest one that has ended")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="outcome, verdicts and settings as JSON")] = False,
+    as_junit: Annotated[bool, typer.Option("--junit", help="a test for each record size, as JUnit XML")] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="ends with 0 if a change is recommended, 10 if not, 11 if undecided")
+    ] = False,
+) -> None:
+    """Prints what a finished campaign came to: its cards, or a form for scripts."""
+    from kafka_pareto_embedded.runs.result import print_result  # noqa: PLC0415
+
+    with clear_errors():
+        code = print_result(
+            lifecycle.running(), study, campaign, "json" if as_json else "junit" if as_junit else "cards"
+        )
+    raise typer.Exit(code if exit_code else 0)
 
 
 def _say(line: str) -> None:

@@ -7,8 +7,7 @@ import textwrap
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.cards import Cards, gain_rows, settings_rows, warnings_of
-from kafka_pareto.report.reasons import headline_of, reason_of
-from kafka_pareto.study.cases import case_label
+from kafka_pareto.report.reasons import headline_of, reason_of, whom_it_holds_for
 
 _COLUMNS_OF_GAINS = 5  # without the verdict of each test and its p, which the reasons give
 
@@ -19,7 +18,7 @@ def short_cards(cards: Cards, width: int) -> str:
 
 
 def _short_card(decision: Decision, width: int) -> str:
-    lines = [case_label(decision.case), headline_of(decision), "-" * width]
+    lines = [*textwrap.wrap(whom_it_holds_for(decision), width), headline_of(decision), "-" * width]
     for text in (reason_of(decision), *(f"WARNING: {warning}" for warning in warnings_of(decision))):
         lines += textwrap.wrap(text, width)
     header, *rows = settings_rows(decision)

@@ -116,7 +116,7 @@ def test_better_than_the_baseline_and_worse_than_what_is_in_force_leaves_that_in
 def test_no_better_than_what_is_in_force_leaves_that_in_force_with_a_verdict_of_its_own():
     decision = decided([*baseline(), *fast(50, 30), *other(50, 30)])
     assert decision.verdict == "keep_no_gain"
-    assert headline_of(decision) == "KEEP WHAT IS IN FORCE: no gain over it shown"
+    assert headline_of(decision) == "KEEP WHAT IS IN FORCE: no difference that matters"
     assert "no gain over version 3, which is in force" in reason_of(decision)
     assert "Keep what is in force" in summary_sentences([decision], PRODUCER)[0]
     text = properties_text(decision, study_of(), "c1", "2026-11-23")

@@ -132,6 +132,10 @@ def test_a_recommendation_warns_of_the_objective_that_it_leaves_unresolved():
     assert warning in flat(text_of(unresolved))
     assert warning in properties_text(unresolved, paper_study(), "c", "2026-11-21")
     assert warning not in flat(text_of(unresolved.model_copy(update={"verdict": "keep_no_gain"})))
+    not_worse = p95.model_copy(update={"change_high_fraction": -0.01})
+    assert "is not resolved: its change" not in flat(
+        text_of(unresolved.model_copy(update={"gains": [not_worse, *gains[1:]]}))
+    )
 
 
 def test_the_sentinel_is_tested_from_the_noise_repetitions_on():

@@ -7,23 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.campaign.records import Sizing
-from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, table_schema
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.decision.in_force import FoundInForce
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.steps import confirm
 from kafka_pareto.study.factors import Configuration, configuration_id
-from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.study.tune import Tune
 from tests.fakes import FakeLoadTool, fake_testbed
 from tests.unit.checking import WINNER, WINNER_ID, confirmed, put_in_force
+from tests.unit.confirming import campaign_in, measured
 from tests.unit.measuring import CASE, quick
 
 pytestmark = pytest.mark.fast
@@ -37,31 +33,10 @@ def study_of(**changes: Any) -> Tune:
     return quick(record_sizes_bytes=[int(CASE)], **{"confirmation": CONFIRMATION, **changes})
 
 
-def campaign_in(folder: Path, study: Tune, candidate: Configuration) -> Campaign:
-    """A second campaign of the study, which is about to confirm one candidate."""
-    campaign = Campaign(study, CampaignKeys(study.name, "c2"), confirmed(folder).store)
-    campaign.store.put(campaign.keys.frozen_study(), dump_study(study).encode())
-    sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
-    campaign.write_record(campaign.keys.sizing(CASE), sizing)
-    row = dict.fromkeys(table_schema(CANDIDATE_COLUMNS, study).names, float("nan")) | dict(candidate)
-    row |= {"case": CASE, "configuration_id": configuration_id(candidate), "is_baseline": False, "feasible": True}
-    row |= {"durability": "acks_all_idempotent", "durability_accepted": True, "chosen_as": ["knee"]}
-    row |= {"on_joint_front": True, "limits_met_estimated": True}
-    campaign.write_table(campaign.keys.confirmation(CASE, "candidates.parquet"), pd.DataFrame([row]), CANDIDATE_COLUMNS)
-    return campaign
-
-
 def confirm_on_fake(campaign: Campaign) -> Decision:
     with fake_testbed(campaign, CASE) as testbed:
         confirm.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
     return campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
-
-
-def measured(campaign: Campaign, phase: str) -> dict[str, int]:
-    """How many blocks of the phase each configuration is in."""
-    found = campaign.read_repetitions(campaign.keys.confirmation(CASE, "repetitions/"))
-    ids = [each.configuration_id for each in found if each.phase == phase]
-    return {name: ids.count(name) for name in ids}
 
 
 def test_better_than_the_defaults_but_worse_than_what_is_in_force_leaves_that_in_force(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from kafka_pareto.drivers.producer.cost import require_fit
 from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.errors import PlanError
 from kafka_pareto.measurement.cost import describe_plan, plan_campaign, plan_check
+from kafka_pareto.study.sections import Confirmation
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import load_named_study, parse_study
 from tests.recorded import STUDIES
@@ -36,18 +37,21 @@ def test_the_paper_takes_3050_repetitions_and_1550_to_1850_to_confirm():
     assert (plan.fewest_repetitions, plan.noise_repetitions) == (3050 + 1550, 0)
 
 
-def test_quick_stays_below_eight_minutes_and_measures_no_noise():
+def test_quick_is_planned_in_minutes_and_measures_no_noise():
     plan = planned(load_named_study(STUDIES, "quick"))
 
     assert plan.noise_repetitions == 0
-    assert plan.duration_s < 6 * 60  # training, search and report come on top
+    assert (plan.fewest_repetitions, plan.repetitions) == (5 * (6 * 2 + 4 * 2), 5 * (6 * 2 + 4 * 2 + 2 * (12 + 4)))
+    assert plan.fewest_duration_s is not None
+    assert plan.fewest_duration_s < 4 * 60
+    assert plan.duration_s < 10 * 60  # at a careful pace; training, search and report come on top
 
 
 def test_adaptive_repetitions_and_rounds_are_planned_from_the_fewest_to_the_most_with_the_noise_among_both():
     adaptive = {"repetitions": 5, "minimum_valid_repetitions": 3, "adaptive": {"minimum_repetitions": 3}}
     plan = planned(altered("steady", adaptive))
 
-    beside_the_trials, claim = 8 + 7 * 4, 2 * (14 + 10 + 10)
+    beside_the_trials, claim = 8 + 7 * 4, 2 * (24 + 10)
     assert plan.repetitions == 5 * ((13 + 3 * 7) * 5 + beside_the_trials + claim)
     assert plan.fewest_repetitions == 5 * (13 * 3 + beside_the_trials)
     assert plan.noise_repetitions == 5 * 8
@@ -60,7 +64,7 @@ def test_adaptive_repetitions_and_rounds_are_planned_from_the_fewest_to_the_most
 def test_rounds_alone_are_planned_from_none_to_all_of_them():
     plan = planned(load_named_study(STUDIES, "cold_burst"))
 
-    beside_the_rounds, claim = 13 + 9 * 5, 2 * (20 + 10 + 10)
+    beside_the_rounds, claim = 13 + 9 * 5, 2 * (30 + 10)
     assert plan.repetitions == 5 * (beside_the_rounds + 4 * 9 + claim)
     assert plan.fewest_repetitions == 5 * beside_the_rounds
     assert plan.duration_s - (plan.fewest_duration_s or 0.0) == pytest.approx(5 * (4 * 9 + claim) * 2.2)
@@ -71,14 +75,20 @@ def test_settings_in_force_are_planned_in_every_block_of_their_record_size():
     study = load_named_study(STUDIES, "cold_burst")
     plan = plan_campaign(study, ProducerDriver(), ["1024", "8192"])
 
-    assert plan.repetitions == planned(study).repetitions + 2 * (5 + 20 + 10 + 10)
+    assert plan.repetitions == planned(study).repetitions + 2 * (5 + 30 + 10)
 
 
 def test_a_study_that_can_claim_nothing_plans_no_final_blocks():
-    quick = load_named_study(STUDIES, "quick")
+    confirmation = Confirmation(points=3, choice_blocks=2, gain_blocks=2, minimum_blocks=10)
 
-    assert quick.confirmation.gain_blocks < quick.confirmation.minimum_blocks
-    assert quick.confirmation.most_repetitions() == 4 * 2 + 2 * 2
+    assert confirmation.most_repetitions() == 4 * 2 + 2 * 2
+
+
+def test_more_blocks_follow_fixed_ones_only():
+    counts = {"points": 3, "choice_blocks": 2, "gain_blocks": 20, "final_blocks": 4, "more_blocks": 6}
+
+    assert Confirmation(**counts).most_repetitions() == 4 * 2 + 2 * (20 + 4 + 6)
+    assert Confirmation(**counts, stopping="sequential").most_repetitions() == 4 * 2 + 2 * (20 + 4)
 
 
 def test_the_loads_that_find_the_rate_are_part_of_the_plan():
@@ -127,7 +137,7 @@ def test_one_factor_at_a_time_is_planned_by_what_is_feasible_at_each_record_size
 
     # All 8 other batch sizes are feasible at 1,024 B, two at 65,636 B; the other factors have 3 + 2 + 4 further levels,
     # which the baseline's batch.size of 16,384 makes infeasible at 65,636 B.
-    confirmed = 4 * 2 + 2 * 2
+    confirmed = 4 * 2 + 2 * (12 + 4)
     assert planned(study).repetitions == 2 * (1 + 8 + 9) + 2 * (1 + 2) + 2 * confirmed
 
 

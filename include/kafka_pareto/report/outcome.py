@@ -1,0 +1,106 @@
+"""Says what a finished campaign came to, for scripts: as JSON, and as JUnit XML. Pure."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from kafka_pareto.decision.decision import Decision, Outcome, Verdict
+from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.report.cards import Cards
+from kafka_pareto.report.reasons import headline_of, reason_of
+from kafka_pareto.storage.record import Record
+from kafka_pareto.study.objectives import ObjectiveName
+
+# 1 and 2 are failures, 64 to 78 are those of sysexits.
+EXIT_CODES: dict[Outcome, int] = {"changed": 0, "kept": 10, "undecided": 11}
+
+
+class Change(BaseModel):
+    """Holds the pick's change of one objective against what is in force, as a fraction, with its 95 % interval."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    objective: ObjectiveName
+    change_fraction: float | None
+    change_low_fraction: float | None
+    change_high_fraction: float | None
+    resolution: Literal["better", "worse", "no difference shown", "not resolved"]
+
+
+class CaseOutcome(BaseModel):
+    """Holds the outcome of one case, and for whom it holds; `properties` is what a producer should be told."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    case: str
+    holds_for: str
+    outcome: Outcome
+    verdict: Verdict
+    headline: str
+    reason: str
+    configuration_id: str
+    properties: dict[str, PropertyValue]
+    changes: list[Change]
+
+
+class CampaignOutcome(Record):
+    """Holds the outcome of all cases; together they are undecided if one is, else changed if one is."""
+
+    study: str
+    campaign: str
+    outcome: Outcome
+    cases: list[CaseOutcome]
+
+
+def outcome_of(cards: Cards) -> CampaignOutcome:
+    """Returns what the cards say, without the evidence."""
+    found = [decision.outcome for decision in cards.cards]
+    together: Sequence[Outcome] = ("undecided", "changed", "kept")
+    return CampaignOutcome(
+        study=cards.study,
+        campaign=cards.campaign,
+        outcome=next((each for each in together if each in found), "kept"),
+        cases=[_of_case(decision) for decision in cards.cards],
+    )
+
+
+def junit_xml(outcome: CampaignOutcome) -> bytes:
+    """Returns a test suite with a test for each case: passed where it is decided, else skipped; UTF-8."""
+    undecided = [case for case in outcome.cases if case.outcome == "undecided"]
+    counts = {"tests": len(outcome.cases), "failures": 0, "errors": 0, "skipped": len(undecided)}
+    described = {"name": f"{outcome.study}.{outcome.campaign}", **{name: str(n) for name, n in counts.items()}}
+    suite = ET.Element("testsuite", described)
+    for case in outcome.cases:
+        test = ET.SubElement(suite, "testcase", classname=outcome.study, name=case.case)
+        if case.outcome == "undecided":
+            ET.SubElement(test, "skipped", message=case.headline)
+        ET.SubElement(test, "system-out").text = f"{case.headline}\n{case.reason}"
+    ET.indent(suite)
+    return bytes(ET.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _of_case(decision: Decision) -> CaseOutcome:
+    return CaseOutcome(
+        case=decision.case,
+        holds_for=decision.holds_for,
+        outcome=decision.outcome,
+        verdict=decision.verdict,
+        headline=headline_of(decision),
+        reason=reason_of(decision),
+        configuration_id=decision.recommended_configuration_id,
+        properties=decision.recommended_properties,
+        changes=[
+            Change(
+                objective=gain.objective,
+                change_fraction=gain.change_fraction,
+                change_low_fraction=gain.change_low_fraction,
+                change_high_fraction=gain.change_high_fraction,
+                resolution=gain.resolution,
+            )
+            for gain in decision.shown_gains
+        ],
+    )

@@ -1,0 +1,94 @@
+"""Says why a recommendation does not come into force, or not without a person's word. Reads the store alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.manifest import NoticeKind
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.kafka.producer_config import durability_of
+from kafka_pareto.report.reasons import harm_sentences, rules_broken
+from kafka_pareto.rollout.approvals import last_answer
+from kafka_pareto.rollout.messages import by_whom, weakening
+from kafka_pareto.rollout.versions import SettingsInForce
+from kafka_pareto.study.cases import case_label
+
+Kept = list[SettingsInForce]
+"""Every version of a case, the oldest first."""
+
+
+@dataclass(frozen=True)
+class Stays:
+    """Says why nothing moves in a case, and which kind of notice that is."""
+
+    kind: NoticeKind
+    text: str
+    subject: str = ""
+
+
+def how_to_accept(campaign: Campaign, case: str) -> str:
+    """Says how a person puts it in force."""
+    return (
+        "Put it in force in the Pareto explorer, or trigger settings_in_force with action accept, campaign "
+        f"{campaign.keys.campaign}, {case_label(case)}."
+    )
+
+
+def came_unseen(campaign: Campaign, decision: Decision, kept: Kept, seen: Mapping[str, int]) -> Stays | None:
+    """Returns why an answer does not replace what came into force after the question; None if nothing did.
+
+    Args:
+        campaign: The campaign that recommends.
+        decision: Of one case.
+        kept: The case's versions.
+        seen: The version by case that the person was shown, 0 for none; empty where nobody was asked.
+    """
+    newest = kept[-1].version if kept else 0
+    if seen.get(decision.case, newest) == newest:
+        return None
+    case, shown = case_label(decision.case), seen[decision.case]
+    asked = f"when version {shown} was" if shown else "before anything was"
+    return Stays(
+        "needs_approval",
+        f"{case}: version {newest} stays; it came into force after the question, which was asked {asked}. "
+        f"{how_to_accept(campaign, decision.case)}",
+    )
+
+
+def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | None:
+    """Returns why this recommendation needs a person's word before it comes into force; None if it does not."""
+    case, how = decision.case, how_to_accept(campaign, decision.case)
+    given = last_answer(campaign, case)
+    if given and given.answer == "reject":
+        return Stays("unchanged", f"{case_label(case)}: was rejected{by_whom(given.by, given.reason)}. {how}")
+    newest = kept[-1].version if kept else 0
+    left = [each.version for each in kept if holds(each, campaign, decision.recommended_configuration_id)]
+    if left:
+        since = f"this recommendation was in force as version {left[-1]}, and was left since"
+        return Stays("unchanged", f"{case_label(case)}: version {kept[-1].version} stays; {since}. {how}")
+    if newest != (decision.newest_version or 0):
+        since = "this campaign has not measured it, since it came into force later, or before campaigns did so"
+        return Stays("unchanged", f"{case_label(case)}: version {newest} stays; {since}. {how}")
+    if decision.in_force_breaks_rules:
+        return Stays("needs_approval", f"{case_label(case)}: {rules_broken(decision)} A person decides. {how}")
+    if decision.in_force_left_out:
+        why = f"version {newest} is in force and was not measured beside it ({'; '.join(decision.in_force_left_out)})"
+        return Stays("needs_approval", f"{case_label(case)}: a person must approve of it, since {why}. {how}")
+    if may_harm := harm_sentences(decision):  # a decision of an earlier release did not ask
+        return Stays("needs_approval", f"{case_label(case)}: {may_harm} {how}")
+    # Neither a baseline nor settings in force that somebody has made safer are weakened without being asked.
+    before = [decision.baseline_properties, *(settings.properties for settings in kept[-1:])]
+    if weakens := weakening(max(before, key=durability_of), decision.recommended_properties):
+        return Stays(
+            "needs_approval",
+            f"{case_label(case)}: a person must approve of it, since it promises less durability than what it "
+            f"replaces: {weakens}. {how}",
+        )
+    return None
+
+
+def holds(settings: SettingsInForce, campaign: Campaign, configuration_id: str) -> bool:
+    """Tells whether a version is this configuration, by this campaign."""
+    return (settings.campaign, settings.configuration_id) == (campaign.keys.campaign, configuration_id)

@@ -1,0 +1,38 @@
+"""A campaign on the seeded fake that is about to confirm one candidate, and what it has measured of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.records import Sizing
+from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, table_schema
+from kafka_pareto.study.factors import Configuration, configuration_id
+from kafka_pareto.study.study_file import dump_study
+from kafka_pareto.study.tune import Tune
+from tests.unit.checking import confirmed
+from tests.unit.measuring import CASE
+
+
+def campaign_in(folder: Path, study: Tune, candidate: Configuration) -> Campaign:
+    """A second campaign of the study, which is about to confirm one candidate."""
+    campaign = Campaign(study, CampaignKeys(study.name, "c2"), confirmed(folder).store)
+    campaign.store.put(campaign.keys.frozen_study(), dump_study(study).encode())
+    sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
+    campaign.write_record(campaign.keys.sizing(CASE), sizing)
+    row = dict.fromkeys(table_schema(CANDIDATE_COLUMNS, study).names, float("nan")) | dict(candidate)
+    row |= {"case": CASE, "configuration_id": configuration_id(candidate), "is_baseline": False, "feasible": True}
+    row |= {"durability": "acks_all_idempotent", "durability_accepted": True, "chosen_as": ["knee"]}
+    row |= {"on_joint_front": True, "limits_met_estimated": True}
+    campaign.write_table(campaign.keys.confirmation(CASE, "candidates.parquet"), pd.DataFrame([row]), CANDIDATE_COLUMNS)
+    return campaign
+
+
+def measured(campaign: Campaign, phase: str) -> dict[str, int]:
+    """How many blocks of the phase each configuration is in."""
+    found = campaign.read_repetitions(campaign.keys.confirmation(CASE, "repetitions/"))
+    ids = [each.configuration_id for each in found if each.phase == phase]
+    return {name: ids.count(name) for name in ids}

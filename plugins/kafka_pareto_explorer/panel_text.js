@@ -48,8 +48,7 @@ function changeText(from, to) {
   return `${percent > 0 ? "+" : ""}${percent.toFixed(Math.abs(percent) < 100 ? 1 : 0)} %`;
 }
 
-const rulesText = (point) =>
-  point.rules_broken.length > 0 ? `breaks ${point.rules_broken.join(", ")}` : "keeps all";
+const rulesText = (point) => (point.rules_broken.length > 0 ? `breaks ${point.rules_broken.join(", ")}` : "keeps all");
 
 /** Rows of two measured configurations beside each other. */
 export function comparison(view, left, right) {

@@ -146,6 +146,10 @@ class LoadGenerator:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends a warm JVM; the next load starts another."""
         self._process.close()
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:

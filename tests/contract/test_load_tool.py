@@ -1,4 +1,4 @@
-"""What any load tool must do: both real ones on a real broker, and the seeded fake, held to the same behaviour."""
+"""What any load tool must do: the real ones on a real broker, and the seeded fake, held to the same behaviour."""
 
 from __future__ import annotations
 
@@ -57,6 +57,18 @@ def generator(single_broker: RunningBrokers, topic: tuple[Cluster, str]) -> Benc
     return Bench(topic[0], tool, replace(request_of(topic[1], paper_study()), timed=TIMED, throughput_records_s=400.0))
 
 
+@pytest.fixture(scope="module")
+def warm_tool(single_broker: RunningBrokers) -> Iterator[LoadGenerator]:
+    """One JVM for all tests: a new one warms up for seconds."""
+    with LoadGenerator(single_broker.bootstrap_servers, None, single_broker.settings, keeps_jvm=True) as tool:
+        yield tool
+
+
+@pytest.fixture
+def warm_generator(warm_tool: LoadGenerator, generator: Bench) -> Bench:
+    return replace(generator, tool=warm_tool)
+
+
 @pytest.fixture
 def fake() -> Bench:
     cluster = FakeCluster()
@@ -65,10 +77,11 @@ def fake() -> Bench:
 
 KAFKAS_OWN = pytest.param("kafkas_own", marks=pytest.mark.brokers)
 GENERATOR = pytest.param("generator", marks=pytest.mark.brokers)
+WARM = pytest.param("warm_generator", marks=pytest.mark.brokers)
 FAKE = pytest.param("fake", marks=pytest.mark.fast)
 
 
-@pytest.fixture(params=[KAFKAS_OWN, GENERATOR, FAKE])
+@pytest.fixture(params=[KAFKAS_OWN, GENERATOR, WARM, FAKE])
 def bench(request: pytest.FixtureRequest) -> Bench:
     chosen: Bench = request.getfixturevalue(request.param)
     return chosen
@@ -118,7 +131,7 @@ def test_the_watch_is_asked_while_the_load_runs(bench: Bench) -> None:
     assert asked
 
 
-@pytest.mark.parametrize("name", [KAFKAS_OWN, GENERATOR])
+@pytest.mark.parametrize("name", [KAFKAS_OWN, GENERATOR, WARM])
 def test_records_are_sent_from_a_payload_file(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     bench: Bench = request.getfixturevalue(name)
     payload_file = tmp_path / "records.txt"
@@ -139,6 +152,7 @@ def test_records_are_sent_from_a_payload_file(name: str, request: pytest.Fixture
         ("kafkas_own", lambda request: replace(request, keys=10)),
         ("kafkas_own", lambda request: replace(request, records=0)),
         ("generator", lambda request: replace(request, timed=None)),
+        ("warm_generator", lambda request: replace(request, timed=None)),
     ],
 )
 def test_what_a_tool_cannot_do_is_refused_and_nothing_is_sent(

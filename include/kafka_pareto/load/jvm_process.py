@@ -36,6 +36,13 @@ class LoadProcess:
         self._client_config = client_config
         self._settings = settings
 
+    def jvm_warmup_s(self, request: LoadRequest) -> float:  # noqa: ARG002 (a warm JVM's answer depends on it)
+        """Returns how long the JVM that gets this request must send first, to be like the one of any other request."""
+        return 0.0
+
+    def close(self) -> None:
+        """Ends what is left of it: nothing, since each load's process ends with the load."""
+
     def run(
         self,
         main_class: str,
@@ -56,7 +63,12 @@ class LoadProcess:
         client = read_client_config(self._client_config) if self._client_config else ""
         secrets = secrets_in(client)
         try:
-            result = read(self._execute(main_class, options, request, watch, client, secrets))
+            with tempfile.TemporaryDirectory(prefix="kafka-pareto-load-") as name:
+                properties_file = Path(name) / "producer.properties"
+                properties_file.touch(mode=0o600)
+                properties_file.write_text(self._properties_text(request, client), encoding="ascii")
+                all_options = [*options, "--command-config", str(properties_file)]
+                result = read(self._execute(main_class, all_options, request, watch, secrets))
         except LoadToolError as error:
             raise type(error)(hidden(str(error), secrets)) from None  # its cause would show the secrets
         return replace(result, errors=hidden(result.errors, secrets))
@@ -67,28 +79,18 @@ class LoadProcess:
         options: list[str],
         request: LoadRequest,
         watch: Callable[[], None] | None,
-        client: str,
         secrets: list[str],
     ) -> Execution:
-        with tempfile.TemporaryDirectory(prefix="kafka-pareto-load-") as folder:
-            properties_file = Path(folder) / "producer.properties"
-            properties_file.touch(mode=0o600)
-            properties_file.write_text(self._properties_text(request, client), encoding="ascii")
-            argv = tied(java_argv(self._settings, request, main_class))
-            argv += [*options, "--command-config", str(properties_file)]
-            output_file, errors_file = Path(folder) / "stdout", Path(folder) / "stderr"
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            argv = tied([*java_argv(self._settings, request, main_class), *options])
             cpu_before, started = _children_cpu_s(), time.monotonic()
-            with output_file.open("wb") as output, errors_file.open("wb") as errors:
-                process = _start(argv, output, errors)
-                _wait(process, request.timeout_s, watch)
+            process = start(argv, subprocess.DEVNULL, output.fileno(), errors)
+            _wait(process, request.timeout_s, watch)
             wall_s, cpu_s = time.monotonic() - started, _children_cpu_s() - cpu_before
-            said = errors_file.read_text(encoding="utf-8", errors="replace")
-            complaint = _first_complaint(hidden(said, secrets))  # before it is cut: part of a secret would stay
-            if process.returncode in _NEVER_STARTED:
-                raise LoadStartError(f"the load tool cannot be started: {complaint}")
-            if process.returncode != 0:
-                raise LoadToolError(f"the load tool ended with exit code {process.returncode}: {complaint}")
-            return Execution(output_file.read_text(encoding="utf-8", errors="replace"), complaint, wall_s, cpu_s)
+            complaint = complaint_in(errors, 0, secrets)
+            require_success(process.returncode, complaint)
+            output.seek(0)
+            return Execution(output.read().decode(errors="replace"), complaint, wall_s, cpu_s)
 
     def _properties_text(self, request: LoadRequest, client: str) -> str:
         # Parsed and written again in ASCII: Kafka's own tool reads a properties file as ISO 8859-1.
@@ -102,45 +104,73 @@ def java_argv(settings: Settings, request: LoadRequest, main_class: str) -> list
     Everything that may be secret is in the properties file. The program has a time limit of its own, somewhat above the
     one that `LoadProcess` keeps, in whole minutes: if nobody is left who would end it, it ends itself.
     """
-    buffer_mib = int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"])) // _MIB
     limit_minutes = math.ceil((request.timeout_s + _GRACE_S) / 60)
     # A Java that knows no such limit starts all the same.
     argv = [settings.java, "-XX:+IgnoreUnrecognizedVMOptions", f"-XX:SelfDestructTimer={limit_minutes}"]
-    argv += [f"-Xmx{192 + 2 * buffer_mib}m"]
+    argv += [f"-Xmx{heap_mib(request)}m"]
     return [*argv, "-Duser.language=en", "-Duser.country=US", "-cp", f"{settings.kafka_jars}/*", main_class]
 
 
-def _start(argv: list[str], output: BinaryIO, errors: BinaryIO) -> subprocess.Popen[bytes]:
+def heap_mib(request: LoadRequest) -> int:
+    """Returns the heap that the request's producer needs, in MiB."""
+    return 192 + 2 * (int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"])) // _MIB)
+
+
+def start(argv: list[str], stdin: int, stdout: int, stderr: BinaryIO) -> subprocess.Popen[bytes]:
+    """Starts a tied process.
+
+    Raises:
+        LoadStartError: If it cannot be started.
+    """
     environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
     try:
-        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, env=environment)
+        return subprocess.Popen(argv, stdin=stdin, stdout=stdout, stderr=stderr, env=environment)
     except OSError as error:
         raise LoadStartError(f"the load tool cannot be started: {argv[0]}: {error.strerror}") from error
 
 
+def require_success(exit_code: int, complaint: str) -> None:
+    """Refuses what a process leaves that did not end well.
+
+    Raises:
+        LoadStartError: If it never began.
+        LoadToolError: If it ended with an error.
+    """
+    if exit_code in _NEVER_STARTED:
+        raise LoadStartError(f"the load tool cannot be started: {complaint}")
+    if exit_code != 0:
+        raise LoadToolError(f"the load tool ended with exit code {exit_code}: {complaint}")
+
+
+def wait_until_readable(descriptor: int, deadline: float, timeout_s: float, watch: Callable[[], None] | None) -> None:
+    """Waits until the file descriptor can be read, and asks the watch every second.
+
+    Raises:
+        LoadToolError: If that is not so by the deadline, of the monotonic clock; the message names the timeout.
+    """
+    readable = select.poll()
+    readable.register(descriptor, select.POLLIN)
+    while True:
+        remaining = deadline - time.monotonic()
+        if remaining <= 0:
+            raise LoadToolError(
+                f"the load tool did not end within {timeout_s:g} s (protocol.timeout_s) and was stopped"
+            )
+        if readable.poll(1000 * (min(remaining, _WATCH_EVERY_S) if watch else remaining)):
+            return
+        if watch:
+            watch()
+
+
 def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[], None] | None) -> None:
     """Waits for the end of the process by its file descriptor, since `Popen.wait` looks only every 50 ms."""
-    deadline = time.monotonic() + timeout_s
     descriptor = os.pidfd_open(process.pid)
     try:
-        ended = select.poll()
-        ended.register(descriptor, select.POLLIN)
-        while True:
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
-                raise LoadToolError(
-                    f"the load tool did not end within {timeout_s:g} s (protocol.timeout_s) and was stopped"
-                )
-            if ended.poll(1000 * (min(remaining, _WATCH_EVERY_S) if watch else remaining)):
-                process.wait()
-                return
-            if watch:
-                watch()
+        wait_until_readable(descriptor, time.monotonic() + timeout_s, timeout_s, watch)
     finally:
         os.close(descriptor)
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+        process.kill()  # does nothing to one that has ended by itself
+        process.wait()
 
 
 def _children_cpu_s() -> float:
@@ -148,13 +178,15 @@ def _children_cpu_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _first_complaint(errors: str) -> str:
-    """Returns the most telling line of the tool's stderr.
+def complaint_in(errors: BinaryIO, offset: int, secrets: list[str]) -> str:
+    """Returns the most telling line of the tool's stderr from this offset on, without secrets.
 
     That is an error of Kafka's own if there is one, since the client logs less telling lines before it. Else it is the
     first line that is no stack frame and no logging set-up.
     """
-    stripped = [line.strip() for line in errors.splitlines()]
+    errors.seek(offset)
+    said = hidden(errors.read().decode(errors="replace"), secrets)  # before it is cut: part of a secret would stay
+    stripped = [line.strip() for line in said.splitlines()]
     saying = [line for line in stripped if line and not line.startswith(("at ", "SLF4J", "WARNING:", "..."))]
     telling = [line for line in saying if "org.apache.kafka.common.errors." in line]
     return next(iter(telling or saying), "")[:300]

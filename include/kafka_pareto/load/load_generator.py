@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import TracebackType
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
@@ -12,11 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError,
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.load.jvm_process import LoadProcess
 from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult, TimedLoad, client_metrics
+from kafka_pareto.load.warm_jvm import WarmLoadProcess
 from kafka_pareto.load.within_run_cv import latency_cv_in_run, throughput_cv_in_run
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures
 
 MAIN_CLASS = "io.kafkapareto.LoadGenerator"
+SERVER_CLASS = "io.kafkapareto.LoadServer"
 LONGEST_SETTLING_S = 5.0
 
 _US_PER_MS = 1_000
@@ -98,10 +101,14 @@ class WriteBack(_Output):
 
 
 class GeneratorOutput(_Output):
-    """Holds what the generator prints: its parts in the order of sending, the unthrottled one first."""
+    """Holds what the generator prints: its parts in the order of sending, the unthrottled one first.
+
+    A JVM that goes on adds its CPU time since its last answer; that of a JVM that ends is known to its parent.
+    """
 
     parts: Annotated[list[Part], Field(min_length=1, max_length=2)]
     write_back: WriteBack | None = None
+    process_cpu_s: _Amount | None = None
 
     @model_validator(mode="after")
     def _each_part_once(self) -> Self:
@@ -113,26 +120,55 @@ class GeneratorOutput(_Output):
 class LoadGenerator:
     """Runs the generator as a load tool, for requests that are `timed`; a part of 0 seconds is left out.
 
+    Every load has a JVM of its own, or a warm one serves them all (`keeps_jvm`), until the context is left. Loads then
+    need little warm-up; one that finds no JVM warms up its own for longer.
+
     On a machine that has brokers too, what they have written lies in memory for half a minute, and would be written to
     the disk at some time of a later part. So this machine is told to write it before the paced part begins.
     """
 
     def __init__(
-        self, bootstrap_servers: str, client_config: Path | None, settings: Settings, *, has_brokers: bool = False
+        self,
+        bootstrap_servers: str,
+        client_config: Path | None,
+        settings: Settings,
+        *,
+        has_brokers: bool = False,
+        keeps_jvm: bool = False,
     ) -> None:
         self._settle_s = LONGEST_SETTLING_S if has_brokers else 0.0
-        self._process = LoadProcess(bootstrap_servers, client_config, settings)
+        self._main_class = SERVER_CLASS if keeps_jvm else MAIN_CLASS
+        self._process = (WarmLoadProcess if keeps_jvm else LoadProcess)(bootstrap_servers, client_config, settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends a warm JVM; the next load starts another."""
+        self._process.close()
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
-        """Runs one timed load in a new JVM."""
-        timed = timed_within_limit(request)
+        """Runs one timed load."""
+        jvm_warmup_s = self._process.jvm_warmup_s(request)
+        timed = warmed_up_for(timed_within_limit(request), jvm_warmup_s)
         return self._process.run(
-            MAIN_CLASS,
+            self._main_class,
             generator_options(request, timed, self._settle_s),
-            replace(request, timeout_s=request.timeout_s + self._settle_s),
+            replace(request, timeout_s=request.timeout_s + self._settle_s + jvm_warmup_s),
             watch,
             lambda ended: load_result(parse_generator_output(ended.output), timed, ended),
         )
+
+
+def warmed_up_for(timed: TimedLoad, seconds: float) -> TimedLoad:
+    """Returns the timed load with a warm-up of at least so many seconds before its first part."""
+    first = "warmup_s" if timed.seconds > 0 else "paced_warmup_s"
+    return timed.model_copy(update={first: max(getattr(timed, first), seconds)})
 
 
 def generator_options(request: LoadRequest, timed: TimedLoad, settle_s: float = 0.0) -> list[str]:

@@ -34,10 +34,15 @@ class ProducerProtocol(Protocol):
 
     Within each run, the CVs are of the records' latencies, and of the throughput of successive windows. `timeout_s`
     limits one load, from the start of its process to the end.
+
+    With `jvm: fresh`, every load starts a JVM of its own. With `warm`, one JVM serves the loads of a measuring step
+    with a producer of its own for each, so that `warmup_seconds` and `paced.warmup_seconds` may be short. The first
+    load of a JVM warms up for longer by itself.
     """
 
     kind: Literal["cold_burst", "steady"]
     load_tool: Literal["kafka_perf_test", "load_generator"] = "kafka_perf_test"
+    jvm: Literal["fresh", "warm"] = "fresh"
     records: Annotated[int, Field(ge=1)] | None = None
     seconds: Annotated[float, Field(gt=0)] | None = None
     warmup_seconds: Annotated[float, Field(ge=0)] = 0.0
@@ -75,6 +80,10 @@ class ProducerProtocol(Protocol):
             raise ValueError(
                 "kafka_perf_test sends all of a repetition at the fixed rate; give paced.rate_fraction alone"
             )
+        if self.jvm == "warm" and self.kind != "steady":
+            raise ValueError("jvm warm belongs to steady; cold_burst measures the start of a fresh JVM")
+        if self.jvm == "warm" and not generator:
+            raise ValueError("jvm warm needs load_tool load_generator; Kafka's own ends with its load")
         if not generator and self.variability == "within_run":
             raise ValueError("variability within_run needs load_tool load_generator; Kafka's own prints no windows")
         return self

@@ -52,12 +52,16 @@ class ClusterGuard:
             PlanError: If the campaign would send more than it may, pilots and repeated attempts included. What a
                 killed task sent last and could not store is not known.
         """
-        self._sent_bytes += load_bytes
+        self.count(load_bytes)
         if self._foreign is not None and self._sent_bytes > self._foreign.ceiling_gib * _GIB:
             raise PlanError(
                 f"the campaign has sent as much as it may, {self._foreign.ceiling_gib:g} GiB; what is measured is "
                 "kept, and a new campaign with a higher ceiling or fewer repetitions can be started"
             )
+
+    def count(self, further_bytes: int) -> None:
+        """Counts what a load has sent beyond what it was allowed: the first of a warm JVM warms it up for longer."""
+        self._sent_bytes += max(further_bytes, 0)
 
     def wait_until_healthy(self, bytes_to_write: int = 0) -> None:
         """Waits for a cluster in trouble to recover; each new reason is logged once.

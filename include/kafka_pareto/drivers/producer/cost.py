@@ -14,6 +14,7 @@ from kafka_pareto.study.producer_study import ProducerStudy
 _GIB = 1 << 30
 _MIB = 1 << 20
 _TOOL_START_S = 2.2  # JVM, burst and bookkeeping, on two cores shared with three brokers
+_WARM_TOOL_S = 0.9  # the same of a JVM that runs already, beside other work: collecting the heap, making the records
 # The broker frees what was deleted only at its next check, so a few portions lie on the disk at once.
 _PORTIONS_ON_DISK = 4
 _FREE_DISK_MARGIN = 1.2
@@ -56,7 +57,7 @@ def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool
     return Plan(
         repetitions=sum(repetitions.values()),
         duration_s=sum(count * _repetition_s(study, case) for case, count in repetitions.items())
-        + sum(_TOOL_START_S + each for each in all_sizing_loads),
+        + sum(_around_load_s(study) + each for each in all_sizing_loads),
         sent_gib=sent_bytes / _GIB,
         peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
     )
@@ -64,7 +65,12 @@ def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool
 
 def _repetition_s(study: ProducerStudy, case: str) -> float:
     """Returns the seconds of one repetition, with all that is around its sending."""
-    return _TOOL_START_S + study.protocol.cool_down_s + _load_s(study, case)
+    return _around_load_s(study) + study.protocol.cool_down_s + _load_s(study, case)
+
+
+def _around_load_s(study: ProducerStudy) -> float:
+    """Returns the seconds around one load's sending; those in which a step's first warms up its JVM are not in it."""
+    return _WARM_TOOL_S if study.protocol.jvm == "warm" else _TOOL_START_S
 
 
 def _load_s(study: ProducerStudy, case: str) -> float:

@@ -71,6 +71,7 @@ class ProducerRunner:
         )
         _require_lease(self._testbed.lease.renew())
         sent = result.records_attempted if result else request.records
+        self._guard.count((sent - request.records) * request.record_size_bytes)
         self._bytes_to_delete += sent * request.record_size_bytes
         return attempt
 

@@ -190,6 +190,9 @@ class _BaselineLoads:
                 self._guard.check_authorisation(str(error))
                 self._guard.disturbance(healthy)
                 raise
+            surplus_bytes = max(result.records_attempted - request.records, 0) * request.record_size_bytes
+            self._guard.count(surplus_bytes)
+            self.sent_bytes += surplus_bytes
             self._guard.check_throttling(result)
             self._testbed.cluster.delete_records(self._testbed.topic)
         if result.figures is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -139,11 +139,19 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
             )
             found = fingerprint_of(description, campaign.producer, topic)
             keep_fingerprint(campaign, case, found)
-            load_tool: LoadTool = ProducerPerformance(bootstrap_servers, client_config, settings)
-            if campaign.producer.protocol.load_tool == "load_generator":
-                has_brokers = found.load_and_brokers_share_a_machine
-                load_tool = LoadGenerator(bootstrap_servers, client_config, settings, has_brokers=has_brokers)
-            with _payload_file(campaign, case) as payload_file:
+            protocol = campaign.producer.protocol
+            with ExitStack() as opened:
+                load_tool: LoadTool = ProducerPerformance(bootstrap_servers, client_config, settings)
+                if protocol.load_tool == "load_generator":
+                    generator = LoadGenerator(
+                        bootstrap_servers,
+                        client_config,
+                        settings,
+                        has_brokers=found.load_and_brokers_share_a_machine,
+                        keeps_jvm=protocol.jvm == "warm",
+                    )
+                    load_tool = opened.enter_context(generator)
+                payload_file = opened.enter_context(_payload_file(campaign, case))
                 yield Testbed(cluster, load_tool, lease, topic, payload_file)
 
 

@@ -147,3 +147,10 @@ def test_a_check_of_quick_is_planned_in_under_three_minutes():
 
     assert plan.repetitions == 5 * 2 * 5
     assert plan.duration_s < 2.5 * 60  # starting and ending its tasks comes on top
+
+
+def test_a_warm_jvm_is_planned_to_take_less_around_each_load():
+    fresh, warm = (planned(altered("steady", {"jvm": jvm})) for jvm in ("fresh", "warm"))
+
+    assert warm.repetitions == fresh.repetitions
+    assert warm.duration_s < fresh.duration_s - warm.repetitions

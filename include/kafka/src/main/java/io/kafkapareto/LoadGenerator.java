@@ -60,7 +60,7 @@ public final class LoadGenerator {
         }
     }
 
-    private static ObjectNode onCluster(Namespace options) throws IOException {
+    static ObjectNode onCluster(Namespace options) throws IOException {
         Payloads payloads = new Payloads(
                 options.getString("payload_file"), options.getInt("record_size"), options.getInt("keys"));
         Properties properties = new Properties();

@@ -38,11 +38,11 @@ class Plan:
     confirmation: Confirmation
 
 
-# The confirmations of `quick` and of `cold_burst`, with the gain blocks that are left.
-_SEQUENTIAL = partial(Confirmation, stopping="sequential", minimum_blocks=3, final_blocks=4)
+# The confirmations of `quick` and of `cold_burst`, with as many gain blocks as the budget leaves.
+_SEQUENTIAL = partial(Confirmation, stopping="sequential", minimum_blocks=3)
 PLANS = {
-    60: Plan(22, _SEQUENTIAL(points=3, choice_blocks=2, gain_blocks=11)),
-    120: Plan(31, _SEQUENTIAL(points=8, choice_blocks=5, gain_blocks=18)),
+    60: Plan(22, _SEQUENTIAL(points=3, choice_blocks=2, gain_blocks=11, final_blocks=4)),
+    120: Plan(31, _SEQUENTIAL(points=8, choice_blocks=5, gain_blocks=12, final_blocks=10)),
 }
 
 

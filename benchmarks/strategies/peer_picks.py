@@ -22,7 +22,7 @@ from kafka_pareto.campaign.design import latin_hypercube
 from kafka_pareto.study.cases import case_seed
 from kafka_pareto.surrogates.gaussian_process import inputs
 
-Places: TypeAlias = npt.NDArray[np.int_]
+PlaceArray: TypeAlias = npt.NDArray[np.int_]
 
 _TUNA_BUDGETS = (1, 3, 10)
 _TREES = 30
@@ -45,7 +45,7 @@ def _best_mean(world: World, budget: int, blocks: int) -> Pick:
     return _pick(grid, places, _mean_gains(grid, places, blocks))
 
 
-def _mean_gains(grid: Grid, places: Places, blocks: int) -> Values:
+def _mean_gains(grid: Grid, places: PlaceArray, blocks: int) -> Values:
     """Measures the baseline and these configurations in blocks."""
     means = np.mean([grid.balanced([grid.baseline, *places]) for _ in range(blocks)], axis=0)
     gains: Values = means[1:] - means[0]
@@ -105,17 +105,17 @@ def tournament(world: World, budget: int) -> Pick:
     return _pick(grid, players, _mean_gains(grid, players, blocks))
 
 
-def _best(places: Places, scores: Values, count: int) -> Places:
+def _best(places: PlaceArray, scores: Values, count: int) -> PlaceArray:
     return places[np.argsort(-scores, kind="stable")[:count]]
 
 
-def _pick(grid: Grid, places: Places, gains: Values) -> Pick:
+def _pick(grid: Grid, places: PlaceArray, gains: Values) -> Pick:
     if not len(gains) or gains.max() <= 0:
         return Pick(None, grid.repetitions_measured)
     return Pick(int(places[gains.argmax()]), grid.repetitions_measured, float(gains.max()))
 
 
-def _design(world: World, configurations: int) -> Places:
+def _design(world: World, configurations: int) -> PlaceArray:
     rng = np.random.default_rng([world.seed, case_seed(CASE)])
     return np.array(places_of(latin_hypercube(world.study, configurations, CASE, rng)))
 
@@ -130,7 +130,7 @@ def _affordable(budget: int) -> int:
     return max(count for count in range(budget) if cost(count) <= budget)
 
 
-def _by_forest(world: World, places: Places, scores: Values, count: int) -> Places:
+def _by_forest(world: World, places: PlaceArray, scores: Values, count: int) -> PlaceArray:
     """Returns the configurations from which a random forest expects the largest improvements on the best score."""
     x = _inputs()
     forest = RandomForestRegressor(_TREES, min_samples_leaf=2, random_state=world.seed).fit(x[places], scores)

@@ -175,12 +175,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     A NaN is a test that could not be done: it stays NaN and does not count.
     """
-    from statsmodels.stats.multitest import multipletests  # noqa: PLC0415  (takes a second to import)
-
     adjusted = np.array(p_values, dtype=np.float64)
-    done = ~np.isnan(adjusted)
-    if done.any():
-        adjusted[done] = multipletests(adjusted[done], method="holm")[1]
+    ascending = np.argsort(adjusted)[: np.count_nonzero(~np.isnan(adjusted))]  # NaN sorts last
+    left = len(ascending) - np.arange(len(ascending))
+    adjusted[ascending] = np.minimum(1.0, np.maximum.accumulate(adjusted[ascending] * left))
     return [float(p) for p in adjusted]
 
 

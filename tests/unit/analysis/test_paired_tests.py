@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from statsmodels.stats.multitest import multipletests
 
 from kafka_pareto.analysis.paired_tests import (
     MINIMUM_BLOCKS_FOR_CV,
@@ -32,6 +33,14 @@ def test_holm_never_passes_one_and_leaves_out_tests_that_could_not_be_done():
     assert adjusted[0] == pytest.approx(0.9)
     assert np.isnan(adjusted[1])
     assert adjusted[2] == pytest.approx(0.04)
+
+
+def test_holm_adjusts_as_statsmodels_does():
+    rng = np.random.default_rng(3)
+    for size in (1, 2, 20):
+        p_values = np.round(rng.random(size) ** 3, 2)  # with ties
+        assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
+    assert holm([]) == []
 
 
 @pytest.mark.parametrize("column", ["latency_p95_ms", "throughput_mib_s"])

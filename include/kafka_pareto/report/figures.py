@@ -23,7 +23,7 @@ from kafka_pareto.study.driver import is_maximised, label_of, objective_named
 _SIZE_STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v")]
 _DESIGN: dict[str, Any] = {"marker": "o", "s": 16, "color": "#9a9a9a", "alpha": 0.7, "label": "measured design"}
 _ESTIMATED: dict[str, Any] = {"marker": "D", "s": 30, "edgecolors": "#0072B2", "label": "estimated front"}
-_INTERVAL: dict[str, Any] = {"fmt": "none", "ecolor": "#0072B2", "alpha": 0.25, "linewidth": 0.8, "zorder": 1}
+_INTERVAL: dict[str, Any] = {"fmt": "none", "ecolor": "#0072B2", "alpha": 0.4, "linewidth": 0.8, "zorder": 1}
 _CONFIRMED: dict[str, Any] = {"marker": "^", "s": 38, "color": "#D55E00", "label": "confirmed points"}
 _BASELINE: dict[str, Any] = {"marker": "s", "s": 60, "color": "black", "label": "baseline", "zorder": 5}
 _PICK: dict[str, Any] = {"marker": "*", "s": 190, "color": "#F0E442", "edgecolors": "black", "zorder": 6}
@@ -124,7 +124,7 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
                 label=case_label(case),
             )
         axes.set(
-            title=label_of(objective) + _held(pairs, objective),
+            title=label_of(objective) + held_in_intervals(pairs, objective),
             xlabel=f"estimated {objective_named(objective).axis_label}",
             ylabel="measured",
         )
@@ -137,7 +137,7 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
     return figure
 
 
-def _held(pairs: pd.DataFrame, objective: str) -> str:
+def held_in_intervals(pairs: pd.DataFrame, objective: str) -> str:
     """Returns how many measured values lie in their estimate's interval, where there are intervals."""
     if f"estimated_{objective}_low" not in pairs:
         return ""

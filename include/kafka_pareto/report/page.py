@@ -85,12 +85,13 @@ def _captions(study: Tune) -> dict[str, str]:
         f"{driver.case_words[1]} (bars) and within each one (points), beside the ceiling that the repetitions' own "
         f"noise sets.{alone}",
         "fig4_estimated_vs_measured.png": "Figure 4. Estimated beside measured, for every confirmed point (choice "
-        "blocks). The lines are the estimates' 90 % intervals of what will be measured.",
+        "blocks). A line through a point is the 90 % interval in which its measured mean was expected.",
         "fig5_mean_and_its_cv.png": f"Figure 5. {mean.capitalize()} and {spread}, by {driver.case_words[0]}. High and "
         "to the left is best.",
         "fig6_two_objectives.png": f"Figure 6. {across.capitalize()} and {up}: the measured design, the estimated "
-        "front with 90 % intervals of what will be measured, and what the confirmation measured; the line joins "
-        f"confirmed points that no other beats in both. {corner}{alone}",
+        "front (a line through a point is the 90 % interval in which its measured mean was expected), and what the "
+        "confirmation measured; the stepped line joins confirmed points that no other beats in both. "
+        f"{corner}{alone}",
         "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The baseline and the pick, repetition by repetition, "
         "and the CVs of both.",
         "fig8_where_the_latency_goes.png": "Figure 8. Where the mean latency of a record goes, by the client's own "

@@ -79,9 +79,8 @@ class Calibration(BaseModel):
     """Holds what turns estimates of an objective into estimates with intervals.
 
     Attributes:
-        low: The 5 % quantile of the errors at unseen configurations, measured minus estimated logarithm; in units of
-            the predicted standard deviation where there is a process.
-        high: The 95 % quantile of the same.
+        low: The 5 % quantile of the errors at unseen configurations, and `high` the 95 %: measured minus estimated
+            logarithm, in units of the predicted standard deviation where there is a process.
         process: Estimates anew; None where the trees' estimates stay as they are.
     """
 

@@ -111,21 +111,22 @@ def methods(situation: Situation, objective: str, unseen: pd.DataFrame) -> Mappi
     trees, process = (calibrate(one, trials, objective, estimated) for one in by.values())
     if trees is None or process is None:
         raise ValueError("too few trials to be calibrated")
-    plain = process.calibration.model_copy(update={"low": -_NORMAL, "high": _NORMAL})
+    of_errors, of_process = trees[0], process[0]
+    plain = of_process.model_copy(update={"low": -_NORMAL, "high": _NORMAL})
     logs, guesses = logarithms(trials, study, objective), np.log(np.maximum(estimated.to_numpy(dtype=float), 1e-3))
     slope, level = np.polyfit(guesses, logs, 1)
     shrunk = np.exp(level) * np.maximum(of_trees, 1e-3) ** slope
     chosen = _fronts(trials.case, unseen)
     flattery = float(np.median((logs - guesses)[chosen]))
     found: dict[str, tuple[Calibration, Values]] = {
-        "trees": (trees.calibration, of_trees),
+        "trees": (of_errors, of_trees),
         "trees, shrunk": (_moved(logs - level - slope * guesses), shrunk),
         "trees, less the flattery of cross-validated fronts": (
             _moved(logs - guesses - flattery),
             of_trees * np.exp(flattery),
         ),
         "process": (plain, of_trees),
-        "process, stretched": (process.calibration, of_trees),
+        "process, stretched": (of_process, of_trees),
     }
     return {name: one.interval(study, points, estimates, blocks) for name, (one, estimates) in found.items()}
 

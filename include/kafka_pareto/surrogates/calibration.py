@@ -11,7 +11,6 @@ predicted spread, as in Lei et al., "Distribution-free predictive inference for 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -114,17 +113,9 @@ class Calibrations(Record):
     objectives: dict[ObjectiveName, Calibration]
 
 
-@dataclass(frozen=True)
-class JudgedCalibration:
-    """Holds a calibration; `covered` tells of each trial whether an interval that had not seen it holds it."""
-
-    calibration: Calibration
-    covered: pd.Series
-
-
 def calibrate(
     study: Tune, rows: pd.DataFrame, objective: ObjectiveName, cross_validated: pd.Series
-) -> JudgedCalibration | None:
+) -> tuple[Calibration, pd.Series] | None:
     """Calibrates one objective's estimates on the trials that measured it.
 
     Args:
@@ -134,7 +125,8 @@ def calibrate(
         cross_validated: The trees' estimate of each row, by trees that had not seen its configuration.
 
     Returns:
-        None with too few trials to know the errors.
+        The calibration, and of each trial whether an interval that had not seen it holds it (1, 0 or NaN); None with
+        too few trials to know the errors.
     """
     of_trees = study.surrogate.estimates == "trees"
     errors = _errors_of_trees(study, rows, objective, cross_validated) if of_trees else _errors(study, rows, objective)
@@ -144,12 +136,13 @@ def calibrate(
         return None
     covered = np.full(len(rows), np.nan)
     for inside, outside in _folds(study, rows):
-        low, high = _ends(errors[inside][known[inside]])
-        held = (errors[outside] >= low) & (errors[outside] <= high)
-        covered[outside] = np.where(known[outside], held, np.nan)
+        if known[inside].any():
+            low, high = _ends(errors[inside][known[inside]])
+            held = (errors[outside] >= low) & (errors[outside] <= high)
+            covered[outside] = np.where(known[outside], held, np.nan)
     low, high = _ends(errors[known])
     process = Process.of(posterior, rows) if posterior else None
-    return JudgedCalibration(Calibration(low=low, high=high, process=process), pd.Series(covered, index=rows.index))
+    return Calibration(low=low, high=high, process=process), pd.Series(covered, index=rows.index)
 
 
 def with_intervals(study: Tune, front: pd.DataFrame, calibrations: Mapping[ObjectiveName, Calibration]) -> pd.DataFrame:

@@ -72,13 +72,13 @@ def judge_objective(
     errors = error_variances(rows, repetitions, objective, study, of_logarithm=surrogate.log_target)
     estimated = cross_validated(study, encoding, rows, objective)
     scores = score_surrogate(surrogate, train, held_out, estimated, errors)
-    judged = calibrate(study, rows, objective, estimated) if objective in study.means else None
-    if judged is None:
+    calibrated = calibrate(study, rows, objective, estimated) if objective in study.means else None
+    if calibrated is None:
         return JudgedSurrogate(surrogate, rows, held_out, scores)
-    coverage = {case: group.mean() for case, group in judged.covered.groupby(rows["case"])}
-    pooled = judged.covered.mean()
-    scores["coverage_cross_validated"] = [pooled if pd.isna(case) else coverage[case] for case in scores["case"]]
-    return JudgedSurrogate(surrogate, rows, held_out, scores, judged.calibration)
+    calibration, covered = calibrated
+    of_case = covered.groupby(rows["case"]).mean()
+    scores["coverage_cross_validated"] = scores["case"].map(of_case).where(scores["case"].notna(), covered.mean())
+    return JudgedSurrogate(surrogate, rows, held_out, scores, calibration)
 
 
 def score_surrogate(

@@ -14,8 +14,8 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Fingerprint, Phase, Plan, RampStep, Repetition, Sizing
 from kafka_pareto.campaign.tables import (
-    CANDIDATE_COLUMNS,
-    FRONT_COLUMNS,
+    CANDIDATE_INTERVAL_COLUMNS,
+    FRONT_INTERVAL_COLUMNS,
     SCORE_COLUMNS,
     TRIAL_COLUMNS,
     rejected_columns,
@@ -65,7 +65,7 @@ def write_confirmed_campaign(folder: Path, study: Study, blocks: int = 10) -> Ca
         campaign.write_record(campaign.keys.fingerprint(case), _fingerprint(study, case))
         of_case = trials[trials.case == case]
         front = _front(of_case, study, rng)
-        campaign.write_table(campaign.keys.front(case), front, FRONT_COLUMNS)
+        campaign.write_table(campaign.keys.front(case), front, FRONT_INTERVAL_COLUMNS)
         here = [repetition for repetition in recorded if repetition.case == case]
         _measure(campaign, case, here)
         _confirm(campaign, case, here, front, of_case, rng)
@@ -177,7 +177,9 @@ def _confirm(
     decision = decide(
         study, case, chosen, candidates, choice_repetitions=choice, gain_repetitions=gain, rng=np.random.default_rng(1)
     )
-    campaign.write_table(keys.confirmation(case, "candidates.parquet"), candidates, CANDIDATE_COLUMNS)
+    ends = [name for name in front if name.endswith(("_low", "_high"))]
+    candidates = candidates.merge(front[["configuration_id", *ends]], on="configuration_id", how="left")
+    campaign.write_table(keys.confirmation(case, "candidates.parquet"), candidates, CANDIDATE_INTERVAL_COLUMNS)
     campaign.write_table(keys.confirmation(case, "trials.parquet"), summarise_trials(choice, study), TRIAL_COLUMNS)
     campaign.write_record(keys.confirmation(case, "decision.json"), decision)
     for repetition in [*choice, *gain]:
@@ -205,9 +207,14 @@ def _front(trials: pd.DataFrame, study: Study, rng: np.random.Generator) -> pd.D
         noisy = {
             f"estimated_{name}": front[name] * rng.lognormal(0, 0.15, len(front)) for name in PRODUCER.objective_names
         }
+        ends = {
+            f"estimated_{mean}_{end}": noisy[f"estimated_{mean}"] * factor
+            for mean in study.means
+            for end, factor in (("low", 0.8), ("high", 1.25))
+        }
         flags = {"on_joint_front": durability_accepted, "limits_met_estimated": True}
-        parts.append(front.assign(durability_accepted=durability_accepted, **flags, **noisy))
-    joined: pd.DataFrame = pd.concat(parts, ignore_index=True)[table_schema(FRONT_COLUMNS, study).names]
+        parts.append(front.assign(durability_accepted=durability_accepted, **flags, **noisy, **ends))
+    joined: pd.DataFrame = pd.concat(parts, ignore_index=True)[table_schema(FRONT_INTERVAL_COLUMNS, study).names]
     return joined
 
 
@@ -217,7 +224,8 @@ def _scores(study: Study) -> pd.DataFrame:
     for objective, held_out in learned.items():
         for case in [None, *study.cases]:
             within = held_out if case is None else held_out - 0.1 - 0.000004 * int(case)
-            rows.append((objective, case, False, 0.95, within, within, 3.2, 5.1, 0.9, 45, 15, within > 0))
+            coverage = float("nan") if objective.endswith("_cv") else 0.92
+            rows.append((objective, case, False, 0.95, within, within, 3.2, 5.1, 0.9, coverage, 45, 15, within > 0))
     return pd.DataFrame(rows, columns=list(SCORE_COLUMNS))
 
 

@@ -16,7 +16,8 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.tables import SCORE_COLUMNS, rejected_columns
 from kafka_pareto.report.cards import Cards, unresolved_of
-from kafka_pareto.report.evidence import Evidence
+from kafka_pareto.report.evidence import Evidence, estimates_table
+from kafka_pareto.report.figures import held_in_intervals
 from kafka_pareto.report.page import render_page
 from kafka_pareto.report.published_tables import best_and_worst_table, best_per_objective_table
 from kafka_pareto.steps import report
@@ -181,6 +182,27 @@ def test_the_tables_hold_every_score_and_every_confirmed_point(campaign: Campaig
     assert points.case.value_counts().to_dict() == {1024: 6, 65636: 6}
     assert points.measured_throughput_mib_s.notna().all()
     assert (points.repetition_ids.str.split().map(len) == points.repetitions_valid).all()
+    estimated = points.dropna(subset=["estimated_p95_latency_ms"])
+    assert len(estimated) >= 2
+    widths = estimated.estimated_p95_latency_ms_high / estimated.estimated_p95_latency_ms_low
+    assert widths.tolist() == pytest.approx([1.25 / 0.8] * len(estimated))
+
+
+def test_the_page_says_beside_r2_how_often_the_intervals_held_and_nothing_of_what_has_none(campaign: Campaign):
+    page = read(campaign, "report.html")
+    means = [row for row in page.split("<tr>") if row.startswith("<td>p95 latency</td>") and "0.95" in row]
+    cvs = [row for row in page.split("<tr>") if row.startswith("<td>latency CV</td>") and "0.95" in row]
+    assert [row.count("<td>92%</td>") for row in means] == [1, 1, 1]
+    assert [row.count("<td>92%</td>") for row in cvs] == [0, 0, 0]
+
+
+def test_figure_4_counts_the_measured_values_that_lie_in_their_estimates_interval(evidence: Evidence):
+    points = estimates_table(evidence)
+    inside = held_in_intervals(points, "throughput_mib_s")
+    low, high = (points[f"estimated_throughput_mib_s_{end}"] for end in ("low", "high"))
+    expected = int(((points.measured_throughput_mib_s >= low) & (points.measured_throughput_mib_s <= high)).sum())
+    assert inside == f": {expected} of {int(low.notna().sum())} in their 90 % interval"
+    assert held_in_intervals(points, "throughput_cv") == ""
 
 
 def table(campaign: Campaign, name: str) -> pd.DataFrame:

@@ -15,7 +15,7 @@ import pytest
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.campaign.tables import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS
+from kafka_pareto.campaign.tables import FRONT_COLUMNS, FRONT_INTERVAL_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.steps import optimize, train
 from kafka_pareto.storage.folder_store import FolderStore
@@ -93,13 +93,20 @@ def test_train_writes_models_scores_and_what_the_models_expect(trained_folder: P
     scores = campaign.read_table(campaign.keys.surrogates("scores.parquet"), SCORE_COLUMNS, factors=False)
     assert set(index.models) == set(PRODUCER.objective_names)
     assert len(scores) == 4 * 3
+    of_means = scores.objective.isin(PRODUCER.means)
+    assert scores.coverage_cross_validated[of_means].between(0.5, 1).all()
+    assert scores.coverage_cross_validated[~of_means].isna().all()
 
 
 def test_optimize_writes_a_front_and_its_hypervolume(searched_folder: Path) -> None:
     lines = (searched_folder.parent / "stdout").read_text(encoding="utf-8").splitlines()
     manifest = Manifest.model_validate_json(lines[-1])
     campaign = campaign_in(searched_folder)
-    front = campaign.read_table(campaign.keys.front(CASE), FRONT_COLUMNS)
+    front = campaign.read_table(campaign.keys.front(CASE), FRONT_INTERVAL_COLUMNS)
+    for mean in PRODUCER.means:
+        low, estimate, high = (front[f"estimated_{mean}{end}"] for end in ("_low", "", "_high"))
+        assert (low < estimate).all()
+        assert (estimate < high).all()
     assert front["estimated_latency_cv"].notna().all()  # one shot: all four are searched, as in the paper
     hypervolume = campaign.read_table(campaign.keys.hypervolume(CASE), HYPERVOLUME_COLUMNS, factors=False)
     assert manifest.cases == [CASE]

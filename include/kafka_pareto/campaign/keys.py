@@ -84,7 +84,7 @@ class CampaignKeys:
         return f"{self._round(round_number)}/03_validation/{name}"
 
     def surrogates(self, name: str, round_number: int = 0) -> str:
-        """Returns the key of `<objective>.ubj`, `scores.parquet` or `figures/…` of the training."""
+        """Returns the key of `<objective>.ubj`, `scores.parquet`, `calibration.json` or `figures/…` of the training."""
         return f"{self._round(round_number)}/04_surrogates/{name}"
 
     def front(self, case: str, round_number: int = 0) -> str:

@@ -75,6 +75,7 @@ SCORE_COLUMNS: dict[str, pa.DataType] = {
     "mae_held_out": pa.float64(),
     "rmse_held_out": pa.float64(),
     "r2_noise_ceiling": pa.float64(),
+    "coverage_cross_validated": pa.float64(),  # of means: the share of unseen trials in their 90 % intervals
     "configurations_train": pa.int64(),
     "configurations_held_out": pa.int64(),
     "learnable": pa.bool_(),
@@ -93,22 +94,31 @@ HYPERVOLUME_COLUMNS: dict[str, pa.DataType] = {
     "hypervolume": pa.float64(),
 }
 CANDIDATE_COLUMNS: dict[str, pa.DataType] = {**FRONT_COLUMNS, "chosen_as": pa.list_(pa.string())}
+_INTERVAL_COLUMNS = dict.fromkeys(("estimated_{mean}_low", "estimated_{mean}_high"), pa.float64())
+FRONT_INTERVAL_COLUMNS = FRONT_COLUMNS | _INTERVAL_COLUMNS
+"""A front as it is stored: with the ends of the estimates' 90 % intervals."""
+CANDIDATE_INTERVAL_COLUMNS = CANDIDATE_COLUMNS | _INTERVAL_COLUMNS
+_ADDED_SINCE = ("coverage_cross_validated", *_INTERVAL_COLUMNS)
+"""Columns that tables of the same schema version may lack; they are read as null."""
 
 
 def table_schema(columns: dict[str, pa.DataType], study: Study | None = None) -> pa.Schema:
     """Returns the Arrow schema of a table: its columns, then one column per factor when a study is given.
 
-    A name that holds `{objective}` stands for one column for each objective of the study.
+    A name that holds `{objective}` or `{mean}` stands for one column for each objective or mean of the study.
     """
-    fields = []
-    for name, kind in columns.items():
-        of_objectives = study.objective_names if study and "{objective}" in name else [""]
-        fields += [pa.field(name.format(objective=objective), kind) for objective in of_objectives]
+    fields = [pa.field(name, kind) for given, kind in columns.items() for name in _names(given, study)]
     for name, factor in (study.factors if study else {}).items():
         integer = factor.type == "integer"
         kind = pa.string() if isinstance(factor, CategoricalFactor) else pa.int64() if integer else pa.float64()
         fields.append(pa.field(name, kind))
     return pa.schema(fields, metadata={_VERSION_KEY: str(SCHEMA_VERSION).encode()})
+
+
+def _names(name: str, study: Study | None) -> list[str]:
+    if study and "{objective}" in name:
+        return [name.format(objective=each) for each in study.objective_names]
+    return [name.format(mean=each) for each in study.means] if study and "{mean}" in name else [name]
 
 
 def require_distinct_columns(study: Study) -> None:
@@ -159,6 +169,9 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
     if found != str(SCHEMA_VERSION):
         table = _from_version_3(table)
     schema = table_schema(columns, study)
+    for name in (each for added in _ADDED_SINCE for each in _names(added, study)):
+        if name in schema.names and name not in table.column_names:
+            table = table.append_column(name, pa.nulls(len(table), pa.float64()))
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise ArtifactError(f"{key}: lacks the columns {', '.join(missing)}")
     frame: pd.DataFrame = table.select(schema.names).to_pandas()

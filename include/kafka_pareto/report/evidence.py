@@ -25,8 +25,8 @@ class Evidence:
         trials: `TRIAL_COLUMNS` and factors: what the design and the rounds after it measured.
         design_trials: The same of the design alone.
         scores: `SCORE_COLUMNS` of the last round's surrogates.
-        fronts: `FRONT_COLUMNS` and factors: the fronts that the last round's search estimated.
-        candidates: `CANDIDATE_COLUMNS` and factors: what was confirmed.
+        fronts: `FRONT_INTERVAL_COLUMNS` and factors: the fronts that the last round's search estimated.
+        candidates: `CANDIDATE_INTERVAL_COLUMNS` and factors: what was confirmed.
         confirmed: `TRIAL_COLUMNS` and factors: the choice blocks' trials, every candidate and the baseline, all with
             equally many repetitions.
         repetitions: The confirmation's repetitions, of both phases.
@@ -100,7 +100,8 @@ def r2_table(evidence: Evidence) -> pd.DataFrame:
 def estimates_table(evidence: Evidence) -> pd.DataFrame:
     """Estimated beside measured (choice blocks) for every confirmed point, with repetition ids.
 
-    Columns: record size, id, roles, factors; per objective `estimated_…` and `measured_…`; `repetition_ids`.
+    Columns: record size, id, roles, factors; per objective `estimated_…` and `measured_…`, and of means the ends of the
+    estimate's interval; `repetition_ids`.
     """
     measured = evidence.confirmed.rename(
         columns={objective: f"measured_{objective}" for objective in evidence.study.objective_names}
@@ -122,7 +123,8 @@ def estimates_table(evidence: Evidence) -> pd.DataFrame:
     pairs = [
         f"{kind}_{objective}" for objective in evidence.study.objective_names for kind in ("estimated", "measured")
     ]
-    names = ["case", "configuration_id", "chosen_as", "durability", *evidence.study.factors, *pairs]
+    ends = [f"estimated_{mean}_{end}" for mean in evidence.study.means for end in ("low", "high")]
+    names = ["case", "configuration_id", "chosen_as", "durability", *evidence.study.factors, *pairs, *ends]
     table = table[[*names, "repetitions_valid", "repetition_ids"]]
     table["chosen_as"] = table.chosen_as.map(" ".join)
     table["repetition_ids"] = table.repetition_ids.map(lambda ids: "" if isinstance(ids, float) else " ".join(ids))

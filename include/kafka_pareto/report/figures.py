@@ -23,6 +23,7 @@ from kafka_pareto.study.driver import is_maximised, label_of, objective_named
 _SIZE_STYLES = [("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#E69F00", "v")]
 _DESIGN: dict[str, Any] = {"marker": "o", "s": 16, "color": "#9a9a9a", "alpha": 0.7, "label": "measured design"}
 _ESTIMATED: dict[str, Any] = {"marker": "D", "s": 30, "edgecolors": "#0072B2", "label": "estimated front"}
+_INTERVAL: dict[str, Any] = {"fmt": "none", "ecolor": "#0072B2", "alpha": 0.4, "linewidth": 0.8, "zorder": 1}
 _CONFIRMED: dict[str, Any] = {"marker": "^", "s": 38, "color": "#D55E00", "label": "confirmed points"}
 _BASELINE: dict[str, Any] = {"marker": "s", "s": 60, "color": "black", "label": "baseline", "zorder": 5}
 _PICK: dict[str, Any] = {"marker": "*", "s": 190, "color": "#F0E442", "edgecolors": "black", "zorder": 6}
@@ -108,7 +109,8 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
     for spare in all_axes[len(objectives) :]:
         spare.remove()
     for axes, objective in zip(all_axes, objectives, strict=False):
-        pairs = table[["case", f"estimated_{objective}", f"measured_{objective}"]].dropna()
+        pairs = table.dropna(subset=[f"estimated_{objective}", f"measured_{objective}"])
+        _draw_intervals(axes, pairs, f"estimated_{objective}", f"measured_{objective}", "x")
         for at, case in enumerate(evidence.study.cases):
             colour, marker = _SIZE_STYLES[at % len(_SIZE_STYLES)]
             of_case = pairs[pairs.case == case]
@@ -122,17 +124,38 @@ def _estimated_vs_measured(evidence: Evidence) -> Figure:
                 label=case_label(case),
             )
         axes.set(
-            title=label_of(objective),
+            title=label_of(objective) + held_in_intervals(pairs, objective),
             xlabel=f"estimated {objective_named(objective).axis_label}",
             ylabel="measured",
         )
-        both = pairs.iloc[:, 1:].to_numpy(dtype=float)
+        both = pairs[[f"estimated_{objective}", f"measured_{objective}"]].to_numpy(dtype=float)
         if both.min() > 0 and both.max() > 8 * both.min():
             _log(axes, "both")
         ends = [both.min(), both.max()]
         axes.plot(ends, ends, color="black", linewidth=0.8, linestyle="--", label="estimated = measured")
     shared_legend(figure)
     return figure
+
+
+def held_in_intervals(pairs: pd.DataFrame, objective: str) -> str:
+    """Returns how many measured values lie in their estimate's interval, where there are intervals."""
+    if f"estimated_{objective}_low" not in pairs:
+        return ""
+    known = pairs.dropna(subset=[f"estimated_{objective}_low"])
+    measured, name = known[f"measured_{objective}"], f"estimated_{objective}"
+    inside = measured.between(known[f"{name}_low"], known[f"{name}_high"]).sum()
+    return f": {inside} of {len(known)} in their 90 % interval" if len(known) else ""
+
+
+def _draw_intervals(axes: Any, points: pd.DataFrame, x: str, y: str, *across: str) -> None:
+    """Draws the 90 % intervals of the estimates on the named axes; points without one have no line."""
+    for axis, name in (("x", x), ("y", y)):
+        if axis not in across or f"{name}_low" not in points:
+            continue
+        known = points.dropna(subset=[f"{name}_low", f"{name}_high"])
+        ends = [known[name] - known[f"{name}_low"], known[f"{name}_high"] - known[name]]
+        if len(known):
+            axes.errorbar(known[x], known[y], **{f"{axis}err": ends}, **_INTERVAL)
 
 
 def _objectives_with_pairs(evidence: Evidence) -> list[str]:
@@ -169,6 +192,7 @@ def _two_objectives(evidence: Evidence) -> Figure:
         front = evidence.fronts[case]
         front = front[front.on_joint_front]
         axes.scatter(measured[x], measured[y], **_DESIGN)
+        _draw_intervals(axes, front, f"estimated_{x}", f"estimated_{y}", "x", "y")
         axes.scatter(front[f"estimated_{x}"], front[f"estimated_{y}"], facecolors="none", **_ESTIMATED)
         others = confirmed[~confirmed.is_baseline]
         axes.scatter(others[x], others[y], **_CONFIRMED)

@@ -85,11 +85,12 @@ def _captions(study: Tune) -> dict[str, str]:
         f"{driver.case_words[1]} (bars) and within each one (points), beside the ceiling that the repetitions' own "
         f"noise sets.{alone}",
         "fig4_estimated_vs_measured.png": "Figure 4. Estimated beside measured, for every confirmed point (choice "
-        "blocks).",
+        "blocks). A line through a point is the 90 % interval in which its measured mean was expected.",
         "fig5_mean_and_its_cv.png": f"Figure 5. {mean.capitalize()} and {spread}, by {driver.case_words[0]}. High and "
         "to the left is best.",
         "fig6_two_objectives.png": f"Figure 6. {across.capitalize()} and {up}: the measured design, the estimated "
-        "front, and what the confirmation measured; the line joins confirmed points that no other beats in both. "
+        "front (a line through a point is the 90 % interval in which its measured mean was expected), and what the "
+        "confirmation measured; the stepped line joins confirmed points that no other beats in both. "
         f"{corner}{alone}",
         "fig7_baseline_and_pick_by_repetition.png": "Figure 7. The baseline and the pick, repetition by repetition, "
         "and the CVs of both.",
@@ -159,6 +160,7 @@ def _scores(evidence: Evidence) -> list[dict[str, Any]]:
             **row,
             "label": label_of(row["objective"]),
             "verdict": _learned(row),
+            "in_intervals": _share(row["coverage_cross_validated"]),
             "size": "all" if pd.isna(row["case"]) else case_label(row["case"]),
         }
         for row in _rows(r2_table(evidence))
@@ -229,6 +231,10 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _objective(value: float, objective: ObjectiveName) -> str:
     return value_text(None if pd.isna(value) else value, objective)
+
+
+def _share(value: Any) -> str:
+    return "-" if pd.isna(value) else f"{value:.0%}"
 
 
 def _number(value: Any, decimals: int = 2) -> str:

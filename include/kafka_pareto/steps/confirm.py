@@ -17,7 +17,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate, baseline_candidate, candidates_of
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Phase, Repetition
-from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
+from kafka_pareto.campaign.tables import CANDIDATE_INTERVAL_COLUMNS, FRONT_INTERVAL_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.decision.choice import choose
 from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.decision.decide import decide, further_blocks
@@ -32,6 +32,7 @@ from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.rollout.found_in_force import found_in_force
 from kafka_pareto.study.cases import case_seed
+from kafka_pareto.study.tune import Tune
 
 log = logging.getLogger(__name__)
 
@@ -138,10 +139,10 @@ def _candidates(campaign: Campaign, case: str, found: FoundInForce) -> pd.DataFr
     """Returns the points to be measured: those selected by an earlier try of this task, else newly selected ones."""
     key = campaign.keys.confirmation(case, "candidates.parquet")
     try:
-        return campaign.read_table(key, CANDIDATE_COLUMNS)
+        return campaign.read_table(key, CANDIDATE_INTERVAL_COLUMNS)
     except MissingArtifactError:
         last_round = campaign.last_round()
-        front = campaign.read_table(campaign.keys.front(case, last_round), FRONT_COLUMNS)
+        front = campaign.read_table(campaign.keys.front(case, last_round), FRONT_INTERVAL_COLUMNS)
         trials = campaign.read_table(campaign.keys.trials(last_round), TRIAL_COLUMNS)
         if found.settings:  # measured in every block as it is
             front, trials = (each[each.configuration_id != found.settings.configuration_id] for each in (front, trials))
@@ -151,5 +152,15 @@ def _candidates(campaign: Campaign, case: str, found: FoundInForce) -> pd.DataFr
             campaign.tune,
             campaign.tune.confirmation.points,
         )
-        campaign.write_table(key, candidates, CANDIDATE_COLUMNS)
+        candidates = _with_intervals(candidates, front, campaign.tune)
+        campaign.write_table(key, candidates, CANDIDATE_INTERVAL_COLUMNS)
         return candidates
+
+
+def _with_intervals(candidates: pd.DataFrame, front: pd.DataFrame, study: Tune) -> pd.DataFrame:
+    """Returns the candidates with the ends of the front's intervals; NaN where a candidate has no estimate."""
+    ends = [f"estimated_{mean}_{end}" for mean in study.means for end in ("low", "high")]
+    table = candidates.merge(front[["configuration_id", *ends]], on="configuration_id", how="left")
+    for name in ends:
+        table[name] = table[name].where(table[name.rpartition("_")[0]].notna())
+    return table

@@ -8,11 +8,12 @@ import pandas as pd
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
-from kafka_pareto.campaign.tables import FRONT_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.campaign.tables import FRONT_INTERVAL_COLUMNS, HYPERVOLUME_COLUMNS, SCORE_COLUMNS, TRIAL_COLUMNS
+from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.search.pareto_search import search, with_class_fronts
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.surrogates.calibration import Calibration, Calibrations, with_intervals
 from kafka_pareto.surrogates.surrogate import Surrogate, SurrogateIndex, load_surrogate
 
 logger = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
 
     found = search(study, case, surrogates, measured)
     front = with_class_fronts(study, case, surrogates, measured, found)
+    front = with_intervals(study, front, _calibrations(campaign, round_number))
     hypervolume = float(found.hypervolume["hypervolume"].iloc[-1])
     weaker = int((~front["durability_accepted"]).sum())
     logger.info(
@@ -49,7 +51,7 @@ def run(campaign: Campaign, case: str, round_number: int = 0) -> Manifest:
         case_label(case), len(found.front), weaker, f"{found.evaluations:,}", hypervolume,
     )  # fmt: skip
     artifacts = [
-        campaign.write_table(keys.front(case, round_number), front, FRONT_COLUMNS),
+        campaign.write_table(keys.front(case, round_number), front, FRONT_INTERVAL_COLUMNS),
         campaign.write_table(
             keys.hypervolume(case, round_number), found.hypervolume, HYPERVOLUME_COLUMNS, factors=False
         ),
@@ -70,6 +72,14 @@ def _surrogates(campaign: Campaign, round_number: int) -> dict[ObjectiveName, Su
     return {
         objective: load_surrogate(campaign.store.get(key), key, objective, index) for objective, key in files.items()
     }
+
+
+def _calibrations(campaign: Campaign, round_number: int) -> dict[ObjectiveName, Calibration]:
+    """Returns none where the models were trained by an earlier release."""
+    try:
+        return campaign.read_record(campaign.keys.surrogates("calibration.json", round_number), Calibrations).objectives
+    except MissingArtifactError:
+        return {}
 
 
 def _learned(

@@ -12,8 +12,8 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest, Notice
 from kafka_pareto.campaign.records import Fingerprint, NoiseReport, Plan, Proposal, Repetition, RoundsSoFar, Sizing
 from kafka_pareto.campaign.tables import (
-    CANDIDATE_COLUMNS,
-    FRONT_COLUMNS,
+    CANDIDATE_INTERVAL_COLUMNS,
+    FRONT_INTERVAL_COLUMNS,
     SCORE_COLUMNS,
     TRIAL_COLUMNS,
     rejected_columns,
@@ -147,9 +147,9 @@ def _read(campaign: Campaign) -> Evidence:
         trials=campaign.read_table(keys.trials(last_round), TRIAL_COLUMNS),
         design_trials=campaign.read_table(keys.trials(0), TRIAL_COLUMNS),
         scores=campaign.read_table(keys.surrogates("scores.parquet", last_round), SCORE_COLUMNS, factors=False),
-        fronts={case: campaign.read_table(keys.front(case, last_round), FRONT_COLUMNS) for case in cases},
+        fronts={case: campaign.read_table(keys.front(case, last_round), FRONT_INTERVAL_COLUMNS) for case in cases},
         candidates={
-            case: campaign.read_table(keys.confirmation(case, "candidates.parquet"), CANDIDATE_COLUMNS)
+            case: campaign.read_table(keys.confirmation(case, "candidates.parquet"), CANDIDATE_INTERVAL_COLUMNS)
             for case in cases
         },
         confirmed=pd.concat(

@@ -10,6 +10,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.tables import SCORE_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.surrogates.calibration import Calibrations
 from kafka_pareto.surrogates.scores import describe_scores, judge_objective
 from kafka_pareto.surrogates.surrogate import SurrogateIndex, feature_encoding, measured_objectives
 
@@ -49,6 +50,11 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
     artifacts.append(campaign.write_table(scores_key, scores, SCORE_COLUMNS, factors=False))
     index = SurrogateIndex(encoding=encoding, models={one.surrogate.objective: one.surrogate.file() for one in judged})
     artifacts.append(campaign.write_record(keys.surrogates("encoding.json", round_number), index))
+
+    calibrations = {one.surrogate.objective: one.calibration for one in judged if one.calibration}
+    artifacts.append(
+        campaign.write_record(keys.surrogates("calibration.json", round_number), Calibrations(objectives=calibrations))
+    )
 
     pooled = {one.surrogate.objective: one.pooled_r2_held_out() for one in judged}
     r2 = {f"r2_held_out_{objective}": round(value, 4) for objective, value in pooled.items() if value is not None}

@@ -52,7 +52,8 @@ class Surrogate(Section):
     """Sets the XGBoost regressors, one per objective, and how they are judged.
 
     `records_per_batch` gives them `batch.size` over the record size as one more input. `weights` sets how much a trial
-    counts: as many times as it has `repetitions`, or all `equal`.
+    counts: as many times as it has `repetitions`, or all `equal`. `estimates` says whose estimates of the front's means
+    are shown: those of a `gaussian_process` that had no part in selecting the front, or of the `trees` that did.
     """
 
     n_estimators: Count = 300
@@ -66,6 +67,7 @@ class Surrogate(Section):
     records_per_batch: bool = True
     log_target: bool = True
     weights: Literal["equal", "repetitions"] = "repetitions"
+    estimates: Literal["gaussian_process", "trees"] = "gaussian_process"
     held_out_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.25
 
 

@@ -15,6 +15,7 @@ from kafka_pareto.campaign.tables import SCORE_COLUMNS
 from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
+from kafka_pareto.surrogates.calibration import Calibration, calibrate
 from kafka_pareto.surrogates.noise_ceiling import MINIMUM_ROWS_FOR_R2, error_variances, noise_ceiling, trial_keys
 from kafka_pareto.surrogates.surrogate import (
     FeatureEncoding,
@@ -36,12 +37,16 @@ _CURVE_FRACTIONS = (0.25, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True)
 class JudgedSurrogate:
-    """Holds a model with its training and held-out trials; `rows` are all trials that measured its objective."""
+    """Holds a model with its training and held-out trials; `rows` are all trials that measured its objective.
+
+    Means have a `calibration` where there are enough trials.
+    """
 
     surrogate: Surrogate
     rows: pd.DataFrame
     held_out: pd.DataFrame
     scores: pd.DataFrame
+    calibration: Calibration | None = None
 
     def pooled_r2_held_out(self) -> float | None:
         """Returns R² on all held-out trials; None when too few were held out."""
@@ -67,7 +72,13 @@ def judge_objective(
     errors = error_variances(rows, repetitions, objective, study, of_logarithm=surrogate.log_target)
     estimated = cross_validated(study, encoding, rows, objective)
     scores = score_surrogate(surrogate, train, held_out, estimated, errors)
-    return JudgedSurrogate(surrogate, rows, held_out, scores)
+    calibrated = calibrate(study, rows, objective, estimated) if objective in study.means else None
+    if calibrated is None:
+        return JudgedSurrogate(surrogate, rows, held_out, scores)
+    calibration, covered = calibrated
+    of_case = covered.groupby(rows["case"]).mean()
+    scores["coverage_cross_validated"] = scores["case"].map(of_case).where(scores["case"].notna(), covered.mean())
+    return JudgedSurrogate(surrogate, rows, held_out, scores, calibration)
 
 
 def score_surrogate(
@@ -117,6 +128,7 @@ def score_surrogate(
                 "mae_held_out": float(np.mean(np.abs(error))) if len(error) else None,
                 "rmse_held_out": float(np.sqrt(np.mean(error**2))) if len(error) else None,
                 "r2_noise_ceiling": ceiling,
+                "coverage_cross_validated": np.nan,
                 "configurations_train": seen["configuration_id"].nunique(),
                 "configurations_held_out": unseen["configuration_id"].nunique(),
                 "learnable": is_learnable(r2, ceiling),
@@ -211,10 +223,11 @@ def describe_scores(scores: pd.DataFrame) -> str:
     """Returns the scores as lines for a log, one per objective and case."""
     heading = (
         f"{'objective':<17} {'record size':>11} {'of':>5} {'R² train':>9} {'held out':>9} {'5 folds':>8} "
-        f"{'ceiling':>8} {'MAE':>10} {'RMSE':>10}"
+        f"{'ceiling':>8} {'in 90 %':>8} {'MAE':>10} {'RMSE':>10}"
     )
     lines = [
-        "R² of the surrogates, of the logarithm or the value; 'ceiling' is what the repetitions' own noise leaves",
+        "R² of the surrogates, of the logarithm or the value; 'ceiling' is what the repetitions' own noise leaves; "
+        "'in 90 %' the share of unseen trials in their 90 % intervals",
         heading,
     ]
     for row in scores.to_dict("records"):
@@ -222,7 +235,7 @@ def describe_scores(scores: pd.DataFrame) -> str:
         numbers = (
             f"{'log' if row['of_logarithm'] else 'value':>5} {_number(row['r2_train']):>9} "
             f"{_number(row['r2_held_out']):>9} {_number(row['r2_cross_validated']):>8} "
-            f"{_number(row['r2_noise_ceiling']):>8}"
+            f"{_number(row['r2_noise_ceiling']):>8} {_number(row['coverage_cross_validated']):>8}"
         )
         errors = f"{_number(row['mae_held_out']):>10} {_number(row['rmse_held_out']):>10}"
         remark = "  too few rows to judge" if pd.isna(row["r2_cross_validated"]) else "  not learnable"

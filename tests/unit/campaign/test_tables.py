@@ -16,6 +16,8 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import (
+    FRONT_COLUMNS,
+    FRONT_INTERVAL_COLUMNS,
     SCORE_COLUMNS,
     decode_table,
     encode_table,
@@ -237,3 +239,15 @@ def test_a_damaged_record_is_quoted_in_short_with_what_it_is() -> None:
 def test_a_manifest_is_one_line() -> None:
     manifest = Manifest(step="train", study="paper", campaign="c1", cases=["1024"], artifacts=["a\nb"], counts={"n": 1})
     assert "\n" not in manifest.model_dump_json()
+
+
+def test_a_front_of_before_the_intervals_is_read_with_none(study: Study) -> None:
+    names = table_schema(FRONT_COLUMNS, study).names
+    row = dict.fromkeys(names, True) | {"case": "8192", "configuration_id": "c1", "durability": "acks_all"}
+    row |= dict.fromkeys([name for name in names if name.startswith("estimated_")], 1.5)
+    row |= {"batch.size": 16384, "linger.ms": 5, "acks": "all", "compression.type": "none"}
+    front = decode_table(encode_table(pd.DataFrame([row]), FRONT_COLUMNS, study), KEY, FRONT_INTERVAL_COLUMNS, study)
+    ends = [f"estimated_{mean}_{end}" for mean in study.means for end in ("low", "high")]
+    assert front[ends].isna().all(axis=None)
+    assert front.estimated_throughput_mib_s.tolist() == [1.5]
+    assert not {"estimated_latency_cv_low", "estimated_throughput_cv_low"} & set(front.columns)

@@ -1,0 +1,198 @@
+"""Says what confirmation will measure at an estimated point: a corrected estimate and its 90 % interval. Pure.
+
+The front's points were selected because their estimates are good, so noise that flattered the trees is on the front. A
+Gaussian process that had no part in the selection estimates them again: it shares the trials, but not the trees' own
+errors, and it pulls what rests on little evidence back. Its intervals are too narrow where its lengths were found on
+few trials. They are therefore stretched by its own errors at configurations that it had not seen (split into folds, as
+in Barber et al., "Predictive inference with the jackknife+", Annals of Statistics 49(1), 2021; errors in units of the
+predicted spread, as in Lei et al., "Distribution-free predictive inference for regression", JASA 113, 2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pydantic import BaseModel, ConfigDict
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern
+from sklearn.model_selection import GroupKFold
+
+from kafka_pareto.analysis.hypervolume import logarithms
+from kafka_pareto.storage.record import Record
+from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.tune import Tune
+from kafka_pareto.surrogates.gaussian_process import Posterior, fit_posterior, inputs
+
+Values = npt.NDArray[np.float64]
+
+COVERAGE = 0.9
+"""The share of confirmed values that an interval should hold."""
+FOLDS = 5
+_LEAST_ERRORS = 10  # fewer know nothing of the outer 5 %
+
+
+class Process(BaseModel):
+    """Holds a fitted Gaussian process of an objective's scaled logarithm, as numbers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    centre: float
+    scale: float
+    amplitude: float
+    lengths: list[float]
+    alpha: list[float]
+    inputs: list[list[float]]
+    targets: list[float]
+    repetition_variance: float
+
+    @classmethod
+    def of(cls, posterior: Posterior, rows: pd.DataFrame) -> Process:
+        """Returns the numbers of a process that was fitted on these trials and no others."""
+        fitted = posterior._process
+        alpha, repetitions = np.asarray(fitted.alpha, dtype=float), rows.repetitions_valid.to_numpy(dtype=float)
+        return cls(
+            centre=posterior._centre,
+            scale=posterior._scale,
+            amplitude=float(fitted.kernel_.k1.constant_value),
+            lengths=np.atleast_1d(fitted.kernel_.k2.length_scale).tolist(),
+            alpha=alpha.tolist(),
+            inputs=fitted.X_train_.tolist(),
+            targets=fitted.y_train_.tolist(),
+            repetition_variance=float(np.mean(alpha * repetitions)) * posterior._scale**2,
+        )
+
+    def predict(self, study: Tune, configurations: pd.DataFrame, repetitions: Values | int) -> tuple[Values, Values]:
+        """Returns mean and standard deviation of the logarithm of what so many repetitions will measure."""
+        kernel = ConstantKernel(self.amplitude) * Matern(self.lengths, nu=2.5)
+        process = GaussianProcessRegressor(kernel, alpha=np.array(self.alpha), optimizer=None)
+        process.fit(np.array(self.inputs), np.array(self.targets))
+        mean, deviation = process.predict(inputs(study, configurations), return_std=True)
+        variance = (deviation * self.scale) ** 2 + self.repetition_variance / repetitions
+        return mean * self.scale + self.centre, np.sqrt(variance)
+
+
+class Calibration(BaseModel):
+    """Holds what turns estimates of an objective into estimates with intervals.
+
+    Attributes:
+        low: The 5 % quantile of the errors at unseen configurations, and `high` the 95 %: measured minus estimated
+            logarithm, in units of the predicted standard deviation where there is a process.
+        process: Estimates anew; None where the trees' estimates stay as they are.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    low: float
+    high: float
+    process: Process | None = None
+
+    def interval(
+        self, study: Tune, configurations: pd.DataFrame, estimates: Values, repetitions: int
+    ) -> tuple[Values, Values, Values]:
+        """Returns the estimate of what so many repetitions will measure on average, and its interval's two ends.
+
+        Args:
+            study: The campaign's study.
+            configurations: One column per factor and the case.
+            estimates: The trees' estimates; those that are not positive have no interval.
+            repetitions: How many will be measured.
+        """
+        if self.process is None:
+            positive = np.where(estimates > 0, estimates, np.nan)
+            return estimates, positive * np.exp(self.low), positive * np.exp(self.high)
+        mean, deviation = self.process.predict(study, configurations, repetitions)
+        return np.exp(mean), np.exp(mean + self.low * deviation), np.exp(mean + self.high * deviation)
+
+
+class Calibrations(Record):
+    """Holds a campaign's calibrations (`calibration.json`), by objective."""
+
+    objectives: dict[ObjectiveName, Calibration]
+
+
+def calibrate(
+    study: Tune, rows: pd.DataFrame, objective: ObjectiveName, cross_validated: pd.Series
+) -> tuple[Calibration, pd.Series] | None:
+    """Calibrates one objective's estimates on the trials that measured it.
+
+    Args:
+        study: The campaign's study; `surrogate.estimates` says whose estimates are shown.
+        rows: `TRIAL_COLUMNS` and factors, with a measured objective.
+        objective: One of the study's means.
+        cross_validated: The trees' estimate of each row, by trees that had not seen its configuration.
+
+    Returns:
+        The calibration, and of each trial whether an interval that had not seen it holds it (1, 0 or NaN); None with
+        too few trials to know the errors.
+    """
+    of_trees = study.surrogate.estimates == "trees"
+    errors = _errors_of_trees(study, rows, objective, cross_validated) if of_trees else _errors(study, rows, objective)
+    posterior = None if of_trees else fit_posterior(study, rows, objective)
+    known = np.isfinite(errors)
+    if known.sum() < _LEAST_ERRORS or not (of_trees or posterior):
+        return None
+    covered = np.full(len(rows), np.nan)
+    for inside, outside in _folds(study, rows):
+        if known[inside].any():
+            low, high = _ends(errors[inside][known[inside]])
+            held = (errors[outside] >= low) & (errors[outside] <= high)
+            covered[outside] = np.where(known[outside], held, np.nan)
+    low, high = _ends(errors[known])
+    process = Process.of(posterior, rows) if posterior else None
+    return Calibration(low=low, high=high, process=process), pd.Series(covered, index=rows.index)
+
+
+def with_intervals(study: Tune, front: pd.DataFrame, calibrations: Mapping[ObjectiveName, Calibration]) -> pd.DataFrame:
+    """Returns the front with calibrated estimates of the means, and `estimated_<mean>_low` and `_high`.
+
+    The intervals are of a mean over the confirmation's choice blocks. Without calibration or estimate they are NaN.
+    `limits_met_estimated` is that of the estimates shown.
+    """
+    table = front.copy()
+    for mean in study.means:
+        name = f"estimated_{mean}"
+        estimates = table[name].to_numpy(dtype=float)
+        low = high = np.full(len(table), np.nan)
+        if mean in calibrations and len(table) and np.isfinite(estimates).all():
+            blocks = study.confirmation.choice_blocks
+            table[name], low, high = calibrations[mean].interval(study, table, estimates, blocks)
+        table[f"{name}_low"], table[f"{name}_high"] = low, high
+    for limit in study.limits:
+        if limit.objective in calibrations:
+            estimates = table[f"estimated_{limit.objective}"].to_numpy(dtype=float)
+            table["limits_met_estimated"] &= limit.excess_fraction(estimates) <= 0
+    return table
+
+
+def _errors(study: Tune, rows: pd.DataFrame, objective: ObjectiveName) -> Values:
+    """Returns each trial's error in standard deviations, by a process fitted without its configuration."""
+    errors, logs = np.full(len(rows), np.nan), logarithms(rows, study, objective)
+    repetitions = rows.repetitions_valid.to_numpy(dtype=float)
+    for inside, outside in _folds(study, rows):
+        seen, unseen = rows.iloc[inside], rows.iloc[outside]
+        if posterior := fit_posterior(study, seen, objective):
+            mean, deviation = Process.of(posterior, seen).predict(study, unseen, repetitions[outside])
+            errors[outside] = (logs[outside] - mean) / deviation
+    return errors
+
+
+def _errors_of_trees(study: Tune, rows: pd.DataFrame, objective: ObjectiveName, cross_validated: pd.Series) -> Values:
+    estimates = cross_validated.to_numpy(dtype=float)
+    return logarithms(rows, study, objective) - np.log(np.where(estimates > 0, estimates, np.nan))
+
+
+def _folds(study: Tune, rows: pd.DataFrame) -> list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+    if rows.configuration_id.nunique() < FOLDS:
+        return []
+    folds = GroupKFold(FOLDS, shuffle=True, random_state=study.seed)
+    return list(folds.split(rows, groups=rows.configuration_id))
+
+
+def _ends(errors: Values) -> tuple[float, float]:
+    """Returns the quantiles that leave out 5 % on each side of one more error; 0 lies between them."""
+    rank = min(1.0, (1 + COVERAGE) / 2 * (1 + 1 / len(errors)))
+    low, high = np.quantile(errors, [1 - rank, rank])
+    return min(float(low), 0.0), max(float(high), 0.0)

@@ -13,6 +13,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.storage.store import open_store
+from kafka_pareto.study.advice import load_advice
 from kafka_pareto.study.cluster_override import cluster_with
 from kafka_pareto.study.overrides import overrides_of
 from kafka_pareto.study.study_file import baseline_of, load_named_study, read_corpus, with_overrides
@@ -59,7 +60,8 @@ def main(
         store = open_store(settings)
         with driver_of(adjusted).system(adjusted, settings) as system:
             overrides = overrides_of(wanted, adjusted)
-            return design.run(store, adjusted, check_campaign_id(campaign), system, corpus, overrides)
+            advice = load_advice(settings.advice) if adjusted.advice else []
+            return design.run(store, adjusted, check_campaign_id(campaign), system, corpus, overrides, advice)
 
     run_step(step, manifest)
 

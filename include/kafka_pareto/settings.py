@@ -31,6 +31,7 @@ class Settings(BaseSettings):
     kafka_jars: Path = _INCLUDE.parent / ".state" / "kafka" / "jars"
     client_configs: Path = _INCLUDE.parent / ".state" / "client-configs"
     studies: Path = _INCLUDE / "studies"
+    advice: Path = Field(default=_INCLUDE / "advice", description="a file for each configuration that somebody advises")
 
 
 def load_settings() -> Settings:

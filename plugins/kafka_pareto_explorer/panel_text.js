@@ -82,7 +82,12 @@ export function estimateRows(view, choice) {
     header: ["Configuration", "is", ...Object.values(view.objectives), "settings"],
     rows: points.map((point) => [
       point.configuration_id,
-      [roleOf(view, point), ...point.chosen_as, ...point.rules_broken.map((rule) => `breaks ${rule}`)].join("; "),
+      [
+        roleOf(view, point),
+        ...point.chosen_as,
+        ...point.advised_by.map((who) => `advised by ${who}`),
+        ...point.rules_broken.map((rule) => `breaks ${rule}`),
+      ].join("; "),
       ...Object.keys(view.objectives).map((objective) => pair(point, objective)),
       settingsOf(point),
     ]),

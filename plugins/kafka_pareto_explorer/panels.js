@@ -145,6 +145,7 @@ export function evidence(view) {
       card.gains.length > 0 ? table(card.gains, { wrap: true }) : null,
       card.gains_over_baseline.length > 0 ? table(card.gains_over_baseline, { wrap: true }) : null,
       table(card.settings),
+      sentences("Advice", card.advice),
       sentences(card.price_label, card.price),
       sentences("Unresolved", card.unresolved),
       ...Object.entries(card.context)

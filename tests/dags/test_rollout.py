@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -123,7 +124,8 @@ def test_what_was_approved_comes_into_force_with_the_persons_name_and_words_as_t
     [options] = moves_of(airflow, "accept", RUN)[:1]
     at = options["answered-at"]
     said = {"answer": "approve", "approved-by": "admin", "reason": REASON}
-    request = {"answered-at": at, "seen": "1024=0", "request": f"{RUN} {at}"}
+    assert re.fullmatch(r"1024=\d+", options["seen"])  # what other tests had put in force when it was asked
+    request = {"answered-at": at, "seen": options["seen"], "request": f"{RUN} {at}"}
     assert options == {"study": "paper", "campaign": RUN, **said, **request}
     assert datetime.fromisoformat(at) <= datetime.now(UTC)
     version = {"version": 1, "campaign": RUN}

@@ -10,6 +10,7 @@ const point = (id, factors, more) => ({
   factors,
   durability: "LEADER",
   rules_broken: [],
+  advised_by: [],
   is_baseline: false,
   round: 0,
   design: null,

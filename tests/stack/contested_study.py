@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from tests.recorded import STUDIES
+from tests.small_quick import small_quick
 
 STUDY, CASE = "contested", "1024"
 # Requests go one by one, so that the more records fit into one, the faster: on any machine.
@@ -16,7 +16,7 @@ BASELINE = {"batch.size": 1024, "max.in.flight.requests.per.connection": 1}
 
 def write_contested_study(folder: Path, batch_bytes: int) -> None:
     """Writes the study with this `batch.size` for all candidates; the baseline's holds a single record."""
-    content: dict[str, Any] = yaml.safe_load((STUDIES / "quick.yaml").read_text())
+    content: dict[str, Any] = small_quick()
     content |= {"name": STUDY, "record_sizes_bytes": [int(CASE)], "baseline": BASELINE}
     content["factors"] = {
         "batch.size": {"type": "integer", "levels": [batch_bytes]},

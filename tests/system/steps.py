@@ -15,6 +15,7 @@ import yaml
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.storage.folder_store import FolderStore
 from tests.recorded import STUDIES
+from tests.small_quick import small_quick
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -38,7 +39,8 @@ class StepRunner:
 
     def write_study(self, name: str, base: str = "quick", **changes: Any) -> None:
         """A study in the runner's folder: a shipped one with some keys replaced (dicts are merged)."""
-        content = yaml.safe_load((STUDIES / f"{base}.yaml").read_text()) | {"name": name}
+        content = small_quick() if base == "quick" else yaml.safe_load((STUDIES / f"{base}.yaml").read_text())
+        content |= {"name": name}
         for key, value in changes.items():
             content[key] = content.get(key, {}) | value if isinstance(value, dict) else value
         (self.studies / f"{name}.yaml").write_text(yaml.safe_dump(content))

@@ -17,17 +17,19 @@ from tests.unit.checking import confirmed
 from tests.unit.measuring import CASE
 
 
-def campaign_in(folder: Path, study: Tune, candidate: Configuration) -> Campaign:
-    """A second campaign of the study, which is about to confirm one candidate."""
+def campaign_in(folder: Path, study: Tune, *candidates: Configuration) -> Campaign:
+    """A second campaign of the study, which is about to confirm these candidates."""
     campaign = Campaign(study, CampaignKeys(study.name, "c2"), confirmed(folder).store)
     campaign.store.put(campaign.keys.frozen_study(), dump_study(study).encode())
     sizing = Sizing(records=1000, warmup_records=0, throughput_limit_records_s=None)
     campaign.write_record(campaign.keys.sizing(CASE), sizing)
-    row = dict.fromkeys(table_schema(CANDIDATE_COLUMNS, study).names, float("nan")) | dict(candidate)
-    row |= {"case": CASE, "configuration_id": configuration_id(candidate), "is_baseline": False, "feasible": True}
-    row |= {"durability": "acks_all_idempotent", "durability_accepted": True, "chosen_as": ["knee"]}
-    row |= {"on_joint_front": True, "limits_met_estimated": True}
-    campaign.write_table(campaign.keys.confirmation(CASE, "candidates.parquet"), pd.DataFrame([row]), CANDIDATE_COLUMNS)
+    rows = []
+    for candidate in candidates:
+        row = dict.fromkeys(table_schema(CANDIDATE_COLUMNS, study).names, float("nan")) | dict(candidate)
+        row |= {"case": CASE, "configuration_id": configuration_id(candidate), "is_baseline": False, "feasible": True}
+        row |= {"durability": "acks_all_idempotent", "durability_accepted": True, "chosen_as": ["knee"]}
+        rows.append(row | {"on_joint_front": True, "limits_met_estimated": True})
+    campaign.write_table(campaign.keys.confirmation(CASE, "candidates.parquet"), pd.DataFrame(rows), CANDIDATE_COLUMNS)
     return campaign
 
 

@@ -27,7 +27,7 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeCluster, FakeLoadTool, fake_testbed
-from tests.recorded import STUDIES
+from tests.small_quick import small_quick
 
 CASE = "8192"
 IN_A_BLOCK = 6
@@ -36,8 +36,8 @@ PLANNED = IN_A_BLOCK * 2
 
 
 def quick(**changes: Any) -> Study:
-    """`quick` with a small, fixed confirmation that claims nothing, and with some keys replaced (dicts are merged)."""
-    content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
+    """A small `quick` with a fixed confirmation that claims nothing, and with some keys replaced (dicts are merged)."""
+    content = small_quick()
     content["confirmation"] = {"points": 3, "choice_blocks": 2, "gain_blocks": 2, "minimum_blocks": 10}
     for key, value in changes.items():
         content[key] = content.get(key, {}) | value if isinstance(value, dict) else value

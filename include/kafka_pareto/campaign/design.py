@@ -44,7 +44,8 @@ def design_table(study: Tune, known: Mapping[str, Sequence[Configuration]] | Non
             drawn_at[case] = one_at_a_time(study, case)
             continue
         first = list((known or {}).get(case, []))
-        others = latin_hypercube(study, study.design.configurations - len(first), case, rng, beside=first)
+        count = study.design.configurations - len(first)
+        others = latin_hypercube(study, count, case, rng, beside=first) if count else []
         drawn_at[case] = [*first, *others]
     return configurations_table(study, drawn_at)
 

@@ -43,6 +43,10 @@ class CampaignKeys:
         """Returns the key of the decision which cases go on in this round, and why others do not (JSON, `Proposal`)."""
         return f"{self._round(round_number)}/01_proposal.json"
 
+    def advice(self) -> str:
+        """Returns the key of what others advise, and of what the study leaves out of it (JSON, `FollowedAdvice`)."""
+        return f"{self._round(0)}/01_advice.json"
+
     def prior(self) -> str:
         """Returns the key of the earlier campaigns that a warm start uses, and of what it left out (JSON, `Prior`)."""
         return f"{self._round(0)}/01_prior.json"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pandas as pd
 
@@ -12,7 +14,9 @@ from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.tune import Tune
 
 
-def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Tune, points: int) -> pd.DataFrame:
+def select_candidates(
+    front: pd.DataFrame, trials: pd.DataFrame, study: Tune, points: int, advised: Collection[str] = ()
+) -> pd.DataFrame:
     """Picks up to `points` configurations of one record size, spread along its accepted front.
 
     First the roles: the best of every estimated objective, the knee (nearest to the ideal point in objectives scaled
@@ -20,20 +24,25 @@ def select_candidates(front: pd.DataFrame, trials: pd.DataFrame, study: Tune, po
     one, the point farthest from all picked ones in the same scaled space. A front too small is filled up with
     measured trials that may be recommended, the non-dominated ones first; their estimates are NaN. With
     `strategy: rounds` such trials take half of the points from the start: the rounds went to where most was expected,
-    and have measured it.
+    and have measured it. What somebody advises takes the first points, all but one at most, where it is non-dominated
+    among what was measured: a pick that is worse than a guide's would be none.
 
     Args:
         front: `FRONT_COLUMNS` and factors; only feasible rows of the joint front are used.
         trials: `TRIAL_COLUMNS` and factors, the measured trials of the same record size.
         study: The campaign's study.
         points: How many are wanted.
+        advised: The ids of what others advise.
 
     Returns:
         A frame of `CANDIDATE_COLUMNS` and factors, in the order picked; `chosen_as` lists every role of a row. Never
         the baseline, never a configuration twice; fewer rows where there are not enough.
     """
     may_be_chosen = front.on_joint_front & front.feasible & (front.configuration_id != study.baseline_id())
-    best = _measured(trials, study, set(), points // 2 if study.strategy == "rounds" else 0)
+    from_others = _advised(trials, study, advised, points - 1)
+    of_rounds = points // 2 if study.strategy == "rounds" else 0
+    best = _measured(trials, study, set(from_others.configuration_id), min(of_rounds, points - len(from_others)))
+    best = pd.concat([each for each in (from_others, best) if len(each)]) if len(from_others) else best
     of_front = front[may_be_chosen & ~front.configuration_id.isin(best.configuration_id)]
     accepted = of_front.drop_duplicates("configuration_id").sort_values("configuration_id")
     roles = _roles(accepted, study, points - len(best))
@@ -80,6 +89,17 @@ def _scaled(losses: Losses) -> Losses:
     low, high = losses.min(axis=0), losses.max(axis=0)
     scaled: Losses = (losses - low) / np.where(high > low, high - low, 1.0)
     return scaled
+
+
+def _advised(trials: pd.DataFrame, study: Tune, advised: Collection[str], points: int) -> pd.DataFrame:
+    """Returns the advised trials on the front of all that was measured, the nearest to the ideal point first."""
+    measured = _measured(trials, study, set(), len(trials))
+    if not len(measured):
+        return measured
+    on_front = measured.chosen_as.map(lambda roles: roles == ["measured_non_dominated"])
+    found = measured[on_front & measured.configuration_id.isin(advised)].head(max(points, 0))
+    roles = pd.Series([["advised"]] * len(found), index=found.index)
+    return found.assign(chosen_as=roles)
 
 
 def _measured(trials: pd.DataFrame, study: Tune, taken: set[str], points: int) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
 from kafka_pareto.analysis.harm import Harm
+from kafka_pareto.decision.against_advice import AgainstAdvice
 from kafka_pareto.decision.choice import MissedLimit
 from kafka_pareto.decision.counts import Counts
 from kafka_pareto.decision.earlier_forms import decision_of_earlier_form
@@ -74,6 +75,8 @@ class Decision(Record):
         blocks_used: Gain blocks in which both the pick and the reference gave a valid repetition.
         stopping: Whether the gain blocks were `fixed`, or `sequential`: until they answered.
         cases_compared: Where they were sequential, the cases that share the level of the claims.
+        advice: How the pick stands against the best of what others advise; None where nothing is advised, or none of
+            it beat the reference in the choice blocks.
         holds_for: For whom it holds, as the protocol measured it; `other_study` asks the same for the others. Both are
             empty where that is not told apart, and in earlier decisions.
     """
@@ -114,6 +117,7 @@ class Decision(Record):
     minimum_blocks: int
     stopping: Literal["fixed", "sequential"] = "fixed"
     cases_compared: int = 1
+    advice: AgainstAdvice | None = None
     holds_for: str = ""
     other_study: str = ""
 

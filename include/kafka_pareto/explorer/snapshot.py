@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.campaign.advice import followed_advice
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import NoiseReport, Repetition, ValidationSummary
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, DESIGN_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS, table_schema
@@ -43,6 +44,7 @@ class Snapshot:
             report.
         context: What the card says in addition to the decision; None before the report.
         noise: The A/A study of the baseline; None if there is none.
+        advised_by: Who advises a configuration, by its id.
         problems: Why the gate stopped the campaign; empty if it did not.
     """
 
@@ -58,6 +60,7 @@ class Snapshot:
     decision: Decision | None
     context: CardContext | None
     noise: NoiseReport | None
+    advised_by: Mapping[str, Sequence[str]]
     problems: Sequence[str]
 
     @property
@@ -103,6 +106,7 @@ class _Reader:
             decision=decision,
             context=context,
             noise=self._campaign.read_record(keys.noise(case), NoiseReport) if keys.noise(case) in written else None,
+            advised_by=followed_advice(self._campaign).titles(case),
             problems=self._problems(),
         )
 

@@ -46,6 +46,7 @@ class Point(BaseModel):
 
     Attributes:
         rules_broken: Which of the study's rules it breaks, as in `CaseView.rules`.
+        advised_by: Who advises it.
         round: The round that drew it; None if only the search proposed it.
         design: Its trial from the design and the rounds.
         confirmed: Its trial from the choice blocks.
@@ -58,6 +59,7 @@ class Point(BaseModel):
     durability: str
     durability_accepted: bool
     rules_broken: list[str]
+    advised_by: list[str]
     is_baseline: bool
     round: int | None
     validated: bool
@@ -182,6 +184,7 @@ def _points(snapshot: Snapshot) -> list[Point]:
                 durability=row["durability"],
                 durability_accepted=Durability[row["durability"]] >= weakest,
                 rules_broken=_texts(rule for rule in rules if not rule.holds(row, variables)),
+                advised_by=list(snapshot.advised_by.get(name, [])),
                 is_baseline=row["is_baseline"],
                 round=snapshot.round_of.get(name),
                 validated=name not in snapshot.unvalidated,

@@ -28,7 +28,9 @@ def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] 
     protocol = study.protocol
     configurations = Counter(design_table(study).case.tolist())
     in_rounds = (len(study.round_numbers()) - 1) * (study.rounds.configurations + 1)  # the baseline is in each
-    confirmation = {case: study.confirmation.most_repetitions(case in in_force) for case in configurations}
+    confirmation = {
+        case: study.confirmation.most_repetitions(case in in_force, study.advice) for case in configurations
+    }
     most = {
         case: (count + in_rounds) * protocol.repetitions + protocol.noise_repetitions + confirmation[case]
         for case, count in configurations.items()

@@ -134,7 +134,8 @@ def stop_text(stop: Stop, rounds: int) -> str:
                 f"together, less than rounds.least_rise_fraction ({stop.least_rise_fraction:.1%})"
             )
         case "last_round":
-            return f"round {rounds} is the study's last (rounds.maximum)"
+            last = f"round {rounds} is the study's last" if rounds else "the study has none"
+            return f"{last} (rounds.maximum)"
         case "nothing_left":
             return "no configuration that was not measured is expected to add anything"
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.advice import advice_of
 from kafka_pareto.report.card_context import CardContext, context_lines, warnings_of_context
 from kafka_pareto.report.cards import (
     Cards,
@@ -47,6 +48,7 @@ def card_text(decision: Decision, context: CardContext, campaign: str) -> str:
         lines += [*_table(gain_rows(decision)), ""]
     if beside := baseline_gain_rows(decision):
         lines += [*_table(beside), ""]
+    lines += _labelled("Advice", advice_of(decision))
     lines += [line for sentence in price_of(decision) for line in _wrapped(price_label(decision), sentence)]
     lines += _labelled("Unresolved", unresolved_of(decision))
     if context.breakdown is not None:

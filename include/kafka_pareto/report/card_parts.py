@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.advice import advice_of
 from kafka_pareto.report.card_context import CardContext, context_lines, warnings_of_context
 from kafka_pareto.report.cards import (
     baseline_gain_rows,
@@ -31,6 +32,7 @@ class CardParts(BaseModel):
     settings: list[Row]
     gains: list[Row]
     gains_over_baseline: list[Row]
+    advice: list[str]
     breakdown: list[Row]
     explanation: list[str]
     context: dict[str, list[str]]
@@ -51,6 +53,7 @@ def card_parts(decision: Decision, context: CardContext | None, campaign: str) -
         settings=settings_rows(decision),
         gains=gain_rows(decision) if decision.gains else [],
         gains_over_baseline=baseline_gain_rows(decision),
+        advice=advice_of(decision),
         breakdown=breakdown_rows(breakdown, reference_label(decision), standing(decision)) if breakdown else [],
         explanation=explanation(breakdown) if breakdown else [],
         context=context_lines(context, decision) if context else {},

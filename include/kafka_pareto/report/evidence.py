@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from kafka_pareto.analysis.trials import steadiness
+from kafka_pareto.campaign.advice import FollowedAdvice
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Fingerprint, Phase, Plan, Repetition
 from kafka_pareto.decision.decision import Decision
@@ -33,6 +34,7 @@ class Evidence:
         design: The repetitions of the design and the rounds, failed ones and those that the gate rejected among them.
         noise: The repetitions of the A/A study of the baseline; none where the study spends none on it.
         set_aside: Repetitions that were measured again for a cause that no configuration can have.
+        advice: What others advise, and what of it was measured.
         cards: The decisions, adjusted over all record sizes, and their circumstances.
     """
 
@@ -48,6 +50,7 @@ class Evidence:
     design: Mapping[str, list[Repetition]]
     noise: Mapping[str, list[Repetition]]
     set_aside: Mapping[str, list[Repetition]]
+    advice: FollowedAdvice
     cards: Cards
     fingerprints: Mapping[str, Fingerprint]
     plan: Plan

@@ -16,6 +16,7 @@ from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
 from kafka_pareto.analysis.wording import joined, p_text, role_text, value_text
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report import measurement_tables, published_tables
+from kafka_pareto.report.advice import advice_rows, advice_sources
 from kafka_pareto.report.card_parts import card_parts
 from kafka_pareto.report.cards import properties_text
 from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
@@ -56,6 +57,8 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
         best_per_objective=published_tables.best_per_objective_rows(evidence),
         scores=_scores(evidence),
         estimates=_estimates(evidence),
+        advice=advice_rows(evidence),
+        advice_sources=advice_sources(evidence),
         objectives=[(objective, label_of(objective)) for objective in evidence.study.objective_names],
         weaker=_weaker_fronts(evidence),
         noise=measurement_tables.noise_tables(evidence),

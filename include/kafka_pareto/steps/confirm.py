@@ -13,12 +13,14 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto.analysis.trials import summarise_trials
+from kafka_pareto.campaign.advice import followed_advice
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import Candidate, baseline_candidate, candidates_of
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Phase, Repetition
 from kafka_pareto.campaign.tables import CANDIDATE_INTERVAL_COLUMNS, FRONT_INTERVAL_COLUMNS, TRIAL_COLUMNS
-from kafka_pareto.decision.choice import choose
+from kafka_pareto.decision.against_advice import AgainstAdvice, against_advice, best_advice
+from kafka_pareto.decision.choice import Choice, choose
 from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.decision.decide import decide, further_blocks
 from kafka_pareto.decision.decision import Decision
@@ -32,6 +34,7 @@ from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.measurement.repetition_store import RepetitionStore
 from kafka_pareto.rollout.found_in_force import found_in_force
 from kafka_pareto.study.cases import case_seed
+from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.tune import Tune
 
 log = logging.getLogger(__name__)
@@ -39,78 +42,133 @@ log = logging.getLogger(__name__)
 
 def run(campaign: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
     """Measures the candidates beside what is in force, chooses one, measures it afresh, and decides."""
-    study, keys = campaign.tune, campaign.keys
-    found = _found_in_force(campaign, case)
-    candidates = _candidates(campaign, case, found)
-    always = [baseline_candidate(campaign), *_settings_in_force(found)]
-    # Candidates that an earlier try has stored may hold what came into force since.
-    always_ids = {each.configuration_id for each in always}
-    in_play = [*always, *(each for each in candidates_of(candidates, study) if each.configuration_id not in always_ids)]
-    measurer = Measurer(campaign.study, runner)
-    prefix = keys.confirmation(case, "repetitions/")
-    stored = RepetitionStore(campaign, prefix)
+    keys = campaign.keys
+    confirming = _Confirming(campaign, case, runner)
+    decision = confirming.decision()
+    # Without the gain blocks: they would favour the one candidate that has them.
+    trials = summarise_trials(confirming.choice_repetitions, campaign.tune)
+    written = [
+        keys.confirmation(case, "in_force.json"),
+        keys.confirmation(case, "candidates.parquet"),
+        campaign.write_table(keys.confirmation(case, "trials.parquet"), trials, TRIAL_COLUMNS),
+        campaign.write_record(keys.confirmation(case, "decision.json"), decision),
+    ]
+    runner.clean_up()
+    counts = {"candidates": len(confirming.candidates), "repetitions": confirming.repetitions}
+    return campaign.manifest("confirm", [keys.confirmation(case, "repetitions/"), *written], counts, [case])
 
-    def measured(
-        phase: Phase, configurations: list[Candidate], blocks: int, first_block: int = 0, race: Race | None = None
+
+class _Confirming:
+    """One case's confirmation, phase by phase; a repetition that an earlier try has stored is not measured again."""
+
+    def __init__(self, campaign: Campaign, case: str, runner: RepetitionRunner) -> None:
+        self._study, self._case = campaign.tune, case
+        self._confirmation = campaign.tune.confirmation
+        self._found = _found_in_force(campaign, case)
+        self._in_force_id = self._found.settings.configuration_id if self._found.settings else None
+        self.candidates = _candidates(campaign, case, self._found)
+        self._always = [baseline_candidate(campaign), *_settings_in_force(self._found)]
+        # Candidates that an earlier try has stored may hold what came into force since.
+        always_ids = {each.configuration_id for each in self._always}
+        stored = candidates_of(self.candidates, campaign.tune)
+        self._others = [each for each in stored if each.configuration_id not in always_ids]
+        self._advised = followed_advice(campaign).titles(case)
+        self._measurer = Measurer(campaign.study, runner)
+        self._store = RepetitionStore(campaign, campaign.keys.confirmation(case, "repetitions/"))
+        self.choice_repetitions: list[Repetition] = []
+        self.repetitions = 0
+
+    def decision(self) -> Decision:
+        """Chooses, compares with what is in force and with the best advice, and states what the pick brings."""
+        in_play = [*self._always, *self._others]
+        self.choice_repetitions = self._measured("choice", in_play, self._confirmation.choice_blocks)
+        choice = choose(self._study, self.candidates, self.choice_repetitions, self._in_force_id)
+        log.info("chosen from %d blocks: %s", self._confirmation.choice_blocks, choice.configuration_id)
+        if choice.configuration_id == (self._in_force_id or self._study.baseline_id()):
+            return self._decided(choice, [])
+        advice_id = best_advice(self._study, self.candidates, self.choice_repetitions, self._advised, self._in_force_id)
+        first_block, gain = 0, self._gain_blocks(choice, advice_id, 0)
+        advice = self._beside_advice(choice, advice_id, gain)
+        if advice is not None and advice.is_better(self._confirmation.harm_margin()):
+            log.info("what %s advises is better, and takes the pick's place", " and ".join(advice.titles))
+            advice = advice.model_copy(update={"in_place_of": self._factors_of(choice.configuration_id)})
+            choice = choice.model_copy(update={"configuration_id": advice_id})
+            first_block = self._confirmation.gain_blocks
+            gain = self._gain_blocks(choice, advice_id, first_block)
+        decision, final = self._with_final_blocks(choice, advice_id, gain, first_block)
+        if advice is not None and advice.in_place_of is None:
+            advice = self._beside_advice(choice, advice_id, [*gain, *final])
+        return decision.model_copy(update={"advice": advice})
+
+    def _gain_blocks(self, choice: Choice, advice_id: str | None, first_block: int) -> list[Repetition]:
+        def until_answered(block: Block, before: list[Repetition]) -> Block:
+            gain = [each for each in before if each.phase == "gain" and each.block >= first_block]
+            if not is_answered(self._decided(choice, gain)):
+                return block
+            log.info("answered by %d blocks", len({each.block for each in gain}))
+            return []
+
+        race = until_answered if self._confirmation.is_sequential else None
+        finalists = self._finalists(choice, advice_id)
+        return self._measured("gain", finalists, self._confirmation.gain_blocks, first_block, race)
+
+    def _with_final_blocks(
+        self, choice: Choice, advice_id: str | None, gain: list[Repetition], first_block: int
+    ) -> tuple[Decision, list[Repetition]]:
+        decision, final, finalists = self._decided(choice, gain), list[Repetition](), self._finalists(choice, advice_id)
+        while blocks := further_blocks(decision, len({each.block for each in final}), self._confirmation):
+            first = first_block + self._confirmation.gain_blocks + len({each.block for each in final})
+            final += self._measured("final", finalists, blocks, first)
+            decision = self._decided(choice, gain, final)
+        return decision, final
+
+    def _measured(
+        self, phase: Phase, configurations: list[Candidate], blocks: int, first_block: int = 0, race: Race | None = None
     ) -> list[Repetition]:
         planned = plan_blocks(
             configurations,
             blocks,
             order="blocks",
             phase=phase,
-            case=case,
-            seed=study.seed,
+            case=self._case,
+            seed=self._study.seed,
             first_block=first_block,
         )
-        return measurer.measure(MeasurementPhase(planned, stored, race))
+        found = self._measurer.measure(MeasurementPhase(planned, self._store, race))
+        self.repetitions += len(found)
+        return found
 
-    confirmation, in_force_id = study.confirmation, found.settings.configuration_id if found.settings else None
-    choice_repetitions = measured("choice", in_play, confirmation.choice_blocks)
-    choice = choose(study, candidates, choice_repetitions, in_force_id)
-    chosen_id = choice.configuration_id
-    log.info("chosen from %d blocks: %s", confirmation.choice_blocks, chosen_id)
-    finalists = [*always, *(each for each in in_play[len(always) :] if each.configuration_id == chosen_id)]
-
-    def decided(gain: Sequence[Repetition], final: Sequence[Repetition] = ()) -> Decision:
+    def _decided(self, choice: Choice, gain: Sequence[Repetition], final: Sequence[Repetition] = ()) -> Decision:
         return decide(
-            study,
-            case,
+            self._study,
+            self._case,
             choice,
-            candidates,
-            choice_repetitions=choice_repetitions,
+            self.candidates,
+            choice_repetitions=self.choice_repetitions,
             gain_repetitions=gain,
             final_repetitions=final,
-            found=found,
-            rng=np.random.default_rng([study.seed, case_seed(case)]),
+            found=self._found,
+            rng=self._rng(),
         )
 
-    def until_answered(block: Block, before: list[Repetition]) -> Block:
-        if not is_answered(decided([each for each in before if each.phase == "gain"])):
-            return block
-        log.info("answered by %d blocks", block[0].block)
-        return []
+    def _beside_advice(
+        self, choice: Choice, advice_id: str | None, repetitions: Sequence[Repetition]
+    ) -> AgainstAdvice | None:
+        if advice_id is None:
+            return None
+        advice = advice_id, self._factors_of(advice_id), self._advised[advice_id]
+        return against_advice(self._study, choice.configuration_id, *advice, repetitions, self._rng())
 
-    gain: list[Repetition] = []
-    if chosen_id != (in_force_id or study.baseline_id()):
-        race = until_answered if confirmation.is_sequential else None
-        gain = measured("gain", finalists, confirmation.gain_blocks, race=race)
-    decision = decided(gain)
-    final: list[Repetition] = []
-    while blocks := further_blocks(decision, len({each.block for each in final}), confirmation):
-        first = confirmation.gain_blocks + len({each.block for each in final})
-        final += measured("final", finalists, blocks, first)
-        decision = decided(gain, final)
-    # Without the gain blocks: they would favour the one candidate that has them.
-    trials_key = keys.confirmation(case, "trials.parquet")
-    written = [
-        keys.confirmation(case, "in_force.json"),
-        keys.confirmation(case, "candidates.parquet"),
-        campaign.write_table(trials_key, summarise_trials(choice_repetitions, study), TRIAL_COLUMNS),
-        campaign.write_record(keys.confirmation(case, "decision.json"), decision),
-    ]
-    runner.clean_up()
-    counts = {"candidates": len(candidates), "repetitions": len(choice_repetitions) + len(gain) + len(final)}
-    return campaign.manifest("confirm", [prefix, *written], counts, [case])
+    def _finalists(self, choice: Choice, advice_id: str | None) -> list[Candidate]:
+        wanted = choice.configuration_id, advice_id
+        return [*self._always, *(each for each in self._others if each.configuration_id in wanted)]
+
+    def _factors_of(self, configuration_id: str) -> dict[str, FactorValue]:
+        in_play = [*self._always, *self._others]
+        return next(each.configuration for each in in_play if each.configuration_id == configuration_id)
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng([self._study.seed, case_seed(self._case)])
 
 
 def _found_in_force(campaign: Campaign, case: str) -> FoundInForce:
@@ -151,6 +209,7 @@ def _candidates(campaign: Campaign, case: str, found: FoundInForce) -> pd.DataFr
             trials[trials.case == case],
             campaign.tune,
             campaign.tune.confirmation.points,
+            followed_advice(campaign).titles(case),
         )
         candidates = _with_intervals(candidates, front, campaign.tune)
         campaign.write_table(key, candidates, CANDIDATE_INTERVAL_COLUMNS)

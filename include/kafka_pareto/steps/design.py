@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pandas as pd
 
+from kafka_pareto.campaign.advice import FollowedAdvice, follow, followed_advice
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.keys import CampaignKeys
@@ -21,7 +22,8 @@ from kafka_pareto.measurement.cost import describe_plan, plan_campaign, require_
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.rollout.versions import cases_in_force
 from kafka_pareto.storage.store import Store
-from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.advice import Advice
+from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.study_file import dump_study, parse_study
@@ -38,6 +40,7 @@ def run(
     system: System,
     corpus: str | None = None,
     overrides: Sequence[Override] = (),
+    advice: Sequence[Advice] = (),
 ) -> Manifest:
     """Starts the campaign, or goes on with one that was started with the same study.
 
@@ -48,6 +51,7 @@ def run(
         system: The system that it will measure.
         corpus: The text that records are cut from, where the study names a file (`read_corpus`).
         overrides: What of the study is not its file's, for the plan to name.
+        advice: What others advise; a campaign that goes on keeps to what it began with.
 
     Raises:
         PlanError: If the campaign may not run as planned; nothing is frozen then.
@@ -79,24 +83,47 @@ def run(
         # The study last: once it is there, the campaign is.
         if corpus is not None:
             store.put(keys.payload(), corpus.encode())
+        if study.advice:
+            campaign.write_record(keys.advice(), follow(study, advice))
         if study.warm_start is not None:
             _freeze_prior(campaign, study.warm_start, found)
         store.put(keys.frozen_study(), dump_study(study).encode())
     prior = campaign.read_table(keys.prior_trials(), PRIOR_TRIAL_COLUMNS) if study.warm_start is not None else None
     best = {} if prior is None else _best_known(study, prior)
-    design = design_table(study, best)
+    followed = followed_advice(campaign)
+    _tell(followed)
+    first = {
+        case: _each_once([*followed.configurations(case), *best.get(case, [])])[: study.design.configurations]
+        for case in study.cases
+    }
+    design = design_table(study, first)
     written = [
         campaign.write_record(keys.plan(), plan),
         campaign.write_table(keys.design(), design, DESIGN_COLUMNS),
     ]
     counts = {"configurations": int((~design.is_baseline).sum()), "repetitions_planned": plan.repetitions}
-    frozen = [keys.frozen_study()]
+    frozen = [keys.frozen_study(), *([keys.advice()] if study.advice else [])]
     if corpus is not None:
         frozen.append(keys.payload())
     if prior is not None:
         frozen += [keys.prior(), keys.prior_trials()]
         counts |= {"prior_trials": len(prior), "known_configurations": sum(len(each) for each in best.values())}
     return campaign.manifest("design", [*frozen, *written], counts)
+
+
+def _each_once(configurations: Sequence[Configuration]) -> list[Configuration]:
+    return list({configuration_id(each): each for each in configurations}.values())
+
+
+def _tell(advice: FollowedAdvice) -> None:
+    for one in advice.followed:
+        reasons = {each.left_out for each in one.cases if each.left_out}
+        measured = sum(each.configuration is not None for each in one.cases)
+        log.info("%s: measured in %d of %d cases%s", one.advice.title, measured, len(one.cases), _because(reasons))
+
+
+def _because(reasons: set[str]) -> str:
+    return f"; else {', '.join(sorted(reasons))}" if reasons else ""
 
 
 def _freeze_prior(campaign: Campaign, warm_start: WarmStart, found: Fingerprint) -> None:

@@ -8,6 +8,7 @@ from typing import cast
 import pandas as pd
 from pydantic import JsonValue
 
+from kafka_pareto.campaign.advice import followed_advice
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest, Notice
 from kafka_pareto.campaign.records import Fingerprint, NoiseReport, Plan, Proposal, Repetition, RoundsSoFar, Sizing
@@ -160,6 +161,7 @@ def _read(campaign: Campaign) -> Evidence:
         design=design,
         noise=noise,
         set_aside=set_aside,
+        advice=followed_advice(campaign),
         cards=Cards(study=keys.study, campaign=keys.campaign, cards=decisions, contexts=contexts),
         fingerprints={case: campaign.read_record(keys.fingerprint(case), Fingerprint) for case in cases},
         plan=campaign.read_record(keys.plan(), Plan),
@@ -207,11 +209,13 @@ def _repetitions(campaign: Campaign, decision: Decision) -> list[Repetition]:
         decision.reference_configuration_id,
         decision.pick_configuration_id,
     )
+    # Where an advice took the pick's place, it had gain blocks of its own.
+    most_gain_blocks = confirmation.gain_blocks * (2 if campaign.tune.advice else 1)
     planned = {
         "choice": range(confirmation.choice_blocks),
-        "gain": range(confirmation.gain_blocks),
+        "gain": range(most_gain_blocks),
         "final": range(
-            confirmation.gain_blocks, confirmation.gain_blocks + confirmation.final_blocks + confirmation.more_blocks
+            confirmation.gain_blocks, most_gain_blocks + confirmation.final_blocks + confirmation.more_blocks
         ),
     }
     return [

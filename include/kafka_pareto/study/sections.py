@@ -33,11 +33,12 @@ class Design(Section):
 class Rounds(Section):
     """Plans what `strategy: rounds` measures after the design of round 0.
 
-    There are up to `maximum` rounds. Each measures `configurations` more in every case, proposed by the surrogates. A
-    case ends once its measured hypervolume rose by less than `least_rise_fraction` in two rounds together.
+    There are up to `maximum` rounds; with 0 the design is all. Each measures `configurations` more in every case,
+    proposed by the surrogates. A case ends once its measured hypervolume rose by less than `least_rise_fraction` in two
+    rounds together.
     """
 
-    maximum: Annotated[int, Field(ge=1, le=MOST_ROUNDS)] = MOST_ROUNDS
+    maximum: Annotated[int, Field(ge=0, le=MOST_ROUNDS)] = MOST_ROUNDS
     configurations: Count = 8
     least_rise_fraction: Fraction = 0.01
 
@@ -111,16 +112,23 @@ class Confirmation(Section):
     wanted_effect_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.10
     harm_margin_fraction: Annotated[float, Field(gt=0, lt=1)] | None = None
 
-    def most_repetitions(self, in_force: bool = False) -> int:
+    def most_repetitions(self, in_force: bool = False, advice: bool = False) -> int:
         """Returns the most repetitions that one case can take.
 
         The baseline and every point are in the choice blocks; the baseline and one point are in the gain blocks, and in
-        those that follow a claim. Settings in force other than the baseline are in every block.
+        those that follow a claim. Settings in force other than the baseline are in every block. With advice the best of
+        it is in all but the choice blocks; where it takes the pick's place, gain blocks follow without the pick.
         """
-        in_every_block, later_blocks = 1 + in_force, self.gain_blocks
+        in_every_block, final_blocks = 1 + in_force, 0
         if self.gain_blocks >= self.minimum_blocks:  # else nothing can be claimed
-            later_blocks += self.final_blocks + (0 if self.is_sequential else self.more_blocks)
-        return (self.points + in_every_block) * self.choice_blocks + (1 + in_every_block) * later_blocks
+            final_blocks = self.final_blocks + (0 if self.is_sequential else self.more_blocks)
+        of_choice = (self.points + in_every_block) * self.choice_blocks
+        compared = 1 + in_every_block
+        if not advice:
+            return of_choice + compared * (self.gain_blocks + final_blocks)
+        once = (compared + 1) * (self.gain_blocks + final_blocks)
+        twice = (compared + 1) * self.gain_blocks + compared * (self.gain_blocks + final_blocks)
+        return of_choice + max(once, twice)
 
     def fewest_repetitions(self, in_force: bool = False) -> int:
         """Returns the fewest: nothing is picked, or nothing is claimed of it."""

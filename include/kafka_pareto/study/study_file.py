@@ -16,12 +16,14 @@ from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, typed_va
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.identifiers import SENSITIVE_NAMES, STUDY_NAME
 from kafka_pareto.study.producer_study import ProducerStudy
+from kafka_pareto.study.section import Section
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_classes import STUDY_CLASSES
 from kafka_pareto.study.warm_start import Campaigns
 
 AnyStudy = TypeVar("AnyStudy", bound=Study)
+AnySection = TypeVar("AnySection", bound=Section)
 _WHOLE_OR_NOT = "int"
 _UNION_TAGS = (
     *("categorical", "integer", "float", _WHOLE_OR_NOT),
@@ -72,12 +74,7 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
     """
-    try:
-        content = yaml.load(text, Loader=_StudyLoader)  # noqa: S506 (a SafeLoader)
-    except _YAML_ERRORS as error:
-        raise StudyError(file, [f"is not valid YAML: {' '.join(str(error).split())}"]) from error
-    if not isinstance(content, dict):
-        raise StudyError(file, ["must be a mapping of keys to values"])
+    content = _mapping(text, file)
     model = _class_of(content, file)
     if folder is not None and issubclass(model, ProducerStudy) and isinstance(content.get("baseline"), str):
         content["baseline"] = _properties_in_file(folder / content["baseline"], file)
@@ -85,6 +82,16 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     if folder is not None:
         read_corpus(study, folder, file)
     return study
+
+
+def read_section(path: Path, model: type[AnySection]) -> AnySection:
+    """Reads a file that holds a single section, checked like a study.
+
+    Raises:
+        StudyError: One line per defect, each with file, key, value and rule.
+    """
+    content = _mapping(_read_text(path, str(path), ""), str(path))
+    return _validated(model, content, str(path))
 
 
 def read_corpus(study: Study, folder: Path, file: str) -> str | None:
@@ -189,7 +196,17 @@ def _class_of(content: dict[str, Any], file: str) -> type[Study]:
     return STUDY_CLASSES[kind, driver]
 
 
-def _validated(model: type[AnyStudy], content: dict[str, Any], file: str) -> AnyStudy:
+def _mapping(text: str, file: str) -> dict[str, Any]:
+    try:
+        content = yaml.load(text, Loader=_StudyLoader)  # noqa: S506 (a SafeLoader)
+    except _YAML_ERRORS as error:
+        raise StudyError(file, [f"is not valid YAML: {' '.join(str(error).split())}"]) from error
+    if not isinstance(content, dict):
+        raise StudyError(file, ["must be a mapping of keys to values"])
+    return content
+
+
+def _validated(model: type[AnySection], content: dict[str, Any], file: str) -> AnySection:
     try:
         return model.model_validate(content)
     except ValidationError as error:
@@ -247,7 +264,7 @@ class _StudyLoader(yaml.SafeLoader):
 _StudyLoader.add_constructor("tag:yaml.org,2002:int", _StudyLoader.construct_yaml_int)
 
 
-def _problems(error: ValidationError, model: type[Study]) -> list[str]:
+def _problems(error: ValidationError, model: type[Section]) -> list[str]:
     """Writes one line per key. For a number that may be whole or not, pydantic reports both refusals."""
     return list({_key(detail): _problem(detail, model) for detail in reversed(error.errors())}.values())[::-1]
 
@@ -256,10 +273,12 @@ def _key(detail: Any) -> str:
     return ".".join(str(part) for part in detail["loc"] if part not in _UNION_TAGS)
 
 
-def _problem(detail: Any, model: type[Study]) -> str:
+def _problem(detail: Any, model: type[Section]) -> str:
     key, rule = _key(detail), detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "extra_forbidden":
-        rule = "is not a key of a study" + did_you_mean(str(detail["loc"][-1]), _known_keys(model, detail["loc"]))
+        rule = f"is not a key of {'a study' if issubclass(model, Study) else 'this file'}" + did_you_mean(
+            str(detail["loc"][-1]), _known_keys(model, detail["loc"])
+        )
     if detail["type"] == "int_type" and _WHOLE_OR_NOT in detail["loc"]:
         rule = "Input should be a number"
     value = _brief.repr(detail["input"])
@@ -267,7 +286,7 @@ def _problem(detail: Any, model: type[Study]) -> str:
     return f"{key}:{shown} {rule}" if key else rule
 
 
-def _known_keys(study: type[Study], location: tuple[Any, ...]) -> list[str]:
+def _known_keys(study: type[Section], location: tuple[Any, ...]) -> list[str]:
     model: Any = study
     for part in location[:-1]:
         field = getattr(model, "model_fields", {}).get(part)

@@ -21,13 +21,15 @@ class Tune(Study):
 
     Each objective is modelled and searched. `strategy: one_shot` measures the design alone before the search, as in the
     paper. `rounds` then measures more where the surrogates promise most, and may begin with what earlier campaigns have
-    learned (`warm_start`).
+    learned (`warm_start`). With `advice` the design's first configurations are those that guides and vendors advise
+    (`include/advice`), as far as the study varies them, and the best of them is measured beside the pick.
     """
 
     design: Design
     strategy: Literal["one_shot", "rounds"] = "one_shot"
     rounds: Rounds = Rounds()
     warm_start: WarmStart | None = None
+    advice: bool = False
     surrogate: Surrogate = Surrogate()
     search: Search = Search()
     confirmation: Confirmation
@@ -39,6 +41,14 @@ class Tune(Study):
             raise ValueError("rounds needs strategy: rounds; one_shot has none after its design")
         if self.strategy != "rounds" and self.warm_start is not None:
             raise ValueError("warm_start needs strategy: rounds; one_shot learns from its own design alone")
+        return self
+
+    @model_validator(mode="after")
+    def _advice_comes_before_a_hypercube(self) -> Self:
+        if self.advice and self.design.method != "latin_hypercube":
+            raise ValueError("advice needs design.method: latin_hypercube; else the levels make the design")
+        if self.advice and self.driver != "producer":
+            raise ValueError("advice is of producers' settings")
         return self
 
     @model_validator(mode="after")

@@ -92,7 +92,10 @@ def test_only_a_valid_repetition_is_an_answer_to_a_peer(outcome: Outcome) -> Non
 @pytest.mark.parametrize(
     ("factors", "message"),
     [
-        (load_study(STUDIES / "cold_burst.yaml").factors, r"factors: batch\.size: a range: .* at most 2,048"),
+        (
+            load_study(STUDIES / "cold_burst.yaml").factors,
+            r"factors: batch\.size, linger\.ms: a range: .* at most 2,048",
+        ),
         (
             {"batch.size": NumericFactor(type="integer", levels=list(range(1000, 6000)))},
             r"factors: 5,000 combinations of levels: .* at most 2,048",

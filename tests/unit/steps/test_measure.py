@@ -27,7 +27,7 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeLoadTool, fake_testbed
-from tests.recorded import STUDIES
+from tests.small_quick import small_quick
 
 pytestmark = pytest.mark.fast
 
@@ -38,7 +38,7 @@ ADAPTIVE = BURST | {"adaptive": {"minimum_repetitions": 2, "interval_fraction": 
 
 
 def started(folder: Path, protocol: dict[str, Any], **changes: Any) -> Campaign:
-    content = yaml.safe_load((STUDIES / "quick.yaml").read_text())
+    content = small_quick()
     content |= {"record_sizes_bytes": [int(CASE)], "protocol": protocol, "design": {"configurations": CONFIGURATIONS}}
     content["confirmation"] |= {"gain_blocks": 10}
     study = parse_study(yaml.safe_dump(content | changes), "phases")

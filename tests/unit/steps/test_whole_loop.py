@@ -29,7 +29,7 @@ from kafka_pareto.study.identifiers import MOST_ROUNDS
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_file import parse_study
 from tests.fakes import FakeCluster, fake_testbed
-from tests.recorded import STUDIES
+from tests.small_quick import small_quick
 
 CASES = ["1024", "8192"]
 KILLS_PER_STEP = 2
@@ -39,9 +39,7 @@ OF_THE_MOMENT = {"started_at", "load_1m", "cpu_steal_fraction", "other_cpu_fract
 
 
 def study_of(**changes: object) -> Study:
-    content = yaml.safe_load((STUDIES / "quick.yaml").read_text()) | {
-        "record_sizes_bytes": [int(case) for case in CASES]
-    }
+    content = small_quick() | {"record_sizes_bytes": [int(case) for case in CASES]}
     return parse_study(yaml.safe_dump(content | changes), "loop")
 
 
@@ -206,14 +204,14 @@ def test_a_large_planted_gain_is_recommended_and_traces_to_fresh_repetitions(str
 
 
 @pytest.mark.servers
-def test_quick_has_too_little_evidence_and_keeps_the_baseline(tmp_path: Path) -> None:
+def test_a_few_blocks_decide_a_clear_case(tmp_path: Path) -> None:
     campaign = run_all(FolderStore(tmp_path), study_of(record_sizes_bytes=[8192], search={"generations": 10}))
     cards = campaign.store.get(campaign.keys.report("cards.txt")).decode()
     decision = campaign.read_record(campaign.keys.confirmation("8192", "decision.json"), Decision)
 
-    assert decision.verdict == "keep_not_enough_evidence"
-    assert decision.recommended_configuration_id == campaign.study.baseline_id()
-    assert "not enough evidence" in cards.lower()
+    assert decision.verdict == "recommended"
+    assert decision.blocks_used < campaign.tune.confirmation.gain_blocks
+    assert "CHANGE RECOMMENDED" in cards
 
 
 @pytest.mark.servers

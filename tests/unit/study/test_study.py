@@ -208,7 +208,7 @@ def test_a_single_repetition_is_refused_only_where_no_trial_would_ever_have_a_cv
     assert with_overrides(load_named_study(STUDIES, "steady"), repetitions=1).protocol.repetitions == 1
     assert load_named_study(STUDIES, "cold_burst").protocol.repetitions == 1
     with pytest.raises(StudyError, match="must not exceed repetitions 1; no trial would ever have a CV"):
-        with_overrides(load_named_study(STUDIES, "quick"), repetitions=1)
+        with_overrides(load_named_study(STUDIES, "paper"), repetitions=1)
 
 
 def test_a_text_to_cut_records_from_may_hold_16_mib(tmp_path: Path):

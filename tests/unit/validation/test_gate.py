@@ -45,7 +45,7 @@ def test_the_plan_is_what_the_measure_step_measures() -> None:
 
     planned_ids = planned_repetitions(design, [], study)
 
-    assert len(planned_ids) == len(set(planned_ids)) == 5 * 6 * 2
+    assert len(planned_ids) == len(set(planned_ids)) == 5 * 7
     assert set(planned_ids) == set(measured)
 
 

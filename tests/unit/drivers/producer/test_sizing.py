@@ -21,7 +21,7 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures
 from kafka_pareto.study.study_file import parse_study
 from tests.fakes import fake_testbed
-from tests.recorded import STUDIES
+from tests.small_quick import small_quick
 
 pytestmark = pytest.mark.fast
 
@@ -77,7 +77,7 @@ def figures(throughput_records_s: float, latency_ms: float, paced_rate_records_s
 
 
 def campaign_of(folder: Path, protocol: dict[str, Any], **changes: Any) -> Campaign:
-    content = yaml.safe_load((STUDIES / "quick.yaml").read_text()) | changes
+    content = small_quick() | changes
     content["protocol"] = {"repetitions": 3} | protocol
     study = parse_study(yaml.safe_dump(content), "sized")
     return Campaign(study, CampaignKeys(study.name, "c1"), FolderStore(folder))

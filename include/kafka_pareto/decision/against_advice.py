@@ -1,0 +1,89 @@
+"""Sets the pick beside the best of what others advise, in the same fresh blocks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict
+
+from kafka_pareto.analysis.gains import Gain, compare, compare_at_any_stop
+from kafka_pareto.analysis.harm import Harm, harm_of
+from kafka_pareto.analysis.pairing import paired
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.decision.choice import choose
+from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.study.factors import FactorValue
+from kafka_pareto.study.tune import Tune
+
+
+class AgainstAdvice(BaseModel):
+    """Holds how the pick stands against the best advice.
+
+    Attributes:
+        configuration_id: The best advice's; the pick's own, where the pick is what somebody advises.
+        titles: Who advises it.
+        configuration: The values of its factors.
+        properties: What the producer is told.
+        gains: The pick's means against it, in the gain and final blocks that have both; not adjusted. Empty where the
+            pick is that advice.
+        harm: By how much each mean of the pick may be worse.
+        in_place_of: The values of the factors of the choice blocks' pick, where that was worse, and the advice became
+            the pick in its place. Gains and harm are that one's.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    configuration_id: str
+    titles: list[str]
+    configuration: dict[str, FactorValue]
+    properties: dict[str, PropertyValue]
+    gains: list[Gain] = []
+    harm: list[Harm] = []
+    in_place_of: dict[str, FactorValue] | None = None
+
+    def is_better(self, margin_fraction: float) -> bool:
+        """Tells whether the pick is shown to be worse, maybe by more than the margin, and better in no mean."""
+        worse = [each.is_shown() and not each.is_excluded(margin_fraction) for each in self.harm]
+        better = [each.worst_fraction is not None and each.worst_fraction < 0 for each in self.harm]
+        return any(worse) and not any(better)
+
+
+def best_advice(
+    study: Tune,
+    candidates: pd.DataFrame,
+    choice_repetitions: Sequence[Repetition],
+    advised: Collection[str],
+    in_force_id: str | None = None,
+) -> str | None:
+    """Returns which of the advised candidates the choice blocks would choose; None where none beats the reference."""
+    of_others = candidates[candidates.configuration_id.isin(advised)]
+    chosen_id = choose(study, of_others, choice_repetitions, in_force_id).configuration_id
+    return chosen_id if chosen_id in advised else None
+
+
+def against_advice(
+    study: Tune,
+    pick_id: str,
+    advice_id: str,
+    configuration: dict[str, FactorValue],
+    titles: Sequence[str],
+    repetitions: Sequence[Repetition],
+    rng: np.random.Generator,
+) -> AgainstAdvice:
+    """Compares the pick's means with the best advice's, in fresh blocks that hold both."""
+    gains, harm = [], []
+    if advice_id != pick_id:
+        sides, confirmation = paired(advice_id, pick_id, repetitions), study.confirmation
+        by = compare_at_any_stop if confirmation.is_sequential else compare
+        gains = [by(mean, *sides, study.protocol, rng) for mean in study.means]
+        harm = [harm_of(mean, *sides, study.protocol, confirmation.harm_looks()) for mean in study.means]
+    return AgainstAdvice(
+        configuration_id=advice_id,
+        titles=list(titles),
+        configuration=configuration,
+        properties=study.properties(configuration),
+        gains=gains,
+        harm=harm,
+    )

@@ -1,0 +1,77 @@
+"""Says what others advise, what of it was measured, and how the pick stands against the best of it. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from kafka_pareto.analysis.wording import interval_text, joined, percent
+from kafka_pareto.campaign.advice import Followed, InCase
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.evidence import Evidence
+from kafka_pareto.report.latency_breakdown import Row
+from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.configuration_words import configuration_words
+from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.factors import configuration_id
+
+
+def advice_of(decision: Decision) -> list[str]:
+    """Says how the pick stands against the best advice; empty where none of it was in the fresh blocks."""
+    advice = decision.advice
+    if advice is None:
+        return []
+    told = f"{joined(advice.titles)} ({configuration_words(advice.configuration, ', ')})"
+    if advice.in_place_of is None and advice.configuration_id == decision.pick_configuration_id:
+        return [f"the pick is what is advised by {told}."]
+    changes = "; ".join(
+        f"{label_of(gain.objective)} {percent(gain.change_fraction)} ({interval_text(gain)})" for gain in advice.gains
+    )
+    if advice.in_place_of is not None:
+        words = configuration_words(advice.in_place_of, ", ")
+        return [f"taken from {told}. What the search had picked ({words}) was worse beside it: {changes}."]
+    margin = decision.harm_margin_fraction
+    open_means = [label_of(each.objective) for each in advice.harm if not each.is_excluded(margin)]
+    judged = f"that {joined(open_means)} is no more than {margin:.0%} worse is not shown" if open_means else ""
+    return [f"against the best advice, {told}: {changes}; {judged or f'no mean is worse by more than {margin:.0%}'}."]
+
+
+def advice_rows(evidence: Evidence) -> list[Row]:
+    """Header and a row for each advice: in each case its means over the baseline's, or why it was not measured."""
+    cases = evidence.study.cases
+    if not evidence.advice.followed:
+        return []
+    rows = [_row(evidence, followed) for followed in evidence.advice.followed]
+    return [("Advised by", "for", "settings", *map(case_label, cases)), *rows]
+
+
+def advice_sources(evidence: Evidence) -> list[str]:
+    """Lists where each advice stands, and when it was read."""
+    return [
+        f"{each.advice.title}: {each.advice.source}, read on {each.advice.read_on}."
+        f"{f' {each.advice.note}' if each.advice.note else ''}"
+        for each in evidence.advice.followed
+    ]
+
+
+def _row(evidence: Evidence, followed: Followed) -> Row:
+    advice = followed.advice
+    cells = [_measured(evidence, each) for each in followed.cases]
+    return (advice.title, advice.meant_for, configuration_words(advice.properties, ", "), *cells)
+
+
+def _measured(evidence: Evidence, in_case: InCase) -> str:
+    if in_case.configuration is None:
+        return f"not measured: {in_case.left_out}"
+    trials = evidence.trials[evidence.trials.case == in_case.case].set_index("configuration_id")
+    identity, baseline_id = configuration_id(in_case.configuration), evidence.study.baseline_id()
+    if identity not in trials.index or baseline_id not in trials.index:
+        return "without a valid repetition"
+    own: Any = trials.loc[identity]
+    baseline: Any = trials.loc[baseline_id]
+    return ", ".join(f"{label_of(mean)} {percent(_change(own[mean], baseline[mean]))}" for mean in evidence.study.means)
+
+
+def _change(value: float | None, baseline: float | None) -> float | None:
+    return None if pd.isna(value) or pd.isna(baseline) or not baseline else float(value) / float(baseline) - 1

@@ -1,0 +1,84 @@
+"""Reads what guides, vendors and documentation advise, and says which of it a study can measure."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from kafka_pareto.kafka.producer_config import (
+    DEFAULTS,
+    DURABILITY_PROPERTIES,
+    PropertyValue,
+    typed_value,
+    unknown_property_rule,
+)
+from kafka_pareto.study.configuration_space import ConfigurationSpace
+from kafka_pareto.study.factors import Configuration, configuration_id
+from kafka_pareto.study.identifiers import STUDY_NAME
+from kafka_pareto.study.section import Section
+from kafka_pareto.study.study_file import read_section
+from kafka_pareto.study.tune import Tune
+
+
+class Advice(Section):
+    """Names a configuration that somebody advises.
+
+    Attributes:
+        name: The file's own name.
+        title: Who advises it, and what for, in a few words.
+        meant_for: What it is to improve.
+        source: An address, or the work.
+        read_on: When it said so.
+        note: What was chosen of a range, or left out.
+        properties: What a producer is told; all others keep the baseline's values.
+    """
+
+    name: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
+    title: str
+    meant_for: Literal["throughput", "latency", "balance"]
+    source: str
+    read_on: date
+    note: str = ""
+    properties: dict[str, PropertyValue]
+
+    @field_validator("properties")
+    @classmethod
+    def _are_producer_properties(cls, properties: dict[str, PropertyValue]) -> dict[str, PropertyValue]:
+        for name in properties:
+            if name not in DEFAULTS:
+                raise ValueError(f"{name} {unknown_property_rule(name)}")
+        return {name: typed_value(name, str(value).lower()) for name, value in properties.items()}
+
+
+def load_advice(folder: Path) -> list[Advice]:
+    """Reads all files of the folder, in the order of their names.
+
+    Raises:
+        StudyError: One line per defect, each with file, key, value and rule.
+    """
+    return [read_section(path, Advice) for path in sorted(folder.glob("*.yaml"))]
+
+
+def configuration_advised(study: Tune, case: str, advice: Advice) -> Configuration | str:
+    """Returns the configuration that the study measures of an advice in this case, or why it measures none.
+
+    What an advice says of durability is not followed: how safe records are is a promise, and the study says which one
+    it accepts. All else must be what the study varies, within its values, and keep its rules.
+    """
+    baseline = study.baseline_configuration()
+    told = {**DEFAULTS, **study.properties(baseline)}
+    asked = {name: value for name, value in advice.properties.items() if name not in DURABILITY_PROPERTIES}
+    fixed = [f"{name}={value}" for name, value in asked.items() if name not in study.factors and told[name] != value]
+    configuration = {**baseline, **{name: value for name, value in asked.items() if name in study.factors}}
+    if fixed:
+        return f"the study does not vary {', '.join(fixed)}"
+    if configuration_id(configuration) == study.baseline_id():
+        return "it is the baseline"
+    if ConfigurationSpace(study.factors).encode(configuration) is None:
+        return "it lies outside of the study's values"
+    if not study.may_be_recommended(configuration, case):
+        return "it does not keep the study's rules"
+    return configuration

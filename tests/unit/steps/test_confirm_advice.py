@@ -1,0 +1,130 @@
+"""The best advice is measured beside the pick, and takes its place where it is better."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.campaign.advice import Followed, FollowedAdvice, InCase
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.decision.decision import Decision
+from kafka_pareto.drivers.producer.runner import ProducerRunner
+from kafka_pareto.report.advice import advice_of
+from kafka_pareto.steps import confirm
+from kafka_pareto.study.advice import Advice
+from kafka_pareto.study.factors import Configuration, configuration_id
+from tests.fakes import FakeLoadTool, fake_testbed
+from tests.unit.checking import WINNER, WINNER_ID
+from tests.unit.confirming import campaign_in, measured
+from tests.unit.measuring import CASE, quick
+from tests.unit.steps.test_confirm_sequential import CONFIRMATION, with_p95
+
+pytestmark = pytest.mark.fast
+
+ADVISED: Configuration = {**WINNER, "batch.size": 65536}
+ADVISED_ID = configuration_id(ADVISED)
+STUDY = quick(record_sizes_bytes=[int(CASE)], confirmation=CONFIRMATION, advice=True)
+
+
+def following(folder: Path, advised: Configuration, *candidates: Configuration) -> Campaign:
+    """A campaign that follows one advice, and is about to confirm these candidates."""
+    campaign = campaign_in(folder, STUDY, *candidates)
+    advice = Advice(
+        name="guide",
+        title="A guide",
+        meant_for="throughput",
+        source="a book",
+        read_on=date(2026, 11, 23),
+        properties=dict(advised),
+    )
+    followed = Followed(advice=advice, cases=[InCase(case=CASE, configuration=advised)])
+    campaign.write_record(campaign.keys.advice(), FollowedAdvice(followed=[followed]))
+    return campaign
+
+
+def decided(campaign: Campaign, *, winner_later_ms: float | None = None) -> Decision:
+    """Confirms; from the gain blocks on the winner may have another p95 latency than the others' 20 ms."""
+    with fake_testbed(campaign, CASE) as testbed:
+        tool = testbed.load_tool
+        assert isinstance(tool, FakeLoadTool)
+        if winner_later_ms is not None:
+
+            def slower(result):
+                is_winner = tool.requests[-1].properties["batch.size"] == WINNER["batch.size"]
+                in_choice = len(campaign.store.keys(campaign.keys.confirmation(CASE, "repetitions/"))) < 6
+                noise = 1 + 0.02 * (len(tool.requests) % 5)
+                return with_p95(lambda: (winner_later_ms if is_winner and not in_choice else 20) * noise)(result)
+
+            tool.after_run = slower
+        confirm.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
+    return campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
+
+
+def test_the_best_advice_is_in_every_block_after_the_choice_and_the_card_says_how_the_pick_stands(
+    tmp_path: Path,
+) -> None:
+    campaign = following(tmp_path, ADVISED, ADVISED, WINNER)
+    decision = decided(campaign)
+    advice = decision.advice
+    assert advice is not None
+    assert (decision.verdict, decision.pick_configuration_id) == ("recommended", WINNER_ID)
+    assert (advice.configuration_id, advice.titles, advice.in_place_of) == (ADVISED_ID, ["A guide"], None)
+    for phase in ("gain", "final"):
+        assert measured(campaign, phase)[ADVISED_ID] == measured(campaign, phase)[WINNER_ID]
+    blocks = measured(campaign, "gain")[WINNER_ID] + measured(campaign, "final")[WINNER_ID]
+    assert {len(gain.reference_repetition_ids) for gain in advice.gains} == {blocks}
+    assert tuple(gain.objective for gain in advice.gains) == STUDY.means
+    (line,) = advice_of(decision)
+    assert line.startswith("against the best advice, A guide (lz4, 64 KiB, linger 0 ms, acks all): p95 latency ")
+
+
+def test_a_pick_that_somebody_advises_says_so_and_has_nothing_beside_it(tmp_path: Path) -> None:
+    campaign = following(tmp_path, WINNER, WINNER)
+    decision = decided(campaign)
+    assert decision.advice is not None
+    assert (decision.advice.configuration_id, decision.advice.gains) == (WINNER_ID, [])
+    assert advice_of(decision) == ["the pick is what is advised by A guide (lz4, 128 KiB, linger 0 ms, acks all)."]
+    assert set(measured(campaign, "gain")) == {STUDY.baseline_id(), WINNER_ID}
+
+
+def test_advice_that_beats_nothing_is_not_measured_again(tmp_path: Path) -> None:
+    poor: Configuration = {**WINNER, "batch.size": 8192, "compression.type": "gzip", "linger.ms": 100}
+    campaign = following(tmp_path, poor, poor, WINNER)
+    decision = decided(campaign)
+    assert decision.advice is None
+    assert advice_of(decision) == []
+    assert configuration_id(poor) not in measured(campaign, "gain")
+
+
+def test_advice_that_is_better_takes_the_picks_place_on_blocks_of_its_own(tmp_path: Path) -> None:
+    campaign = following(tmp_path, ADVISED, ADVISED, WINNER)
+    decision = decided(campaign, winner_later_ms=90)
+    advice = decision.advice
+    assert advice is not None
+    assert decision.pick_configuration_id == ADVISED_ID
+    assert advice.in_place_of == dict(WINNER)
+    found = campaign.read_repetitions(campaign.keys.confirmation(CASE, "repetitions/"))
+    later = CONFIRMATION["gain_blocks"]
+    blocks = {
+        name: [r.block for r in found if (r.phase, r.configuration_id) == ("gain", name)]
+        for name in (WINNER_ID, ADVISED_ID)
+    }
+    assert max(blocks[WINNER_ID]) < later
+    assert set(blocks[ADVISED_ID]) >= {0, later}
+    claimed = {identity for gain in decision.gains for identity in gain.candidate_repetition_ids}
+    assert all(int(identity.split("-b")[1][:3]) >= later for identity in claimed)
+    assert min(r.block for r in found if r.phase == "final") >= 2 * later or not decision.offered
+    (line,) = advice_of(decision)
+    assert line.startswith(
+        "taken from A guide (lz4, 64 KiB, linger 0 ms, acks all). What the search had picked (lz4, 128 KiB"
+    )
+
+
+def test_what_is_measured_is_never_more_than_planned(tmp_path: Path) -> None:
+    for number, later_ms in enumerate((None, 90.0)):
+        campaign = following(tmp_path / str(number), ADVISED, ADVISED, WINNER)
+        decided(campaign, winner_later_ms=later_ms)
+        found = campaign.read_repetitions(campaign.keys.confirmation(CASE, "repetitions/"))
+        assert len(found) <= STUDY.confirmation.most_repetitions(advice=True)

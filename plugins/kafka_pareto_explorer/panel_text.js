@@ -30,7 +30,7 @@ export function progressText(report, run) {
   const soFar =
     most === null ? counted(report.repetitions, "repetition") : `${report.repetitions} of at most ${most} repetitions`;
   const timed = run?.state === "running" && report.time_left_s !== null;
-  const left = timed ? `, at most ${duration(report.time_left_s)} left at this pace` : "";
+  const left = timed ? `, about ${duration(report.time_left_s)} left at this pace` : "";
   const standing = run ? (STANDING[run.state] ?? run.state) : "Not finished";
   return `${standing}: ${done} of ${report.steps.length} steps, ${soFar}${left}; last written ${ago(report.last_written_at)}. `;
 }

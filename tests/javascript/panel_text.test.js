@@ -32,7 +32,7 @@ after(() => {
 test("a running campaign says how far it is and how long it takes at most", () => {
   assert.equal(
     progressText(REPORT, { state: "running" }),
-    "Running: 1 of 3 steps, 30 of at most 150 repetitions, at most 10 min left at this pace; last written 20 s ago. ",
+    "Running: 1 of 3 steps, 30 of at most 150 repetitions, about 10 min left at this pace; last written 20 s ago. ",
   );
 });
 

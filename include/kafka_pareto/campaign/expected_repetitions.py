@@ -45,6 +45,28 @@ class ExpectedRepetitions:
         most = self.plan.repetitions - self.plan.noise_repetitions - spared * self._most_in_a_round()
         return most - sum(self.most_of(part) - part.repetitions for part in parts if part.ended)
 
+    def likely(self, parts: Iterable[Part], spared: int) -> int:
+        """Returns how many all parts together are likely to come to: the most, but for confirmations that go on.
+
+        These take as many as the ended ones did on average; before any has ended, as many as their study lets expect.
+
+        Args:
+            parts: What was measured so far.
+            spared: How often a case has no part in a round.
+        """
+        parts = list(parts)
+        confirming = {part.case: part for part in parts if part.round_number is None}
+        ended = [part.repetitions for part in confirming.values() if part.ended]
+        likely = self.most(parts, spared)
+        for case in self.study.cases:
+            part = confirming.get(case) or Part(case, None, 0, ended=False)
+            if not part.ended:
+                most = self.most_of(part)
+                of_study = self.study.confirmation.likely_repetitions(advice=self.study.advice)
+                typical = round(sum(ended) / len(ended)) if ended else of_study
+                likely -= most - min(max(typical, part.repetitions), most)
+        return likely
+
     def most_of(self, part: Part) -> int:
         """Returns the most repetitions that one part can come to."""
         if part.round_number is None:

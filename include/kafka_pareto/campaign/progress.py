@@ -44,7 +44,7 @@ class ProgressReport(BaseModel):
         repetitions_most: The most that the campaign can still come to, without those of the noise study; None before it
             is planned.
         seconds_per_repetition: The median time between one repetition and the next, over the last 50.
-        time_left_s: None where there is no pace, or nothing left to measure.
+        time_left_s: For what is likely to follow. None where there is no pace, or nothing left to measure.
         last_written_at: When anything was last written.
     """
 
@@ -72,7 +72,7 @@ def campaign_progress(campaign: Campaign) -> ProgressReport:
     repetitions = sum(part.repetitions for part in parts)
     pace_s = _pace_s(sorted(when for key, when in written.items() if _is_repetition(key)))
     finished = campaign.keys.report("cards.json") in written
-    left = max(most - repetitions, 0) if most is not None else 0
+    left = max(expected.likely(parts, spared) - repetitions, 0) if expected else 0
     return ProgressReport(
         steps=list(_steps(campaign, written, cases_of_rounds, parts, expected)),
         repetitions=repetitions,

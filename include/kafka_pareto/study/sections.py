@@ -130,6 +130,17 @@ class Confirmation(Section):
         twice = (compared + 1) * self.gain_blocks + compared * (self.gain_blocks + final_blocks)
         return of_choice + max(once, twice)
 
+    def likely_repetitions(self, in_force: bool = False, advice: bool = False) -> int:
+        """Returns how many one case takes if its pick is offered: sequential blocks end after a third of the most."""
+        most = self.most_repetitions(in_force, advice)
+        if not self.is_sequential:
+            return most
+        gain_blocks = min(max(self.gain_blocks // 3, self.minimum_blocks + 2), self.gain_blocks)
+        in_every_block = 1 + in_force
+        compared = 1 + in_every_block + advice
+        likely = (self.points + in_every_block) * self.choice_blocks + compared * (gain_blocks + self.final_blocks)
+        return min(likely, most)
+
     def fewest_repetitions(self, in_force: bool = False) -> int:
         """Returns the fewest: nothing is picked, or nothing is claimed of it."""
         return (self.points + 1 + in_force) * self.choice_blocks

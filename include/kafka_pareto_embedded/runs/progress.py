@@ -93,9 +93,10 @@ class Progress:
     """Describes a run at one moment.
 
     `repetitions_planned` is the most that the campaign can need. Adaptive trials may stop early, rounds may be skipped,
-    and a case at which nothing is picked needs no gain blocks. As tasks end, it falls to what was measured. `planned_s`
-    is the time that the plan gives. Both are None before the plan is in the store. Rows of rounds that are skipped or
-    have not begun are left out. `overrides` says what the plan has instead of the study's file.
+    and a case at which nothing is picked needs no gain blocks. As tasks end, it falls to what was measured.
+    `time_left_s` is for what is likely to follow, `planned_s` the time that the plan gives. Both are None before the
+    plan is in the store. Rows of rounds that are skipped or have not begun are left out. `overrides` says what the plan
+    has instead of the study's file.
     """
 
     run_state: str
@@ -147,13 +148,14 @@ class CampaignProgress:
         repetitions = sum(row.repetitions or 0 for row in rows)
         parts = [part for row in rows if (part := row.part) is not None]
         planned = None if self._planned is None else self._planned.most(parts, self._spared())
+        likely = None if self._planned is None else self._planned.likely(parts, self._spared())
         return Progress(
             run_state=run_state,
             rows=rows,
             repetitions=repetitions,
             repetitions_planned=planned,
             elapsed_s=elapsed_s,
-            time_left_s=self._time_left_s(repetitions, planned, elapsed_s),
+            time_left_s=self._time_left_s(repetitions, likely, elapsed_s),
             planned_s=None if self._planned is None else self._planned.plan.duration_s,
             overrides="" if self._planned is None else "; ".join(map(str, self._planned.plan.overrides)),
         )
@@ -224,13 +226,13 @@ class CampaignProgress:
         self._found_counts.setdefault(prefix, count)
         return count
 
-    def _time_left_s(self, repetitions: int, planned: int | None, elapsed_s: float) -> float | None:
+    def _time_left_s(self, repetitions: int, likely: int | None, elapsed_s: float) -> float | None:
         measured = repetitions - sum(self._found_counts.values())
         if measured <= 0:
             self._loading_since_s = elapsed_s
-        if planned is None or measured < _PACE_REPETITIONS:
+        if likely is None or measured < _PACE_REPETITIONS:
             return None
-        return max(planned - repetitions, 0) * (elapsed_s - self._loading_since_s) / measured
+        return max(likely - repetitions, 0) * (elapsed_s - self._loading_since_s) / measured
 
 
 def _step_of(task: TaskRun) -> str:

@@ -161,5 +161,5 @@ def _summary(progress: Progress) -> str:
         return f"{progress.repetitions} repetitions"
     text = f"{progress.repetitions} of at most {progress.repetitions_planned} repetitions"
     if progress.time_left_s is not None:
-        return f"{text}, up to {duration(progress.time_left_s)} left"
+        return f"{text}, about {duration(progress.time_left_s)} left"
     return text if progress.planned_s is None else f"{text}, planned at about {duration(progress.planned_s)}"

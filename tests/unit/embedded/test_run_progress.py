@@ -200,8 +200,8 @@ def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_a
             display.show(campaign.at("running", [task("measure", state, map_index=0, try_number=2)], float(second)))
     lines = output.getvalue().splitlines()
     assert lines[0] == "[     0 s] measure (1,024 B): running, try 2"
-    assert lines[1].startswith("[    10 s] 5 of at most 36 repetitions, up to ")
-    assert lines[2].startswith("[    20 s] 10 of at most 36 repetitions, up to ")
+    assert lines[1].startswith("[    10 s] 5 of at most 36 repetitions, about ")
+    assert lines[2].startswith("[    20 s] 10 of at most 36 repetitions, about ")
     assert lines[3] == "[    24 s] measure (1,024 B): done"
     assert len(lines) == 4
     assert "\x1b" not in output.getvalue()

@@ -1,0 +1,51 @@
+"""How many repetitions a campaign can still come to, and how many are likely."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
+from kafka_pareto.drivers.producer.driver import ProducerDriver
+from kafka_pareto.measurement.cost import plan_campaign
+from kafka_pareto.study.study_file import load_study
+from kafka_pareto.study.tune import tune_study
+from tests.recorded import STUDIES
+
+pytestmark = pytest.mark.fast
+
+
+def expected_of(name: str) -> ExpectedRepetitions:
+    study = tune_study(load_study(STUDIES / f"{name}.yaml"))
+    return ExpectedRepetitions(study, plan_campaign(study, ProducerDriver()), Counter(dict.fromkeys(study.cases, 7)))
+
+
+def confirmed(case: str, repetitions: int, *, ended: bool = True) -> Part:
+    return Part(case, None, repetitions, ended)
+
+
+def test_fixed_blocks_are_likely_to_be_measured_all() -> None:
+    expected = expected_of("paper")
+    assert expected.likely([], 0) == expected.most([], 0) == 4900
+
+
+def test_sequential_blocks_are_likely_to_end_early() -> None:
+    expected = expected_of("quick")
+    # The choice of four, then five blocks and four final ones of the pick, the baseline and the best advice.
+    assert expected.likely([], 0) == 5 * (7 + 4 * 2 + 3 * (5 + 4))
+    assert expected.likely([], 0) < expected.most([], 0)
+
+
+def test_confirmations_that_ended_tell_of_those_that_go_on() -> None:
+    expected = expected_of("quick")
+    ended = [confirmed("1024", 20), confirmed("8192", 40)]
+    assert expected.likely(ended, 0) == 5 * 7 + 20 + 40 + 3 * 30
+    beyond = [*ended, confirmed("10240", 50, ended=False)]
+    assert expected.likely(beyond, 0) == 5 * 7 + 20 + 40 + 50 + 2 * 30
+
+
+def test_nothing_is_left_once_all_have_ended() -> None:
+    expected = expected_of("quick")
+    ended = [confirmed(case, 10) for case in expected.study.cases]
+    assert expected.likely(ended, 0) == expected.most(ended, 0) == 5 * 7 + 5 * 10

@@ -118,13 +118,11 @@ def compare_at_any_stop(
 ) -> Gain:
     """Compares as `compare` does, by what holds whenever the blocks end: geometric means, and their ratio.
 
-    A CV across repetitions is compared by `compare`, since no blocks end because of it; its p-value is that times
-    `CAUTION_ABOUT_CVS`.
+    A CV across repetitions is compared by `compare`, since no blocks end because of it; who adjusts the p-values takes
+    `CAUTION_ABOUT_CVS` into account.
     """
     if not is_mean(objective, protocol.variability):
-        gain = compare(objective, reference, candidate, protocol, rng)
-        cautious = None if gain.p_value is None else min(1.0, gain.p_value * CAUTION_ABOUT_CVS)
-        return gain.model_copy(update={"p_value": cautious})
+        return compare(objective, reference, candidate, protocol, rng)
     of_reference, of_candidate, complete = positive_values(objective, reference, candidate, protocol)
     change = sequential.change_at_any_stop(of_reference, of_candidate, 2 * smallest_value(objective, protocol))
     values = [_geometric_mean(side) for side in (of_reference, of_candidate)]
@@ -145,11 +143,11 @@ def compare_weighted(
     """Compares as `compare_at_any_stop` does, with the blocks weighted so that no selection flatters the ratio.
 
     Args:
-        objective: As for the others; a CV across repetitions is compared by `compare`.
-        reference: As for the others.
-        candidate: As for the others.
-        protocol: As for the others.
-        rng: As for the others.
+        objective: A CV across repetitions is compared by `compare`.
+        reference: The valid repetitions of what the candidate is compared with, one per block.
+        candidate: The candidate's, of the same blocks.
+        protocol: What they were measured by.
+        rng: For the bootstrap of the CVs.
         weights: Of the blocks, shape (blocks,).
     """
     if not is_mean(objective, protocol.variability):
@@ -159,7 +157,8 @@ def compare_weighted(
     if not known.sum() > 0:
         return compare_at_any_stop(objective, reference, candidate, protocol, rng)
     known = known / known.sum()
-    change = sequential.weighted_change(of_reference, of_candidate, known)
+    least_sd = sequential.least_sd(of_reference, of_candidate, 2 * smallest_value(objective, protocol))
+    change = sequential.weighted_change(of_reference, of_candidate, known, least_sd)
     values = [_geometric_mean(side, known) for side in (of_reference, of_candidate)]
     method = "ratio of geometric means, weighted against what stop and claim have selected, Student's t"
     sides = list(compress(reference, complete)), list(compress(candidate, complete))

@@ -20,8 +20,9 @@ from scipy import stats
 from kafka_pareto.analysis.paired_tests import CONFIDENCE, Change
 from kafka_pareto.analysis.rounding import ROUNDING, Values
 
-# Of the mean that is expected, in standard deviations of a block, if there is one. `tests/simulations/sequential.py`
-# compares values: with 1, a clear change takes one or two blocks more; with 100, a change of one deviation does.
+# The variance of the mean that is expected if there is one, in squared standard deviations of a block.
+# `tests/simulations/sequential.py` compares values: with 1, a clear change takes one or two blocks more; with 100, a
+# change of one deviation does.
 _EXPECTED_VARIANCE = 9.0
 _ORDERS = 4000
 
@@ -139,7 +140,7 @@ def unselected_weights(
     return np.bincount(last.ravel(), minlength=blocks) / last.size
 
 
-def weighted_change(reference: Values, candidate: Values, weights: Values) -> Change:
+def weighted_change(reference: Values, candidate: Values, weights: Values, least_sd_of_ratio: float = 0.0) -> Change:
     """Returns the change of the weighted geometric mean, with Student's interval on the blocks' log-ratios.
 
     The standard error is a block's standard deviation times the root of the sum of the squared weights.
@@ -148,12 +149,13 @@ def weighted_change(reference: Values, candidate: Values, weights: Values) -> Ch
         reference: One positive value per block, shape (blocks,).
         candidate: The candidate's values of the same blocks, shape (blocks,).
         weights: Of the blocks; their sum is 1.
+        least_sd_of_ratio: See `least_sd`.
     """
     log_ratios = np.log(candidate / reference)
     mean, blocks = float(weights @ log_ratios), len(log_ratios)
     if blocks < 2:
         return Change(float(np.expm1(mean)), *[float("nan")] * 3)
-    error = max(float(np.std(log_ratios, ddof=1)), ROUNDING) * float(np.sqrt(weights @ weights))
+    error = max(float(np.std(log_ratios, ddof=1)), least_sd_of_ratio, ROUNDING) * float(np.sqrt(weights @ weights))
     student = float(stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1))
     return Change(
         change_fraction=float(np.expm1(mean)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import chain, zip_longest
 
@@ -14,7 +13,6 @@ from kafka_pareto.study.advice import Advice, configuration_advised
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.tune import Tune
 
-_LARGEST_SHARE = 2 / 3
 NO_ROOM = "the design is too small for it"
 
 
@@ -28,7 +26,7 @@ class InCase(BaseModel):
     left_out: str = ""
 
 
-class Followed(BaseModel):
+class AdviceInCases(BaseModel):
     """Holds an advice, and what becomes of it in each case."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -40,7 +38,7 @@ class Followed(BaseModel):
 class FollowedAdvice(Record):
     """Holds all advice of a campaign."""
 
-    followed: list[Followed]
+    followed: list[AdviceInCases]
 
     def configurations(self, case: str) -> list[Configuration]:
         """Returns the configurations to be measured in this case, each once, in the order of the advice."""
@@ -75,11 +73,11 @@ def follow(study: Tune, advice: Sequence[Advice]) -> FollowedAdvice:
     what is meant for throughput, for latency and for both takes turns.
     """
     in_turn = _in_turn(advice)
-    room = math.ceil(_LARGEST_SHARE * (study.design.configurations or 0))
+    room = 2 * (study.design.configurations or 0) // 3
     of_cases = [[_in_case(study, case, one) for one in in_turn] for case in study.cases]
     roomy = [_within(found, room) for found in of_cases]
     return FollowedAdvice(
-        followed=[Followed(advice=one, cases=list(cases)) for one, *cases in zip(in_turn, *roomy, strict=True)]
+        followed=[AdviceInCases(advice=one, cases=list(cases)) for one, *cases in zip(in_turn, *roomy, strict=True)]
     )
 
 

@@ -57,10 +57,13 @@ def best_advice(
     advised: Collection[str],
     in_force_id: str | None = None,
 ) -> str | None:
-    """Returns which of the advised candidates the choice blocks would choose; None where none beats the reference."""
+    """Returns which of the advised candidates the choice blocks would choose; None where none beats the reference.
+
+    What is in force is no candidate, whoever advises it: the pick is compared with it anyway.
+    """
     of_others = candidates[candidates.configuration_id.isin(advised)]
     chosen_id = choose(study, of_others, choice_repetitions, in_force_id).configuration_id
-    return chosen_id if chosen_id in advised else None
+    return chosen_id if chosen_id in set(of_others.configuration_id) else None
 
 
 def against_advice(

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto.analysis import paired_tests
-from kafka_pareto.analysis.gains import Gain, compare, compare_at_any_stop, compare_weighted, resolve
+from kafka_pareto.analysis.gains import CAUTION_ABOUT_CVS, Gain, compare, compare_at_any_stop, compare_weighted, resolve
 from kafka_pareto.analysis.harm import Harm, harm_of
 from kafka_pareto.analysis.noise_study import blocks_to_tell
 from kafka_pareto.analysis.pairing import paired
@@ -82,7 +82,8 @@ def decide(
         final_blocks = sum(each.phase == "final" for each in sides[0])
         if not final_blocks:
             return []
-        weights = weights_of_blocks(study, *sides, final_blocks, rng)
+        used_up = len({each.block for each in gain_repetitions}) >= confirmation.gain_blocks
+        weights = weights_of_blocks(study, *sides, final_blocks, rng, used_up=used_up)
         return [compare_weighted(each, *sides, study.protocol, rng, weights) for each in study.objective_names]
 
     def harm_over(other_id: str) -> list[Harm]:
@@ -184,8 +185,13 @@ def adjust_across_cases(decisions: Sequence[Decision]) -> list[Decision]:
         elif decision.stopping == "fixed":
             adjusted = [next(together) for _ in decision.gains]
         else:
-            own = paired_tests.holm([_or_nan(gain.p_value) for gain in decision.gains])
-            adjusted = [float(np.minimum(1.0, p_value * decision.cases_compared)) for p_value in own]
+            p_values = [_cautious_p_value(gain) for gain in decision.gains]
+            # A test that cannot be done yet counts: which can is no reason for the others' level to change.
+            own = paired_tests.holm([1.0 if np.isnan(p_value) else p_value for p_value in p_values])
+            adjusted = [
+                float("nan") if np.isnan(p_value) else min(1.0, each * decision.cases_compared)
+                for p_value, each in zip(p_values, own, strict=True)
+            ]
         gains = [
             resolve(gain, p_value, decision.wanted_effect_fraction)
             for gain, p_value in zip(decision.gains, adjusted, strict=True)
@@ -198,6 +204,12 @@ def adjust_across_cases(decisions: Sequence[Decision]) -> list[Decision]:
     return found
 
 
+def _cautious_p_value(gain: Gain) -> float:
+    """Returns the p-value by which blocks that nobody fixed before may claim; NaN where there is none."""
+    p_value = _or_nan(gain.p_value)
+    return p_value if gain.at_any_stop else p_value * CAUTION_ABOUT_CVS
+
+
 def with_blocks_to_tell(decisions: Sequence[Decision]) -> list[Decision]:
     """Adds to every gain that these decisions leave unresolved how many blocks would tell; they are all there are."""
     claiming = [decision for decision in decisions if decision.has_enough_blocks]
@@ -208,7 +220,13 @@ def with_blocks_to_tell(decisions: Sequence[Decision]) -> list[Decision]:
         comparisons = decision.cases_compared * len(decision.gains) if shared else together
         gains = [
             gain.model_copy(
-                update={"blocks_to_tell": blocks_to_tell(gain, decision.wanted_effect_fraction, comparisons)}
+                update={
+                    "blocks_to_tell": blocks_to_tell(
+                        gain,
+                        decision.wanted_effect_fraction,
+                        comparisons * (CAUTION_ABOUT_CVS if shared and not gain.at_any_stop else 1),
+                    )
+                }
             )
             if decision in claiming and gain.resolution == "not resolved"
             else gain

@@ -65,10 +65,11 @@ class Decision(Record):
         wanted_effect_fraction: The smallest change that matters, as the study states it; less is no difference.
         harm_margin_fraction: By how much a mean may be worse, as the study states it.
         gains: The pick against the reference in the gain blocks: what is claimed, and by which test.
-        stated_gains: The same in the final blocks, which no claim was made on: what is promised. Empty without a
-            claim, and in decisions from before there were such blocks.
+        stated_gains: The same in the final blocks, which no claim was made on: what is promised. Of sequential blocks
+            it is of all, weighted. Empty without a claim, and in decisions from before there were such blocks.
         gains_over_baseline: The pick against the baseline in the final blocks, or in the gain blocks where there are no
-            final ones. Empty where the baseline is the reference, or the pick.
+            final ones; of sequential blocks in all of them, unweighted. Empty where the baseline is the reference, or
+            the pick.
         harm: Of each mean how much worse it may be, from gain blocks and final blocks together.
         harm_over_baseline: The same against the baseline, where that is neither the reference nor the pick: several
             versions, each a little worse in one mean, must not add up.

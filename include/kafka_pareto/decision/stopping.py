@@ -20,14 +20,17 @@ from kafka_pareto.study.tune import Tune
 
 Mask = npt.NDArray[np.bool_]
 
-_ANSWERS = ("recommended", "keep_harmed", "keep_lost_records", "keep_failed_more")
+_ANSWERS = ("keep_harmed", "keep_lost_records", "keep_failed_more")
 
 
 def is_answered(decision: Decision) -> bool:
     """Tells whether the blocks so far answer: better without harm, worse, or no difference that matters.
 
-    What would go to a person may still be told by more blocks.
+    What would go to a person may still be told by more blocks, and so may a gain of CVs alone: their bootstrap is not
+    meant to be looked at after every block.
     """
+    if decision.verdict == "recommended":
+        return any(gain.resolution == "better" for gain in decision.main_gains)
     return decision.verdict in _ANSWERS or (decision.verdict == "keep_no_gain" and decision.no_difference)
 
 
@@ -37,8 +40,12 @@ def weights_of_blocks(
     candidate: Sequence[Repetition],
     final_blocks: int,
     rng: np.random.Generator,
+    *,
+    used_up: bool,
 ) -> Values:
     """Returns how much each block counts in the estimate, shape (blocks,); see `unselected_weights`.
+
+    Where a block lacks a mean, only the final blocks count, which nothing has selected.
 
     Args:
         study: The campaign's study.
@@ -46,11 +53,12 @@ def weights_of_blocks(
         candidate: The pick's, of the same blocks.
         final_blocks: How many of them were measured after the claim; at least 1.
         rng: Draws other orders of the blocks.
+        used_up: Whether the gain blocks came to their most, some of them perhaps without a valid repetition.
     """
     blocks, confirmation = len(reference), study.confirmation
     sides = {mean: positive_values(mean, reference, candidate, study.protocol) for mean in study.means}
     if any(not complete.all() for _, _, complete in sides.values()):
-        return np.full(blocks, 1 / blocks)
+        return np.repeat([0.0, 1 / final_blocks], [blocks - final_blocks, final_blocks])
     rule = Rule(
         signs=np.array([1.0 if is_maximised(mean) else -1.0 for mean in sides]),
         level=SIGNIFICANCE / (len(study.objective_names) * len(study.cases)),
@@ -65,8 +73,7 @@ def weights_of_blocks(
         ),
     )
     log_ratios = np.array([np.log(of_candidate / of_reference) for of_reference, of_candidate, _ in sides.values()])
-    early = blocks - final_blocks < confirmation.gain_blocks
-    return unselected_weights(log_ratios, final_blocks, partial(rule.ends_alike, early=early), rng)
+    return unselected_weights(log_ratios, final_blocks, partial(rule.ends_alike, early=not used_up), rng)
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,9 @@ class Answers:
 @dataclass(frozen=True)
 class Rule:
     """Asks of the means what `is_answered` asks of a decision, for many orders of blocks at once.
+
+    It leaves out what no order of the blocks would change much: CVs, failures, limits, harm over a baseline that is not
+    in force, and that Holm's second step is at a larger level.
 
     Attributes:
         signs: 1 where more is better, -1 where less is, shape (means,).

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from kafka_pareto.analysis.wording import interval_text, joined, percent
-from kafka_pareto.campaign.advice import Followed, InCase
+from kafka_pareto.campaign.advice import AdviceInCases, InCase
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.evidence import Evidence
 from kafka_pareto.report.latency_breakdown import Row
@@ -30,7 +30,7 @@ def advice_of(decision: Decision) -> list[str]:
     )
     if advice.in_place_of is not None:
         words = configuration_words(advice.in_place_of, ", ")
-        return [f"taken from {told}. What the search had picked ({words}) was worse beside it: {changes}."]
+        return [f"what was tested is advised by {told}. What the search had picked ({words}) was worse: {changes}."]
     margin = decision.harm_margin_fraction
     open_means = [label_of(each.objective) for each in advice.harm if not each.is_excluded(margin)]
     may_be_worse = f"{joined(open_means)} may be" if open_means else "no mean is"
@@ -55,7 +55,7 @@ def advice_sources(evidence: Evidence) -> list[str]:
     ]
 
 
-def _row(evidence: Evidence, followed: Followed) -> Row:
+def _row(evidence: Evidence, followed: AdviceInCases) -> Row:
     advice = followed.advice
     cells = [_measured(evidence, each) for each in followed.cases]
     return (advice.title, advice.meant_for, configuration_words(advice.properties, ", "), *cells)

@@ -184,9 +184,9 @@ def _on_blocks(decision: Decision) -> list[str]:
     notes = []
     if decision.stated_gains and decision.stopping == "sequential":
         notes.append(
-            f"the claims are from {decision.blocks_used} gain blocks, which ended once they had answered; values, "
-            f"changes and intervals are from these and {_final_blocks(decision)} later ones, weighted so that neither "
-            "the early end nor the claim flatters them."
+            f"the claims are from {decision.blocks_used} gain blocks, which ended once they had answered or were used "
+            f"up; values, changes and intervals are from these and {_final_blocks(decision)} later ones, weighted so "
+            "that neither the early end nor the claim flatters them."
         )
     elif decision.stated_gains:
         notes.append(

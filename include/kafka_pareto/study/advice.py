@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
+from kafka_pareto.errors import StudyError
 from kafka_pareto.kafka.producer_config import (
     DEFAULTS,
     DURABILITY_PROPERTIES,
@@ -59,7 +60,11 @@ def load_advice(folder: Path) -> list[Advice]:
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
     """
-    return [read_section(path, Advice) for path in sorted(folder.glob("*.yaml"))]
+    found = {path: read_section(path, Advice) for path in sorted(folder.glob("*.yaml"))}
+    for path, advice in found.items():
+        if advice.name != path.stem:
+            raise StudyError(str(path), [f"name: {advice.name}: must be the file's own name, {path.stem}"])
+    return list(found.values())
 
 
 def configuration_advised(study: Tune, case: str, advice: Advice) -> Configuration | str:

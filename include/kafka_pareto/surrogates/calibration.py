@@ -149,7 +149,7 @@ def with_intervals(study: Tune, front: pd.DataFrame, calibrations: Mapping[Objec
     """Returns the front with calibrated estimates of the means, and `estimated_<mean>_low` and `_high`.
 
     The intervals are of a mean over the confirmation's choice blocks. Without calibration or estimate they are NaN.
-    `limits_met_estimated` is that of the estimates shown.
+    `limits_met_estimated` holds where both the search's estimates and those shown meet the limits.
     """
     table = front.copy()
     for mean in study.means:
@@ -163,6 +163,8 @@ def with_intervals(study: Tune, front: pd.DataFrame, calibrations: Mapping[Objec
     for limit in study.limits:
         if limit.objective in calibrations:
             estimates = table[f"estimated_{limit.objective}"].to_numpy(dtype=float)
+            if np.isnan(estimates).any():  # not learnable: the search did not keep this limit either
+                continue
             table["limits_met_estimated"] &= limit.excess_fraction(estimates) <= 0
     return table
 

@@ -54,16 +54,17 @@ def log_learning(campaign: Campaign, round_number: int, rounds: Iterable[RoundsS
         if client is None:
             return
         parent = _campaign_run(client, campaign)
+        began_at_s = parent.info.start_time / 1000  # the same at each report, so that a second one adds no points
         for learning in describe_learning(campaign, round_number):
             _log_surrogate(client, campaign, parent, learning, round_number)
             if (r2 := learning.judged.pooled_r2_held_out()) is not None:
                 name = f"r2_held_out_{learning.judged.surrogate.objective}"
-                client.log_metric(parent.info.run_id, name, r2, step=round_number)
+                client.log_metric(parent.info.run_id, name, r2, timestamp=parent.info.start_time, step=round_number)
         for case in campaign.study.cases:
             _log_search(client, campaign, parent, case, round_number)
         for so_far in rounds:
             for step, volume in enumerate(so_far.measured_hypervolume):
-                log_values(client, parent, {f"measured_hypervolume_{so_far.case}": volume}, step, time.time())
+                log_values(client, parent, {f"measured_hypervolume_{so_far.case}": volume}, step, began_at_s)
         client.set_terminated(parent.info.run_id)
 
 

@@ -7,13 +7,13 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from kafka_pareto.errors import KafkaParetoError
+from kafka_pareto.errors import BadInputError, KafkaParetoError
 from kafka_pareto.settings import load_settings
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
 from kafka_pareto_embedded.commands.options import read_options
@@ -122,9 +122,10 @@ def result(
     from kafka_pareto_embedded.runs.result import print_result  # noqa: PLC0415
 
     with clear_errors():
-        code = print_result(
-            lifecycle.running(), study, campaign, "json" if as_json else "junit" if as_junit else "cards"
-        )
+        if as_json and as_junit:
+            raise BadInputError("--json, --junit: give one of the two")
+        form: Literal["cards", "json", "junit"] = "json" if as_json else "junit" if as_junit else "cards"
+        code = print_result(lifecycle.running(), study, campaign, form)
     raise typer.Exit(code if exit_code else 0)
 
 

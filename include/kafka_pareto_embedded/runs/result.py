@@ -7,7 +7,7 @@ from typing import Literal
 from kafka_pareto.campaign.campaign import check_campaign_id
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.listing import list_campaigns
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.report.outcome import EXIT_CODES, junit_xml, outcome_of
 from kafka_pareto.storage.record import decode_record
@@ -27,7 +27,11 @@ def print_result(stack: Stack, study: str, campaign: str | None, form: Literal["
     store = open_store(stack.settings())
     keys = CampaignKeys(study, check_campaign_id(campaign) if campaign else _latest(store, study))
     key = keys.report("cards.json")
-    outcome = outcome_of(decode_record(store.get(key), key, Cards))
+    try:
+        stored = store.get(key)
+    except MissingArtifactError as error:
+        raise BadInputError(f"--campaign: {keys.campaign}: {study} has no such campaign that has ended") from error
+    outcome = outcome_of(decode_record(stored, key, Cards))
     if form == "json":
         print(outcome.model_dump_json(indent=2))
     elif form == "junit":

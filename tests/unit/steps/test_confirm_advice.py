@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.campaign.advice import Followed, FollowedAdvice, InCase
+from kafka_pareto.campaign.advice import AdviceInCases, FollowedAdvice, InCase
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS
+from kafka_pareto.decision.against_advice import best_advice
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.report.advice import advice_of
@@ -25,6 +27,7 @@ pytestmark = pytest.mark.fast
 
 ADVISED: Configuration = {**WINNER, "batch.size": 65536}
 ADVISED_ID = configuration_id(ADVISED)
+CANDIDATES, REPETITIONS = (f"quick/c2/06_confirmation/{CASE}/{name}" for name in ("candidates.parquet", "repetitions/"))
 STUDY = quick(record_sizes_bytes=[int(CASE)], confirmation=CONFIRMATION, advice=True)
 
 
@@ -39,7 +42,7 @@ def following(folder: Path, advised: Configuration, *candidates: Configuration) 
         read_on=date(2026, 11, 23),
         properties=dict(advised),
     )
-    followed = Followed(advice=advice, cases=[InCase(case=CASE, configuration=advised)])
+    followed = AdviceInCases(advice=advice, cases=[InCase(case=CASE, configuration=advised)])
     campaign.write_record(campaign.keys.advice(), FollowedAdvice(followed=[followed]))
     return campaign
 
@@ -89,6 +92,16 @@ def test_a_pick_that_somebody_advises_says_so_and_has_nothing_beside_it(tmp_path
     assert set(measured(campaign, "gain")) == {STUDY.baseline_id(), WINNER_ID}
 
 
+def test_advice_that_is_in_force_is_no_candidate_and_does_not_take_the_picks_place(tmp_path: Path) -> None:
+    campaign = following(tmp_path, ADVISED, WINNER)
+    study, candidates = campaign.tune, campaign.read_table(CANDIDATES, CANDIDATE_COLUMNS)
+    decided(campaign)
+    choice = [r for r in campaign.read_repetitions(REPETITIONS) if r.phase == "choice"]
+    as_in_force = [r.with_values({"configuration_id": ADVISED_ID}) for r in choice if r.is_baseline]
+    found = best_advice(study, candidates, [*choice, *as_in_force], [ADVISED_ID], ADVISED_ID)
+    assert found is None
+
+
 def test_advice_that_beats_nothing_is_not_measured_again(tmp_path: Path) -> None:
     poor: Configuration = {**WINNER, "batch.size": 8192, "compression.type": "gzip", "linger.ms": 100}
     campaign = following(tmp_path, poor, poor, WINNER)
@@ -115,10 +128,12 @@ def test_advice_that_is_better_takes_the_picks_place_on_blocks_of_its_own(tmp_pa
     assert set(blocks[ADVISED_ID]) >= {0, later}
     claimed = {identity for gain in decision.gains for identity in gain.candidate_repetition_ids}
     assert all(int(identity.split("-b")[1][:3]) >= later for identity in claimed)
-    assert min(r.block for r in found if r.phase == "final") >= 2 * later or not decision.offered
+    final = [r.block for r in found if r.phase == "final"]
+    assert decision.offered
+    assert min(final) >= 2 * later
     (line,) = advice_of(decision)
     assert line.startswith(
-        "taken from A guide (lz4, 64 KiB, linger 0 ms, acks all). What the search had picked (lz4, 128 KiB"
+        "what was tested is advised by A guide (lz4, 64 KiB, linger 0 ms, acks all). What the search had picked (lz4, "
     )
 
 

@@ -200,7 +200,7 @@ def _points(snapshot: Snapshot) -> list[Point]:
 
 
 def _texts(rules: Iterable[Rule]) -> list[str]:
-    return [f"not {rule}" if isinstance(rule, ForbiddenRegion) else str(rule) for rule in rules]
+    return [f"the forbidden region {rule}" if isinstance(rule, ForbiddenRegion) else str(rule) for rule in rules]
 
 
 def _joint_front(snapshot: Snapshot) -> pd.DataFrame:

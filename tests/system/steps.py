@@ -39,7 +39,10 @@ class StepRunner:
 
     def write_study(self, name: str, base: str = "quick", **changes: Any) -> None:
         """A study in the runner's folder: a shipped one with some keys replaced (dicts are merged)."""
-        content = small_quick() if base == "quick" else yaml.safe_load((STUDIES / f"{base}.yaml").read_text())
+        content = yaml.safe_load((STUDIES / f"{base}.yaml").read_text())
+        if base == "quick":
+            confirmation = {"points": 3, "choice_blocks": 2, "gain_blocks": 2, "minimum_blocks": 10}
+            content = small_quick() | {"confirmation": confirmation}
         content |= {"name": name}
         for key, value in changes.items():
             content[key] = content.get(key, {}) | value if isinstance(value, dict) else value

@@ -24,8 +24,8 @@ def select_candidates(
     one, the point farthest from all picked ones in the same scaled space. A front too small is filled up with
     measured trials that may be recommended, the non-dominated ones first; their estimates are NaN. With
     `strategy: rounds` such trials take half of the points from the start: the rounds went to where most was expected,
-    and have measured it. What somebody advises takes the first points, all but one at most, where it is non-dominated
-    among what was measured: a pick that is worse than a guide's would be none.
+    and have measured it. What somebody advises is the first of that half, whatever the strategy, where it is
+    non-dominated among what was measured: a pick that is worse than a guide's would be none.
 
     Args:
         front: `FRONT_COLUMNS` and factors; only feasible rows of the joint front are used.
@@ -39,9 +39,9 @@ def select_candidates(
         the baseline, never a configuration twice; fewer rows where there are not enough.
     """
     may_be_chosen = front.on_joint_front & front.feasible & (front.configuration_id != study.baseline_id())
-    from_others = _advised(trials, study, advised, points - 1)
-    of_rounds = points // 2 if study.strategy == "rounds" else 0
-    best = _measured(trials, study, set(from_others.configuration_id), min(of_rounds, points - len(from_others)))
+    from_others = _advised(trials, study, advised, points // 2)
+    of_rounds = points // 2 - len(from_others) if study.strategy == "rounds" else 0
+    best = _measured(trials, study, set(from_others.configuration_id), of_rounds)
     best = pd.concat([each for each in (from_others, best) if len(each)]) if len(from_others) else best
     of_front = front[may_be_chosen & ~front.configuration_id.isin(best.configuration_id)]
     accepted = of_front.drop_duplicates("configuration_id").sort_values("configuration_id")

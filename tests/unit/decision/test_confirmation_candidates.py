@@ -170,3 +170,20 @@ def test_one_valid_repetition_is_enough_to_fill_up_with_and_none_is_not(study: S
     filled = select_candidates(front_from(trials).iloc[:0], counted, strict, 5)
     assert filled.configuration_id.tolist() == [once]
     assert never not in set(filled.configuration_id)
+
+
+def test_advice_on_the_measured_front_comes_first_and_takes_half_of_the_points_at_most(
+    study: Study, trials: pd.DataFrame
+):
+    front = front_from(trials)
+    measured = select_candidates(front.iloc[:0], trials, study, len(trials))
+    on_front = [row.configuration_id for row in measured.itertuples() if "measured_non_dominated" in row.chosen_as]
+    dominated = [row.configuration_id for row in measured.itertuples() if "measured" in row.chosen_as]
+    assert len(on_front) >= 4
+    for points in (3, 6):
+        picked = select_candidates(front, trials, study, points, [*on_front, *dominated])
+        advised = [row.configuration_id for row in picked.itertuples() if row.chosen_as == ["advised"]]
+        assert advised == on_front[: points // 2]
+        assert len(picked) == points
+    none_of_it = select_candidates(front, trials, study, 6, dominated)
+    assert not any("advised" in roles for roles in none_of_it.chosen_as)

@@ -19,7 +19,6 @@ from kafka_pareto.decision.choice import choose
 from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.decision.decide import decide, further_blocks
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.decision.stopping import is_answered
 from kafka_pareto.study.driver import is_maximised, objective_named
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.sections import Confirmation
@@ -112,7 +111,7 @@ def _confirmed(grid: Grid, study: Tune, candidates: pd.DataFrame) -> Decision | 
     gain: list[Repetition] = []
     for block in range(confirmation.gain_blocks):
         gain += measured(grid, finalists, "gain", block)
-        if block + 1 >= confirmation.minimum_blocks and is_answered(decision := decided(gain, [])):
+        if block + 1 >= confirmation.minimum_blocks and (decision := decided(gain, [])).is_answered:
             break
     blocks = range(confirmation.gain_blocks, confirmation.gain_blocks + further_blocks(decision, 0, confirmation))
     return decided(gain, [each for block in blocks for each in measured(grid, finalists, "final", block)])

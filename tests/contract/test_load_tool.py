@@ -1,4 +1,4 @@
-"""What any load tool must do: the real ones on a real broker, and the seeded fake, held to the same behaviour."""
+"""Holds every load tool to the same behaviour: the real ones on a real broker, and the seeded fake."""
 
 from __future__ import annotations
 

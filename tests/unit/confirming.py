@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,11 +12,15 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Sizing
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, table_schema
+from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.study.tune import Tune
 from tests.unit.checking import confirmed
 from tests.unit.measuring import CASE
+
+CONFIRMATION = {"choice_blocks": 2, "gain_blocks": 12, "minimum_blocks": 3, "final_blocks": 3, "stopping": "sequential"}
+Change = Callable[[LoadResult], LoadResult]
 
 
 def campaign_in(folder: Path, study: Tune, *candidates: Configuration) -> Campaign:
@@ -38,3 +44,16 @@ def measured(campaign: Campaign, phase: str) -> dict[str, int]:
     found = campaign.read_repetitions(campaign.keys.confirmation(CASE, "repetitions/"))
     ids = [each.configuration_id for each in found if each.phase == phase]
     return {name: ids.count(name) for name in ids}
+
+
+def with_p95(p95_ms: Callable[[], float]) -> Change:
+    """The fake's throughput, and this p95 latency on both sides."""
+
+    def changed(result: LoadResult) -> LoadResult:
+        assert result.figures is not None
+        value = p95_ms() + result.figures.throughput_records_s * 1e-9
+        tail = dict.fromkeys(("latency_p99_ms", "latency_p999_ms", "latency_max_ms"), value + 1)
+        body = dict.fromkeys(("latency_p50_ms", "latency_avg_ms", "latency_from_send_p95_ms"), value / 2)
+        return replace(result, figures=replace(result.figures, latency_p95_ms=value, **tail, **body))
+
+    return changed

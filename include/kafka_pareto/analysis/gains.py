@@ -75,6 +75,11 @@ class Gain(BaseModel):
     blocks_to_tell: int | None = None
     at_any_stop: bool = False
 
+    @property
+    def is_unjudged(self) -> bool:
+        """Returns whether it is not resolved and has no interval, though it is not known to be equal."""
+        return self.resolution == "not resolved" and self.change_low_fraction is None and self.change_fraction != 0
+
     @model_validator(mode="before")
     @classmethod
     def _of_the_baseline(cls, stored: Any) -> Any:

@@ -175,6 +175,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     A NaN is a test that could not be done: it stays NaN and does not count.
     """
+    # Not by statsmodels: it collects all garbage at each call, 0.1 s of CPU after each sequential block.
     adjusted = np.array(p_values, dtype=np.float64)
     ascending = np.argsort(adjusted)[: np.count_nonzero(~np.isnan(adjusted))]  # NaN sorts last
     left = len(ascending) - np.arange(len(ascending))

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.advice import Advice, configuration_advised
-from kafka_pareto.study.factors import Configuration, configuration_id
+from kafka_pareto.study.factors import Configuration, configuration_id, distinct
 from kafka_pareto.study.tune import Tune
 
 NO_ROOM = "the design is too small for it"
@@ -42,8 +42,8 @@ class FollowedAdvice(Record):
 
     def configurations(self, case: str) -> list[Configuration]:
         """Returns the configurations to be measured in this case, each once, in the order of the advice."""
-        found = [each.configuration for one in self.followed for each in one.cases if each.case == case]
-        return list({configuration_id(each): each for each in found if each is not None}.values())
+        found = (each.configuration for one in self.followed for each in one.cases if each.case == case)
+        return distinct(each for each in found if each is not None)
 
     def titles(self, case: str) -> dict[str, list[str]]:
         """Maps the ids of these configurations to the titles of who advises them."""

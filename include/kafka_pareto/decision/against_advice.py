@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from kafka_pareto.analysis.gains import Gain, compare, compare_at_any_stop
-from kafka_pareto.analysis.harm import Harm, harm_of
-from kafka_pareto.analysis.pairing import paired
+from kafka_pareto.analysis.gains import Gain
+from kafka_pareto.analysis.harm import Harm
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import choose
+from kafka_pareto.decision.comparing import gains_over, harm_over
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.tune import Tune
@@ -76,17 +76,12 @@ def against_advice(
     rng: np.random.Generator,
 ) -> AgainstAdvice:
     """Compares the pick's means with the best advice's, in fresh blocks that hold both."""
-    gains, harm = [], []
-    if advice_id != pick_id:
-        sides, confirmation = paired(advice_id, pick_id, repetitions), study.confirmation
-        by = compare_at_any_stop if confirmation.is_sequential else compare
-        gains = [by(mean, *sides, study.protocol, rng) for mean in study.means]
-        harm = [harm_of(mean, *sides, study.protocol, confirmation.harm_looks()) for mean in study.means]
+    is_another = advice_id != pick_id
     return AgainstAdvice(
         configuration_id=advice_id,
         titles=list(titles),
         configuration=configuration,
         properties=study.properties(configuration),
-        gains=gains,
-        harm=harm,
+        gains=gains_over(study, advice_id, pick_id, repetitions, study.means, rng) if is_another else [],
+        harm=harm_over(study, advice_id, pick_id, repetitions) if is_another else [],
     )

@@ -13,17 +13,16 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto.analysis import paired_tests
-from kafka_pareto.analysis.gains import CAUTION_ABOUT_CVS, Gain, compare, compare_at_any_stop, compare_weighted, resolve
-from kafka_pareto.analysis.harm import Harm, harm_of
+from kafka_pareto.analysis.gains import CAUTION_ABOUT_CVS, Gain, resolve
 from kafka_pareto.analysis.noise_study import blocks_to_tell
 from kafka_pareto.analysis.pairing import paired
 from kafka_pareto.analysis.trials import summarise_trials
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice, missed_limits
+from kafka_pareto.decision.comparing import gains_over, harm_over, stated_gains
 from kafka_pareto.decision.counts import counts_of
 from kafka_pareto.decision.decision import Decision, concluded
 from kafka_pareto.decision.in_force import FoundInForce
-from kafka_pareto.decision.stopping import weights_of_blocks
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.sections import Confirmation
@@ -68,36 +67,15 @@ def decide(
     confirmation, everything = study.confirmation, [*choice_repetitions, *gain_repetitions, *final_repetitions]
     chosen = None if chosen_id == reference_id else _configuration(study, candidates, chosen_id)
 
-    def gains_over(other_id: str, repetitions: Sequence[Repetition]) -> list[Gain]:
-        if chosen is None or not repetitions:
-            return []
-        sides = paired(other_id, chosen_id, repetitions)
-        by = compare_at_any_stop if confirmation.is_sequential else compare
-        return [by(objective, *sides, study.protocol, rng) for objective in study.objective_names]
-
-    def stated_gains() -> list[Gain]:
-        if not confirmation.is_sequential:
-            return gains_over(reference_id, final_repetitions)
-        sides = paired(reference_id, chosen_id, [*gain_repetitions, *final_repetitions])
-        final_blocks = sum(each.phase == "final" for each in sides[0])
-        if not final_blocks:
-            return []
-        used_up = len({each.block for each in gain_repetitions}) >= confirmation.gain_blocks
-        weights = weights_of_blocks(study, *sides, final_blocks, rng, used_up=used_up)
-        return [compare_weighted(each, *sides, study.protocol, rng, weights) for each in study.objective_names]
-
-    def harm_over(other_id: str) -> list[Harm]:
-        sides = paired(other_id, chosen_id, [*gain_repetitions, *final_repetitions])
-        return [harm_of(mean, *sides, study.protocol, confirmation.harm_looks()) for mean in study.means]
-
-    gains, stated = gains_over(reference_id, gain_repetitions), stated_gains()
+    measured = chosen is not None and bool(gain_repetitions)
+    gains = gains_over(study, reference_id, chosen_id, gain_repetitions, study.objective_names, rng) if measured else []
+    stated = stated_gains(study, reference_id, chosen_id, gain_repetitions, final_repetitions, rng) if measured else []
     beside_baseline = in_force is not None and chosen_id != baseline_id
-    last = (
-        [*gain_repetitions, *final_repetitions] if confirmation.is_sequential else final_repetitions or gain_repetitions
-    )
+    fresh = [*gain_repetitions, *final_repetitions]
+    last = fresh if confirmation.is_sequential else final_repetitions or gain_repetitions
     reference_gain, chosen_gain = paired(reference_id, chosen_id, gain_repetitions) if chosen else ([], [])
     if confirmation.is_sequential:  # limits are on averages, not on geometric means
-        both = paired(reference_id, chosen_id, [*gain_repetitions, *final_repetitions])
+        both = paired(reference_id, chosen_id, fresh)
         reference_values, candidate_values = (_averages(study, side) for side in both)
     else:
         reference_values = {gain.objective: _or_nan(gain.reference_value) for gain in stated or gains}
@@ -139,9 +117,11 @@ def decide(
         harm_margin_fraction=confirmation.harm_margin(),
         gains=gains,
         stated_gains=stated,
-        gains_over_baseline=gains_over(baseline_id, last) if beside_baseline else [],
-        harm=harm_over(reference_id) if gains else [],
-        harm_over_baseline=harm_over(baseline_id) if gains and beside_baseline else [],
+        gains_over_baseline=gains_over(study, baseline_id, chosen_id, last, study.objective_names, rng)
+        if gains and beside_baseline
+        else [],
+        harm=harm_over(study, reference_id, chosen_id, fresh) if gains else [],
+        harm_over_baseline=harm_over(study, baseline_id, chosen_id, fresh) if gains and beside_baseline else [],
         blocks_used=len(chosen_gain),
         minimum_blocks=confirmation.minimum_blocks,
         stopping=confirmation.stopping,

@@ -144,15 +144,26 @@ class Decision(Record):
             return "changed"
         if self.verdict in ("ask_a_person", "keep_not_enough_evidence"):
             return "undecided"
-        unanswered = (
-            self.verdict == "keep_no_gain" and self.pick_configuration_id is not None and not self.no_difference
-        )
-        return "undecided" if unanswered else "kept"
+        is_open = self.verdict == "keep_no_gain" and not self.no_difference
+        return "undecided" if is_open and self.pick_configuration_id is not None else "kept"
 
     @property
     def no_difference(self) -> bool:
         """Returns whether no mean differs by as much as matters."""
         return bool(self.gains) and all(gain.resolution == "no difference shown" for gain in self.main_gains)
+
+    @property
+    def is_answered(self) -> bool:
+        """Returns whether sequential blocks may end: better without harm, worse, or no difference that matters.
+
+        What would go to a person may still be told by more blocks, and so may a gain of CVs alone: their bootstrap is
+        not meant to be looked at after every block.
+        """
+        if self.verdict == "recommended":
+            return any(gain.resolution == "better" for gain in self.main_gains)
+        if self.verdict == "keep_no_gain":
+            return self.no_difference
+        return self.verdict in ("keep_harmed", "keep_lost_records", "keep_failed_more")
 
     @property
     def has_enough_blocks(self) -> bool:
@@ -245,7 +256,7 @@ class Decision(Record):
     @property
     def unjudged(self) -> list[ObjectiveName]:
         """Names the means that may have changed, in blocks without the spread to judge it by."""
-        return [gain.objective for gain in self.main_gains if _is_unjudged(gain)]
+        return [gain.objective for gain in self.main_gains if gain.is_unjudged]
 
     @property
     def fails_more(self) -> bool:
@@ -287,8 +298,3 @@ def _verdict(decision: Decision) -> Verdict:
         return "keep_not_enough_evidence"
     doubtful = decision.harm_not_excluded or decision.harm_over_baseline_not_excluded or decision.fails_more
     return "ask_a_person" if doubtful else "recommended"
-
-
-def _is_unjudged(gain: Gain) -> bool:
-    """Not resolved and without an interval, though it is not known to be equal."""
-    return gain.resolution == "not resolved" and gain.change_low_fraction is None and gain.change_fraction != 0

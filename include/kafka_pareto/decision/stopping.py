@@ -1,4 +1,4 @@
-"""Tells after each sequential block whether the question is answered, and undoes what stopping flatters. Pure."""
+"""Undoes what stopping flatters: weights blocks by where other orders of them would have ended. Pure."""
 
 from __future__ import annotations
 
@@ -14,24 +14,10 @@ from kafka_pareto.analysis.repetition_values import smallest_value
 from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.analysis.sequential import after_each_block, half_widths, least_sd, unselected_weights
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.decision.decision import Decision
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.tune import Tune
 
 Mask = npt.NDArray[np.bool_]
-
-_ANSWERS = ("keep_harmed", "keep_lost_records", "keep_failed_more")
-
-
-def is_answered(decision: Decision) -> bool:
-    """Tells whether the blocks so far answer: better without harm, worse, or no difference that matters.
-
-    What would go to a person may still be told by more blocks, and so may a gain of CVs alone: their bootstrap is not
-    meant to be looked at after every block.
-    """
-    if decision.verdict == "recommended":
-        return any(gain.resolution == "better" for gain in decision.main_gains)
-    return decision.verdict in _ANSWERS or (decision.verdict == "keep_no_gain" and decision.no_difference)
 
 
 def weights_of_blocks(
@@ -100,7 +86,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Rule:
-    """Asks of the means what `is_answered` asks of a decision, for many orders of blocks at once.
+    """Asks of the means what `Decision.is_answered` says, for many orders of blocks at once.
 
     It leaves out what no order of the blocks would change much: CVs, failures, limits, harm over a baseline that is not
     in force, and that Holm's second step is at a larger level.

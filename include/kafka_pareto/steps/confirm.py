@@ -25,7 +25,6 @@ from kafka_pareto.decision.confirmation_candidates import select_candidates
 from kafka_pareto.decision.decide import decide, further_blocks
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.decision.in_force import FoundInForce
-from kafka_pareto.decision.stopping import is_answered
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
@@ -103,7 +102,7 @@ class _Confirming:
     def _gain_blocks(self, choice: Choice, advice_id: str | None, first_block: int) -> list[Repetition]:
         def until_answered(block: Block, before: list[Repetition]) -> Block:
             gain = [each for each in before if each.phase == "gain" and each.block >= first_block]
-            if not is_answered(self._decided(choice, gain)):
+            if not self._decided(choice, gain).is_answered:
                 return block
             log.info("answered by %d blocks", len({each.block for each in gain}))
             return []

@@ -23,7 +23,7 @@ from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.rollout.versions import cases_in_force
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.advice import Advice
-from kafka_pareto.study.factors import Configuration, configuration_id
+from kafka_pareto.study.factors import Configuration, distinct
 from kafka_pareto.study.overrides import Override
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.study_file import dump_study, parse_study
@@ -93,7 +93,7 @@ def run(
     followed = followed_advice(campaign)
     _tell(followed)
     first = {
-        case: _each_once([*followed.configurations(case), *best.get(case, [])])[: study.design.configurations]
+        case: distinct([*followed.configurations(case), *best.get(case, [])])[: study.design.configurations]
         for case in study.cases
     }
     design = design_table(study, first)
@@ -109,10 +109,6 @@ def run(
         frozen += [keys.prior(), keys.prior_trials()]
         counts |= {"prior_trials": len(prior), "known_configurations": sum(len(each) for each in best.values())}
     return campaign.manifest("design", [*frozen, *written], counts)
-
-
-def _each_once(configurations: Sequence[Configuration]) -> list[Configuration]:
-    return list({configuration_id(each): each for each in configurations}.values())
 
 
 def _tell(advice: FollowedAdvice) -> None:

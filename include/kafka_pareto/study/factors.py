@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -123,6 +123,11 @@ def configuration_id(configuration: Configuration) -> str:
     """Returns a short id computed from the values alone, so that equal configurations have equal ids everywhere."""
     canonical = json.dumps(dict(configuration), sort_keys=True, separators=(",", ":"))
     return "c" + hashlib.sha256(canonical.encode()).hexdigest()[:10]
+
+
+def distinct(configurations: Iterable[Configuration]) -> list[Configuration]:
+    """Returns each configuration once, in the order of their first places."""
+    return list({configuration_id(each): each for each in configurations}.values())
 
 
 _RANGE_RESOLUTION = 4096

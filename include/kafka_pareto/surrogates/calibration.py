@@ -21,12 +21,11 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 from sklearn.model_selection import GroupKFold
 
 from kafka_pareto.analysis.hypervolume import logarithms
+from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
 from kafka_pareto.surrogates.gaussian_process import Posterior, fit_posterior, inputs
-
-Values = npt.NDArray[np.float64]
 
 COVERAGE = 0.9
 """The share of confirmed values that an interval should hold."""
@@ -51,17 +50,17 @@ class Process(BaseModel):
     @classmethod
     def of(cls, posterior: Posterior, rows: pd.DataFrame) -> Process:
         """Returns the numbers of a process that was fitted on these trials and no others."""
-        fitted = posterior._process
+        fitted = posterior.process
         alpha, repetitions = np.asarray(fitted.alpha, dtype=float), rows.repetitions_valid.to_numpy(dtype=float)
         return cls(
-            centre=posterior._centre,
-            scale=posterior._scale,
+            centre=posterior.centre,
+            scale=posterior.scale,
             amplitude=float(fitted.kernel_.k1.constant_value),
             lengths=np.atleast_1d(fitted.kernel_.k2.length_scale).tolist(),
             alpha=alpha.tolist(),
             inputs=fitted.X_train_.tolist(),
             targets=fitted.y_train_.tolist(),
-            repetition_variance=float(np.mean(alpha * repetitions)) * posterior._scale**2,
+            repetition_variance=float(np.mean(alpha * repetitions)) * posterior.scale**2,
         )
 
     def predict(self, study: Tune, configurations: pd.DataFrame, repetitions: Values | int) -> tuple[Values, Values]:

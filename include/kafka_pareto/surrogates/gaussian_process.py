@@ -19,12 +19,11 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern, WhiteKernel
 
 from kafka_pareto.analysis.hypervolume import logarithms
+from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.history.sentinel_shift import error_variances, rebased
 from kafka_pareto.study.factors import CategoricalFactor, Column, Factor
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.tune import Tune
-
-Values = npt.NDArray[np.float64]
 
 _MINIMUM_TRIALS = 5
 _JITTER = 1e-8
@@ -33,14 +32,19 @@ _SAMPLING_JITTER = 1e-6
 
 @dataclass(frozen=True)
 class Posterior:
-    """Holds a fitted process of one objective's logarithm; `r2_leave_one_out` says how much of it was learned."""
+    """Holds a fitted process of one objective's logarithm.
+
+    Attributes:
+        r2_leave_one_out: How much of it was learned.
+        process: Fitted to the logarithms less `centre`, over `scale`.
+    """
 
     objective: ObjectiveName
     r2_leave_one_out: float
+    process: GaussianProcessRegressor
+    centre: float
+    scale: float
     _study: Tune
-    _process: GaussianProcessRegressor
-    _centre: float
-    _scale: float
 
     def samples(self, configurations: pd.DataFrame, members: int, rng: np.random.Generator) -> Values:
         """Draws the objective's logarithm jointly at all rows, shape (members, rows); without measurement noise.
@@ -50,11 +54,11 @@ class Posterior:
             members: How many draws.
             rng: Source of the draws.
         """
-        mean, covariance = self._process.predict(inputs(self._study, configurations), return_cov=True)
+        mean, covariance = self.process.predict(inputs(self._study, configurations), return_cov=True)
         # Rows that are nearly alike would leave no Cholesky factor; eigenvectors would take thirty times as long.
         root = np.linalg.cholesky(covariance + _SAMPLING_JITTER * np.eye(len(mean)))
         drawn: Values = mean + rng.standard_normal((members, len(mean))) @ root.T
-        return drawn * self._scale + self._centre
+        return drawn * self.scale + self.centre
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ def fit_posterior(
     alpha = noise / evidence.repetitions + extra + _JITTER
     process = GaussianProcessRegressor(signal, alpha=alpha, optimizer=None).fit(evidence.x, y)
     r2 = _r2_leave_one_out(process, y, rows.case.to_numpy())
-    return Posterior(objective, r2, study, process, centre, scale)
+    return Posterior(objective, r2, process, centre, scale, study)
 
 
 def _evidence(study: Tune, rows: pd.DataFrame, objective: ObjectiveName, prior: pd.DataFrame | None) -> _Evidence:

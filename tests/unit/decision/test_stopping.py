@@ -1,4 +1,4 @@
-"""What ends sequential blocks, asked of a decision, and asked of many orders of blocks at once, is the same."""
+"""Holds what a decision says of the end of its blocks against what is asked of many orders of them at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.decision.choice import Choice
 from kafka_pareto.decision.decide import decide
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.decision.stopping import Rule, is_answered, weights_of_blocks
+from kafka_pareto.decision.stopping import Rule, weights_of_blocks
 from kafka_pareto.study.tune import Tune, tune_study
 from tests.recorded import recorded_repetitions
 from tests.unit.checking import WINNER, WINNER_ID
@@ -80,7 +80,7 @@ def test_one_order_of_blocks_ends_where_the_decision_says_it_is_answered(
         for blocks in range(3, MOST + 1):
             decision = decided(found[: 2 * blocks])
             # Holm's second step is at a larger level: a decision may claim a second mean, never fewer.
-            assert ended[blocks - 1] == is_answered(decision) or len(decision.better) == 2, (blocks, decision.verdict)
+            assert ended[blocks - 1] == decision.is_answered or len(decision.better) == 2, (blocks, decision.verdict)
 
 
 def sides(log_ratios: np.ndarray) -> tuple[list[Repetition], list[Repetition]]:

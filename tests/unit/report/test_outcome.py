@@ -1,4 +1,4 @@
-"""What a finished campaign came to, in forms for scripts."""
+"""Reads what a finished campaign came to, as scripts do."""
 
 from __future__ import annotations
 

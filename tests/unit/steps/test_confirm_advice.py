@@ -19,9 +19,8 @@ from kafka_pareto.study.advice import Advice
 from kafka_pareto.study.factors import Configuration, configuration_id
 from tests.fakes import FakeLoadTool, fake_testbed
 from tests.unit.checking import WINNER, WINNER_ID
-from tests.unit.confirming import campaign_in, measured
+from tests.unit.confirming import CONFIRMATION, campaign_in, measured, with_p95
 from tests.unit.measuring import CASE, quick
-from tests.unit.steps.test_confirm_sequential import CONFIRMATION, with_p95
 
 pytestmark = pytest.mark.fast
 

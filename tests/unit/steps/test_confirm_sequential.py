@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +16,10 @@ from kafka_pareto.steps import confirm
 from kafka_pareto.study.tune import Tune
 from tests.fakes import FakeLoadTool, fake_testbed
 from tests.unit.checking import WINNER, WINNER_ID
-from tests.unit.confirming import campaign_in, measured
+from tests.unit.confirming import CONFIRMATION, Change, campaign_in, measured, with_p95
 from tests.unit.measuring import CASE, quick
 
 pytestmark = pytest.mark.fast
-
-CONFIRMATION = {"choice_blocks": 2, "gain_blocks": 12, "minimum_blocks": 3, "final_blocks": 3, "stopping": "sequential"}
-Change = Callable[[LoadResult], LoadResult]
 
 
 def study_of(**confirmation: object) -> Tune:
@@ -41,19 +37,6 @@ def confirmed_by(
             testbed.load_tool.before_run = lambda _: before_run()
         confirm.run(campaign, CASE, ProducerRunner(campaign, CASE, testbed))
     return campaign.read_record(campaign.keys.confirmation(CASE, "decision.json"), Decision)
-
-
-def with_p95(p95_ms: Callable[[], float]) -> Change:
-    """The fake's throughput, and this p95 latency on both sides."""
-
-    def changed(result: LoadResult) -> LoadResult:
-        assert result.figures is not None
-        value = p95_ms() + result.figures.throughput_records_s * 1e-9
-        tail = dict.fromkeys(("latency_p99_ms", "latency_p999_ms", "latency_max_ms"), value + 1)
-        body = dict.fromkeys(("latency_p50_ms", "latency_avg_ms", "latency_from_send_p95_ms"), value / 2)
-        return replace(result, figures=replace(result.figures, latency_p95_ms=value, **tail, **body))
-
-    return changed
 
 
 def test_a_clear_gain_ends_the_blocks_early_and_is_stated_by_all_of_them_and_some_more(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What others advise: each file names its source, and a study measures what it varies of it."""
+"""Reads what others advise, with its source, and asks what a study measures of it."""
 
 from __future__ import annotations
 

@@ -92,14 +92,14 @@ def _scaled(losses: Losses) -> Losses:
 
 
 def _advised(trials: pd.DataFrame, study: Tune, advised: Collection[str], points: int) -> pd.DataFrame:
-    """Returns the advised trials on the front of all that was measured, the nearest to the ideal point first."""
+    """Returns the advised trials that were measured on the front; where none was, the nearest to the ideal point."""
     measured = _measured(trials, study, set(), len(trials))
-    if not len(measured):
-        return measured
-    on_front = measured.chosen_as.map(lambda roles: roles == ["measured_non_dominated"])
-    found = measured[on_front & measured.configuration_id.isin(advised)].head(max(points, 0))
-    roles = pd.Series([["advised"]] * len(found), index=found.index)
-    return found.assign(chosen_as=roles)
+    found = measured[measured.configuration_id.isin(advised)]
+    if not len(found) or points < 1:
+        return found.iloc[:0]
+    on_front = int(found.chosen_as.map(lambda roles: roles == ["measured_non_dominated"]).sum())
+    found = found.head(min(max(on_front, 1), points))
+    return found.assign(chosen_as=pd.Series([["advised"]] * len(found), index=found.index))
 
 
 def _measured(trials: pd.DataFrame, study: Tune, taken: set[str], points: int) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from kafka_pareto.report.card_parts import card_parts
 from kafka_pareto.report.cards import properties_text
 from kafka_pareto.report.evidence import Evidence, estimates_table, r2_table
 from kafka_pareto.report.reasons import reason_of
-from kafka_pareto.report.summary import summary_sentences
+from kafka_pareto.report.summary import overview, summary_sentences
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.driver import is_maximised, label_of
@@ -48,6 +48,7 @@ def render_page(evidence: Evidence, figures: Mapping[str, bytes]) -> bytes:
         study=evidence.study,
         keys=evidence.keys,
         sentences=summary_sentences(evidence.cards.cards, evidence.study.declaration),
+        overview=overview(evidence.cards.cards, evidence.study.objective_names),
         cards=[_card(evidence, decision) for decision in evidence.cards.cards],
         figures=[
             {"uri": f"data:image/png;base64,{base64.b64encode(content).decode()}", "caption": captions[name]}

@@ -1,14 +1,45 @@
-"""The decision of a whole campaign in three plain sentences. Pure."""
+"""The decision of a whole campaign in three plain sentences and one table. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from kafka_pareto.analysis.wording import joined
+from kafka_pareto.analysis.gains import Gain
+from kafka_pareto.analysis.wording import interval_text, joined, percent
 from kafka_pareto.decision.decision import Decision
+from kafka_pareto.report.reasons import headline_of
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.driver import label_of
+from kafka_pareto.study.objectives import ObjectiveName
+
+
+@dataclass(frozen=True)
+class OverviewRow:
+    """Holds one case's line of the overview: the decision, and by objective the change and its resolution as texts."""
+
+    case: str
+    headline: str
+    is_offered: bool
+    cells: list[tuple[str, str]]
+
+
+def overview(decisions: Sequence[Decision], objectives: Sequence[ObjectiveName]) -> list[OverviewRow]:
+    """Returns a line for each case, with a cell for each of the objectives."""
+    rows = []
+    for decision in decisions:
+        gains = {gain.objective: gain for gain in decision.shown_gains}
+        cells = [_cell(gains.get(objective)) for objective in objectives]
+        rows.append(OverviewRow(decision.case, headline_of(decision), decision.offered, cells))
+    return rows
+
+
+def _cell(gain: Gain | None) -> tuple[str, str]:
+    if gain is None:
+        return "-", ""
+    shown = gain.resolution in ("better", "worse")
+    return f"{percent(gain.change_fraction)} ({interval_text(gain)})" if shown else gain.resolution, gain.resolution
 
 
 def summary_sentences(decisions: Sequence[Decision], driver: Driver) -> list[str]:

@@ -26,8 +26,8 @@ _AFTER_THE_ROUNDS = ("confirm", "report", "approve", "accept")
 _NOT_BEGUN = ("skipped", "waiting", "upstream_failed")
 _QUEUED = ("scheduled", "queued")
 
-# Fewer repetitions say nothing about the pace.
-_PACE_REPETITIONS = 3
+# The pace that is planned counts as much as so many repetitions: the first ones and those of the design are slower.
+_PLANNED_PACE_COUNTS_AS = 50
 # Counting lists the store, on the machine that is measured.
 _COUNT_EVERY_S = 5.0
 
@@ -94,9 +94,8 @@ class Progress:
 
     `repetitions_planned` is the most that the campaign can need. Adaptive trials may stop early, rounds may be skipped,
     and a case at which nothing is picked needs no gain blocks. As tasks end, it falls to what was measured.
-    `time_left_s` is for what is likely to follow, `planned_s` the time that the plan gives. Both are None before the
-    plan is in the store. Rows of rounds that are skipped or have not begun are left out. `overrides` says what the plan
-    has instead of the study's file.
+    `time_left_s` is for what is likely to follow, and None before the plan is in the store. Rows of rounds that are
+    skipped or have not begun are left out. `overrides` says what the plan has instead of the study's file.
     """
 
     run_state: str
@@ -105,7 +104,6 @@ class Progress:
     repetitions_planned: int | None
     elapsed_s: float
     time_left_s: float | None
-    planned_s: float | None = None
     overrides: str = ""
 
 
@@ -156,7 +154,6 @@ class CampaignProgress:
             repetitions_planned=planned,
             elapsed_s=elapsed_s,
             time_left_s=self._time_left_s(repetitions, likely, elapsed_s),
-            planned_s=None if self._planned is None else self._planned.plan.duration_s,
             overrides="" if self._planned is None else "; ".join(map(str, self._planned.plan.overrides)),
         )
 
@@ -230,9 +227,12 @@ class CampaignProgress:
         measured = repetitions - sum(self._found_counts.values())
         if measured <= 0:
             self._loading_since_s = elapsed_s
-        if likely is None or measured < _PACE_REPETITIONS:
+        if likely is None or self._planned is None:
             return None
-        return max(likely - repetitions, 0) * (elapsed_s - self._loading_since_s) / measured
+        plan = self._planned.plan
+        planned_s = _PLANNED_PACE_COUNTS_AS * plan.duration_s / plan.repetitions
+        pace_s = (elapsed_s - self._loading_since_s + planned_s) / (measured + _PLANNED_PACE_COUNTS_AS)
+        return max(likely - repetitions, 0) * pace_s
 
 
 def _step_of(task: TaskRun) -> str:

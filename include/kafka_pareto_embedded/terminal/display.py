@@ -78,8 +78,8 @@ class LineDisplay:
     def __init__(self, console: Console) -> None:
         self._file = console.file
         self._states: dict[str, str] = {}
-        self._counted_at_s = 0.0
-        self._counted = 0
+        self._counted_at_s = -_COUNT_EVERY_S  # the plan is told at once
+        self._counted = -1
         self._queued_said = False
 
     def show(self, progress: Progress) -> None:
@@ -93,7 +93,8 @@ class LineDisplay:
             if self._states.get(row.name, "waiting") != state:
                 self._say(progress, f"{row.name}: {state}")
             self._states[row.name] = state
-        due = progress.elapsed_s - self._counted_at_s >= _COUNT_EVERY_S
+        is_planned = progress.repetitions_planned is not None and progress.run_state != "queued"
+        due = is_planned and progress.elapsed_s - self._counted_at_s >= _COUNT_EVERY_S
         if due and progress.repetitions != self._counted:
             self._counted_at_s, self._counted = progress.elapsed_s, progress.repetitions
             self._say(progress, _summary(progress))
@@ -160,6 +161,4 @@ def _summary(progress: Progress) -> str:
     if progress.repetitions >= progress.repetitions_planned:
         return f"{progress.repetitions} repetitions"
     text = f"{progress.repetitions} of at most {progress.repetitions_planned} repetitions"
-    if progress.time_left_s is not None:
-        return f"{text}, about {duration(progress.time_left_s)} left"
-    return text if progress.planned_s is None else f"{text}, planned at about {duration(progress.planned_s)}"
+    return text if progress.time_left_s is None else f"{text}, about {duration(progress.time_left_s)} left"

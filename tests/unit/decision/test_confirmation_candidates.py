@@ -172,7 +172,7 @@ def test_one_valid_repetition_is_enough_to_fill_up_with_and_none_is_not(study: S
     assert never not in set(filled.configuration_id)
 
 
-def test_advice_on_the_measured_front_comes_first_and_takes_half_of_the_points_at_most(
+def test_advice_comes_first_all_of_the_measured_front_up_to_half_of_the_points_else_the_best_of_it(
     study: Study, trials: pd.DataFrame
 ):
     front = front_from(trials)
@@ -185,5 +185,7 @@ def test_advice_on_the_measured_front_comes_first_and_takes_half_of_the_points_a
         advised = [row.configuration_id for row in picked.itertuples() if row.chosen_as == ["advised"]]
         assert advised == on_front[: points // 2]
         assert len(picked) == points
-    none_of_it = select_candidates(front, trials, study, 6, dominated)
-    assert not any("advised" in roles for roles in none_of_it.chosen_as)
+    none_on_front = select_candidates(front, trials, study, 6, dominated)
+    assert none_on_front.configuration_id[0] == dominated[0]
+    assert none_on_front.chosen_as.tolist().count(["advised"]) == 1
+    assert not any("advised" in roles for roles in select_candidates(front, trials, study, 1, dominated).chosen_as)

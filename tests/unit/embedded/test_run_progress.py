@@ -97,13 +97,16 @@ def test_what_the_plan_has_instead_of_the_studys_file_is_told(store: FolderStore
     assert told == "protocol.cool_down_s 0 (file: 5)"
 
 
-def test_the_time_left_follows_from_this_runs_pace_alone(store: FolderStore) -> None:
-    measured(store, "1024", range(8))
+def test_the_time_left_begins_as_planned_and_turns_to_this_runs_own_pace(store: FolderStore) -> None:
+    measured(store, "1024", range(8))  # by an earlier run of the campaign
     campaign = CampaignProgress(store, KEYS)
     tasks = [task("measure", map_index=0)]
-    assert campaign.at("running", tasks, 100.0).time_left_s is None
+    plan = decode_record(store.get(KEYS.plan()), KEYS.plan(), Plan)
+    planned_s = plan.duration_s / plan.repetitions
+    assert campaign.at("running", tasks, 100.0).time_left_s == pytest.approx((PLANNED - 8) * planned_s)
     measured(store, "1024", range(8, 12))
-    assert campaign.at("running", tasks, 108.0).time_left_s == pytest.approx((PLANNED - 12) * 8.0 / 4)
+    own_s = (108.0 - 100.0 + 50 * planned_s) / (4 + 50)
+    assert campaign.at("running", tasks, 108.0).time_left_s == pytest.approx((PLANNED - 12) * own_s)
 
 
 def test_what_ended_tasks_left_out_is_planned_no_more(store: FolderStore) -> None:
@@ -200,10 +203,11 @@ def test_without_a_terminal_there_is_one_plain_line_for_each_change_and_counts_a
             display.show(campaign.at("running", [task("measure", state, map_index=0, try_number=2)], float(second)))
     lines = output.getvalue().splitlines()
     assert lines[0] == "[     0 s] measure (1,024 B): running, try 2"
-    assert lines[1].startswith("[    10 s] 5 of at most 36 repetitions, about ")
-    assert lines[2].startswith("[    20 s] 10 of at most 36 repetitions, about ")
-    assert lines[3] == "[    24 s] measure (1,024 B): done"
-    assert len(lines) == 4
+    assert lines[1].startswith("[     0 s] 0 of at most 36 repetitions, about ")
+    assert lines[2].startswith("[    10 s] 5 of at most 36 repetitions, about ")
+    assert lines[3].startswith("[    20 s] 10 of at most 36 repetitions, about ")
+    assert lines[4] == "[    24 s] measure (1,024 B): done"
+    assert len(lines) == 5
     assert "\x1b" not in output.getvalue()
 
 
@@ -228,7 +232,7 @@ def test_a_terminal_shows_steps_record_sizes_repetitions_and_times(store: Folder
         ["then", "validate"],
     ]
     assert set(shown[5].strip()) <= set("━╸")
-    assert re.fullmatch(r"7 of at most 36 repetitions, planned at about \d min \d\d s, 1 min 20 s so far *", shown[6])
+    assert re.fullmatch(r"7 of at most 36 repetitions, about \d min \d\d s left, 1 min 20 s so far *", shown[6])
 
 
 def test_a_campaign_in_its_last_round_fits_a_terminal_of_24_lines(tmp_path: Path) -> None:

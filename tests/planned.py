@@ -8,6 +8,7 @@ from kafka_pareto.campaign.records import Phase
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, DESIGN_COLUMNS
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.study.factors import configuration_id
 
 
 def stored_ids(campaign: Campaign, prefix: str) -> list[str]:
@@ -31,15 +32,25 @@ def planned_confirmation(campaign: Campaign, case: str) -> list[str]:
     baseline = baseline_candidate(campaign)
     planned = _planned(campaign, [baseline, *selected], confirmation.choice_blocks, "choice", case)
     decision = campaign.read_record(keys.confirmation(case, "decision.json"), Decision)
-    if decision.pick_configuration_id is not None:
-        finalists = [baseline, *(each for each in selected if each.configuration_id == decision.pick_configuration_id)]
-        # Sequential blocks end once they have answered; none of them may be missing before.
-        blocks = decision.blocks_used if confirmation.is_sequential else confirmation.gain_blocks
-        planned += _planned(campaign, finalists, blocks, "gain", case)
-        if decision.stated_gains:
-            planned += _planned(
-                campaign, finalists, confirmation.final_blocks, "final", case, first_block=confirmation.gain_blocks
-            )
+    if decision.pick_configuration_id is None:
+        return sorted(planned)
+    finalist_ids, first_block = {decision.pick_configuration_id}, 0
+    if decision.advice is not None:
+        finalist_ids.add(decision.advice.configuration_id)
+        if decision.advice.in_place_of is not None:  # the choice's pick had gain blocks of its own before
+            first_block = confirmation.gain_blocks
+            displaced = configuration_id(decision.advice.in_place_of)
+            beaten = [baseline, *(each for each in selected if each.configuration_id in {*finalist_ids, displaced})]
+            ids = stored_ids(campaign, keys.confirmation(case, "repetitions/"))
+            blocks = sum(each.startswith("gain-") and each.endswith(displaced) for each in ids)
+            planned += _planned(campaign, beaten, blocks, "gain", case)
+    finalists = [baseline, *(each for each in selected if each.configuration_id in finalist_ids)]
+    # Sequential blocks end once they have answered; none of them may be missing before.
+    blocks = decision.blocks_used if confirmation.is_sequential else confirmation.gain_blocks
+    planned += _planned(campaign, finalists, blocks, "gain", case, first_block)
+    if decision.stated_gains:
+        first_block += confirmation.gain_blocks
+        planned += _planned(campaign, finalists, confirmation.final_blocks, "final", case, first_block)
     return sorted(planned)
 
 

@@ -208,8 +208,14 @@ def unresolved_of(decision: Decision) -> list[str]:
     unresolved = [gain for gain in decision.gains if gain.resolution == "not resolved"]
     if not decision.has_enough_blocks or not unresolved:
         return []
-    told = ", ".join(f"{label_of(gain.objective)} {_blocks_to_tell(gain)}" for gain in unresolved)
-    return [f"{decision.blocks_used} blocks cannot tell. Were the changes what they seem to be, it takes: {told}."]
+    seen = [gain for gain in unresolved if gain.change_low_fraction is not None]
+    unseen = [label_of(gain.objective) for gain in unresolved if gain.change_low_fraction is None]
+    told = ", ".join(f"{label_of(gain.objective)} {_blocks_to_tell(gain)}" for gain in seen)
+    blocks = f"{decision.blocks_used} blocks"
+    return [
+        *([f"{blocks} cannot tell. Were the changes what they seem to be, it takes: {told}."] if seen else []),
+        *([f"Of {joined(unseen)} {blocks} tell nothing."] if unseen else []),
+    ]
 
 
 def evidence_of(decision: Decision, campaign: str) -> str:
@@ -276,8 +282,6 @@ def _cvs_not_borne_out(decision: Decision) -> list[str]:
 
 
 def _blocks_to_tell(gain: Gain) -> str:
-    if gain.change_low_fraction is None:
-        return "an unknown number"
     if gain.blocks_to_tell is None:
         return f"more than {MOST_BLOCKS:,}"
     # Two digits: the noise of a few blocks is not known any better.

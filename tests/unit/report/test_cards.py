@@ -321,7 +321,7 @@ def test_what_is_not_resolved_stands_with_the_number_of_blocks_that_would_tell()
     text = flat(text_of(decision.model_copy(update={"gains": gains})))
     assert (
         "Unresolved 10 blocks cannot tell. Were the changes what they seem to be, it takes: throughput about 1,200, "
-        "latency CV more than 100,000, throughput CV an unknown number."
+        "latency CV more than 100,000. Of throughput CV 10 blocks tell nothing."
     ) in text
     assert "p95 latency about" not in text
     assert "Unresolved" not in text_of(recorded_decision("all", blocks=2))

@@ -60,7 +60,7 @@ def log_ratios(kept: KeptCampaign, case: str, pair: tuple[str, str], mean: str) 
     own = kept.repetitions
     rows = own[(own.case == case) & own.phase.isin(["gain", "final"]) & own.configuration_id.isin(pair)]
     values = rows.pivot(index=["phase", "block"], columns="configuration_id", values=OF_REPETITIONS[mean]).dropna()
-    ratios: Values = np.log(values[pair[0]] / values[pair[1]]).to_numpy()
+    ratios: Values = np.log((values[pair[0]] / values[pair[1]]).to_numpy(dtype=float))
     return ratios
 
 
@@ -76,7 +76,8 @@ def _together(of_cases: list[Values]) -> str:
 
 
 def _text(centre: float, low: float, high: float, more: str) -> str:
-    return "{:+.1%} ({:+.1%} to {:+.1%}){}".format(*np.expm1([centre, low, high]), more)
+    change, least, most = np.expm1([centre, low, high]).tolist()
+    return f"{change:+.1%} ({least:+.1%} to {most:+.1%}){more}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Comparisons: what each level of a factor does beside the reference, and how that is shown."""

@@ -50,9 +50,10 @@ from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
+from kafka_pareto.study.overriding import with_overrides
 from kafka_pareto.study.producer_study import producer_study
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_file import load_named_study, load_study, with_overrides
+from kafka_pareto.study.study_file import load_named_study, load_study
 from kafka_pareto.study.tune import Tune, tune_study
 
 BASELINE, COLD, STEADY = "baseline", "cold", "steady"
@@ -235,7 +236,9 @@ def _study(record_sizes_bytes: list[int] | None) -> Tune:
 
 
 def _configuration(row: Mapping[str, str], study: Study) -> Configuration:
-    read = {name: int(row[name]) if each.type == "integer" else row[name] for name, each in study.factors.items()}
+    read = {
+        name: int(row[name]) if each.type == "integer" else row[name] for name, each in study.varied_factors.items()
+    }
     if configuration_id(read) != row["configuration_id"]:
         raise BadInputError(f"a stored campaign's {row['configuration_id']}: its settings {read} make another id")
     return read

@@ -109,7 +109,7 @@ def measure_on(campaign: Campaign, case: str, runner: RepetitionRunner, warm_up_
     def warm_up() -> None:
         nonlocal is_warm
         is_warm = True
-        prefix, baseline = _prefix(campaign, case, _WARM_UP_PHASE), baseline_candidate(campaign)
+        prefix, baseline = _prefix(campaign, case, _WARM_UP_PHASE), baseline_candidate(campaign, case)
         store = RepetitionStore(campaign, prefix)
         begins = len(store.repetitions())
         planned = [
@@ -158,7 +158,7 @@ def stored_repetitions(campaign: Campaign) -> list[Repetition]:
 def repetition_table(labelled: Iterable[tuple[str, Repetition]], study: Study) -> pd.DataFrame:
     """Returns repetitions as the rows of a CSV: the label `asked_by`, then what was asked for and the outcome."""
     rows = [{"asked_by": label, **repetition_row(each)} for label, each in labelled]
-    return pd.DataFrame(rows, columns=["asked_by", *_COLUMNS, *study.factors])
+    return pd.DataFrame(rows, columns=["asked_by", *_COLUMNS, *study.varied_factors])
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:

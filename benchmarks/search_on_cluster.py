@@ -125,7 +125,7 @@ def run(
 ) -> None:
     """Runs the strategies, then measures in fresh blocks what they would hand over."""
     study, measure = campaign.tune, measure_on(campaign, CASE, runner, WARM_UP_REPETITIONS)
-    baseline = baseline_candidate(campaign)
+    baseline = baseline_candidate(campaign, CASE)
     searching = shown(measure, progress, "search", budget * len(names))
     search(askers_of(names, study, budget), study, budget, searching)
 

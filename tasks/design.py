@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,17 +11,20 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.settings import load_settings
-from kafka_pareto.steps import design
+from kafka_pareto.steps import design, design_comparison
 from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.advice import load_advice
 from kafka_pareto.study.cluster_override import cluster_with
+from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.study.overrides import overrides_of
-from kafka_pareto.study.study_file import baseline_of, load_named_study, read_corpus, with_overrides
+from kafka_pareto.study.overriding import baseline_of, with_overrides
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import load_named_study, read_corpus
 from kafka_pareto.study.tune import tune_study
 from kafka_pareto.study.warm_start import campaigns_from
 from tasks.common import CampaignOption, ManifestOption, StudyOption, run_command, run_step
 
-CasesOption = Annotated[str | None, typer.Option(help="instead of the study's: 1024,8192")]
+CasesOption = Annotated[str | None, typer.Option(help="instead of the study's: record sizes, or a comparison's parts")]
 
 
 def main(
@@ -37,6 +40,8 @@ def main(
     client_config: Annotated[str | None, typer.Option(help="name of a client.properties in the installation")] = None,
     ceiling_mib_s: Annotated[float | None, typer.Option(help="most that the load may send, in MiB/s")] = None,
     ceiling_gib: Annotated[float | None, typer.Option(help="most that the campaign may send, in GiB")] = None,
+    factor: Annotated[str | None, typer.Option(help="of a comparison: the one factor that is varied")] = None,
+    levels: Annotated[str | None, typer.Option(help="its levels: 0,5,20")] = None,
     consent: Annotated[bool, typer.Option("--consent", help="the plan was read and is agreed to")] = False,
     manifest: ManifestOption = None,
 ) -> None:
@@ -44,7 +49,7 @@ def main(
 
     def step() -> Manifest:
         settings = load_settings()
-        wanted = tune_study(load_named_study(settings.studies, study))
+        wanted = load_named_study(settings.studies, study)
         given = {
             "bootstrap_servers": bootstrap_servers,
             "client_config": client_config,
@@ -55,24 +60,47 @@ def main(
         cluster = cluster_with(wanted.cluster, {name: value for name, value in given.items() if value is not None})
         earlier = None if warm_start is None else campaigns_from(warm_start)
         today = None if baseline is None else baseline_of(baseline, "baseline")
-        adjusted = with_overrides(wanted, _cases(cases), seed, repetitions, cluster, earlier, cool_down_s, today)
+        adjusted = with_overrides(
+            wanted,
+            _cases(cases, wanted),
+            seed,
+            repetitions,
+            cluster,
+            earlier,
+            cool_down_s,
+            today,
+            _table(factor, levels, wanted),
+        )
         corpus = read_corpus(adjusted, settings.studies, f"{settings.studies}/{study}.yaml")
-        store = open_store(settings)
+        store, overrides = open_store(settings), overrides_of(wanted, adjusted)
         with driver_of(adjusted).system(adjusted, settings) as system:
-            overrides = overrides_of(wanted, adjusted)
-            advice = load_advice(settings.advice) if adjusted.advice else []
-            return design.run(store, adjusted, check_campaign_id(campaign), system, corpus, overrides, advice)
+            if isinstance(adjusted, Compare):
+                return design_comparison.run(store, adjusted, check_campaign_id(campaign), system, overrides)
+            tuned = tune_study(adjusted)
+            advice = load_advice(settings.advice) if tuned.advice else []
+            return design.run(store, tuned, check_campaign_id(campaign), system, corpus, overrides, advice)
 
     run_step(step, manifest)
 
 
-def _cases(text: str | None) -> list[str] | None:
+def _cases(text: str | None, study: Study) -> list[str] | None:
     if text is None:
         return None
+    if isinstance(study, Compare):
+        return [part.strip() for part in text.split(",")]
     try:
         return [str(int(part)) for part in text.split(",")]
     except ValueError as error:
         raise BadInputError(f"cases: {text!r}: must be whole numbers of bytes, like 1024,8192") from error
+
+
+def _table(factor: str | None, levels: str | None, study: Study) -> dict[str, Any] | None:
+    """Returns the one table that takes the place of a comparison's parts; None where none was asked for."""
+    if factor is None and levels is None:
+        return None
+    if not factor or not levels:
+        raise BadInputError("factor and levels: give both, as in FACTOR=linger.ms LEVELS=0,5,20, or neither")
+    return compare_study(study).table_of(factor, [level.strip() for level in levels.split(",")])
 
 
 if __name__ == "__main__":

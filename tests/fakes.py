@@ -14,6 +14,7 @@ import numpy as np
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
+from kafka_pareto.drivers.producer.payload_files import payload_files
 from kafka_pareto.drivers.producer.testbed import Testbed, topic_name
 from kafka_pareto.kafka.cluster import Broker, Cluster, ClusterDescription, LogDir, PartitionHealth, TopicHealth
 from kafka_pareto.kafka.producer_config import resolved
@@ -128,7 +129,8 @@ def fake_testbed(
     with ClusterLease(campaign.store, "fake", wait_s=5.0, term_s=lease_term_s) as lease:
         topic = topic_name(campaign.keys, case)
         keep_fingerprint(campaign, case, fingerprint_of(cluster.describe(), campaign.study, topic))
-        yield Testbed(cluster, FakeLoadTool(cluster, seed, place), lease, topic)
+        with payload_files(campaign) as payloads:
+            yield Testbed(cluster, FakeLoadTool(cluster, seed, place), lease, topic, payloads)
 
 
 def settings_with_folder_store(folder: Path) -> Settings:

@@ -68,10 +68,13 @@ CALLS = Driver(
 )
 
 
-class CallStudy(Study):
+class TuneCalls(Tune):
     """Adds the times of day; a study may name agents, queues and breaks as factors."""
 
     declaration: ClassVar[Driver] = CALLS
+
+    kind: Literal["tune"] = "tune"
+    driver: Literal["calls"] = "calls"
 
     hours: list[Literal["morning", "evening"]] = Field(default_factory=lambda: list(HOURS), min_length=1)
     objectives: list[ObjectiveName] = Field(default_factory=lambda: list(CALLS.objective_names))
@@ -89,7 +92,7 @@ class CallStudy(Study):
     def variables(self, case: str) -> dict[str, int]:
         return {"callers": _CALLERS[case]}
 
-    def baseline_configuration(self) -> Configuration:
+    def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
         return {name: value for name, value in {**_BASELINE, **self.baseline}.items() if name in self.factors}
 
     def conditions(self) -> dict[str, Any]:
@@ -106,11 +109,6 @@ class CallStudy(Study):
         return {"waited_at_all": float(waited > 0) if isinstance(waited, float) else float("nan")}
 
 
-class TuneCalls(CallStudy, Tune):
-    kind: Literal["tune"] = "tune"
-    driver: Literal["calls"] = "calls"
-
-
 class CallRunner:
     """Answers by a smooth formula with seeded noise, so that the same repetition has the same values."""
 
@@ -124,7 +122,7 @@ class CallRunner:
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
         assert planned
 
-    def begin(self, last: Repetition | None) -> Repetition | None:
+    def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:  # noqa: ARG002
         assert last is None or last.outcome == "valid"
         self._begun = True
         return None

@@ -110,7 +110,7 @@ def test_an_attempt_holds_every_quantity_that_the_driver_declares_and_a_value_fo
     planned = bench.planned()[0]
     with bench.runner() as runner:
         runner.wait_until_ready([planned])
-        assert runner.begin(None) is None
+        assert runner.begin(None, planned) is None
         attempt = runner.attempt(planned)
 
     declared = bench.study.declaration
@@ -125,7 +125,7 @@ def test_nothing_is_attempted_that_was_not_begun(bench: Bench) -> None:
     with bench.runner() as runner:
         with pytest.raises(RuntimeError, match="begin"):
             runner.attempt(planned)
-        runner.begin(None)
+        runner.begin(None, planned)
         runner.attempt(planned)
         with pytest.raises(RuntimeError, match="begin"):
             runner.attempt(planned)

@@ -14,6 +14,7 @@ import pytest
 from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.campaign.candidates import candidates_of
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.drivers.producer.payload_files import PayloadFiles
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import Testbed, topic_name
 from kafka_pareto.errors import BadInputError, ClusterError, SafetyStop
@@ -178,7 +179,8 @@ def test_a_user_who_may_look_but_not_write_stops_the_campaign_at_the_first_load(
 
     with secured.as_user("reader") as cluster, ClusterLease(campaign.store, "secured", wait_s=1.0) as lease:
         tool = ProducerPerformance(secured.brokers.bootstrap_servers, client_config, secured.brokers.settings)
-        measurer = Measurer(study, ProducerRunner(campaign, case, Testbed(cluster, tool, lease, topic)))
+        payloads = PayloadFiles(campaign, tmp_path)
+        measurer = Measurer(study, ProducerRunner(campaign, case, Testbed(cluster, tool, lease, topic, payloads)))
         phase = MeasurementPhase(planned, RepetitionStore(campaign, campaign.keys.measurements(case)))
         with pytest.raises(SafetyStop, match=r"the cluster refused the load.*needs Write on the topic"):
             measurer.measure(phase)

@@ -13,7 +13,7 @@ from kafka_pareto.analysis.repetition_values import smallest_value
 from kafka_pareto.analysis.trials import keeps_limits, may_be_recommended
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 Losses = npt.NDArray[np.float64]
 Values = npt.NDArray[np.float64]
@@ -22,7 +22,7 @@ REFERENCE = float(np.log(2.0))
 """Log of twice the baseline's latency, or of half its throughput: a larger loss counts for nothing."""
 
 
-def measured_hypervolume(trials: pd.DataFrame, study: Study) -> float:
+def measured_hypervolume(trials: pd.DataFrame, study: Tune) -> float:
     """Returns the hypervolume of one case's trials that may be recommended, in p95 latency and throughput.
 
     Losses are logarithms relative to the baseline's trial, so that a halved latency counts the same on any cluster. The
@@ -43,7 +43,7 @@ def measured_hypervolume(trials: pd.DataFrame, study: Study) -> float:
     return volume(losses[may_be_recommended(measured, study) & keeps_limits(measured, study)])
 
 
-def relative_losses(trials: pd.DataFrame, study: Study, objectives: Sequence[ObjectiveName]) -> Losses | None:
+def relative_losses(trials: pd.DataFrame, study: Tune, objectives: Sequence[ObjectiveName]) -> Losses | None:
     """Returns log-losses relative to the baseline's trial, shape (trials, objectives); smaller is better.
 
     Returns:
@@ -60,7 +60,7 @@ def relative_losses(trials: pd.DataFrame, study: Study, objectives: Sequence[Obj
     return np.column_stack(columns)
 
 
-def logarithms(trials: pd.DataFrame, study: Study, objective: ObjectiveName) -> Values:
+def logarithms(trials: pd.DataFrame, study: Tune, objective: ObjectiveName) -> Values:
     """Returns the objective's logarithm in each trial.
 
     A value of 0 counts as half of the resolution, or as half of the smallest measured value.

@@ -15,12 +15,12 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import TRIAL_COLUMNS, table_schema
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 Mask = npt.NDArray[np.bool_]
 
 
-def summarise_trials(repetitions: Sequence[Repetition], study: Study) -> pd.DataFrame:
+def summarise_trials(repetitions: Sequence[Repetition], study: Tune) -> pd.DataFrame:
     """Summarises repetitions into one row per case and configuration, in order of first appearance.
 
     Means are over a trial's valid repetitions. The protocol's `variability` defines the CVs. Across repetitions, a CV
@@ -38,7 +38,7 @@ def summarise_trials(repetitions: Sequence[Repetition], study: Study) -> pd.Data
     return pd.DataFrame([_trial(group, study) for group in groups.values()], columns=columns)
 
 
-def may_be_recommended(trials: pd.DataFrame, study: Study) -> Mask:
+def may_be_recommended(trials: pd.DataFrame, study: Tune) -> Mask:
     """Marks the trials that keep the study's rules and its durability, and lost no record.
 
     The baseline is always marked.
@@ -50,7 +50,7 @@ def may_be_recommended(trials: pd.DataFrame, study: Study) -> Mask:
     return allowed
 
 
-def keeps_limits(trials: pd.DataFrame, study: Study) -> Mask:
+def keeps_limits(trials: pd.DataFrame, study: Tune) -> Mask:
     """Marks the trials whose measured values keep every limit; a value that is not known breaks none yet."""
     missed = np.zeros(len(trials), dtype=bool)
     for limit in study.limits:
@@ -68,7 +68,7 @@ def coefficient_of_variation(values: np.ndarray) -> float:
     return float(np.std(values, ddof=1) / np.mean(values)) if has_spread(values) else 0.0
 
 
-def steadiness(frame: pd.DataFrame, study: Study, prefix: str = "") -> pd.Series:
+def steadiness(frame: pd.DataFrame, study: Tune, prefix: str = "") -> pd.Series:
     """Returns the paper's R1: for the producer throughput over its coefficient of variation.
 
     It is NaN where the CV is missing, zero or below, and for a driver without such a pair of objectives. A zero CV
@@ -86,7 +86,7 @@ def steadiness(frame: pd.DataFrame, study: Study, prefix: str = "") -> pd.Series
     return ratio
 
 
-def _trial(group: list[Repetition], study: Study) -> dict[str, Any]:
+def _trial(group: list[Repetition], study: Tune) -> dict[str, Any]:
     first = group[0]
     valid = [repetition for repetition in group if repetition.outcome == "valid"]
     return {
@@ -105,7 +105,7 @@ def _trial(group: list[Repetition], study: Study) -> dict[str, Any]:
     }
 
 
-def _value(objective: ObjectiveName, valid: list[Repetition], study: Study) -> float:
+def _value(objective: ObjectiveName, valid: list[Repetition], study: Tune) -> float:
     protocol = study.protocol
     of_mean = is_mean(objective, protocol.variability)
     # A mean of one repetition is noisy, but still a value; a spread of one or two is not.

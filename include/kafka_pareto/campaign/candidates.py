@@ -23,17 +23,17 @@ class Candidate:
 def candidates_of(configurations: pd.DataFrame, study: Study) -> list[Candidate]:
     """Returns the rows of a table with factor columns as candidates, in the table's order."""
     return [
-        Candidate(row["configuration_id"], row["is_baseline"], {name: row[name] for name in study.factors})
+        Candidate(row["configuration_id"], row["is_baseline"], {name: row[name] for name in study.varied_factors})
         for row in configurations.to_dict("records")
     ]
 
 
 def configurations_of(table: pd.DataFrame, study: Study) -> list[Configuration]:
     """Returns the configurations of a table with factor columns, in the table's order."""
-    return [{name: row[name] for name in study.factors} for row in table.to_dict("records")]
+    return [{name: row[name] for name in study.varied_factors} for row in table.to_dict("records")]
 
 
-def baseline_candidate(campaign: Campaign) -> Candidate:
-    """Returns the baseline as a candidate."""
-    configuration = campaign.study.baseline_configuration()
+def baseline_candidate(campaign: Campaign, case: str) -> Candidate:
+    """Returns the case's baseline as a candidate."""
+    configuration = campaign.study.baseline_configuration(case)
     return Candidate(configuration_id(configuration), is_baseline=True, configuration=dict(configuration))

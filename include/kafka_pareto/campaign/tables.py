@@ -108,7 +108,7 @@ def table_schema(columns: dict[str, pa.DataType], study: Study | None = None) ->
     A name that holds `{objective}` or `{mean}` stands for one column for each objective or mean of the study.
     """
     fields = [pa.field(name, kind) for given, kind in columns.items() for name in _names(given, study)]
-    for name, factor in (study.factors if study else {}).items():
+    for name, factor in (study.varied_factors if study else {}).items():
         integer = factor.type == "integer"
         kind = pa.string() if isinstance(factor, CategoricalFactor) else pa.int64() if integer else pa.float64()
         fields.append(pa.field(name, kind))
@@ -128,7 +128,7 @@ def require_distinct_columns(study: Study) -> None:
         BadInputError: Naming the factor.
     """
     names = repetition_columns(study.declaration)
-    if taken := [name for name in study.factors if name in names]:
+    if taken := [name for name in study.varied_factors if name in names]:
         raise BadInputError(f"study {study.name}: factors: {taken[0]}: every repetition has a column of that name")
 
 

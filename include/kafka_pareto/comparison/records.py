@@ -58,7 +58,7 @@ class Level(_Content):
         outcomes: How many repetitions ended with each outcome.
         estimates: By quantity.
         published: What the published work states, by quantity, as the study holds it.
-        bottleneck: What limited the level, as a code of `bottleneck.verdict`; empty where nothing was found or looked at.
+        bottleneck: What limited the level, as a code of `bottleneck.verdict`; empty where none was found.
         bottleneck_numbers: What the verdict was found by, by name with unit.
         notes: The distinct reasons that valid repetitions carry, like a fixed rate that was not held.
     """
@@ -80,7 +80,7 @@ class Interaction(_Content):
 
     Attributes:
         values: The combination.
-        ratio: What the combination brings over the product of its two factors' own ratios; 1 where they do not interact.
+        ratio: What the combination brings over the product of its factors' own ratios; 1 without interaction.
         p_value_holm: Of 1, adjusted over all combinations and compared quantities of the grid.
     """
 

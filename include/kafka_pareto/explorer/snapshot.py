@@ -134,7 +134,7 @@ class _Reader:
         prefixes = [self._keys.measurements(self._case, number) for number in since]
         measured = self._repetitions(prefixes)
         known = set(passed.configuration_id)
-        new = summarise_trials([r for r in measured if r.configuration_id not in known], self._campaign.study)
+        new = summarise_trials([r for r in measured if r.configuration_id not in known], self._campaign.tune)
         both = [frame for frame in (passed, new) if len(frame)]
         return pd.concat(both, ignore_index=True) if both else passed, frozenset(new.configuration_id)
 
@@ -144,7 +144,7 @@ class _Reader:
             return self._table(key, TRIAL_COLUMNS)
         measured = self._repetitions([self._keys.confirmation(self._case, "repetitions/")])
         choice = [repetition for repetition in measured if repetition.phase == "choice"]
-        return summarise_trials(choice, self._campaign.study)
+        return summarise_trials(choice, self._campaign.tune)
 
     def _repetitions(self, prefixes: Sequence[str]) -> list[Repetition]:
         keys = [key for key in self._written if key.startswith(tuple(prefixes)) and key.endswith(".json")]

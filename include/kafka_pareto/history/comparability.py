@@ -20,7 +20,7 @@ def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
     """
     old, new = then.study, now.study
     return [
-        *_differing("", {"factors": sorted(old.factors)}, {"factors": sorted(new.factors)}),
+        *_differing("", {"factors": sorted(old.varied_factors)}, {"factors": sorted(new.varied_factors)}),
         *_differing("", old.conditions(), new.conditions()),
     ] or _difference_of_texts(then, now)
 

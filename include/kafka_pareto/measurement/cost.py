@@ -9,6 +9,7 @@ from kafka_pareto.campaign.design import design_table
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.errors import ConsentError, PlanError
 from kafka_pareto.measurement.driver_runtime import DriverRuntime
+from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune import Tune
 
@@ -52,6 +53,12 @@ def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] 
         "fewest_duration_s": plan.duration_s - driver.cost_of(study, spared, sized=True).duration_s,
     }
     return plan.model_copy(update=fewest)
+
+
+def plan_comparison(study: Compare, driver: DriverRuntime) -> Plan:
+    """The same of a comparison: every level once in each block."""
+    blocks = study.protocol.repetitions
+    return driver.cost_of(study, {case: len(study.levels_of(case)) * blocks for case in study.cases}, sized=False)
 
 
 def plan_check(study: Tune, driver: DriverRuntime, cases: Sequence[str]) -> Plan:

@@ -101,7 +101,7 @@ class _PhaseMeasurement:
     def _measure_one(self, planned: PlannedRepetition) -> None:
         for attempts in range(1, self._protocol.max_attempts + 1):
             time.sleep(self._protocol.cool_down_s)  # the pause is part of the protocol
-            self._amend(self._runner.begin(self._unconfirmed))
+            self._amend(self._runner.begin(self._unconfirmed, planned))
             attempt = self._runner.attempt(planned)
             measured = repetition_of(planned, attempt, attempts)
             if attempt.trouble:

@@ -19,6 +19,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.constraints import satisfies
 from kafka_pareto.study.driver import is_maximised
 from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import tune_study
 
 Values = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -134,10 +135,11 @@ def _log_losses(candidates: Sequence[Candidate], repetitions: Sequence[Repetitio
 def _may_be_recommended(candidates: Sequence[Candidate], repetitions: Sequence[Repetition], study: Study) -> Mask:
     """The baseline always may: it is what stays when nothing else is recommended."""
     lost = {r.configuration_id for r in repetitions if r.outcome in ("records_lost", "records_duplicated")}
-    rules, weakest = study.rules(), study.weakest_durability()
+    tune = tune_study(study)
+    rules, weakest = tune.rules(), tune.weakest_durability()
     kept_promises = [
         each.configuration_id not in lost
-        and satisfies(rules, each.configuration, study.variables(repetitions[0].case))
+        and satisfies(rules, each.configuration, tune.variables(repetitions[0].case))
         and study.durability_of(each.configuration) >= weakest
         for each in candidates
     ]

@@ -54,11 +54,12 @@ class RepetitionRunner(Protocol):
             SafetyStop: If this user may not look.
         """
 
-    def begin(self, last: Repetition | None) -> Repetition | None:
+    def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:
         """Prepares for the next attempt.
 
         Args:
             last: The valid repetition that was stored last, if nothing was run since.
+            planned: The repetition that is attempted next.
 
         Returns:
             That repetition amended, if something has come to light about it since; else None.

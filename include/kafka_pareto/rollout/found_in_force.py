@@ -20,10 +20,10 @@ def found_in_force(campaign: Campaign, case: str) -> FoundInForce:
     settings = in_force(campaign.store, campaign.keys.study, case)
     if settings is None:
         return FoundInForce()
-    if settings.properties == campaign.study.properties(campaign.study.baseline_configuration()):
+    if settings.properties == campaign.tune.properties(campaign.tune.baseline_configuration()):
         return FoundInForce(newest_version=settings.version)
     differences = _differences(campaign, settings)
-    if not differences and campaign.study.properties(settings.configuration) != settings.properties:
+    if not differences and campaign.tune.properties(settings.configuration) != settings.properties:
         differences = ["it sets properties that this study does not"]
     if differences:
         return FoundInForce(newest_version=settings.version, left_out=differences)

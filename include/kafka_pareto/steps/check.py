@@ -26,7 +26,8 @@ from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label, in_order
-from kafka_pareto.study.study_file import dump_study, with_overrides
+from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.study_file import dump_study
 from kafka_pareto.study.tune import Tune
 
 log = logging.getLogger(__name__)

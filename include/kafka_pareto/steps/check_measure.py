@@ -25,7 +25,7 @@ def run(check: Campaign, case: str, runner: RepetitionRunner) -> Manifest:
     in_force = Candidate(settings.configuration_id, is_baseline=False, configuration=settings.configuration)
     prefix = check.keys.confirmation(case, "repetitions/")
     planned = plan_blocks(
-        [baseline_candidate(check), in_force],
+        [baseline_candidate(check, case), in_force],
         check.tune.retune.blocks,
         order="blocks",
         phase="gain",

@@ -66,7 +66,7 @@ class _Confirming:
         self._found = _found_in_force(campaign, case)
         self._in_force_id = self._found.settings.configuration_id if self._found.settings else None
         self.candidates = _candidates(campaign, case, self._found)
-        self._always = [baseline_candidate(campaign), *_settings_in_force(self._found)]
+        self._always = [baseline_candidate(campaign, case), *_settings_in_force(self._found)]
         # Candidates that an earlier try has stored may hold what came into force since.
         always_ids = {each.configuration_id for each in self._always}
         stored = candidates_of(self.candidates, campaign.tune)

@@ -16,18 +16,16 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, PRIOR_TRIAL_COLUMNS, require_distinct_columns
 from kafka_pareto.drivers.table import driver_of
-from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.history.prior_trials import best_known, earlier_trials
 from kafka_pareto.measurement.cost import describe_plan, plan_campaign, require_consent
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.rollout.versions import cases_in_force
+from kafka_pareto.steps.freezing import freeze, is_frozen
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.advice import Advice
 from kafka_pareto.study.factors import Configuration, distinct
 from kafka_pareto.study.overrides import Override
-from kafka_pareto.study.retune import Retune
-from kafka_pareto.study.study_file import dump_study, parse_study
-from kafka_pareto.study.tune import Tune, tune_study
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.warm_start import WarmStart
 
 log = logging.getLogger(__name__)
@@ -61,17 +59,7 @@ def run(
     """
     require_distinct_columns(study)
     keys = CampaignKeys(study.name, campaign_id)
-    known = _frozen_study(store, keys)
-    if known is not None and _as_measured(known) != _as_measured(study):
-        raise BadInputError(
-            f"campaign {keys.prefix} was started with other values of its study; "
-            "go on with the same ones, or start a new campaign"
-        )
-    if known is not None and _frozen_corpus(store, keys) != corpus:
-        raise BadInputError(
-            f"campaign {keys.prefix} was started with another text in its workload.payload.file; "
-            "put that text back, or start a new campaign"
-        )
+    is_known = is_frozen(store, keys, study, corpus)
     campaign = Campaign(study, keys, store)
     plan = plan_campaign(study, driver_of(study), cases_in_force(store, study.name))
     plan = plan.model_copy(update={"overrides": list(overrides)})
@@ -79,15 +67,12 @@ def run(
     found = system.fingerprint(campaign, study.cases[0])
     system.require_fit(plan, campaign, study.cases[0])
     require_consent(plan, study)
-    if known is None:
-        # The study last: once it is there, the campaign is.
-        if corpus is not None:
-            store.put(keys.payload(), corpus.encode())
+    if not is_known:
         if study.advice:
             campaign.write_record(keys.advice(), follow(study, advice))
         if study.warm_start is not None:
             _freeze_prior(campaign, study.warm_start, found)
-        store.put(keys.frozen_study(), dump_study(study).encode())
+        freeze(campaign, corpus)
     prior = campaign.read_table(keys.prior_trials(), PRIOR_TRIAL_COLUMNS) if study.warm_start is not None else None
     best = {} if prior is None else _best_known(study, prior)
     followed = followed_advice(campaign)
@@ -134,25 +119,3 @@ def _best_known(study: Tune, prior: pd.DataFrame) -> dict[str, list[Configuratio
     """Returns by case what earlier campaigns found best: at most half of a design, to be measured again."""
     most = (study.design.configurations or 0) // 2
     return {case: best_known(study, prior, case, most) for case in study.cases}
-
-
-def _frozen_study(store: Store, keys: CampaignKeys) -> Tune | None:
-    try:
-        return tune_study(parse_study(store.get(keys.frozen_study()).decode(), keys.frozen_study()))
-    except MissingArtifactError:
-        return None
-
-
-def _frozen_corpus(store: Store, keys: CampaignKeys) -> str | None:
-    try:
-        return store.get(keys.payload()).decode()
-    except MissingArtifactError:
-        return None
-
-
-def _as_measured(study: Tune) -> Tune:
-    """The study without what may change while a campaign goes on: the consent, and when it is checked afterwards."""
-    study = study.model_copy(update={"retune": Retune()})
-    if study.cluster is None:
-        return study
-    return study.model_copy(update={"cluster": study.cluster.model_copy(update={"consent": False})})

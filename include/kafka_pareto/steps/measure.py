@@ -51,7 +51,7 @@ def _measure_noise(campaign: Campaign, case: str, measurer: Measurer) -> list[st
 
     prefix = keys.noise_repetitions(case)
     planned = plan_blocks(
-        [baseline_candidate(campaign)],
+        [baseline_candidate(campaign, case)],
         study.protocol.noise_repetitions,
         order="blocks",
         phase="noise",

@@ -13,6 +13,7 @@ from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import ValidationSummary
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, TRIAL_COLUMNS, rejected_columns
 from kafka_pareto.errors import GateError
+from kafka_pareto.study.tune import Tune
 from kafka_pareto.validation.expectations import Examination
 from kafka_pareto.validation.gate import Earlier, Verdict, examine, rejected_table
 
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def run(campaign: Campaign, round_number: int = 0) -> Manifest:
-    """Checks every repetition of the round, and summarises the accepted ones of all rounds so far into trials.
+    """Checks every repetition of the round; where a study tunes, summarises all accepted ones into trials.
 
     The rejected rows, the summary and the Data Docs are written whatever the verdict; the trials only when the gate
     lets the campaign pass. The baseline's repetitions of all rounds are one trial.
@@ -53,8 +54,6 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
             f"the validation gate stops campaign {keys.prefix}: {problems}\n"
             f"nothing measured is lost; see {docs} and {rejected_key} in the store"
         )
-    trials = summarise_trials([*earlier.accepted, *verdict.accepted], study)
-    trials_key = campaign.write_table(keys.trials(round_number), trials, TRIAL_COLUMNS)
     counts: dict[str, int | float] = {
         "repetitions": len(repetitions),
         "accepted": verdict.summary.repetitions_accepted,
@@ -62,9 +61,13 @@ def run(campaign: Campaign, round_number: int = 0) -> Manifest:
         "failed": verdict.summary.repetitions_failed,
         "lost_records": verdict.summary.repetitions_lost_records,
         "warnings": sum(not finding.success for finding in verdict.findings if finding.severity == "warning"),
-        "trials": len(trials),
     }
-    return campaign.manifest("validate", [trials_key, rejected_key, summary_key, docs], counts)
+    written = [rejected_key, summary_key, docs]
+    if isinstance(study, Tune):
+        trials = summarise_trials([*earlier.accepted, *verdict.accepted], study)
+        written.insert(0, campaign.write_table(keys.trials(round_number), trials, TRIAL_COLUMNS))
+        counts["trials"] = len(trials)
+    return campaign.manifest("validate", written, counts)
 
 
 def _earlier(campaign: Campaign, round_number: int) -> Earlier:

@@ -12,6 +12,7 @@ import numpy as np
 from kafka_pareto.kafka.producer_config import DURABILITY_PROPERTIES, Durability
 from kafka_pareto.study.factors import Column, Configuration, Factor, FactorValue, Positions
 from kafka_pareto.study.study import Study
+from kafka_pareto.study.tune import Tune
 
 Row: TypeAlias = tuple[FactorValue, ...]
 
@@ -53,14 +54,14 @@ def durability_column(study: Study, columns: Mapping[str, Column]) -> list[Durab
     return [table[values] for values in deciding]
 
 
-def reachable_durabilities(study: Study) -> list[Durability]:
+def reachable_durabilities(study: Tune) -> list[Durability]:
     """Lists every durability that the factors can lead to, from the weakest to the strongest."""
     names = [name for name in study.factors if name in DURABILITY_PROPERTIES]
     choices = itertools.product(*(study.factors[name].extremes() for name in names))
     return sorted({study.durability_of(dict(zip(names, values, strict=True))) for values in choices})
 
 
-def accepted_durabilities(study: Study) -> list[Durability]:
+def accepted_durabilities(study: Tune) -> list[Durability]:
     """Lists the reachable durabilities that the study accepts."""
     return [durability for durability in reachable_durabilities(study) if durability >= study.weakest_durability()]
 

@@ -1,156 +1,53 @@
-"""Defines what a study has that loads a topic as a producer."""
+"""Defines what a study has that loads a topic as a producer, whatever it asks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Self
-
-from pydantic import Field, JsonValue, field_serializer, field_validator, model_validator
+from abc import abstractmethod
+from typing import ClassVar
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.producer_config import (
-    CHOICES,
-    DEFAULTS,
-    Durability,
-    PropertyValue,
-    durability_of,
-    is_idempotent,
-    resolved,
-    typed_value,
-    unknown_property_rule,
-)
+from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.study import producer_rules
-from kafka_pareto.study.constraints import Variables
 from kafka_pareto.study.declaration import Driver
-from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor
-from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
-from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.producer import PRODUCER, RECORD_SIZE
+from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.producer_protocol import ProducerProtocol
 from kafka_pareto.study.quantity import Values
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.workload import PayloadFile, Workload
+from kafka_pareto.study.workload import ProducerLoad, Topic
 
 
 class ProducerStudy(Study):
-    """Adds what is sent, and to which kind of topic. Factors and baseline are producer properties.
-
-    A case is a record size. Constraints may name it, as `record.size`. `durability` is the weakest that may be
-    recommended; the baseline's where the study says nothing.
-    """
+    """Adds to which kind of topic is sent, and how one repetition is run. What is sent follows from the case."""
 
     declaration: ClassVar[Driver] = PRODUCER
 
-    record_sizes_bytes: Annotated[list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]], Field(min_length=1)]
-    durability: Durability | None = None
-    objectives: list[ObjectiveName] = Field(default_factory=lambda: list(PRODUCER.objective_names))
-    workload: Workload = Workload()
+    workload: Topic
     protocol: ProducerProtocol
 
-    @field_validator("durability", mode="before")
-    @classmethod
-    def _durability_by_name(cls, given: Any) -> Any:
-        if given is None or isinstance(given, Durability):
-            return given
-        if not isinstance(given, str) or given not in Durability.__members__:
-            raise ValueError(f"must be one of {', '.join(Durability.__members__)}")
-        return Durability[given]
+    @abstractmethod
+    def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:
+        """Returns what is sent with this configuration in this case."""
 
-    @field_serializer("durability", mode="plain", when_used="json-unless-none")
-    def _durability_as_name(self, durability: Durability) -> str:
-        return durability.name
-
-    @field_validator("factors")
-    @classmethod
-    def _factors_are_producer_properties(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
-        for name, factor in factors.items():
-            if name not in DEFAULTS:
-                raise ValueError(f"{name} {unknown_property_rule(name)}")
-            needed = "categorical" if isinstance(DEFAULTS[name], (str, bool)) else "integer"
-            if factor.type != needed:
-                raise ValueError(f"{name} must be of type {needed}")
-            for level in factor.levels or []:
-                if name in CHOICES and level not in CHOICES[name]:
-                    raise ValueError(f"{name}: level {level!r} must be one of {', '.join(CHOICES[name])}")
-        return factors
-
-    @field_validator("baseline")
-    @classmethod
-    def _baseline_is_producer_properties(cls, baseline: dict[str, PropertyValue]) -> dict[str, PropertyValue]:
-        for name in baseline:
-            if name not in DEFAULTS:
-                raise ValueError(f"{name} {unknown_property_rule(name)}")
-        return {name: typed_value(name, str(value).lower()) for name, value in baseline.items()}
-
-    @field_validator("record_sizes_bytes")
-    @classmethod
-    def _record_sizes_are_unique(cls, sizes: list[int]) -> list[int]:
-        if len(set(sizes)) != len(sizes):
-            raise ValueError("lists a record size twice")
-        return sizes
-
-    @model_validator(mode="after")
-    def _keys_need_the_generator(self) -> Self:
-        if self.workload.keys and self.protocol.load_tool != "load_generator":
-            raise ValueError("workload.keys needs protocol.load_tool load_generator; Kafka's own sends no keys")
-        return self
-
-    @property
-    def cases(self) -> list[str]:
-        """Lists the cases, one for each mapped task, in order: the record sizes."""
-        return [str(size) for size in self.record_sizes_bytes]
-
-    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Returns the key of a study's file that names the record sizes."""
-        return {"record_sizes_bytes": [self.record_size_bytes(case) for case in cases]}
-
-    def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
-        """Returns the parameter of the study's DAG that limits a campaign to these cases."""
-        return {"record_sizes": [self.record_size_bytes(case) for case in cases]}
-
-    def record_size_bytes(self, case: str) -> int:
-        """Returns the record size of a case."""
-        return int(case)
-
-    def variables(self, case: str) -> Variables:
-        """Returns the values, in this case, that constraints may name in addition to the factors."""
-        return {RECORD_SIZE: self.record_size_bytes(case)}
-
-    def baseline_configuration(self) -> Configuration:
-        """Returns the baseline's value for each factor; Kafka's default where the study's baseline names none."""
-        merged = resolved(self.baseline)
-        return {
-            name: str(merged[name]).lower() if isinstance(factor, CategoricalFactor) else merged[name]
-            for name, factor in self.factors.items()
-        }
-
+    @abstractmethod
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
-        """Returns the producer's settings: the configuration's values, and the baseline's for all other properties.
+        """Returns the producer's settings, with idempotence as it is resolved."""
 
-        Idempotence is set to its resolved value. A baseline that asks for it would otherwise make `acks=1` an error.
-        """
-        properties = {**self.baseline, **configuration}
-        return {**properties, "enable.idempotence": is_idempotent(properties)}
+    def broker_properties(self, configuration: Configuration) -> dict[str, FactorValue]:  # noqa: ARG002
+        """Returns the properties that the study's own brokers need for this configuration; none for other brokers."""
+        return {}
 
-    def durability_of(self, configuration: Configuration) -> Durability:
-        """Returns the durability that a producer with this configuration promises."""
-        return durability_of({**self.baseline, **configuration})
+    def varies_brokers(self, case: str) -> bool:  # noqa: ARG002
+        """Tells whether the case's configurations need different properties of the brokers."""
+        return False
 
-    def weakest_durability(self) -> Durability:
-        """Returns the weakest durability that is accepted: the study's own, else the baseline's."""
-        return super().weakest_durability() if self.durability is None else self.durability
+    def sized_like(self, case: str) -> str:
+        """Returns the case whose sizing this one shares: of those with the same baseline, the first."""
+        return case
 
-    def conditions(self) -> dict[str, Any]:
-        """Returns the baseline, the workload and the protocol of a single repetition, by their keys.
-
-        The ceiling of a cluster that is not ours is part of the protocol, since it limits the rate as well.
-        """
-        parts = {
-            "baseline": resolved(self.baseline),
-            "workload": self.workload.model_dump(),
-            "protocol": self.protocol.of_a_repetition() | {"throughput_limit_mib_s": self.throughput_limit_mib_s()},
-        }
-        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+    def largest_record_bytes(self, case: str) -> int:
+        """Returns the size of the largest record that any configuration of the case sends."""
+        return self.load_of(case, self.baseline_configuration(case)).record_size_bytes
 
     def rule_parameters(self) -> dict[str, object]:
         """Returns what the `$…` of the producer's rules stand for."""
@@ -158,12 +55,9 @@ class ProducerStudy(Study):
 
     def derived_values(self, values: Values) -> dict[str, float]:
         """Returns what follows from a repetition's values, for the producer's rules."""
-        return producer_rules.derived_values(values, self.protocol, self.record_size_bytes(str(values["case"])))
-
-    def text_file(self) -> str | None:
-        """Returns the file whose text records are cut from; None where the study names none."""
-        payload = self.workload.payload
-        return payload.file if isinstance(payload, PayloadFile) else None
+        return producer_rules.derived_values(
+            values, self.protocol, self.load_of(str(values["case"]), _configuration_in(values, self)).record_size_bytes
+        )
 
     def throughput_limit_mib_s(self) -> float | None:
         """Returns the lower of the protocol's limit and the cluster's ceiling; None where there is neither."""
@@ -180,3 +74,9 @@ def producer_study(study: Study) -> ProducerStudy:
     if not isinstance(study, ProducerStudy):
         raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be producer here")
     return study
+
+
+def _configuration_in(values: Values, study: Study) -> Configuration:
+    """Returns the configuration of a repetition's row."""
+    found = {name: values[name] for name in study.varied_factors if name in values}
+    return {name: value for name, value in found.items() if value is not None}

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.study.identifiers import CLUSTER_NAME, MOST_ROUNDS
 from kafka_pareto.study.preferences import ChooseBy
 from kafka_pareto.study.section import Count, Fraction, Section
@@ -159,6 +160,17 @@ class Confirmation(Section):
     def is_sequential(self) -> bool:
         """Returns whether blocks end as soon as they have answered."""
         return self.stopping == "sequential"
+
+
+class OwnBrokers(Section):
+    """Starts brokers of the study's own for each part, on this machine; they end with it.
+
+    `properties` are broker properties that replace those of the project's template.
+    """
+
+    brokers: Annotated[int, Field(ge=1, le=16)] = 3
+    heap_mib: Annotated[int, Field(ge=128)] = 512
+    properties: dict[str, PropertyValue] = Field(default_factory=dict)
 
 
 class ForeignCluster(Section):

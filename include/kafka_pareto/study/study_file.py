@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 from pydantic import ValidationError
 
-from kafka_pareto.errors import BadInputError, StudyError, did_you_mean
+from kafka_pareto.errors import StudyError, did_you_mean
 from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, typed_value
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.study.identifiers import SENSITIVE_NAMES, STUDY_NAME
 from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.section import Section
-from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.study_classes import STUDY_CLASSES
-from kafka_pareto.study.warm_start import Campaigns
 
 AnyStudy = TypeVar("AnyStudy", bound=Study)
 AnySection = TypeVar("AnySection", bound=Section)
@@ -78,7 +75,7 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     model = _class_of(content, file)
     if folder is not None and issubclass(model, ProducerStudy) and isinstance(content.get("baseline"), str):
         content["baseline"] = _properties_in_file(folder / content["baseline"], file)
-    study = _validated(model, content, file)
+    study = checked(model, content, file)
     if folder is not None:
         read_corpus(study, folder, file)
     return study
@@ -91,7 +88,7 @@ def read_section(path: Path, model: type[AnySection]) -> AnySection:
         StudyError: One line per defect, each with file, key, value and rule.
     """
     content = _mapping(_read_text(path, str(path), ""), str(path))
-    return _validated(model, content, str(path))
+    return checked(model, content, str(path))
 
 
 def read_corpus(study: Study, folder: Path, file: str) -> str | None:
@@ -114,69 +111,6 @@ def dump_study(study: Study) -> str:
     """Returns the study as YAML that `parse_study` reads back as an equal study."""
     content = study.model_dump(mode="json", exclude_none=True)
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
-
-
-def with_overrides(
-    study: AnyStudy,
-    cases: Sequence[str] | None = None,
-    seed: int | None = None,
-    repetitions: int | None = None,
-    cluster: ForeignCluster | None = None,
-    warm_start: Campaigns | None = None,
-    cool_down_s: float | None = None,
-    baseline: Mapping[str, PropertyValue] | None = None,
-) -> AnyStudy:
-    """Returns the study with the overrides of a single campaign, checked like a file.
-
-    Fewer repetitions than the study's minimum lower that minimum too, since the user asked for them. Where they leave
-    adaptive repetitions no choice, every trial gets as many. A baseline takes the place of the study's whole one.
-
-    Raises:
-        StudyError: Naming the override and the rule that it breaks.
-    """
-    content = study.model_dump(exclude_none=True)
-    if cases is not None:
-        content |= study.keys_of_cases(cases)
-    if seed is not None:
-        content["seed"] = seed
-    if repetitions is not None:
-        minimum = max(2, min(study.protocol.minimum_valid_repetitions, repetitions))
-        content["protocol"] |= {"repetitions": repetitions, "minimum_valid_repetitions": minimum}
-        if study.protocol.adaptive and repetitions <= study.protocol.adaptive.minimum_repetitions:
-            del content["protocol"]["adaptive"]
-    if cluster is not None:
-        content["cluster"] = cluster.model_dump(exclude_none=True)
-    if warm_start is not None:
-        content["warm_start"] = content.get("warm_start", {}) | {"campaigns": warm_start}
-    if cool_down_s is not None:
-        content["protocol"] |= {"cool_down_s": cool_down_s}
-    if baseline is not None:
-        content["baseline"] = dict(baseline)
-    return _validated(type(study), content, f"{study.name} with this campaign's overrides")
-
-
-def baseline_of(text: str, place: str) -> dict[str, PropertyValue]:
-    """Returns the tunable properties in the text of a user's `producer.properties`; `place` names it in messages.
-
-    Unlike a file that a study names, the text travels, and may be read where the campaign is shown. So one that may
-    hold a secret is refused. Addresses and classes are skipped.
-
-    Raises:
-        BadInputError: Naming the property and the rule; never a value that may be a secret.
-    """
-    try:
-        given = parse_properties(text)
-        if secret := next((name for name in given if _MAY_BE_SECRET.search(name)), None):
-            raise ValueError(
-                f"{secret}: may hold a secret, and a baseline is stored and shown with its campaign; leave it out: how "
-                "to log in is said by the client configuration"
-            )
-        found = {name: typed_value(name, value) for name, value in given.items() if name in DEFAULTS}
-    except ValueError as error:
-        raise BadInputError(f"{place}: {error}") from error
-    if not found:
-        raise BadInputError(f"{place}: holds no tunable property of Kafka's producer, like linger.ms=20")
-    return found
 
 
 def _class_of(content: dict[str, Any], file: str) -> type[Study]:
@@ -206,7 +140,12 @@ def _mapping(text: str, file: str) -> dict[str, Any]:
     return content
 
 
-def _validated(model: type[AnySection], content: dict[str, Any], file: str) -> AnySection:
+def checked(model: type[AnySection], content: dict[str, Any], file: str) -> AnySection:
+    """Returns the content as a section of this model; `file` names it in messages.
+
+    Raises:
+        StudyError: One line per defect, each with file, key, value and rule.
+    """
     try:
         return model.model_validate(content)
     except ValidationError as error:

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections.abc import Iterable
+from itertools import product
+from typing import Annotated, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, field_validator, model_validator
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.producer_config import Durability, PropertyValue
+from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.constraints import (
+    Constraint,
+    Constraints,
+    ForbiddenRegions,
+    Rule,
+    Variables,
+    narrowed,
+    satisfies,
+)
 from kafka_pareto.study.declaration import Feature
-from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.factors import Configuration, Factor
+from kafka_pareto.study.objectives import Limits, ObjectiveName
 from kafka_pareto.study.preferences import objectives_named
 from kafka_pareto.study.retune import Retune
 from kafka_pareto.study.sections import Confirmation, Design, Rounds, Search, Surrogate
@@ -17,14 +31,22 @@ from kafka_pareto.study.warm_start import WarmStart
 
 
 class Tune(Study):
-    """Adds what a search needs: what is measured first, what is learned of it, and what is confirmed.
+    """Adds what a search needs: what is varied and wanted, what is measured first, learned of it, and confirmed.
 
+    `objectives`, where given, must name all of the driver's: each is reported in every study. `constraints` and
+    `forbidden` regions bind the configurations, `limits` bind the measured values; the baseline is exempt.
     Each objective is modelled and searched. `strategy: one_shot` measures the design alone before the search, as in the
     paper. `rounds` then measures more where the surrogates promise most, and may begin with what earlier campaigns have
     learned (`warm_start`). With `advice` the design's first configurations are those that guides and vendors advise
     (`include/advice`), as far as the study varies them, and the best of them is measured beside the pick.
     """
 
+    factors: Annotated[dict[str, Factor], Field(min_length=1)]
+    constraints: Constraints = Field(default_factory=list)
+    forbidden: ForbiddenRegions = Field(default_factory=list)
+    limits: Limits = Field(default_factory=list)
+    baseline: dict[str, PropertyValue] = Field(default_factory=dict)
+    objectives: list[ObjectiveName]
     design: Design
     strategy: Literal["one_shot", "rounds"] = "one_shot"
     rounds: Rounds = Rounds()
@@ -34,6 +56,46 @@ class Tune(Study):
     search: Search = Search()
     confirmation: Confirmation
     retune: Retune = Retune()
+
+    @field_validator("objectives")
+    @classmethod
+    def _each_objective_of_the_driver(cls, objectives: list[ObjectiveName]) -> list[ObjectiveName]:
+        names = cls.declaration.objective_names
+        if sorted(objectives) != sorted(names):
+            raise ValueError(f"must name each of {', '.join(names)} once")
+        return objectives
+
+    @field_validator("limits")
+    @classmethod
+    def _one_limit_per_objective(cls, limits: Limits) -> Limits:
+        bounded = [limit.objective for limit in limits]
+        if len(set(bounded)) != len(bounded):
+            raise ValueError("bounds an objective twice")
+        cls.require_own_objectives(bounded)
+        return limits
+
+    @classmethod
+    def require_own_objectives(cls, named: Iterable[str]) -> None:
+        """Refuses an objective that another driver has.
+
+        Raises:
+            ValueError: Naming it and those that there are.
+        """
+        own = cls.declaration.objective_names
+        if others := [name for name in named if name not in own]:
+            raise ValueError(
+                f"{others[0]} is no objective of the driver {cls.declaration.name}; there are {', '.join(own)}"
+            )
+
+    @model_validator(mode="after")
+    def _constraints_leave_something(self) -> Self:
+        for rule in self.rules():
+            rule.check(self.factors, list(self.variables(self.cases[0])))
+        for case in self.cases:
+            if not _is_feasible(self.factors, self.constraints, self.variables(case)):
+                rules = ", ".join(map(str, self.constraints))
+                raise ValueError(f"constraints: no configuration satisfies {rules} at {case_label(case)}")
+        return self
 
     @model_validator(mode="after")
     def _rounds_belong_to_their_strategy(self) -> Self:
@@ -73,6 +135,31 @@ class Tune(Study):
             )
         return self
 
+    @property
+    def varied_factors(self) -> dict[str, Factor]:
+        """Maps the factors that the study's file names."""
+        return self.factors
+
+    def variables(self, case: str) -> Variables:  # noqa: ARG002 (for drivers whose cases have any)
+        """Returns the values, in this case, that constraints may name in addition to the factors."""
+        return {}
+
+    def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """Returns what is set: the configuration's values, and the baseline's for all other properties."""
+        return {**self.baseline, **configuration}
+
+    def weakest_durability(self) -> Durability:
+        """Returns the weakest durability that is accepted: the baseline's."""
+        return self.durability_of(self.baseline_configuration())
+
+    def rules(self) -> list[Rule]:
+        """Lists every rule that a candidate must keep: the constraints, then the forbidden regions."""
+        return [*self.constraints, *self.forbidden]
+
+    def keeps_rules(self, configuration: Configuration, case: str) -> bool:
+        """Tells whether the configuration keeps every constraint and lies in no forbidden region."""
+        return satisfies(self.rules(), configuration, self.variables(case))
+
     def round_numbers(self) -> range:
         """Returns the rounds that a campaign may have: 0, which measures the design, and those after it."""
         return range(1 + (self.rounds.maximum if self.strategy == "rounds" else 0))
@@ -101,3 +188,18 @@ def tune_study(study: Study) -> Tune:
     if not isinstance(study, Tune):
         raise BadInputError(f"study {study.name}: kind: {study.kind!r}: must be tune here")
     return study
+
+
+def _is_feasible(factors: dict[str, Factor], constraints: list[Constraint], variables: Variables) -> bool:
+    """Tells whether any configuration satisfies the constraints.
+
+    Constraints on one factor are checked exactly, constraints between two at the factors' extremes.
+    """
+    try:
+        remaining = narrowed(factors, constraints, variables)
+    except ValueError:
+        return False
+    between = [constraint for constraint in constraints if len(set(constraint.factors_in(factors))) == 2]
+    bound = sorted({name for constraint in between for name in constraint.factors_in(factors)})
+    corners = product(*(remaining[name].extremes() for name in bound))
+    return any(satisfies(between, dict(zip(bound, corner, strict=True)), variables) for corner in corners)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
@@ -31,7 +32,7 @@ class CompressiblePayload(Section):
 
 
 def _payload_kind(given: Any) -> str | None:
-    if given == "random":
+    if given in ("random", "zeros"):
         return "payload_random"
     if isinstance(given, PayloadFile) or (isinstance(given, dict) and "file" in given):
         return "payload_file"
@@ -41,7 +42,7 @@ def _payload_kind(given: Any) -> str | None:
 
 
 Payload = Annotated[
-    Annotated[Literal["random"], Tag("payload_random")]
+    Annotated[Literal["random", "zeros"], Tag("payload_random")]
     | Annotated[PayloadFile, Tag("payload_file")]
     | Annotated[CompressiblePayload, Tag("payload_compressible")],
     Discriminator(
@@ -52,17 +53,32 @@ Payload = Annotated[
 ]
 
 
-class Workload(Section):
-    """Defines what is sent, and to which kind of topic; `keys` is the number of distinct keys, 0 for none."""
+class Topic(Section):
+    """Defines to which kind of topic is sent."""
 
     topic_partitions: Count = 3
     replication_factor: Annotated[int, Field(ge=1, le=32767)] = 3
     min_insync_replicas: Count = 2
-    payload: Payload = "random"
-    keys: Annotated[int, Field(ge=0)] = 0
 
     @model_validator(mode="after")
     def _in_sync_within_replicas(self) -> Self:
         if self.min_insync_replicas > self.replication_factor:
             raise ValueError("min_insync_replicas must not exceed replication_factor")
         return self
+
+
+class Workload(Topic):
+    """Defines what is sent, and to which kind of topic; `keys` is the number of distinct keys, 0 for none."""
+
+    payload: Payload = "random"
+    keys: Annotated[int, Field(ge=0)] = 0
+
+
+@dataclass(frozen=True)
+class ProducerLoad:
+    """Describes what is sent with one configuration in one case: by how many producers, and what the records are."""
+
+    record_size_bytes: int
+    payload: Payload = "random"
+    keys: int = 0
+    producers: int = 1

@@ -77,9 +77,9 @@ def suite_parameters(study: Study, round_number: int = 0) -> dict[str, Any]:
     """Returns the values of the suites' `$…` in this study and round."""
     return {
         "columns": table_schema(repetition_columns(study.declaration), study).names,
-        "factors": list(study.factors),
+        "factors": list(study.varied_factors),
         "rounds": [round_number],
-        "types": {name: _TYPES[factor.type] for name, factor in study.factors.items()},
+        "types": {name: _TYPES[factor.type] for name, factor in study.varied_factors.items()},
         **study.rule_parameters(),
     }
 
@@ -104,7 +104,7 @@ def table_as_read(repetitions: Sequence[Repetition], study: Study) -> pd.DataFra
     rows = [repetition_row(repetition) for repetition in repetitions]
     columns = None if rows else table_schema(repetition_columns(study.declaration), study).names
     table = pd.DataFrame(rows, columns=columns)
-    present = [name for name in study.factors if name in table]
+    present = [name for name in study.varied_factors if name in table]
     return table.astype(dict.fromkeys(present, object))
 
 
@@ -123,7 +123,7 @@ def derived_table(
     table["is_planned"] = [identity in planned_ids for identity in table[ROW_ID]]
     table["repetition_id_by_columns"] = [_id_by_columns(repetition, round_number) for repetition in repetitions]
     table["configuration_id_by_values"] = [configuration_id(repetition.configuration) for repetition in repetitions]
-    table["is_baseline_by_id"] = table["configuration_id"] == study.baseline_id()
+    table["is_baseline_by_id"] = [each.configuration_id == study.baseline_id(each.case) for each in repetitions]
     derived = pd.DataFrame([study.derived_values(repetition_row(each)) for each in repetitions], index=table.index)
     return pd.concat([table, derived], axis="columns")
 

@@ -17,8 +17,9 @@ from kafka_pareto.kafka.properties_file import properties_lines
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, CAMPAIGN_IDS, MOST_RECORD_SIZE_BYTES
+from kafka_pareto.study.overriding import baseline_of
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_file import baseline_of, parse_study
+from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.warm_start import campaigns_text
 
@@ -146,7 +147,7 @@ def _parameters_of(frozen: Study) -> dict[str, Any]:
         "repetitions": frozen.protocol.repetitions,
         "cool_down_s": frozen.protocol.cool_down_s,
     }
-    if frozen.baseline:
+    if isinstance(frozen, Tune) and frozen.baseline:
         parameters["baseline"] = properties_lines(frozen.baseline)
     if isinstance(frozen, Tune) and frozen.warm_start is not None:
         parameters["warm_start"] = campaigns_text(frozen.warm_start.campaigns)

@@ -12,8 +12,9 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.client_properties import parse_properties
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.folder_store import FolderStore
+from kafka_pareto.study.overriding import baseline_of, with_overrides
 from kafka_pareto.study.sections import ForeignCluster
-from kafka_pareto.study.study_file import baseline_of, dump_study, load_study, with_overrides
+from kafka_pareto.study.study_file import dump_study, load_study
 from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters
 from tests.recorded import STUDIES, paper_study
 

@@ -10,15 +10,8 @@ from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.kafka.properties_file import properties_lines
 from kafka_pareto.study.overrides import overrides_of
-from kafka_pareto.study.study_file import (
-    baseline_of,
-    dump_study,
-    load_named_study,
-    load_study,
-    parse_study,
-    read_corpus,
-    with_overrides,
-)
+from kafka_pareto.study.overriding import baseline_of, with_overrides
+from kafka_pareto.study.study_file import dump_study, load_named_study, load_study, parse_study, read_corpus
 from kafka_pareto.study.warm_start import WarmStart, campaigns_from
 from tests.recorded import FIXTURES, STUDIES, paper_study
 

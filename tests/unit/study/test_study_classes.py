@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,11 +11,13 @@ import pytest
 import yaml
 
 from kafka_pareto.errors import BadInputError, StudyError
-from kafka_pareto.study.producer_study import ProducerStudy, producer_study
+from kafka_pareto.study.compare_producer import CompareProducer
+from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.producer_study import producer_study
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_classes import STUDY_CLASSES, TuneProducer
-from kafka_pareto.study.study_file import dump_study, parse_study, with_overrides
+from kafka_pareto.study.study_file import dump_study, parse_study
 from kafka_pareto.study.tune import tune_study
+from kafka_pareto.study.tune_producer import TuneProducer
 from kafka_pareto.surrogates.gaussian_process import inputs
 from kafka_pareto.surrogates.surrogate import feature_encoding
 from tests.other_driver import TuneCalls, known_driver
@@ -23,23 +25,29 @@ from tests.other_driver import TuneCalls, known_driver
 pytestmark = pytest.mark.fast
 
 
-class CompareProducer(ProducerStudy):
-    kind: Literal["compare"] = "compare"
-    driver: Literal["producer"] = "producer"
-
-
 COMMON = {
     "schema_version": 1,
     "name": "example",
     "description": "Of a test.",
-    "factors": {"agents": {"type": "integer", "levels": [2, 5]}},
     "protocol": {"repetitions": 3},
 }
 OF_TUNE = {"design": {"configurations": 2}, "confirmation": {"points": 1, "choice_blocks": 2, "gain_blocks": 2}}
-CALLING = {**COMMON, **OF_TUNE, "driver": "calls", "hours": ["morning", "evening"]}
+CALLING = {
+    **COMMON,
+    "factors": {"agents": {"type": "integer", "levels": [2, 5]}},
+    **OF_TUNE,
+    "driver": "calls",
+    "hours": ["morning", "evening"],
+}
 COMPARING = {
     **COMMON,
     "kind": "compare",
+    "tables": [{"factor": "linger.ms", "levels": [0, 5]}],
+    "protocol": {"kind": "cold_burst", "records": 1000, "repetitions": 3},
+}
+TUNING = {
+    **COMMON,
+    **OF_TUNE,
     "factors": {"linger.ms": {"type": "integer", "levels": [0, 5]}},
     "record_sizes_bytes": [1024],
     "protocol": {"kind": "cold_burst", "records": 1000, "repetitions": 3},
@@ -47,8 +55,7 @@ COMPARING = {
 
 
 @pytest.fixture(autouse=True)
-def _more_studies(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setitem(STUDY_CLASSES, ("compare", "producer"), CompareProducer)
+def _more_studies() -> Iterator[None]:
     with known_driver():
         yield
 
@@ -72,7 +79,7 @@ def test_kind_and_driver_say_which_study_a_file_holds(content: dict[str, Any], w
 
 
 def test_a_file_that_says_neither_tunes_a_producer():
-    study = parsed({key: value for key, value in COMPARING.items() if key != "kind"} | OF_TUNE)
+    study = parsed(TUNING)
 
     assert type(study) is TuneProducer
     assert [*yaml.safe_load(dump_study(study))][:4] == ["schema_version", "kind", "driver", "name"]

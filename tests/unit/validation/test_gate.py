@@ -11,9 +11,10 @@ from kafka_pareto.campaign.plausibility import PlausibilityRules
 from kafka_pareto.campaign.suites import suites_of
 from kafka_pareto.campaign.tables import repetition_columns, table_schema
 from kafka_pareto.measurement.blocks import plan_blocks
+from kafka_pareto.study.overriding import with_overrides
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.protocol import Adaptive
-from kafka_pareto.study.study_file import load_study, with_overrides
+from kafka_pareto.study.study_file import load_study
 from kafka_pareto.validation.gate import (
     completeness_table,
     derived_table,

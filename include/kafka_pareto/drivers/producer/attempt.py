@@ -92,17 +92,40 @@ def request_for(
     planned: PlannedRepetition, study: ProducerStudy, sizing: Sizing, topic: str, payload_file: Path | None = None
 ) -> LoadRequest:
     """Returns the request to the load tool for a planned repetition."""
+    load = study.load_of(planned.case, planned.candidate.configuration)
+    sized = sized_for(planned, study, sizing)
     return LoadRequest(
         topic=topic,
-        records=sizing.records,
-        record_size_bytes=study.record_size_bytes(planned.case),
+        records=sized.records,
+        record_size_bytes=load.record_size_bytes,
         properties=study.properties(planned.candidate.configuration),
         timeout_s=study.protocol.timeout_s,
-        warmup_records=sizing.warmup_records,
-        timed=sizing.timed,
-        throughput_records_s=sizing.throughput_limit_records_s,
+        warmup_records=sized.warmup_records,
+        timed=sized.timed,
+        throughput_records_s=sized.throughput_limit_records_s,
         payload_file=payload_file,
-        keys=study.workload.keys,
+        keys=load.keys,
+    )
+
+
+def sized_for(planned: PlannedRepetition, study: ProducerStudy, sizing: Sizing) -> Sizing:
+    """Returns the sizing for this repetition's records, which a comparison may make larger than its reference's.
+
+    The fixed rate then has the reference's bytes per second. Smaller records keep its records per second: at its bytes
+    per second they would be more than any producer can send.
+    """
+    reference = study.load_of(planned.case, study.baseline_configuration(planned.case)).record_size_bytes
+    share = reference / study.load_of(planned.case, planned.candidate.configuration).record_size_bytes
+    if share >= 1:
+        return sizing
+    limit, timed = sizing.throughput_limit_records_s, sizing.timed
+    return sizing.model_copy(
+        update={
+            "records": max(math.ceil(sizing.records * share), 1),
+            "throughput_limit_records_s": None if limit is None else limit * share,
+            "timed": timed
+            and timed.model_copy(update={"paced_rate_records_s": max(timed.paced_rate_records_s * share, 1.0)}),
+        }
     )
 
 

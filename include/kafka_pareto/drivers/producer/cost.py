@@ -15,6 +15,8 @@ _GIB = 1 << 30
 _MIB = 1 << 20
 _TOOL_START_S = 2.2  # JVM, burst and bookkeeping, on two cores shared with three brokers
 _WARM_TOOL_S = 0.9  # the same of a JVM that runs already, beside other work: collecting the heap, making the records
+_BROKERS_START_S = 15.0  # three brokers of the study's own with a topic of 100 partitions, on two cores
+_BROKER_RESTART_S = 5.0
 # The broker frees what was deleted only at its next check, so a few portions lie on the disk at once.
 _PORTIONS_ON_DISK = 4
 _FREE_DISK_MARGIN = 1.2
@@ -28,13 +30,7 @@ def require_fit(plan: Plan, study: ProducerStudy, log_dirs: tuple[LogDir, ...]) 
     Raises:
         PlanError: Saying which, with both numbers and the remedy.
     """
-    slowest_s = max(_load_s(study, case) for case in study.cases)
-    if slowest_s >= study.protocol.timeout_s:
-        raise PlanError(
-            f"at no more than {study.throughput_limit_mib_s():g} MiB/s a burst takes {slowest_s:.0f} s, and "
-            f"protocol.timeout_s is {study.protocol.timeout_s:g} s; raise the limit or the timeout, or ask for smaller "
-            "record sizes or fewer records"
-        )
+    require_in_time(study)
     usable = [directory.usable_bytes for directory in log_dirs if directory.usable_bytes is not None]
     needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / _distinct_volumes(log_dirs)
     if usable and min(usable) < needed_bytes:
@@ -44,12 +40,28 @@ def require_fit(plan: Plan, study: ProducerStudy, log_dirs: tuple[LogDir, ...]) 
         )
 
 
+def require_in_time(study: ProducerStudy) -> None:
+    """Refuses a plan whose bursts do not end before their timeout.
+
+    Raises:
+        PlanError: With both numbers and the remedy.
+    """
+    slowest_s = max(_load_s(study, case) for case in study.cases)
+    if slowest_s >= study.protocol.timeout_s:
+        raise PlanError(
+            f"at no more than {study.throughput_limit_mib_s():g} MiB/s a burst takes {slowest_s:.0f} s, and "
+            f"protocol.timeout_s is {study.protocol.timeout_s:g} s; raise the limit or the timeout, or ask for smaller "
+            "record sizes or fewer records"
+        )
+
+
 def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
     """Computes the cost of these repetitions by case, and of the loads that size them unless that was done before."""
     mib_s = study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
     burst_records, steady_bytes = study.protocol.records or 0, round(_sending_s(study) * mib_s * _MIB)
-    bytes_each = {case: burst_records * study.record_size_bytes(case) or steady_bytes for case in repetitions}
-    all_sizing_loads = [] if sized else len(repetitions) * sizing_loads_s(study.protocol)
+    bytes_each = {case: burst_records * study.largest_record_bytes(case) or steady_bytes for case in repetitions}
+    sizings = {study.sized_like(case) for case in repetitions}
+    all_sizing_loads = [] if sized else len(sizings) * sizing_loads_s(study.protocol)
     sent_bytes = (
         sum(repetitions[case] * bytes_each[case] for case in repetitions) + sum(all_sizing_loads) * mib_s * _MIB
     )
@@ -57,10 +69,19 @@ def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool
     return Plan(
         repetitions=sum(repetitions.values()),
         duration_s=sum(count * _repetition_s(study, case) for case, count in repetitions.items())
+        + _starts_s(study, repetitions)
         + sum(_around_load_s(study) + each for each in all_sizing_loads),
         sent_gib=sent_bytes / _GIB,
         peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
     )
+
+
+def _starts_s(study: ProducerStudy, repetitions: Mapping[str, int]) -> float:
+    """Returns the seconds in which the study's own brokers start: once in each case, or before each repetition."""
+    if study.own_brokers is None:
+        return 0.0
+    restarts = sum(count for case, count in repetitions.items() if study.varies_brokers(case))
+    return _BROKERS_START_S * len(repetitions) + _BROKER_RESTART_S * study.own_brokers.brokers * restarts
 
 
 def _repetition_s(study: ProducerStudy, case: str) -> float:
@@ -78,7 +99,7 @@ def _load_s(study: ProducerStudy, case: str) -> float:
     records, limit_mib_s = study.protocol.records, study.throughput_limit_mib_s()
     if records is None or limit_mib_s is None:
         return _measured_s(study)
-    return records * study.record_size_bytes(case) / (limit_mib_s * _MIB)
+    return records * study.largest_record_bytes(case) / (limit_mib_s * _MIB)
 
 
 def _measured_s(study: ProducerStudy) -> float:

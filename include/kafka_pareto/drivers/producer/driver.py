@@ -11,9 +11,11 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan
 from kafka_pareto.drivers.producer.cost import cost_of, require_fit
 from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
+from kafka_pareto.drivers.producer.own_brokers import OwnBrokersSystem
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import open_testbed, target_of, topic_name
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
+from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.producer_study import producer_study
 from kafka_pareto.study.study import Study
@@ -50,8 +52,11 @@ class ProducerDriver:
         return cost_of(producer_study(study), repetitions, sized=sized)
 
     @contextmanager
-    def system(self, study: Study, settings: Settings) -> Iterator[ProducerSystem]:
-        """Opens the cluster that the study is about."""
+    def system(self, study: Study, settings: Settings) -> Iterator[System]:
+        """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
+        if study.own_brokers is not None:
+            yield OwnBrokersSystem(study.own_brokers)
+            return
         with Cluster(*target_of(study, settings), settings) as cluster:
             yield ProducerSystem(cluster)
 

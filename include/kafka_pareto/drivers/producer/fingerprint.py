@@ -21,18 +21,25 @@ def fingerprint_of(
     return Fingerprint(
         system={
             "kafka_version": description.kafka_version or "unknown",
-            "cluster_id": description.cluster_id,
+            "cluster_id": "own brokers" if study.own_brokers else description.cluster_id,
             "brokers": [f"{broker.host}:{broker.port}" for broker in description.brokers],
             "topic": topic,
             "topic_partitions": study.workload.topic_partitions,
             "replication_factor": study.workload.replication_factor,
             "min_insync_replicas": study.workload.min_insync_replicas,
+            **_own_brokers(study),
         },
         **client_machine(container),
         load_and_brokers_share_a_machine=any(
             _is_on_this_machine(broker.host, container.docker_mark) for broker in description.brokers
         ),
     )
+
+
+def _own_brokers(study: ProducerStudy) -> dict[str, int]:
+    """Returns what is known of brokers that the study starts itself; they are new, with another id, at every start."""
+    own = study.own_brokers
+    return {} if own is None else {"broker_heap_mib": own.heap_mib}
 
 
 def _is_on_this_machine(host: str, docker_mark: Path) -> bool:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition, Sizing
-from kafka_pareto.drivers.producer.attempt import attempt_repetition, duplicates_reason, request_for
+from kafka_pareto.drivers.producer.attempt import attempt_repetition, duplicates_reason, request_for, sized_for
 from kafka_pareto.drivers.producer.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
 from kafka_pareto.drivers.producer.sizing import sizing_of
@@ -50,20 +50,26 @@ class ProducerRunner:
         """Waits for a cluster that is healthy and has room for these repetitions."""
         self._guard.wait_until_healthy(self._bytes_before_deletion(planned))
 
-    def begin(self, last: Repetition | None) -> Repetition | None:
+    def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:
         """Prepares for the next load; returns the last repetition amended if some of its records came late."""
         _require_lease(self._testbed.lease.is_held())
         if self._bytes_to_delete > self._limits.delete_within_block_bytes:
             self._delete_records()
+        late_records = self._end_offsets.begin()
+        if self._restarts_brokers:
+            self._testbed.restart_brokers(self._study.broker_properties(planned.candidate.configuration))
+            self._guard.wait_until_healthy()
+            self._end_offsets.begin()
         self._healthy = self._guard.require_healthy()
-        return _amended(last, self._end_offsets.begin())
+        return _amended(last, late_records)
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
         """Sends the load that `begin` prepared for, and judges what came of it."""
         if self._healthy is None:
             raise RuntimeError("begin() comes before attempt()")
         testbed, healthy, self._healthy = self._testbed, self._healthy, None
-        request = request_for(planned, self._study, self._sizing, testbed.topic, testbed.payload_file)
+        payload_file = testbed.payloads.file_of(self._study.load_of(planned.case, planned.candidate.configuration))
+        request = request_for(planned, self._study, self._sizing, testbed.topic, payload_file)
         self._guard.allow(request.records * request.record_size_bytes)
         outliers = self._study.protocol.outliers
         attempt, result = attempt_repetition(
@@ -98,13 +104,22 @@ class ProducerRunner:
         """Deletes the topic."""
         self._testbed.cluster.delete_topic(self._testbed.topic)
 
+    @cached_property
+    def _restarts_brokers(self) -> bool:
+        """Tells whether the case's configurations need different brokers: each repetition then starts them anew."""
+        return self._study.varies_brokers(self._case)
+
+    def _bytes_of(self, planned: PlannedRepetition) -> int:
+        load = self._study.load_of(planned.case, planned.candidate.configuration)
+        return sized_for(planned, self._study, self._sizing).records * load.record_size_bytes
+
     def _delete_records(self) -> None:
         if self._bytes_to_delete:
             self._testbed.cluster.delete_records(self._testbed.topic)
             self._bytes_to_delete = 0
 
     def _bytes_before_deletion(self, planned: Sequence[PlannedRepetition]) -> int:
-        load_bytes = max(self._sizing.records * self._study.record_size_bytes(each.case) for each in planned)
+        load_bytes = max(self._bytes_of(each) for each in planned)
         return min(len(planned) * load_bytes, self._limits.delete_within_block_bytes + load_bytes)
 
 

@@ -23,7 +23,7 @@ def sent_bytes(campaign: Campaign) -> int:
     measured = sum(
         each.attempts
         * ProducerQuantities.of(each.quantities).records_requested
-        * campaign.producer.record_size_bytes(each.case)
+        * campaign.producer.load_of(each.case, each.configuration).record_size_bytes
         for each in stored
     )
     return measured + sum(_pilot_bytes(campaign, case) for case in campaign.study.cases)

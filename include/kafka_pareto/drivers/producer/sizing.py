@@ -39,12 +39,14 @@ _STANDING_QUEUE_MS = 100.0
 def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
     """Returns what one repetition sends; found out once, then read from the store by every later try and step.
 
+    Cases with the same baseline share it.
+
     Raises:
         ClusterError: If the baseline's pace could not be measured.
         PlanError: If a cluster that is not ours would be sent more than it may.
         SafetyStop: If it was harmed.
     """
-    key = campaign.keys.sizing(case)
+    key = campaign.keys.sizing(campaign.producer.sized_like(case))
     try:
         return campaign.read_record(key, Sizing)
     except MissingArtifactError:
@@ -142,7 +144,8 @@ class _BaselineLoads:
 
     def __init__(self, campaign: Campaign, case: str, testbed: Testbed) -> None:
         self._study = campaign.producer
-        self._record_size_bytes = campaign.producer.record_size_bytes(case)
+        self._configuration = campaign.study.baseline_configuration(case)
+        self._load = campaign.producer.load_of(case, self._configuration)
         self._testbed = testbed
         self._guard = ClusterGuard(campaign.producer, testbed, sent_bytes(campaign))
         self._limit_records_s = _limit_records_s(campaign, case)
@@ -158,7 +161,7 @@ class _BaselineLoads:
         guess = self._limit_records_s or 0.0
         if not self._is_timed:
             # Kafka's tool is told a number of records: a first guess from a cold start, then seconds of what that says.
-            few = max(min(_FIRST_RECORDS, _FIRST_BYTES // self._record_size_bytes), 4)
+            few = max(min(_FIRST_RECORDS, _FIRST_BYTES // self._load.record_size_bytes), 4)
             few = few if not guess else min(few, max(math.ceil(guess), 4))
             guess = self._run(_PACE_WARMUP_S / 4, _PACE_S / 4, few).throughput_records_s
         best = self._run(_PACE_WARMUP_S, _PACE_S, guess).throughput_records_s
@@ -215,15 +218,15 @@ class _BaselineLoads:
             throughput_records_s = records_s
         return LoadRequest(
             topic=self._testbed.topic,
-            record_size_bytes=self._record_size_bytes,
-            properties=self._study.properties(self._study.baseline_configuration()),
+            record_size_bytes=self._load.record_size_bytes,
+            properties=self._study.properties(self._configuration),
             timeout_s=self._study.protocol.timeout_s,
             records=math.ceil(records_s * (warmup_s + seconds)),
             warmup_records=0 if timed else math.floor(records_s * warmup_s),
             timed=timed,
             throughput_records_s=throughput_records_s,
-            payload_file=self._testbed.payload_file,
-            keys=self._study.workload.keys,
+            payload_file=self._testbed.payloads.file_of(self._load),
+            keys=self._load.keys,
         )
 
 
@@ -245,4 +248,7 @@ def _most_records(timed: TimedLoad, unthrottled_records_s: float) -> int:
 
 def _limit_records_s(campaign: Campaign, case: str) -> float | None:
     limit_mib_s = campaign.producer.throughput_limit_mib_s()
-    return None if limit_mib_s is None else limit_mib_s * _MIB / campaign.producer.record_size_bytes(case)
+    if limit_mib_s is None:
+        return None
+    baseline = campaign.producer.load_of(case, campaign.study.baseline_configuration(case))
+    return limit_mib_s * _MIB / baseline.record_size_bytes

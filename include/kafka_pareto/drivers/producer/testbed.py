@@ -2,51 +2,68 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
+import logging
+import socket
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
+from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
+from kafka_pareto.drivers.producer.payload_files import PayloadFiles, payload_files
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.client_properties import read_client_config
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.producer_config import DEFAULTS
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.load.load_generator import LoadGenerator
-from kafka_pareto.load.payload import payload_lines
 from kafka_pareto.load.producer_performance import ProducerPerformance
 from kafka_pareto.load.tool import LoadTool
 from kafka_pareto.measurement.fingerprint import keep_fingerprint
 from kafka_pareto.measurement.limits import SEGMENT_BYTES
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import ClusterLease
-from kafka_pareto.study.cases import case_seed
 from kafka_pareto.study.cluster_names import server_set, servers_of
+from kafka_pareto.study.factors import FactorValue
+from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.workload import PayloadFile, Workload
+from kafka_pareto.study.workload import Topic
+
+log = logging.getLogger(__name__)
 
 # Long enough for a killed holder's lease to lapse; whoever has to wait longer waits in Airflow's pool, not here.
 _LEASE_WAIT_S = 120.0
+# Each partition keeps up to a segment of what was deleted, on every replica: of 100 partitions that would be 38 GiB.
+_FEW_PARTITIONS = 12
+_SMALL_SEGMENT_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
 class Testbed:
-    """Holds what measuring needs of the outside world; without a `payload_file` records are random letters."""
+    """Holds what measuring needs of the outside world; `brokers` are the study's own, if it has any."""
 
     cluster: Cluster
     load_tool: LoadTool
     lease: ClusterLease
     topic: str
-    payload_file: Path | None = None
+    payloads: PayloadFiles
+    brokers: Brokers | None = None
 
     __test__ = False  # the word is the field's; pytest would take it for a test class
+
+    def restart_brokers(self, properties: Mapping[str, FactorValue]) -> None:
+        """Starts the study's own brokers anew with these properties.
+
+        Raises:
+            ClusterError: If one does not start.
+        """
+        if self.brokers is None:
+            raise RuntimeError("only brokers of the study's own are restarted")
+        self.brokers.reconfigure(properties)
 
 
 def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
@@ -107,70 +124,66 @@ def topic_name(keys: CampaignKeys, case: str) -> str:
     return f"kafka-pareto.{keys.study}.{keys.campaign}.{case}"
 
 
-def topic_configs(workload: Workload) -> dict[str, str]:
+def topic_configs(topic: Topic) -> dict[str, str]:
     """The settings of every topic that is measured."""
     return {
-        "min.insync.replicas": str(workload.min_insync_replicas),
+        "min.insync.replicas": str(topic.min_insync_replicas),
         # Deleted records leave the disk only in whole segments.
-        "segment.bytes": str(SEGMENT_BYTES),
+        "segment.bytes": str(SEGMENT_BYTES if topic.topic_partitions <= _FEW_PARTITIONS else _SMALL_SEGMENT_BYTES),
         "file.delete.delay.ms": "1000",
     }
 
 
 @contextmanager
 def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[Testbed]:
-    """Opens the cluster, takes its lease, and creates the topic if it is not there.
+    """Opens the cluster, takes its lease, and creates the topic if it is not there; starts the study's own brokers.
 
     Raises:
-        ClusterError: If the cluster cannot be reached or the topic may not be created.
-        LeaseHeldError: If another load runs on the cluster.
+        ClusterError: If the cluster cannot be reached or the topic may not be created, or a broker does not start.
+        LeaseHeldError: If another load runs on the cluster, or on this machine where the brokers are the study's own.
     """
-    bootstrap_servers, client_config = target_of(campaign.study, settings)
-    topic = topic_name(campaign.keys, case)
-    workload = campaign.producer.workload
-    with Cluster(bootstrap_servers, client_config, settings) as cluster:
-        description = cluster.describe()
-        with ClusterLease(campaign.store, description.cluster_id, _LEASE_WAIT_S) as lease:
-            cluster.create_topic(
-                topic,
-                workload.topic_partitions,
-                workload.replication_factor,
-                topic_configs(workload),
-            )
-            found = fingerprint_of(description, campaign.producer, topic)
-            keep_fingerprint(campaign, case, found)
-            protocol = campaign.producer.protocol
-            with ExitStack() as opened:
-                load_tool: LoadTool = ProducerPerformance(bootstrap_servers, client_config, settings)
-                if protocol.load_tool == "load_generator":
-                    generator = LoadGenerator(
-                        bootstrap_servers,
-                        client_config,
-                        settings,
-                        has_brokers=found.load_and_brokers_share_a_machine,
-                        keeps_jvm=protocol.jvm == "warm",
-                    )
-                    load_tool = opened.enter_context(generator)
-                payload_file = opened.enter_context(_payload_file(campaign, case))
-                yield Testbed(cluster, load_tool, lease, topic, payload_file)
-
-
-@contextmanager
-def _payload_file(campaign: Campaign, case: str) -> Iterator[Path | None]:
-    """The study's payload as the load tools read it, for as long as it is needed; None where they make their own."""
-    payload = campaign.producer.workload.payload
-    if payload == "random":
-        yield None
-        return
-    corpus = None
-    if isinstance(payload, PayloadFile):
-        corpus = campaign.store.get(campaign.keys.payload()).decode()
-    rng = np.random.default_rng([campaign.study.seed, case_seed(case)])
-    record_size_bytes = campaign.producer.record_size_bytes(case)
-    with tempfile.TemporaryDirectory(prefix="kafka-pareto-payload-") as folder:
-        file = Path(folder) / "records.txt"
-        file.write_text(
-            "\n".join(payload_lines(payload, record_size_bytes, corpus, rng)) + "\n",
-            encoding="utf-8",
+    study, topic = campaign.producer, topic_name(campaign.keys, case)
+    with ExitStack() as opened:
+        brokers = None
+        if study.own_brokers is None:
+            bootstrap_servers, client_config = target_of(study, settings)
+            cluster = opened.enter_context(Cluster(bootstrap_servers, client_config, settings))
+            description = cluster.describe()
+            lease = opened.enter_context(ClusterLease(campaign.store, description.cluster_id, _LEASE_WAIT_S))
+        else:
+            lease = opened.enter_context(ClusterLease(campaign.store, _machine_lease(), _LEASE_WAIT_S))
+            brokers = opened.enter_context(_own_brokers(study, case, settings))
+            bootstrap_servers, client_config = brokers.bootstrap_servers, None
+            cluster = opened.enter_context(Cluster(bootstrap_servers, client_config, settings))
+            description = cluster.describe()
+        found = fingerprint_of(description, study, topic)
+        keep_fingerprint(campaign, case, found)
+        cluster.create_topic(
+            topic, study.workload.topic_partitions, study.workload.replication_factor, topic_configs(study.workload)
         )
-        yield file
+        load_tool: LoadTool = ProducerPerformance(bootstrap_servers, client_config, settings)
+        if study.protocol.load_tool == "load_generator":
+            generator = LoadGenerator(
+                bootstrap_servers,
+                client_config,
+                settings,
+                has_brokers=found.load_and_brokers_share_a_machine,
+                keeps_jvm=study.protocol.jvm == "warm",
+            )
+            load_tool = opened.enter_context(generator)
+        payloads = opened.enter_context(payload_files(campaign))
+        yield Testbed(cluster, load_tool, lease, topic, payloads, brokers)
+
+
+def _own_brokers(study: ProducerStudy, case: str, settings: Settings) -> Brokers:
+    asked = study.own_brokers
+    if asked is None:
+        raise RuntimeError(f"study {study.name} has no brokers of its own")
+    properties = study.broker_properties(study.baseline_configuration(case))
+    log.info("starting %d brokers of the study's own", asked.brokers)
+    return Brokers(asked.brokers, settings, properties=properties, heap_mib=asked.heap_mib)
+
+
+def _machine_lease() -> str:
+    """Returns the name of the lease of this machine: the study's own brokers are new at every start."""
+    return f"machine-{socket.gethostname()}"

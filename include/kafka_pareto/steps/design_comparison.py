@@ -1,0 +1,78 @@
+"""Step `design` of a comparison: freezes the study, computes the plan, and lists the levels of each part."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import pandas as pd
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.manifest import Manifest
+from kafka_pareto.campaign.tables import DESIGN_COLUMNS, require_distinct_columns, table_schema
+from kafka_pareto.drivers.table import driver_of
+from kafka_pareto.measurement.cost import describe_plan, plan_comparison, require_consent
+from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.steps.freezing import freeze, is_frozen
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.overrides import Override
+
+log = logging.getLogger(__name__)
+
+
+def run(store: Store, study: Compare, campaign_id: str, system: System, overrides: Sequence[Override] = ()) -> Manifest:
+    """Starts the campaign, or goes on with one that was started with the same study.
+
+    Args:
+        store: Where the campaign's artifacts lie.
+        study: The study, with this campaign's overrides.
+        campaign_id: The campaign's id within the study.
+        system: The system that it will measure.
+        overrides: What of the study is not its file's, for the plan to name.
+
+    Raises:
+        PlanError: If the campaign may not run as planned; nothing is frozen then.
+        ClusterError: If the system cannot be reached.
+        BadInputError: If the campaign exists and was started with another study.
+    """
+    require_distinct_columns(study)
+    keys = CampaignKeys(study.name, campaign_id)
+    is_known = is_frozen(store, keys, study, None)
+    campaign = Campaign(study, keys, store)
+    plan = plan_comparison(study, driver_of(study)).model_copy(update={"overrides": list(overrides)})
+    log.info("%s", describe_plan(plan))
+    system.require_fit(plan, campaign, study.cases[0])
+    require_consent(plan, study)
+    if not is_known:
+        freeze(campaign)
+    design = levels_table(study)
+    written = [
+        keys.frozen_study(),
+        campaign.write_record(keys.plan(), plan),
+        campaign.write_table(keys.design(), design, DESIGN_COLUMNS),
+    ]
+    return campaign.manifest("design", written, {"levels": len(design), "repetitions_planned": plan.repetitions})
+
+
+def levels_table(study: Compare) -> pd.DataFrame:
+    """Lists the levels of each part, the reference's among them.
+
+    Returns:
+        A frame with `DESIGN_COLUMNS` and one column per factor.
+    """
+    rows = [
+        {
+            "case": case,
+            "configuration_id": configuration_id(level),
+            "is_baseline": configuration_id(level) == study.baseline_id(case),
+            "feasible": True,
+            "durability": study.durability_of(level).name,
+            **level,
+        }
+        for case in study.cases
+        for level in study.levels_of(case)
+    ]
+    return pd.DataFrame(rows, columns=table_schema(DESIGN_COLUMNS, study).names)

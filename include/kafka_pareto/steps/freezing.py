@@ -1,0 +1,60 @@
+"""Freezes a campaign's study, and tells whether a campaign that goes on was begun with the same one."""
+
+from __future__ import annotations
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.errors import BadInputError, MissingArtifactError
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.retune import Retune
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.study_file import dump_study, parse_study
+from kafka_pareto.study.tune import Tune
+
+
+def is_frozen(store: Store, keys: CampaignKeys, study: Study, corpus: str | None) -> bool:
+    """Tells whether the campaign exists.
+
+    Raises:
+        BadInputError: If it was started with another study, or with another text for its loads.
+    """
+    try:
+        known = parse_study(store.get(keys.frozen_study()).decode(), keys.frozen_study())
+    except MissingArtifactError:
+        return False
+    if _as_measured(known) != _as_measured(study):
+        raise BadInputError(
+            f"campaign {keys.prefix} was started with other values of its study; "
+            "go on with the same ones, or start a new campaign"
+        )
+    if _frozen_corpus(store, keys) != corpus:
+        raise BadInputError(
+            f"campaign {keys.prefix} was started with another text in its workload.payload.file; "
+            "put that text back, or start a new campaign"
+        )
+    return True
+
+
+def freeze(campaign: Campaign, corpus: str | None = None) -> list[str]:
+    """Stores the text of the loads and the study, and returns their keys. Once the study is there, the campaign is."""
+    keys, store = campaign.keys, campaign.store
+    if corpus is not None:
+        store.put(keys.payload(), corpus.encode())
+    store.put(keys.frozen_study(), dump_study(campaign.study).encode())
+    return [keys.frozen_study(), *([keys.payload()] if corpus is not None else [])]
+
+
+def _frozen_corpus(store: Store, keys: CampaignKeys) -> str | None:
+    try:
+        return store.get(keys.payload()).decode()
+    except MissingArtifactError:
+        return None
+
+
+def _as_measured(study: Study) -> Study:
+    """Returns the study without what may change later: the consent, and when it is checked afterwards."""
+    if isinstance(study, Tune):
+        study = study.model_copy(update={"retune": Retune()})
+    if study.cluster is None:
+        return study
+    return study.model_copy(update={"cluster": study.cluster.model_copy(update={"consent": False})})

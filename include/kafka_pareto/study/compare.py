@@ -1,0 +1,291 @@
+"""Defines what a study has that compares: levels of one factor after the other, and a grid of two."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from kafka_pareto.errors import BadInputError, did_you_mean
+from kafka_pareto.kafka.producer_config import Durability, PropertyValue
+from kafka_pareto.study.cases import CASE
+from kafka_pareto.study.factors import Configuration, Factor, FactorValue, distinct
+from kafka_pareto.study.section import Section
+from kafka_pareto.study.sections import OwnBrokers
+from kafka_pareto.study.setting import Setting
+from kafka_pareto.study.study import Study
+
+FEWEST_BLOCKS = 3
+
+_PartName = Annotated[str, Field(pattern=f"^{CASE}$")]
+
+
+class Table(Section):
+    """Sets the levels of one factor beside each other, one of which is the reference's.
+
+    `fixed` is set at all of its levels, the reference included. `published` has for each quantity a number for each
+    level, or null: it is shown beside what was measured, and has no part in any test.
+    """
+
+    factor: str
+    levels: Annotated[list[PropertyValue], Field(min_length=2)]
+    name: _PartName | None = None
+    fixed: dict[str, PropertyValue] = Field(default_factory=dict)
+    published: dict[str, list[float | None]] = Field(default_factory=dict)
+
+    @property
+    def part(self) -> str:
+        """Returns the part's name: its own, else the factor's with `_` for each dot."""
+        return self.name or self.factor.replace(".", "_").lower()
+
+    @property
+    def factors(self) -> dict[str, list[PropertyValue]]:
+        """Maps the one factor to its levels."""
+        return {self.factor: self.levels}
+
+
+class Grid(Section):
+    """Sets all combinations of two factors' levels beside each other."""
+
+    factors: dict[str, Annotated[list[PropertyValue], Field(min_length=2)]]
+    name: _PartName = "grid"
+    fixed: dict[str, PropertyValue] = Field(default_factory=dict)
+    published: dict[str, list[float | None]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _of_two(self) -> Self:
+        if len(self.factors) != 2:
+            raise ValueError(f"a grid has two factors; this one has {len(self.factors)}")
+        return self
+
+    @property
+    def part(self) -> str:
+        """Returns the part's name."""
+        return self.name
+
+
+class Compare(Study):
+    """Adds what is compared. Every level is measured once in each block, and so is the reference.
+
+    `reference` gives a value to whatever is not to be at its default; every level differs from it in its part's factors
+    and in what the part fixes. `published_by` says whose the published numbers are, and on what machine.
+    """
+
+    reference: dict[str, PropertyValue] = Field(default_factory=dict)
+    tables: list[Table] = Field(default_factory=list)
+    grid: Grid | None = None
+    testbed: OwnBrokers | Literal["cluster"] = "cluster"
+    published_by: str = ""
+
+    @classmethod
+    @abstractmethod
+    def settings(cls) -> Mapping[str, Setting]:
+        """Maps the name of everything that a study of this driver can set."""
+
+    @property
+    @abstractmethod
+    def compared(self) -> tuple[str, ...]:
+        """Lists the quantities that are tested."""
+
+    @property
+    def own_brokers(self) -> OwnBrokers | None:
+        """Returns the brokers of the study's own; None where it loads a cluster that is there."""
+        return self.testbed if isinstance(self.testbed, OwnBrokers) else None
+
+    @property
+    def parts(self) -> list[Table | Grid]:
+        """Lists the tables, then the grid."""
+        return [*self.tables, *([self.grid] if self.grid else [])]
+
+    def part(self, case: str) -> Table | Grid:
+        """Returns the part of this name."""
+        return next(part for part in self.parts if part.part == case)
+
+    @property
+    def cases(self) -> list[str]:
+        """Lists the cases, one for each mapped task: the parts' names."""
+        return [part.part for part in self.parts]
+
+    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
+        """Returns the keys of a study's file that hold these parts, and no others.
+
+        Raises:
+            BadInputError: If there is no part of a name.
+        """
+        if unknown := [case for case in cases if case not in self.cases]:
+            known = ", ".join(self.cases)
+            raise BadInputError(f"parts: {unknown[0]!r}: is no part of study {self.name}; there are {known}")
+        tables: list[JsonValue] = [table.model_dump() for table in self.tables if table.part in cases]
+        grid = self.grid.model_dump() if self.grid and self.grid.part in cases else None
+        return {"tables": tables, "grid": grid}
+
+    def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
+        """Returns the parameter of the study's DAG that limits a campaign to these parts."""
+        return {"parts": list(cases)}
+
+    def table_of(self, factor: str, levels: Sequence[PropertyValue]) -> dict[str, Any]:
+        """Returns a table as a file would hold it; the reference's level is added where it is missing.
+
+        Raises:
+            BadInputError: If the factor is no setting, or a level is none of its values.
+        """
+        try:
+            typed = self._setting(factor, "factor").of(levels)
+        except ValueError as error:
+            raise BadInputError(f"study {self.name}: {error}") from error
+        reference = self._of_reference(factor)
+        if reference in typed:
+            return {"factor": factor, "levels": typed}
+        return {"factor": factor, "levels": [reference, *typed]}
+
+    @property
+    def varied_factors(self) -> dict[str, Factor]:
+        """Maps everything that any part varies or fixes to all of its values, the reference's included."""
+        values: dict[str, list[FactorValue]] = {}
+        for part in self.parts:
+            given = {**{name: [value] for name, value in part.fixed.items()}, **part.factors}
+            for name, levels in given.items():
+                known = values.setdefault(name, [self._of_reference(name)])
+                known += [value for value in self._typed(name, levels) if value not in known]
+        return {name: self.settings()[name].factor(levels) for name, levels in values.items()}
+
+    def baseline_configuration(self, case: str = "") -> Configuration:
+        """Returns the reference: of a part with what it fixes."""
+        fixed = self.part(case).fixed if case else {}
+        return {
+            name: self.settings()[name].value(fixed[name]) if name in fixed else self._of_reference(name)
+            for name in self.varied_factors
+        }
+
+    def levels_of(self, case: str) -> list[Configuration]:
+        """Returns the configurations of a part in the file's order; the reference is one of them, and stands once."""
+        reference, factors = self.baseline_configuration(case), self.part(case).factors
+        levels = [self._typed(name, given) for name, given in factors.items()]
+        return distinct([{**reference, **dict(zip(factors, each, strict=True))} for each in product(*levels)])
+
+    def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns the value of every setting: the configuration's, else the reference's, else the default."""
+        return {name: self._of_reference(name) for name in self.settings()} | dict(configuration)
+
+    def stated(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns what the reference and the configuration set; defaults are left to whoever has them."""
+        return {name: self._of_reference(name) for name in self.reference} | dict(configuration)
+
+    def durability_of(self, configuration: Configuration) -> Durability:  # noqa: ARG002
+        """Returns the strongest durability: a driver whose settings promise any says which."""
+        return Durability.acks_all_idempotent
+
+    def broker_properties(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns the properties that the study's own brokers need for this configuration."""
+        own = self.own_brokers
+        properties = {name: _as_value(value) for name, value in (own.properties if own else {}).items()}
+        for name, value in self.stated(configuration).items():
+            setting = self.settings()[name]
+            if setting.scope == "broker":
+                properties |= dict.fromkeys(setting.properties or (name,), value)
+        return properties
+
+    def varies_brokers(self, case: str) -> bool:
+        """Tells whether the part's levels need different properties of the brokers."""
+        return any(self.settings()[name].scope == "broker" for name in self.part(case).factors)
+
+    @model_validator(mode="after")
+    def _parts_are_sound(self) -> Self:
+        if not self.parts:
+            raise ValueError("a comparison needs tables or a grid")
+        for name, value in self.reference.items():
+            self._setting(name, "reference").value(value)
+        for part in self.parts:
+            place = f"part {part.part}"
+            for name, value in part.fixed.items():
+                self._setting(name, f"{place}: fixed").value(value)
+                if name in part.factors:
+                    raise ValueError(f"{place}: fixed.{name}: is the part's own factor")
+            for name, levels in part.factors.items():
+                self._check_levels(name, levels, place)
+            self._check_published(part, place)
+        if twice := sorted({name for name in self.cases if self.cases.count(name) > 1}):
+            raise ValueError(f"part {twice[0]}: is there twice; give one of them another name")
+        return self
+
+    @model_validator(mode="after")
+    def _enough_blocks(self) -> Self:
+        if self.protocol.repetitions < FEWEST_BLOCKS:
+            raise ValueError(
+                f"protocol.repetitions {self.protocol.repetitions}: must be at least {FEWEST_BLOCKS}; each is a block, "
+                "and fewer give no interval worth the name"
+            )
+        if self.protocol.order != "blocks" or self.protocol.adaptive is not None:
+            raise ValueError("a comparison is measured in order blocks, without adaptive repetitions")
+        return self
+
+    @model_validator(mode="after")
+    def _one_testbed(self) -> Self:
+        own = self.own_brokers
+        if own and self.cluster is not None:
+            raise ValueError("testbed and cluster: give brokers of the study's own, or an existing cluster, not both")
+        varied = [name for name in self.varied_factors if self.settings()[name].scope == "broker"]
+        stated = [name for name in self.reference if self.settings()[name].scope == "broker"]
+        if not own and (given := [*varied, *stated]):
+            raise ValueError(
+                f"{given[0]}: is a broker's setting; it needs testbed: {{brokers: 3}}, since no existing cluster's "
+                "settings are changed"
+            )
+        properties = [each for name in (*varied, *stated) for each in self.settings()[name].properties or (name,)]
+        if own and (both := [name for name in own.properties if name in properties]):
+            raise ValueError(f"testbed.properties.{both[0]}: is set by a factor or the reference, too")
+        return self
+
+    def _setting(self, name: str, place: str) -> Setting:
+        known = self.settings()
+        if name not in known:
+            raise ValueError(f"{place}: {name}: is no setting of the driver {self.driver}{did_you_mean(name, known)}")
+        return known[name]
+
+    def _check_levels(self, name: str, levels: Sequence[PropertyValue], place: str) -> None:
+        setting = self._setting(name, place)
+        typed = setting.of(levels)
+        if len(set(typed)) != len(typed):
+            raise ValueError(f"{place}: {name}: a level is listed twice")
+        if self._of_reference(name) not in typed:
+            raise ValueError(
+                f"{place}: {name}: the reference {self._of_reference(name)!r} is none of its levels "
+                f"{', '.join(map(str, typed))}; list it, so that it is measured in the part"
+            )
+
+    def _check_published(self, part: Table | Grid, place: str) -> None:
+        count = len(self.levels_of(part.part))
+        for quantity, numbers in part.published.items():
+            names = [each.name for each in self.declaration.quantities]
+            if quantity not in names:
+                raise ValueError(
+                    f"{place}: published.{quantity}: is no quantity of the driver {self.driver}"
+                    f"{did_you_mean(quantity, names)}"
+                )
+            if len(numbers) != count:
+                raise ValueError(f"{place}: published.{quantity}: has {len(numbers)} numbers for {count} levels")
+
+    def _of_reference(self, name: str) -> FactorValue:
+        setting = self.settings()[name]
+        return setting.value(self.reference.get(name, setting.default))
+
+    def _typed(self, name: str, levels: Sequence[PropertyValue]) -> list[FactorValue]:
+        return self.settings()[name].of(levels)
+
+
+def _as_value(value: PropertyValue) -> FactorValue:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def compare_study(study: Study) -> Compare:
+    """Returns the study as one that compares.
+
+    Raises:
+        BadInputError: If it is of another kind.
+    """
+    if not isinstance(study, Compare):
+        raise BadInputError(f"study {study.name}: kind: {study.kind!r}: must be compare here")
+    return study

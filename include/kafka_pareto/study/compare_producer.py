@@ -1,0 +1,119 @@
+"""Defines the study that compares settings of a producer, of what it sends, and of the brokers that it sends to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from kafka_pareto.kafka.producer_config import (
+    CHOICES,
+    DEFAULTS,
+    Durability,
+    PropertyValue,
+    durability_of,
+    is_idempotent,
+)
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
+from kafka_pareto.study.producer import RECORD_SIZE
+from kafka_pareto.study.producer_protocol import Paced, ProducerProtocol
+from kafka_pareto.study.producer_study import ProducerStudy
+from kafka_pareto.study.setting import BROKER_SETTINGS, Setting
+from kafka_pareto.study.workload import CompressiblePayload, Payload, ProducerLoad, Topic
+
+PRODUCERS = "producers"
+PAYLOAD = "payload"
+_MOST_PRODUCERS = 64
+_PAYLOADS: dict[str, Payload] = {
+    "random": "random",
+    "text": CompressiblePayload(compressed_fraction=0.3),
+    "zeros": "zeros",
+}
+_LOAD_SETTINGS = (
+    Setting(RECORD_SIZE, 1024, "load", least=1, most=MOST_RECORD_SIZE_BYTES),
+    Setting(PRODUCERS, 1, "load", least=1, most=_MOST_PRODUCERS),
+    Setting(PAYLOAD, "random", "load", choices=tuple(_PAYLOADS)),
+)
+SETTINGS: dict[str, Setting] = {
+    **{name: Setting(name, default, "client", CHOICES.get(name, ())) for name, default in DEFAULTS.items()},
+    **{each.name: each for each in _LOAD_SETTINGS},
+    **BROKER_SETTINGS,
+}
+"""Everything that a comparison of producers can set."""
+
+_PROTOCOL = ProducerProtocol(
+    kind="steady",
+    load_tool="load_generator",
+    jvm="warm",
+    repetitions=5,
+    warmup_seconds=5.0,
+    seconds=10.0,
+    paced=Paced(rate_fraction=0.5, warmup_seconds=2.0, seconds=10.0),
+    cool_down_s=5.0,
+    variability="within_run",
+)
+
+
+# The driver's class comes first: its protocol takes the place of the common one.
+class CompareProducer(ProducerStudy, Compare):
+    """Compares settings of a producer.
+
+    Levels may be producer properties, broker properties of the study's own brokers, and of the load `record.size`
+    (bytes), `producers` (threads with a producer each) and `payload`: `random` letters, `text` that shrinks to about 30
+    %, or `zeros`. The fixed rate is a fraction of what the part's reference holds.
+    """
+
+    kind: Literal["compare"] = "compare"
+    driver: Literal["producer"] = "producer"
+    workload: Topic = Topic()
+    protocol: ProducerProtocol = _PROTOCOL
+
+    @classmethod
+    def settings(cls) -> Mapping[str, Setting]:
+        """Maps producer properties, what is sent, and broker properties."""
+        return SETTINGS
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Lists throughput, and p99 latency at the fixed rate where there is one."""
+        return ("throughput_records_s", "latency_p99_ms")
+
+    def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
+        """Returns what is sent with this configuration."""
+        stated = self.effective(configuration)
+        return ProducerLoad(
+            record_size_bytes=int(stated[RECORD_SIZE]),
+            payload=_PAYLOADS[str(stated[PAYLOAD])],
+            producers=int(stated[PRODUCERS]),
+        )
+
+    def sized_like(self, case: str) -> str:
+        """Returns the first part with the same reference."""
+        return next(each for each in self.cases if self.baseline_id(each) == self.baseline_id(case))
+
+    def largest_record_bytes(self, case: str) -> int:
+        """Returns the size of the largest record that any level of the part sends."""
+        return max(self.load_of(case, each).record_size_bytes for each in self.levels_of(case))
+
+    def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """Returns the producer's settings that the reference and the configuration state.
+
+        Idempotence is set to its resolved value, since it would otherwise make `acks=1` an error.
+        """
+        stated = {name: value for name, value in self.stated(configuration).items() if name in DEFAULTS}
+        return {**stated, "enable.idempotence": is_idempotent(stated)}
+
+    def durability_of(self, configuration: Configuration) -> Durability:
+        """Returns the durability that a producer with this configuration promises."""
+        return durability_of(self.properties(configuration))
+
+    def conditions(self) -> dict[str, Any]:
+        """Returns the reference, the topic, the brokers and the protocol of a single repetition, by their keys."""
+        parts = {
+            "reference": self.stated({}),
+            "workload": self.workload.model_dump(),
+            "protocol": self.protocol.of_a_repetition() | {"throughput_limit_mib_s": self.throughput_limit_mib_s()},
+            "testbed": self.own_brokers.model_dump() if self.own_brokers else {"cluster": "installation"},
+        }
+        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}

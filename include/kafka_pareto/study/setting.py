@@ -1,0 +1,98 @@
+"""Describes what a comparison can set beside each other: a setting of the client, of the load, or of the brokers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.study.factors import CategoricalFactor, Factor, FactorValue, NumericFactor
+
+Scope: TypeAlias = Literal["client", "load", "broker"]
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,19}")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Describes one setting, by its name in study files.
+
+    Attributes:
+        default: What holds where a study says nothing; its type is the setting's.
+        scope: Whose it is. One of the brokers' is read when they start.
+        choices: The texts that it may be; empty for a number or any text.
+        least: The smallest number that it may be.
+        most: The largest.
+        properties: The broker properties that it sets; its own name alone where empty.
+    """
+
+    name: str
+    default: PropertyValue
+    scope: Scope
+    choices: tuple[str, ...] = ()
+    least: int | None = None
+    most: int | None = None
+    properties: tuple[str, ...] = ()
+
+    @property
+    def is_number(self) -> bool:
+        """Tells whether its values are whole numbers, with an order."""
+        return isinstance(self.default, int) and not isinstance(self.default, bool)
+
+    def value(self, given: PropertyValue) -> FactorValue:
+        """Returns a given value as configurations hold it: a whole number, or a text in lower case.
+
+        Raises:
+            ValueError: Naming the setting, the value and the rule.
+        """
+        text = str(given).lower() if isinstance(given, bool) or not self.is_number else str(given)
+        if not self.is_number:
+            if self.choices and text not in self.choices:
+                raise ValueError(f"{self.name}: {given!r}: must be one of {', '.join(self.choices)}")
+            return text
+        if isinstance(given, bool) or not _WHOLE_NUMBER.fullmatch(text):
+            raise ValueError(f"{self.name}: {given!r}: must be a whole number")
+        number = int(text)
+        if self.least is not None and number < self.least:
+            raise ValueError(f"{self.name}: {number}: must be at least {self.least}")
+        if self.most is not None and number > self.most:
+            raise ValueError(f"{self.name}: {number}: must be at most {self.most}")
+        return number
+
+    def of(self, levels: Sequence[PropertyValue]) -> list[FactorValue]:
+        """Returns given levels as configurations hold them.
+
+        Raises:
+            ValueError: As `value` does.
+        """
+        return [self.value(level) for level in levels]
+
+    def factor(self, levels: list[FactorValue]) -> Factor:
+        """Returns the setting as a factor with these levels."""
+        if not self.is_number:
+            return CategoricalFactor(type="categorical", levels=[str(level) for level in levels])
+        return NumericFactor(type="integer", levels=sorted(int(level) for level in levels))
+
+
+def _brokers(name: str, default: int, *properties: str) -> Setting:
+    return Setting(name, default, "broker", least=1, properties=properties)
+
+
+# Defaults are those of Kafka 4.3.1.
+BROKER_SETTINGS: dict[str, Setting] = {
+    each.name: each
+    for each in (
+        _brokers("num.network.threads", 3),
+        _brokers("num.io.threads", 8),
+        _brokers("num.replica.fetchers", 1),
+        _brokers("queued.max.requests", 500),
+        _brokers("log.flush.interval.messages", 9223372036854775807),
+        _brokers("replica.fetch.wait.max.ms", 500),
+        _brokers("replica.fetch.min.bytes", 1),
+        _brokers("replica.fetch.max.bytes", 1048576),
+        # Both directions at once, as guides advise them.
+        _brokers("socket.buffer.bytes", 102400, "socket.send.buffer.bytes", "socket.receive.buffer.bytes"),
+    )
+}
+"""What of the brokers can be varied, where they are the study's own."""

@@ -1,0 +1,163 @@
+"""Defines the study that tunes a producer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, JsonValue, field_serializer, field_validator, model_validator
+
+from kafka_pareto.kafka.producer_config import (
+    CHOICES,
+    DEFAULTS,
+    Durability,
+    PropertyValue,
+    durability_of,
+    is_idempotent,
+    resolved,
+    typed_value,
+    unknown_property_rule,
+)
+from kafka_pareto.study.constraints import Variables
+from kafka_pareto.study.declaration import Feature
+from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor
+from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
+from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.producer import PRODUCER, RECORD_SIZE
+from kafka_pareto.study.producer_study import ProducerStudy
+from kafka_pareto.study.tune import Tune
+from kafka_pareto.study.workload import PayloadFile, ProducerLoad, Workload
+
+
+# The driver's class comes first: its protocol takes the place of the common one.
+class TuneProducer(ProducerStudy, Tune):
+    """Tunes a producer. Factors and baseline are producer properties.
+
+    A case is a record size. Constraints may name it, as `record.size`. `durability` is the weakest that may be
+    recommended; the baseline's where the study says nothing.
+    """
+
+    kind: Literal["tune"] = "tune"
+    driver: Literal["producer"] = "producer"
+    record_sizes_bytes: Annotated[list[Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)]], Field(min_length=1)]
+    durability: Durability | None = None
+    objectives: list[ObjectiveName] = Field(default_factory=lambda: list(PRODUCER.objective_names))
+    workload: Workload = Workload()
+
+    @field_validator("durability", mode="before")
+    @classmethod
+    def _durability_by_name(cls, given: Any) -> Any:
+        if given is None or isinstance(given, Durability):
+            return given
+        if not isinstance(given, str) or given not in Durability.__members__:
+            raise ValueError(f"must be one of {', '.join(Durability.__members__)}")
+        return Durability[given]
+
+    @field_serializer("durability", mode="plain", when_used="json-unless-none")
+    def _durability_as_name(self, durability: Durability) -> str:
+        return durability.name
+
+    @field_validator("factors")
+    @classmethod
+    def _factors_are_producer_properties(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
+        for name, factor in factors.items():
+            if name not in DEFAULTS:
+                raise ValueError(f"{name} {unknown_property_rule(name)}")
+            needed = "categorical" if isinstance(DEFAULTS[name], (str, bool)) else "integer"
+            if factor.type != needed:
+                raise ValueError(f"{name} must be of type {needed}")
+            for level in factor.levels or []:
+                if name in CHOICES and level not in CHOICES[name]:
+                    raise ValueError(f"{name}: level {level!r} must be one of {', '.join(CHOICES[name])}")
+        return factors
+
+    @field_validator("baseline")
+    @classmethod
+    def _baseline_is_producer_properties(cls, baseline: dict[str, PropertyValue]) -> dict[str, PropertyValue]:
+        for name in baseline:
+            if name not in DEFAULTS:
+                raise ValueError(f"{name} {unknown_property_rule(name)}")
+        return {name: typed_value(name, str(value).lower()) for name, value in baseline.items()}
+
+    @field_validator("record_sizes_bytes")
+    @classmethod
+    def _record_sizes_are_unique(cls, sizes: list[int]) -> list[int]:
+        if len(set(sizes)) != len(sizes):
+            raise ValueError("lists a record size twice")
+        return sizes
+
+    @model_validator(mode="after")
+    def _keys_need_the_generator(self) -> Self:
+        if self.workload.keys and self.protocol.load_tool != "load_generator":
+            raise ValueError("workload.keys needs protocol.load_tool load_generator; Kafka's own sends no keys")
+        return self
+
+    @property
+    def cases(self) -> list[str]:
+        """Lists the cases, one for each mapped task, in order: the record sizes."""
+        return [str(size) for size in self.record_sizes_bytes]
+
+    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
+        """Returns the key of a study's file that names the record sizes."""
+        return {"record_sizes_bytes": [self.record_size_bytes(case) for case in cases]}
+
+    def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
+        """Returns the parameter of the study's DAG that limits a campaign to these cases."""
+        return {"record_sizes": [self.record_size_bytes(case) for case in cases]}
+
+    def record_size_bytes(self, case: str) -> int:
+        """Returns the record size of a case."""
+        return int(case)
+
+    def variables(self, case: str) -> Variables:
+        """Returns the values, in this case, that constraints may name in addition to the factors."""
+        return {RECORD_SIZE: self.record_size_bytes(case)}
+
+    def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
+        """Returns what is sent in this case: the same with every configuration."""
+        return ProducerLoad(self.record_size_bytes(case), self.workload.payload, self.workload.keys)
+
+    def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
+        """Returns the baseline's value for each factor; Kafka's default where the study's baseline names none."""
+        merged = resolved(self.baseline)
+        return {
+            name: str(merged[name]).lower() if isinstance(factor, CategoricalFactor) else merged[name]
+            for name, factor in self.factors.items()
+        }
+
+    def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """Returns the producer's settings: the configuration's values, and the baseline's for all other properties.
+
+        Idempotence is set to its resolved value. A baseline that asks for it would otherwise make `acks=1` an error.
+        """
+        properties = {**self.baseline, **configuration}
+        return {**properties, "enable.idempotence": is_idempotent(properties)}
+
+    def durability_of(self, configuration: Configuration) -> Durability:
+        """Returns the durability that a producer with this configuration promises."""
+        return durability_of({**self.baseline, **configuration})
+
+    def weakest_durability(self) -> Durability:
+        """Returns the weakest durability that is accepted: the study's own, else the baseline's."""
+        return super().weakest_durability() if self.durability is None else self.durability
+
+    def conditions(self) -> dict[str, Any]:
+        """Returns the baseline, the workload and the protocol of a single repetition, by their keys.
+
+        The ceiling of a cluster that is not ours is part of the protocol, since it limits the rate as well.
+        """
+        parts = {
+            "baseline": resolved(self.baseline),
+            "workload": self.workload.model_dump(),
+            "protocol": self.protocol.of_a_repetition() | {"throughput_limit_mib_s": self.throughput_limit_mib_s()},
+        }
+        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+
+    def text_file(self) -> str | None:
+        """Returns the file whose text records are cut from; None where the study names none."""
+        payload = self.workload.payload
+        return payload.file if isinstance(payload, PayloadFile) else None
+
+    def derived_features(self) -> list[Feature]:
+        """Lists the records of a batch, where the study varies its size and wants them."""
+        return super().derived_features() if self.surrogate.records_per_batch else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -64,7 +65,7 @@ def steps_beyond_trend(curve: Mapping[int | float, ByBlock]) -> list[Step]:
     widths = np.diff(np.log(levels))
     slopes = np.diff(_logs(curve), axis=1) / widths
     found = []
-    for at, (lower, upper) in enumerate(zip(sorted(curve), sorted(curve)[1:], strict=False)):
+    for at, (lower, upper) in enumerate(pairwise(sorted(curve))):
         beyond = [(row[at] - _trend(row, at)) * widths[at] for row in slopes]
         ratio = geometric_ratio(np.array([each for each in beyond if np.isfinite(each)]))
         if not math.isnan(ratio.value):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from scipy import special
@@ -16,7 +16,6 @@ from kafka_pareto.analysis.rounding import Values
 # Beyond it, a range of 1,000 standard normal values has a probability below 1e-11.
 _WIDEST = 12.0
 _RANGE_KNOTS = 1201
-_NODES = 200
 _NEGLIGIBLE = 1e-14
 
 
@@ -31,7 +30,7 @@ def studentized_range_sf(statistics: Values, groups: int, freedom: Values) -> Va
         groups: Two or more.
         freedom: Degrees of freedom of each statistic, 1 or more, shape (pairs,).
     """
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = _nodes_and_weights()
     half = freedom[:, np.newaxis] / 2
     # Over the deviation's logarithm, since its density has no derivative at zero for less than two degrees of freedom.
     least = np.log(special.gammaincinv(half, _NEGLIGIBLE) / half) / 2
@@ -45,10 +44,16 @@ def studentized_range_sf(statistics: Values, groups: int, freedom: Values) -> Va
     return tail
 
 
+@cache
+def _nodes_and_weights() -> tuple[Values, Values]:
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    return nodes, weights
+
+
 @lru_cache(maxsize=64)
 def _range_sf(groups: int) -> CubicSpline:
     """Returns the probability that standard normal values range wider, as a function of the width."""
-    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    nodes, weights = _nodes_and_weights()
     highest = nodes * 9.0
     width = np.linspace(0, _WIDEST, _RANGE_KNOTS)[:, np.newaxis]
     within = special.ndtr(highest) - special.ndtr(highest - width)

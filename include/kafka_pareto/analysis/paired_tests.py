@@ -14,6 +14,7 @@ import numpy as np
 from scipy import stats
 
 from kafka_pareto.analysis.rounding import ROUNDING, Values, dense_ranks, has_spread
+from kafka_pareto.analysis.student import student
 
 CONFIDENCE = 0.95
 MINIMUM_BLOCKS = 2
@@ -82,14 +83,21 @@ def mean_change(baseline: Values, candidate: Values, confidence: float = CONFIDE
     if _in_proportion(scaled):
         return _in_step(float(np.expm1(log_ratio)), len(baseline))
     differences = scaled[1] - scaled[0]
-    test = stats.ttest_1samp(log_ratio + differences, 0.0)
-    interval = test.confidence_interval(confidence)
+    test = student(log_ratio + differences, confidence)
     return Change(
         change_fraction=float(np.expm1(log_ratio)),
-        low_fraction=float(np.expm1(interval.low)),
-        high_fraction=float(np.expm1(interval.high)),
-        p_value=float(test.pvalue),
+        low_fraction=float(np.expm1(test.low)),
+        high_fraction=float(np.expm1(test.high)),
+        p_value=test.p_value,
     )
+
+
+def welch_p_value(baseline: Values, candidate: Values) -> float:
+    """Returns the p-value of Welch's t test of equal means; NaN below two values a side, and where neither varies."""
+    if min(len(baseline), len(candidate)) < 2 or not (has_spread(baseline) or has_spread(candidate)):
+        return float("nan")
+    # From the moments: scipy warns of a side that has no spread of its own.
+    return float(stats.ttest_ind_from_stats(*_moments(candidate), *_moments(baseline), equal_var=False).pvalue)
 
 
 def unpaired_comparison(baseline: Values, candidate: Values) -> UnpairedComparison:
@@ -98,13 +106,11 @@ def unpaired_comparison(baseline: Values, candidate: Values) -> UnpairedComparis
 
     if min(len(baseline), len(candidate)) < 2 or not (has_spread(baseline) or has_spread(candidate)):
         return UnpairedComparison()
-    moments = [(np.mean(side), np.std(side, ddof=1), len(side)) for side in (candidate, baseline)]
     u = stats.mannwhitneyu(candidate, baseline)
     return UnpairedComparison(
-        # From the moments: scipy warns of a side that has no spread of its own.
-        welch_p_value=float(stats.ttest_ind_from_stats(*moments[0], *moments[1], equal_var=False).pvalue),
+        welch_p_value=welch_p_value(baseline, candidate),
         mann_whitney_p_value=float(u.pvalue),
-        hedges_g=float(effectsize_smd(*moments[0], *moments[1])[0]),
+        hedges_g=float(effectsize_smd(*_moments(candidate), *_moments(baseline))[0]),
         cliffs_delta=float(2 * u.statistic / (len(candidate) * len(baseline)) - 1),
     )
 
@@ -181,6 +187,10 @@ def holm(p_values: Sequence[float]) -> list[float]:
     left = len(ascending) - np.arange(len(ascending))
     adjusted[ascending] = np.minimum(1.0, np.maximum.accumulate(adjusted[ascending] * left))
     return [float(p) for p in adjusted]
+
+
+def _moments(values: Values) -> tuple[float, float, int]:
+    return float(np.mean(values)), float(np.std(values, ddof=1)), len(values)
 
 
 def _over_their_means(baseline: Values, candidate: Values) -> Values:

@@ -29,14 +29,16 @@ class Estimate(_Content):
         repetitions: How many have a value.
         mean: With Student's interval.
         sd: Standard deviation, n-1; None for a single value.
-        ratio: Level over reference, from the blocks that measured both; None at the reference, or where one is zero.
+        ratio: Level over reference, from the blocks that measured both; None at the reference, or where a mean is zero
+            or below.
         p_value_holm: Of no difference in those blocks, adjusted over all levels and compared quantities of the part;
             None for a quantity that the driver does not compare.
         welch_p_value: The same by Welch's test, which ignores blocks; not adjusted.
         relative: The best level's mean over this one's where more is better, else this one's over the best's: 1 at the
             best, 2 where it does half as well.
-        relative_sd: Its standard deviation, propagated from both; None where either has none.
-        letters: Levels of the part that share a letter are not told apart (Games-Howell on logs); empty where untested.
+        relative_sd: Its standard deviation, propagated from both; None where either has none, and at the best.
+        letters: Levels of the part that share a letter are not told apart (Games-Howell on logs, at 5 % over the part's
+            compared quantities together); `a` goes with the best. Empty where untested.
     """
 
     repetitions: int
@@ -58,7 +60,8 @@ class Level(_Content):
         outcomes: How many repetitions ended with each outcome.
         estimates: By quantity.
         published: What the published work states, by quantity, as the study holds it.
-        bottleneck: What limited the level, as a code of `bottleneck.verdict`; empty where none was found.
+        bottleneck: What limited the level, as a code of `bottleneck.verdict`; empty where nothing was found or
+            looked at, or in fewer than half of its repetitions.
         bottleneck_numbers: What the verdict was found by, by name with unit.
         notes: The distinct reasons that valid repetitions carry, like a fixed rate that was not held.
     """
@@ -80,7 +83,8 @@ class Interaction(_Content):
 
     Attributes:
         values: The combination.
-        ratio: What the combination brings over the product of its factors' own ratios; 1 without interaction.
+        ratio: What the combination brings over the product of its two factors' own ratios; 1 where they do not
+            interact.
         p_value_holm: Of 1, adjusted over all combinations and compared quantities of the grid.
     """
 
@@ -97,7 +101,7 @@ class Scaling(_Content):
         quantity: The throughput.
         speedup: Over one client, by level.
         limit: The speed-up that it tends to, by Amdahl's law fitted to the blocks; None where it does not bend.
-        serial_fraction: The law's share that no further client speeds up.
+        serial_fraction: The law's share that no further client speeds up, from 0 to 1.
     """
 
     quantity: str
@@ -110,7 +114,8 @@ class Band(_Content):
     """Names two neighbouring levels of an ordered factor between which a latency jumps.
 
     Attributes:
-        ratio: The jump, upper level over lower, beyond the trend of the whole curve.
+        ratio: The jump, upper level over lower, beyond the trend of the curve around; below 1 for a jump down.
+        p_value_holm: Of 1, adjusted over all steps of all quantities that are looked at along the factor.
     """
 
     quantity: str

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from kafka_pareto.analysis.paired_tests import (
@@ -11,6 +12,7 @@ from kafka_pareto.analysis.paired_tests import (
     holm,
     mean_change,
     unpaired_comparison,
+    welch_p_value,
 )
 from tests.recorded import recorded_rows
 
@@ -201,3 +203,15 @@ def test_six_blocks_of_one_recorded_configuration_rarely_claim_a_changed_cv():
     recorded = recorded_values(8192, 60, "latency_p95_ms")
     changes = [cv_change(rng.choice(recorded, 6), rng.choice(recorded, 6), rng) for _ in range(200)]
     assert np.mean([change.p_value < 0.05 for change in changes]) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+
+
+def test_welch_s_p_value_is_that_of_scipy():
+    sides = np.array([3.0, 4.0, 8.0]), np.array([1.0, 2.0, 2.5, 2.0])
+    assert welch_p_value(*sides) == pytest.approx(stats.ttest_ind(*sides, equal_var=False).pvalue)
+
+
+def test_welch_s_test_takes_a_side_without_spread_but_not_two_nor_a_single_value():
+    spread, constant = np.array([3.0, 4.0, 8.0]), np.full(3, 2.0)
+    assert 0 < welch_p_value(spread, constant) < 1
+    assert np.isnan(welch_p_value(constant, 2 * constant))
+    assert np.isnan(welch_p_value(spread, spread[:1]))

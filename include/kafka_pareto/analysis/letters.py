@@ -1,0 +1,99 @@
+"""Groups levels that are not told apart by letters, as tables of means have them. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, combinations, count
+from string import ascii_letters
+
+import numpy as np
+import numpy.typing as npt
+
+from kafka_pareto.analysis.rounding import Values, has_spread
+from kafka_pareto.analysis.studentized_range import studentized_range_sf
+
+Differences = npt.NDArray[np.bool_]
+_ALPHA = 0x3B1
+
+
+def letters_of(samples: Sequence[Values], *, maximised: bool, significance: float) -> list[str]:
+    """Returns each sample's letters: samples that share one are not told apart.
+
+    The samples are compared by Games and Howell's test of their logs, with the significance for all pairs together. The
+    first letter goes with the best sample. A sample that cannot be tested has no letter: one with fewer than two
+    values, with a value of zero or below, or whose values are all the same.
+
+    Args:
+        samples: Of the levels, each of shape (repetitions,).
+        maximised: True where more is better.
+        significance: At which two samples are told apart.
+    """
+    logs = {at: np.log(sample) for at, sample in enumerate(samples) if len(sample) and np.min(sample) > 0}
+    tested = {at: log for at, log in logs.items() if len(log) >= 2 and has_spread(log, scale=1.0)}
+    letters = [""] * len(samples)
+    if len(tested) < 2:
+        return letters
+    best_first = sorted(tested, key=lambda at: float(np.mean(tested[at])), reverse=maximised)
+    differences = games_howell([tested[at] for at in best_first]) < significance
+    for at, found in zip(best_first, compact_letters(differences), strict=True):
+        letters[at] = found
+    return letters
+
+
+def games_howell(samples: Sequence[Values]) -> Values:
+    """Returns the p-value of equal means for each pair, adjusted for all pairs; variances may differ.
+
+    By Games and Howell (Journal of Educational Statistics 1, 1976): Welch's statistic and degrees of freedom, with the
+    studentized range. It is `scipy.stats.tukey_hsd` with `equal_var=False`.
+
+    Args:
+        samples: Two or more, each with two or more values that differ, of shape (repetitions,).
+
+    Returns:
+        A symmetric matrix of shape (samples, samples), with 1 on the diagonal.
+    """
+    size = np.array([len(each) for each in samples])
+    mean = np.array([np.mean(each) for each in samples])
+    error = np.array([np.var(each, ddof=1) for each in samples]) / size
+    first, second = np.triu_indices(len(samples), k=1)
+    both = error[first] + error[second]
+    freedom = both**2 / (error[first] ** 2 / (size[first] - 1) + error[second] ** 2 / (size[second] - 1))
+    statistic = np.abs(mean[first] - mean[second]) / np.sqrt(both / 2)
+    p_values = np.ones((len(samples), len(samples)))
+    p_values[first, second] = p_values[second, first] = studentized_range_sf(statistic, len(samples), freedom)
+    return p_values
+
+
+def compact_letters(differences: Differences) -> list[str]:
+    """Returns letters such that two samples share one exactly where they do not differ.
+
+    By insert-and-absorb (Piepho, Journal of Computational and Graphical Statistics 13, 2004): one group of all samples
+    is split at each difference, and a group inside another one is absorbed.
+
+    Args:
+        differences: Symmetric, shape (samples, samples); the best sample first.
+    """
+    groups = [frozenset(range(len(differences)))]
+    for first, second in combinations(range(len(differences)), 2):
+        if differences[first, second]:
+            groups = _absorbed(list(_split(groups, first, second)))
+    named = list(zip(_letters(), sorted(groups, key=sorted), strict=False))
+    return ["".join(letter for letter, group in named if at in group) for at in range(len(differences))]
+
+
+def _split(groups: list[frozenset[int]], first: int, second: int) -> Iterator[frozenset[int]]:
+    for group in groups:
+        if {first, second} <= group:
+            yield group - {first}
+            yield group - {second}
+        else:
+            yield group
+
+
+def _absorbed(groups: list[frozenset[int]]) -> list[frozenset[int]]:
+    distinct = set(groups)
+    return [group for group in distinct if not any(group < other for other in distinct)]
+
+
+def _letters() -> Iterator[str]:
+    return chain(ascii_letters, map(chr, count(_ALPHA)))

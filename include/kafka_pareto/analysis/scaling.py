@@ -1,0 +1,111 @@
+"""Estimates how a throughput grows with the number of clients, and the limit that it tends to. Pure functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from kafka_pareto.analysis.paired_tests import CONFIDENCE, MINIMUM_BLOCKS
+from kafka_pareto.analysis.ratios import ByBlock, Ratio, ratio_of_levels
+from kafka_pareto.analysis.rounding import Values, has_spread
+from kafka_pareto.analysis.student import student
+
+_NAN = float("nan")
+# A block's own fit may leave the law's 0 to 1, or its noise would be cut on one side. At the lower end the law's
+# speed-up is infinite; at the upper one the second client takes 98 % of the throughput away.
+_LOWEST_OF_POLE, _HIGHEST = 0.99, 100.0
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Share:
+    """Holds a share with its 95 % interval, cut to 0 … 1; NaN where the data cannot give a number."""
+
+    value: float = _NAN
+    low: float = _NAN
+    high: float = _NAN
+
+
+@dataclass(frozen=True)
+class ScalingFit:
+    """Holds how a throughput grows with the number of clients.
+
+    Attributes:
+        speedup: Over one client, by number of clients.
+        serial_fraction: Amdahl's share that no further client speeds up.
+        limit: Its inverse, the speed-up that any number of clients stays below. It has no p-value, and is NaN where the
+            share is not told from 0: the curve does not bend.
+    """
+
+    speedup: dict[int, Ratio]
+    serial_fraction: Share
+    limit: Ratio
+
+
+def fit_scaling(throughput: Mapping[int, ByBlock]) -> ScalingFit | None:
+    """Fits Amdahl's law to the speed-ups within blocks; None where one client was not measured.
+
+    The law (Amdahl, AFIPS Conference Proceedings 30, 1967) is S(n) = n / (1 + s (n - 1)) with the serial fraction s.
+    Each block gives one s, fitted to the logs of its own speed-ups, as noise is a share of what is measured. Student's
+    interval is on these. So blocks stay independent, though all speed-ups of one block hang on its single measurement
+    of one client. The limit 1 / s has the interval's inverted ends, since 1 / s only falls: limits of blocks whose s is
+    near 0 would have no mean.
+
+    Args:
+        throughput: By number of clients and block.
+    """
+    alone = throughput.get(1)
+    if not alone:
+        return None
+    serial = _serial_fraction(_shares(alone, throughput))
+    bends = serial.low > 0
+    return ScalingFit(
+        speedup={clients: ratio_of_levels(alone, by_block) for clients, by_block in throughput.items()},
+        serial_fraction=serial,
+        limit=Ratio(1 / serial.value, 1 / serial.high, 1 / serial.low) if bends else Ratio(),
+    )
+
+
+def _shares(alone: ByBlock, throughput: Mapping[int, ByBlock]) -> Values:
+    """Returns the serial fraction of each block that measured one client and another number."""
+    shares = []
+    for block, single in alone.items():
+        speedups = {
+            clients: by_block[block] / single
+            for clients, by_block in throughput.items()
+            if clients > 1 and single > 0 and by_block.get(block, 0) > 0
+        }
+        if speedups:
+            shares.append(_block_share(speedups))
+    return np.array(shares)
+
+
+def _block_share(speedups: Mapping[int, float]) -> float:
+    """Returns the serial fraction whose speed-ups have the least squared distance, on a log scale."""
+    clients = np.array(list(speedups))
+    log_efficiency = np.log(np.array(list(speedups.values())) / clients)
+
+    def distance(serial: float) -> float:
+        return float(np.sum((log_efficiency + np.log1p(serial * (clients - 1))) ** 2))
+
+    lowest = -_LOWEST_OF_POLE / (max(clients) - 1)
+    found = minimize_scalar(distance, bounds=(lowest, _HIGHEST), method="bounded", options={"xatol": _TOLERANCE})
+    return float(found.x)
+
+
+def _serial_fraction(shares: Values) -> Share:
+    if not len(shares):
+        return Share()
+    mean = _cut(float(np.mean(shares)))
+    if len(shares) < MINIMUM_BLOCKS or not has_spread(shares, scale=1.0):
+        return Share(mean)
+    found = student(shares, CONFIDENCE)
+    return Share(mean, _cut(found.low), _cut(found.high))
+
+
+def _cut(share: float) -> float:
+    return math.nan if math.isnan(share) else min(1.0, max(0.0, share))

@@ -1,0 +1,76 @@
+"""Gives the values that a part of a comparison measured, by level and block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from kafka_pareto.analysis.pairing import valid_by_block
+from kafka_pareto.analysis.ratios import ByBlock
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.study.factors import Configuration, FactorValue
+
+
+class PlannedLevel(NamedTuple):
+    """Holds a configuration that a part measures."""
+
+    configuration_id: str
+    configuration: Configuration
+    is_reference: bool
+
+
+class Measured:
+    """Gives the values of a part's valid repetitions.
+
+    Attributes:
+        planned: The levels.
+        factors: The varied factors.
+        repetitions: All of them, with any outcome.
+        valid: The valid ones by configuration id and block.
+    """
+
+    def __init__(
+        self, planned: Sequence[PlannedLevel], factors: Sequence[str], repetitions: Sequence[Repetition]
+    ) -> None:
+        self.planned = planned
+        self.factors = factors
+        self.repetitions = repetitions
+        self.valid = valid_by_block(repetitions)
+
+    @property
+    def reference(self) -> PlannedLevel:
+        """Returns the level that the others are compared with."""
+        return next(each for each in self.planned if each.is_reference)
+
+    def values_of(self, level: PlannedLevel) -> dict[str, FactorValue]:
+        """Returns a level's value of each varied factor."""
+        return {factor: level.configuration[factor] for factor in self.factors}
+
+    def in_block_order(self, level: PlannedLevel) -> list[Repetition]:
+        """Lists a level's valid repetitions."""
+        by_block = self.valid.get(level.configuration_id, {})
+        return [by_block[block] for block in sorted(by_block)]
+
+    def numbers(self, level: PlannedLevel, quantity: str) -> ByBlock:
+        """Returns a quantity by block, where a repetition has it."""
+        found = {each.block: each.quantities.get(quantity) for each in self.in_block_order(level)}
+        return {
+            block: float(value)
+            for block, value in found.items()
+            if isinstance(value, (int, float)) and math.isfinite(value)
+        }
+
+    def along(self, factor: str, quantity: str) -> dict[int | float, ByBlock]:
+        """Returns a quantity by the level of a numeric factor, and block.
+
+        Raises:
+            ValueError: If a level is a text.
+        """
+        found: dict[int | float, ByBlock] = {}
+        for level in self.planned:
+            value = level.configuration[factor]
+            if isinstance(value, str):
+                raise ValueError(f"{factor} {value!r}: a curve needs levels that are numbers")
+            found[value] = self.numbers(level, quantity)
+        return found

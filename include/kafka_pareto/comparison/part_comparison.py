@@ -1,0 +1,261 @@
+"""Assembles what one part of a comparison came to, from its repetitions. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from kafka_pareto.analysis.bands import steps_beyond_trend
+from kafka_pareto.analysis.interaction import Combination, interactions
+from kafka_pareto.analysis.letters import letters_of
+from kafka_pareto.analysis.level_tests import Mean, Relative, mean_of, relative_to_best
+from kafka_pareto.analysis.paired_tests import holm, welch_p_value
+from kafka_pareto.analysis.ratios import ByBlock, Ratio, ratio_of_levels
+from kafka_pareto.analysis.rounding import Values
+from kafka_pareto.analysis.scaling import Share, fit_scaling
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.comparison.measured import Measured, PlannedLevel
+from kafka_pareto.comparison.records import Band, Estimate, Interaction, Interval, Level, PartComparison, Scaling
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.quantity import Quantity
+
+SIGNIFICANCE = 0.05
+BOTTLENECK = "limited_by"
+"""Names the quantity that holds a repetition's bottleneck as a code."""
+_SMALLEST_SHARE_OF_BOTTLENECK = 0.5
+
+
+class Curve(NamedTuple):
+    """Names the numeric factor of a table, and the quantities that are looked at along it."""
+
+    factor: str
+    quantities: Sequence[str]
+
+
+def compare_part(
+    *,
+    kind: Literal["table", "grid"],
+    part: str,
+    factors: Sequence[str],
+    fixed: Configuration,
+    reference: Configuration,
+    planned: Sequence[PlannedLevel],
+    blocks: int,
+    repetitions: Sequence[Repetition],
+    quantities: Sequence[Quantity],
+    compared: Sequence[str],
+    published: Mapping[str, Mapping[str, float]] | None = None,
+    scaling: Curve | None = None,
+    bands: Curve | None = None,
+) -> PartComparison:
+    """Compares the levels of a part with its reference, in every quantity that is a number.
+
+    Valid repetitions alone are used. All tests of the compared quantities are adjusted together: with an unchanged
+    system, a part claims any difference with a probability of 5 %.
+
+    Args:
+        kind: A table of one factor, or a grid of two.
+        part: Its name.
+        factors: The varied factors, one or two.
+        fixed: What the part sets otherwise than the study's reference.
+        reference: The value of each varied factor of the study.
+        planned: The levels, in the order in which they are shown; one is the reference.
+        blocks: How many blocks were planned.
+        repetitions: Those of the part that passed validation, with any outcome.
+        quantities: What the driver declares.
+        compared: The names of those that are tested.
+        published: What the published work states, by configuration id and quantity.
+        scaling: The factor that counts clients, from one on, with throughputs.
+        bands: An ordered factor above zero, with latencies.
+
+    Raises:
+        ValueError: If not exactly one planned level is the reference, a compared quantity is no number, or a curve's
+            factor is not the table's or has levels that are no numbers.
+    """
+    numeric = [each for each in quantities if each.type is not str]
+    _require_sense(part, planned, factors, [curve for curve in (scaling, bands) if curve])
+    if untested := sorted(set(compared) - {each.name for each in numeric}):
+        raise ValueError(f"part {part}: {untested[0]} cannot be compared: it is no number that the driver declares")
+    measured = Measured(planned, factors, repetitions)
+    estimates = _estimates(measured, numeric, compared)
+    return PartComparison(
+        kind=kind,
+        part=part,
+        factors=list(factors),
+        fixed=dict(fixed),
+        reference=dict(reference),
+        compared=list(compared),
+        blocks=blocks,
+        levels=[_level(measured, each, estimates, published or {}) for each in planned],
+        interactions=_interactions(measured, compared) if kind == "grid" else [],
+        scaling=_scaling(measured, scaling) if scaling else [],
+        bands=_bands(measured, bands) if bands else [],
+    )
+
+
+def _require_sense(part: str, planned: Sequence[PlannedLevel], factors: Sequence[str], curves: Sequence[Curve]) -> None:
+    references = sum(each.is_reference for each in planned)
+    if references != 1:
+        raise ValueError(f"part {part}: {references} levels are marked as the reference: mark one")
+    for curve in curves:
+        if [curve.factor] != list(factors):
+            raise ValueError(f"part {part}: a curve along {curve.factor} needs a table of this factor alone")
+
+
+def _level(
+    measured: Measured,
+    level: PlannedLevel,
+    estimates: Mapping[tuple[str, str], Estimate],
+    published: Mapping[str, Mapping[str, float]],
+) -> Level:
+    name = level.configuration_id
+    valid = measured.in_block_order(level)
+    return Level(
+        configuration_id=name,
+        values=measured.values_of(level),
+        is_reference=level.is_reference,
+        outcomes=dict(Counter(each.outcome for each in measured.repetitions if each.configuration_id == name)),
+        repetition_ids=[each.repetition_id for each in valid],
+        estimates={quantity: one for (of, quantity), one in estimates.items() if of == name},
+        published=dict(published.get(name, {})),
+        bottleneck=_bottleneck(valid),
+        notes=list(dict.fromkeys(each.reason for each in valid if each.reason)),
+    )
+
+
+def _bottleneck(valid: Sequence[Repetition]) -> str:
+    """Returns the code that most repetitions carry, if at least half of them do; else an empty text."""
+    codes = Counter(str(code) for each in valid if (code := each.quantities.get(BOTTLENECK)))
+    for code, count in codes.most_common(1):
+        if count >= _SMALLEST_SHARE_OF_BOTTLENECK * len(valid):
+            return code
+    return ""
+
+
+def _estimates(
+    measured: Measured, quantities: Sequence[Quantity], compared: Sequence[str]
+) -> dict[tuple[str, str], Estimate]:
+    """Returns the estimates by configuration id and quantity."""
+    found: dict[tuple[str, str], Estimate] = {}
+    p_values: dict[tuple[str, str], float] = {}
+    for quantity in quantities:
+        tested = quantity.name in compared
+        samples = [measured.numbers(each, quantity.name) for each in measured.planned]
+        means = [mean_of(_array(sample)) for sample in samples]
+        relatives = _relatives(means, quantity)
+        letters = _letters(samples, quantity, len(compared)) if tested else [""] * len(samples)
+        of_reference = measured.numbers(measured.reference, quantity.name)
+        for level, sample, mean, relative, letter in zip(
+            measured.planned, samples, means, relatives, letters, strict=True
+        ):
+            ratio = Ratio() if level.is_reference else ratio_of_levels(of_reference, sample)
+            welch = math.nan if level.is_reference else welch_p_value(_array(of_reference), _array(sample))
+            key = (level.configuration_id, quantity.name)
+            if tested:
+                p_values[key] = ratio.p_value
+            found[key] = Estimate(
+                repetitions=len(sample),
+                mean=_interval(mean),
+                sd=_known(mean.sd),
+                ratio=_interval(ratio),
+                welch_p_value=_known(welch),
+                relative=_known(relative.value),
+                relative_sd=_known(relative.sd),
+                letters=letter,
+            )
+    for key, p_value in zip(p_values, holm(list(p_values.values())), strict=True):
+        found[key] = found[key].model_copy(update={"p_value_holm": _known(p_value)})
+    return found
+
+
+def _relatives(means: Sequence[Mean], quantity: Quantity) -> list[Relative]:
+    if quantity.maximised is None:
+        return [Relative() for _ in means]
+    return relative_to_best(means, quantity.maximised)
+
+
+def _letters(samples: Sequence[ByBlock], quantity: Quantity, compared: int) -> list[str]:
+    """Returns the letters of one quantity; all compared quantities share the part's 5 % (Bonferroni)."""
+    return letters_of(
+        [_array(sample) for sample in samples],
+        maximised=bool(quantity.maximised),
+        significance=SIGNIFICANCE / compared,
+    )
+
+
+def _interactions(measured: Measured, compared: Sequence[str]) -> list[Interaction]:
+    reference = _combination(measured, measured.reference)
+    found = [
+        (quantity, combination, ratio)
+        for quantity in compared
+        for combination, ratio in interactions(
+            {_combination(measured, each): measured.numbers(each, quantity) for each in measured.planned}, reference
+        ).items()
+    ]
+    adjusted = holm([ratio.p_value for _, _, ratio in found])
+    return [
+        Interaction(
+            quantity=quantity,
+            values=dict(zip(measured.factors, combination, strict=True)),
+            ratio=interval,
+            p_value_holm=_known(p_value),
+        )
+        for (quantity, combination, ratio), p_value in zip(found, adjusted, strict=True)
+        if (interval := _interval(ratio))
+    ]
+
+
+def _combination(measured: Measured, level: PlannedLevel) -> Combination:
+    first, second = measured.factors
+    return level.configuration[first], level.configuration[second]
+
+
+def _scaling(measured: Measured, curve: Curve) -> list[Scaling]:
+    found = []
+    for quantity in curve.quantities:
+        by_clients = {int(clients): by_block for clients, by_block in measured.along(curve.factor, quantity).items()}
+        fit = fit_scaling(by_clients)
+        if fit is None:
+            continue
+        speedups = {str(clients): _interval(ratio) for clients, ratio in fit.speedup.items()}
+        found.append(
+            Scaling(
+                quantity=quantity,
+                speedup={clients: interval for clients, interval in speedups.items() if interval},
+                limit=_interval(fit.limit),
+                serial_fraction=_interval(fit.serial_fraction),
+            )
+        )
+    return found
+
+
+def _bands(measured: Measured, curve: Curve) -> list[Band]:
+    steps = [
+        (quantity, step)
+        for quantity in curve.quantities
+        for step in steps_beyond_trend(measured.along(curve.factor, quantity))
+    ]
+    adjusted = holm([step.ratio.p_value for _, step in steps])
+    return [
+        Band(quantity=quantity, lower=step.lower, upper=step.upper, ratio=interval, p_value_holm=p_value)
+        for (quantity, step), p_value in zip(steps, adjusted, strict=True)
+        if p_value < SIGNIFICANCE and step.is_large and (interval := _interval(step.ratio))
+    ]
+
+
+def _array(by_block: ByBlock) -> Values:
+    return np.array(list(by_block.values()), dtype=np.float64)
+
+
+def _interval(found: Mean | Ratio | Share) -> Interval | None:
+    if not math.isfinite(found.value):
+        return None
+    return Interval(value=found.value, low=_known(found.low), high=_known(found.high))
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

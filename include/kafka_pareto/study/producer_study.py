@@ -29,7 +29,7 @@ from kafka_pareto.study.producer import PRODUCER, RECORD_SIZE
 from kafka_pareto.study.producer_protocol import ProducerProtocol
 from kafka_pareto.study.quantity import Values
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.workload import PayloadFile, Workload
+from kafka_pareto.study.workload import MadePayload, PayloadFile, Workload
 
 
 class ProducerStudy(Study):
@@ -93,6 +93,14 @@ class ProducerStudy(Study):
     def _keys_need_the_generator(self) -> Self:
         if self.workload.keys and self.protocol.load_tool != "load_generator":
             raise ValueError("workload.keys needs protocol.load_tool load_generator; Kafka's own sends no keys")
+        return self
+
+    @model_validator(mode="after")
+    def _zeros_need_the_generator(self) -> Self:
+        if self.workload.payload == "zeros" and self.protocol.load_tool != "load_generator":
+            raise ValueError(
+                "workload.payload zeros needs protocol.load_tool load_generator; Kafka's own sends letters"
+            )
         return self
 
     @property
@@ -164,6 +172,11 @@ class ProducerStudy(Study):
         """Returns the file whose text records are cut from; None where the study names none."""
         payload = self.workload.payload
         return payload.file if isinstance(payload, PayloadFile) else None
+
+    def made_payload(self) -> MadePayload:
+        """Returns what the load tool fills records with; its usual random letters where it is given the records."""
+        payload = self.workload.payload
+        return payload if isinstance(payload, str) else "random"
 
     def throughput_limit_mib_s(self) -> float | None:
         """Returns the lower of the protocol's limit and the cluster's ceiling; None where there is neither."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from kafka_pareto.study.section import Count, Section
+
+MadePayload: TypeAlias = Literal["random", "zeros"]
+"""What a load tool fills records with by itself: random letters, or zero bytes."""
 
 
 class PayloadFile(Section):
@@ -31,8 +34,8 @@ class CompressiblePayload(Section):
 
 
 def _payload_kind(given: Any) -> str | None:
-    if given == "random":
-        return "payload_random"
+    if isinstance(given, str) and given in get_args(MadePayload):
+        return "payload_made"
     if isinstance(given, PayloadFile) or (isinstance(given, dict) and "file" in given):
         return "payload_file"
     if isinstance(given, CompressiblePayload) or (isinstance(given, dict) and "compressed_fraction" in given):
@@ -41,13 +44,13 @@ def _payload_kind(given: Any) -> str | None:
 
 
 Payload = Annotated[
-    Annotated[Literal["random"], Tag("payload_random")]
+    Annotated[MadePayload, Tag("payload_made")]
     | Annotated[PayloadFile, Tag("payload_file")]
     | Annotated[CompressiblePayload, Tag("payload_compressible")],
     Discriminator(
         _payload_kind,
         custom_error_type="payload",
-        custom_error_message="must be random, {file: …} or {compressed_fraction: …}",
+        custom_error_message="must be random, zeros, {file: …} or {compressed_fraction: …}",
     ),
 ]
 

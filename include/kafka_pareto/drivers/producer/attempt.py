@@ -103,6 +103,7 @@ def request_for(
         throughput_records_s=sizing.throughput_limit_records_s,
         payload_file=payload_file,
         keys=study.workload.keys,
+        made_payload=study.made_payload(),
     )
 
 

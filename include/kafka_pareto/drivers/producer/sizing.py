@@ -224,6 +224,7 @@ class _BaselineLoads:
             throughput_records_s=throughput_records_s,
             payload_file=self._testbed.payload_file,
             keys=self._study.workload.keys,
+            made_payload=self._study.made_payload(),
         )
 
 

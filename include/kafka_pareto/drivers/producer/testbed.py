@@ -159,7 +159,7 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
 def _payload_file(campaign: Campaign, case: str) -> Iterator[Path | None]:
     """The study's payload as the load tools read it, for as long as it is needed; None where they make their own."""
     payload = campaign.producer.workload.payload
-    if payload == "random":
+    if isinstance(payload, str):
         yield None
         return
     corpus = None

@@ -29,7 +29,7 @@ def planned_confirmation(campaign: Campaign, case: str) -> list[str]:
     selected = candidates_of(
         campaign.read_table(keys.confirmation(case, "candidates.parquet"), CANDIDATE_COLUMNS), campaign.study
     )
-    baseline = baseline_candidate(campaign)
+    baseline = baseline_candidate(campaign, case)
     planned = _planned(campaign, [baseline, *selected], confirmation.choice_blocks, "choice", case)
     decision = campaign.read_record(keys.confirmation(case, "decision.json"), Decision)
     if decision.pick_configuration_id is None:

@@ -144,6 +144,26 @@ def test_records_are_sent_from_a_payload_file(name: str, request: pytest.Fixture
     assert result.client.compression_rate_avg < 0.2  # letters drawn at random come to 0.6
 
 
+@pytest.mark.parametrize("name", [GENERATOR, WARM])
+def test_zeros_are_sent_by_several_producers_which_arrive_and_share_the_rate(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    bench: Bench = request.getfixturevalue(name)
+    before = bench.cluster.end_offset(bench.request.topic)
+    compressed = {**bench.request.properties, "compression.type": "gzip", "linger.ms": 50}
+    result = bench.tool.run(replace(bench.request, made_payload="zeros", producers=3, properties=compressed))
+
+    sent = result.records_sent
+    assert sent == result.records_attempted > 0
+    assert bench.cluster.wait_for_end_offset_growth(bench.request.topic, before, sent, deadline_s=10) == sent
+    assert result.figures is not None
+    assert result.figures.throughput_records_s <= 1.1 * 400.0
+    assert result.figures.paced_rate_records_s == pytest.approx(300.0, rel=0.1)
+    assert result.figures.unthrottled_latency_p50_ms is not None
+    assert result.client.compression_rate_avg is not None
+    assert result.client.compression_rate_avg < 0.1
+
+
 @pytest.mark.brokers
 @pytest.mark.parametrize(
     ("name", "spoil"),
@@ -151,6 +171,8 @@ def test_records_are_sent_from_a_payload_file(name: str, request: pytest.Fixture
         ("kafkas_own", lambda request: replace(request, timed=TIMED)),
         ("kafkas_own", lambda request: replace(request, keys=10)),
         ("kafkas_own", lambda request: replace(request, records=0)),
+        ("kafkas_own", lambda request: replace(request, made_payload="zeros")),
+        ("kafkas_own", lambda request: replace(request, producers=2)),
         ("generator", lambda request: replace(request, timed=None)),
         ("warm_generator", lambda request: replace(request, timed=None)),
     ],

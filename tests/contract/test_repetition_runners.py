@@ -60,7 +60,12 @@ class Bench:
 
     def planned(self) -> list[PlannedRepetition]:
         return plan_blocks(
-            [baseline_candidate(self.campaign, self.case)], BLOCKS, order="blocks", phase="choice", case=self.case, seed=1
+            [baseline_candidate(self.campaign, self.case)],
+            BLOCKS,
+            order="blocks",
+            phase="choice",
+            case=self.case,
+            seed=1,
         )
 
 

@@ -49,7 +49,7 @@ def confirmed(
     campaign.write_record(campaign.keys.sizing(CASE), sizing)
     with fake_testbed(campaign, CASE) as testbed:
         planned = plan_blocks(
-            [baseline_candidate(campaign), Candidate(WINNER_ID, is_baseline=False, configuration=dict(WINNER))],
+            [baseline_candidate(campaign, CASE), Candidate(WINNER_ID, is_baseline=False, configuration=dict(WINNER))],
             study.confirmation.gain_blocks,
             order="blocks",
             phase="gain" if gain_blocks else "choice",

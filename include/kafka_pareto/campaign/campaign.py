@@ -111,15 +111,15 @@ class Campaign:
     def read_repetition(self, key: str) -> Repetition:
         """Reads a repetition and checks its quantities.
 
-        One of schema version 3 holds None where it names no quantity. It is judged, since it was stored unjudged.
+        It holds None for a quantity that may be missing and was declared after it was stored. One of schema version 3
+        is judged, since it was stored unjudged.
 
         Raises:
             ArtifactError: If it is damaged, or its quantities are not those of the study's driver.
         """
         found, version = decode_versioned(self.store.get(key), key, Repetition)
         driver = self.study.declaration
-        if version != SCHEMA_VERSION:
-            found = found.model_copy(update={"quantities": driver.with_missing(found.quantities)})
+        found = found.model_copy(update={"quantities": driver.with_missing(found.quantities)})
         if fault := driver.fault_of(found.quantities):
             raise ArtifactError(f"{key}: quantities: {fault}")
         return found if version == SCHEMA_VERSION else self._plausibility.with_implausible_failed(found)

@@ -99,7 +99,7 @@ FRONT_INTERVAL_COLUMNS = FRONT_COLUMNS | _INTERVAL_COLUMNS
 """A front as it is stored: with the ends of the estimates' 90 % intervals."""
 CANDIDATE_INTERVAL_COLUMNS = CANDIDATE_COLUMNS | _INTERVAL_COLUMNS
 _ADDED_SINCE = ("coverage_cross_validated", *_INTERVAL_COLUMNS)
-"""Columns that tables of the same schema version may lack; they are read as null."""
+"""Columns that were declared after the first tables of this schema version."""
 
 
 def table_schema(columns: dict[str, pa.DataType], study: Study | None = None) -> pa.Schema:
@@ -169,13 +169,23 @@ def decode_table(content: bytes, key: str, columns: dict[str, pa.DataType], stud
     if found != str(SCHEMA_VERSION):
         table = _from_version_3(table)
     schema = table_schema(columns, study)
-    for name in (each for added in _ADDED_SINCE for each in _names(added, study)):
+    for name in _may_be_lacking(study):
         if name in schema.names and name not in table.column_names:
-            table = table.append_column(name, pa.nulls(len(table), pa.float64()))
+            table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
     if missing := [name for name in schema.names if name not in table.column_names]:
         raise ArtifactError(f"{key}: lacks the columns {', '.join(missing)}")
     frame: pd.DataFrame = table.select(schema.names).to_pandas()
     return frame
+
+
+def _may_be_lacking(study: Study | None) -> list[str]:
+    """Lists the columns that a table of the same schema version may lack: they are read as null.
+
+    A quantity that may be missing may have been declared after the table was written.
+    """
+    quantities = study.declaration.quantities if study else ()
+    added = [name for each in _ADDED_SINCE for name in _names(each, study)]
+    return [*added, *(each.name for each in quantities if each.may_be_missing)]
 
 
 def _from_version_3(table: pa.Table) -> pa.Table:

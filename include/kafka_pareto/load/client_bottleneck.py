@@ -20,6 +20,11 @@ _BOUND_BY_THREAD = (
     "the load tool's sending thread set the pace (making, serialising and compressing records): it waited for Kafka"
 )
 
+_BOUND_BY_THREADS = (
+    "the load tool's {threads} sending threads set the pace (making, serialising and compressing records): together "
+    "they waited for Kafka"
+)
+
 
 def generator_bound(request: LoadRequest, result: LoadResult, cores: float) -> str:
     """Says why the load tool set the pace; empty where nothing says that it did.
@@ -51,11 +56,12 @@ def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: Lo
     """Says so if the sending thread hardly waited, though it sent as fast as it could.
 
     That thread makes, serialises and compresses the records and calls `send()`. If it hardly waits for Kafka, the
-    thread itself is the limit.
+    thread itself is the limit. Of several producers, waits and seconds are those of all their threads.
     """
     if request.timed is None:
         return _kafkas_tool_hardly_waited(request, result, figures)
-    seconds, waited_s, limit = result.unthrottled_s, result.unthrottled_wait_s, request.throughput_records_s
+    waited_s, limit = result.unthrottled_wait_s, request.throughput_records_s
+    seconds = None if result.unthrottled_s is None else request.producers * result.unthrottled_s
     # Recorded at 8,192 B, with the waits of a warm-up of 1 s among them: up to 0.02 with gzip and 0.20 with zstd, from
     # 0.34 with lz4, from 0.76 without compression.
     if not seconds or waited_s is None or waited_s > _HARDLY_WAITED_FRACTION * seconds:
@@ -64,7 +70,8 @@ def _sending_hardly_waited(request: LoadRequest, result: LoadResult, figures: Lo
     if limit is not None and sent_records_s is not None and sent_records_s >= _HELD_FRACTION * limit:
         return ""
     cpu = "" if result.sending_cpu_s is None else f", with {result.sending_cpu_s:.1f} s of CPU"
-    return f"{_BOUND_BY_THREAD} for {waited_s:.2f} of {seconds:.1f} s{cpu}"
+    bound = _BOUND_BY_THREAD if request.producers == 1 else _BOUND_BY_THREADS.format(threads=request.producers)
+    return f"{bound} for {waited_s:.2f} of {seconds:.1f} s{cpu}"
 
 
 def _kafkas_tool_hardly_waited(request: LoadRequest, result: LoadResult, figures: LoadFigures) -> str:
@@ -95,7 +102,7 @@ def _paced_too_slowly(request: LoadRequest, result: LoadResult, figures: LoadFig
     if request.timed is None or asked is None or held is None or waited_s is None or from_send_ms is None:
         return ""
     seconds = request.timed.paced_seconds
-    if held >= _HELD_FRACTION * asked or waited_s > _NEVER_WAITED_FRACTION * seconds:
+    if held >= _HELD_FRACTION * asked or waited_s > _NEVER_WAITED_FRACTION * request.producers * seconds:
         return ""
     # Latency from the due time exceeds that from send() by how late the record was sent. A slow end of the load, which
     # is Kafka's, delays acknowledgements without delaying the sending.

@@ -112,8 +112,9 @@ def java_argv(settings: Settings, request: LoadRequest, main_class: str) -> list
 
 
 def heap_mib(request: LoadRequest) -> int:
-    """Returns the heap that the request's producer needs, in MiB."""
-    return 192 + 2 * (int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"])) // _MIB)
+    """Returns the heap that the request's producers need, in MiB."""
+    buffer_mib = int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"])) // _MIB
+    return 192 + 2 * request.producers * buffer_mib
 
 
 def start(argv: list[str], stdin: int, stdout: int, stderr: BinaryIO) -> subprocess.Popen[bytes]:

@@ -58,6 +58,8 @@ class LatencyUs(_Output):
 class Part(_Output):
     """Holds one part of a load; `sending_s` ends with the last call of `send()`, `elapsed_s` with the last answer.
 
+    Of several producers, counts and CPU time of the sending threads are summed.
+
     `planned` records are due after the warm-up. Fewer are attempted where one failed, or where the backlog grew too
     long.
     """
@@ -161,7 +163,7 @@ class LoadGenerator:
             generator_options(request, timed, self._settle_s),
             replace(request, timeout_s=request.timeout_s + self._settle_s + jvm_warmup_s),
             watch,
-            lambda ended: load_result(parse_generator_output(ended.output), timed, ended),
+            lambda ended: load_result(parse_generator_output(ended.output), timed, ended, request.producers),
         )
 
 
@@ -176,6 +178,10 @@ def generator_options(request: LoadRequest, timed: TimedLoad, settle_s: float = 
     options = ["--topic", request.topic, "--record-size", str(request.record_size_bytes), "--keys", str(request.keys)]
     if request.payload_file is not None:
         options += ["--payload-file", str(request.payload_file)]
+    elif request.made_payload != "random":
+        options += ["--payload", request.made_payload]
+    if request.producers != 1:
+        options += ["--producers", str(request.producers)]
     if request.throughput_records_s is not None:
         options += ["--max-rate", str(request.throughput_records_s)]
     if settle_s:
@@ -204,8 +210,8 @@ def parse_generator_output(text: str) -> GeneratorOutput:
         ) from error
 
 
-def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> LoadResult:
-    """Translates what the generator printed into the result that all load tools share."""
+def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution, producers: int = 1) -> LoadResult:
+    """Translates what the generator printed for so many producers into the result that all load tools share."""
     fastest, paced = output.parts[0], output.parts[-1]
     unthrottled = fastest if fastest.part == "unthrottled" else None
     failure = _first_failure(output)
@@ -221,7 +227,7 @@ def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> 
         unthrottled_s=unthrottled.sending_s if unthrottled else None,
         unthrottled_sent_records_s=_sent_records_s(unthrottled) if unthrottled else None,
         sending_cpu_s=unthrottled.sending_cpu_s if unthrottled else None,
-        unthrottled_wait_s=_wait_s(unthrottled) if unthrottled else None,
+        unthrottled_wait_s=_wait_s(unthrottled, producers) if unthrottled else None,
         settling_s=output.write_back.waited_s if output.write_back else 0.0,
         is_settled=output.write_back is None or output.write_back.settled,
     )
@@ -242,9 +248,10 @@ def timed_within_limit(request: LoadRequest) -> TimedLoad:
 def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> LoadFigures | None:
     """Takes throughput from the first part, and latency and both CVs from the last.
 
-    With one part alone, all are of that one.
+    With one part alone, all are of that one. With both, the unthrottled part's latencies have names of their own.
     """
     latency, from_send = paced.latency_us, paced.latency_from_send_us
+    unthrottled = fastest.latency_from_send_us if fastest is not paced else None
     is_paced = paced.part == "paced"
     if not fastest.acknowledged or latency is None or from_send is None:
         return None
@@ -262,6 +269,10 @@ def _figures(fastest: Part, paced: Part, timed: TimedLoad) -> LoadFigures | None
         throughput_cv_in_run=throughput_cv_in_run(paced.window_records, paced.window_ms, paced.sending_s),
         paced_rate_asked_records_s=timed.paced_rate_records_s if is_paced else None,
         paced_rate_records_s=paced.acknowledged / paced.elapsed_s if is_paced else None,
+        unthrottled_latency_p50_ms=unthrottled.p50 / _US_PER_MS if unthrottled else None,
+        unthrottled_latency_p95_ms=unthrottled.p95 / _US_PER_MS if unthrottled else None,
+        unthrottled_latency_p99_ms=unthrottled.p99 / _US_PER_MS if unthrottled else None,
+        unthrottled_latency_p999_ms=unthrottled.p999 / _US_PER_MS if unthrottled else None,
     )
 
 
@@ -282,13 +293,13 @@ def _sent_records_s(part: Part) -> float | None:
     return part.acknowledged / part.sending_s if part.sending_s > 0 else None
 
 
-def _wait_s(part: Part) -> float | None:
-    """Adds up the seconds of waiting for Kafka.
+def _wait_s(part: Part, producers: int) -> float | None:
+    """Adds up the seconds that the producers' threads waited for Kafka.
 
     They are spent in `send()` for buffer space, and after the last `send()` for records without an answer yet.
     """
     buffer_wait_s = client_metrics(part.client_metrics).buffer_wait_s
-    return None if buffer_wait_s is None else buffer_wait_s + max(part.elapsed_s - part.sending_s, 0.0)
+    return None if buffer_wait_s is None else buffer_wait_s + producers * max(part.elapsed_s - part.sending_s, 0.0)
 
 
 def _first_failure(output: GeneratorOutput) -> str:

@@ -11,7 +11,7 @@ import zlib
 import numpy as np
 
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.study.workload import CompressiblePayload, PayloadFile
+from kafka_pareto.study.workload import CompressiblePayload, MadePayload, PayloadFile
 
 PAYLOAD_BYTES = 8 << 20
 _MAX_LINES = 100_000
@@ -23,7 +23,7 @@ _LINE_ENDS = str.maketrans("\r\n", "  ")
 
 
 def payload_lines(
-    payload: str | PayloadFile | CompressiblePayload,
+    payload: MadePayload | PayloadFile | CompressiblePayload,
     record_size_bytes: int,
     corpus: str | None,
     rng: np.random.Generator,
@@ -31,7 +31,7 @@ def payload_lines(
     """Returns records of exactly `record_size_bytes` in UTF-8, none of which holds a line end.
 
     Args:
-        payload: The study's `workload.payload`; for `random` there is nothing to make, since the tools do it.
+        payload: The study's `workload.payload`; where that is a word, the tools make the records.
         record_size_bytes: The size of each record.
         corpus: The text of the study's file, where it names one.
         rng: Source of the compressible text.

@@ -22,11 +22,13 @@ class ProducerPerformance:
         self._process = LoadProcess(bootstrap_servers, client_config, settings)
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
-        """Runs one load in a new JVM; refuses timed loads and keys, which Kafka's tool does not know."""
+        """Runs one load in a new JVM; refuses what Kafka's tool does not know: timed loads, keys, zeros, producers."""
         if request.timed is not None or request.keys or request.records < 1:
             raise LoadToolError(
                 "Kafka's load tool sends a number of records, without keys; the load generator does more"
             )
+        if request.made_payload != "random" or request.producers != 1:
+            raise LoadToolError("Kafka's load tool sends random letters by one producer; the load generator does more")
         return self._process.run(
             MAIN_CLASS,
             perf_test_options(request),

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures
+from kafka_pareto.study.workload import MadePayload
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class LoadRequest:
 
     Kafka's tool sends `records`, which include the `warmup_records`; the load generator does what `timed` says.
     `throughput_records_s` bounds either; None means as fast as possible. Without a `payload_file` (one record per line)
-    the values are random letters.
+    the tool makes the values, as `made_payload` says. Several `producers` of the load generator have a sending thread
+    each, and share all rates.
     """
 
     topic: str
@@ -33,6 +35,8 @@ class LoadRequest:
     throughput_records_s: float | None = None
     payload_file: Path | None = None
     keys: int = 0
+    made_payload: MadePayload = "random"
+    producers: int = 1
 
 
 def client_metrics(found: Mapping[str, float]) -> ClientMetrics:
@@ -67,7 +71,8 @@ class LoadResult:
 
     Four figures describe the unthrottled part after its warm-up. `unthrottled_s` is how long it took. `sending_cpu_s`
     is the CPU time of the sending thread. `unthrottled_sent_records_s` is its pace. `unthrottled_wait_s` is how long it
-    waited for Kafka: for buffer space, and at the end for records without an answer yet (None: not known).
+    waited for Kafka: for buffer space, and at the end for records without an answer yet (None: not known). Of several
+    producers, CPU time, pace and waits are those of all threads together.
 
     Between the parts the tool waited `settling_s` for the machine to write what brokers on it had left to be written.
     Where that took too long, it is not `is_settled`, and went on during the paced part.

@@ -17,7 +17,8 @@ class LoadFigures:
 
     Where the load generator paced the load, latencies count from the moment a record was due; else from the call of
     `send()`. `latency_from_send_p95_ms` counts from `send()` in both cases. The CVs are of this run alone: of its
-    latencies, and of the throughput of its windows. `printed_mib_s` is the tool's own figure, rounded to 0.01.
+    latencies, and of the throughput of its windows. `printed_mib_s` is the tool's own figure, rounded to 0.01. Of a
+    load with both parts, `unthrottled_latency_…` is that of the part without a fixed rate, from the call of `send()`.
     """
 
     throughput_records_s: float
@@ -34,6 +35,10 @@ class LoadFigures:
     throughput_cv_in_run: Annotated[float | None, Shown("throughput CV", maximised=False)] = None
     paced_rate_asked_records_s: float | None = None
     paced_rate_records_s: float | None = None
+    unthrottled_latency_p50_ms: LatencyMs | None = None
+    unthrottled_latency_p95_ms: LatencyMs | None = None
+    unthrottled_latency_p99_ms: LatencyMs | None = None
+    unthrottled_latency_p999_ms: LatencyMs | None = None
 
 
 @dataclass(frozen=True)

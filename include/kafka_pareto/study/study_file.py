@@ -24,7 +24,7 @@ AnySection = TypeVar("AnySection", bound=Section)
 _WHOLE_OR_NOT = "int"
 _UNION_TAGS = (
     *("categorical", "integer", "float", _WHOLE_OR_NOT),
-    *("payload_random", "payload_file", "payload_compressible"),
+    *("payload_made", "payload_file", "payload_compressible"),
     *("choose_by_name", "choose_by_order", "choose_by_weights"),
 )
 _MAY_BE_SECRET = re.compile(SENSITIVE_NAMES, re.IGNORECASE)

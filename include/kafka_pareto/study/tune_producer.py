@@ -92,6 +92,14 @@ class TuneProducer(ProducerStudy, Tune):
             raise ValueError("workload.keys needs protocol.load_tool load_generator; Kafka's own sends no keys")
         return self
 
+    @model_validator(mode="after")
+    def _zeros_need_the_generator(self) -> Self:
+        if self.workload.payload == "zeros" and self.protocol.load_tool != "load_generator":
+            raise ValueError(
+                "workload.payload zeros needs protocol.load_tool load_generator; Kafka's own sends letters"
+            )
+        return self
+
     @property
     def cases(self) -> list[str]:
         """Lists the cases, one for each mapped task, in order: the record sizes."""

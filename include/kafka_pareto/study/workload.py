@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from kafka_pareto.study.section import Count, Section
+
+MadePayload: TypeAlias = Literal["random", "zeros"]
+"""What a load tool fills records with by itself: random letters, or zero bytes."""
 
 
 class PayloadFile(Section):
@@ -32,8 +35,8 @@ class CompressiblePayload(Section):
 
 
 def _payload_kind(given: Any) -> str | None:
-    if given in ("random", "zeros"):
-        return "payload_random"
+    if isinstance(given, str) and given in get_args(MadePayload):
+        return "payload_made"
     if isinstance(given, PayloadFile) or (isinstance(given, dict) and "file" in given):
         return "payload_file"
     if isinstance(given, CompressiblePayload) or (isinstance(given, dict) and "compressed_fraction" in given):
@@ -42,13 +45,13 @@ def _payload_kind(given: Any) -> str | None:
 
 
 Payload = Annotated[
-    Annotated[Literal["random", "zeros"], Tag("payload_random")]
+    Annotated[MadePayload, Tag("payload_made")]
     | Annotated[PayloadFile, Tag("payload_file")]
     | Annotated[CompressiblePayload, Tag("payload_compressible")],
     Discriminator(
         _payload_kind,
         custom_error_type="payload",
-        custom_error_message="must be random, {file: …} or {compressed_fraction: …}",
+        custom_error_message="must be random, zeros, {file: …} or {compressed_fraction: …}",
     ),
 ]
 
@@ -82,3 +85,8 @@ class ProducerLoad:
     payload: Payload = "random"
     keys: int = 0
     producers: int = 1
+
+    @property
+    def made_payload(self) -> MadePayload:
+        """Returns what the load tool fills records with; its usual random letters where it is given the records."""
+        return self.payload if isinstance(self.payload, str) else "random"

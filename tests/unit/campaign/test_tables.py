@@ -150,6 +150,25 @@ def test_a_table_that_lacks_a_column_is_refused_with_its_name(frame: pd.DataFram
         decode_table(without_factors, KEY, REPETITION_COLUMNS, study)
 
 
+def test_a_table_without_a_quantity_that_was_declared_later_and_may_be_missing_is_read_with_nulls(
+    frame: pd.DataFrame, study: Study
+) -> None:
+    added = {"unthrottled_latency_p95_ms", "record_retries"}
+    of_then = {name: kind for name, kind in REPETITION_COLUMNS.items() if name not in added}
+    stored = encode_table(frame.drop(columns=list(added)), of_then, study)
+    back = decode_table(stored, KEY, REPETITION_COLUMNS, study)
+
+    assert list(back.columns) == list(table_schema(REPETITION_COLUMNS, study).names)
+    assert back[sorted(added)].isna().all(axis=None)
+
+
+def test_a_table_without_a_quantity_that_every_repetition_has_is_refused(frame: pd.DataFrame, study: Study) -> None:
+    without = {name: kind for name, kind in REPETITION_COLUMNS.items() if name != "window"}
+    stored = encode_table(frame.drop(columns="window"), without, study)
+    with pytest.raises(ArtifactError, match="lacks the columns window"):
+        decode_table(stored, KEY, REPETITION_COLUMNS, study)
+
+
 @pytest.mark.parametrize("repetition", recorded_repetitions(("1024",), configurations=1, blocks=1))
 def test_a_repetition_comes_back_as_it_was_written(repetition: Repetition) -> None:
     back = decode_record(repetition.model_dump_json().encode(), "key", Repetition)
@@ -192,7 +211,7 @@ def test_a_record_that_breaks_its_schema_is_refused_with_key_field_and_value(
     [
         ({"surplus": 1.0}, "quantities: surplus: is no quantity of the driver producer"),
         ({"latency_p95_ms": "fast"}, "quantities: latency_p95_ms: 'fast': must be of type float"),
-        ({"latency_p95_ms": ...}, "quantities: latency_p95_ms: is missing"),
+        ({"window": ...}, "quantities: window: is missing"),
     ],
 )
 @pytest.mark.parametrize("is_flat", [False, True])
@@ -207,6 +226,18 @@ def test_a_repetition_with_other_quantities_than_its_drivers_is_refused_with_its
     store.put("paper/c1/r.json", json.dumps(content).encode())
     with pytest.raises(ArtifactError, match=f"paper/c1/r.json: {told}"):
         Campaign(paper_study(), KEYS, store).read_repetition("paper/c1/r.json")
+
+
+def test_a_repetition_stored_before_a_quantity_was_declared_holds_none_for_it(tmp_path: Path) -> None:
+    repetition = recorded_repetitions(configurations=0, blocks=1)[0]
+    content = repetition.model_dump(mode="json")
+    del content["quantities"]["unthrottled_latency_p95_ms"]
+    store = FolderStore(tmp_path)
+    store.put("paper/c1/r.json", json.dumps(content).encode())
+
+    back = Campaign(paper_study(), KEYS, store).read_repetition("paper/c1/r.json")
+    assert back == repetition
+    assert back.number("unthrottled_latency_p95_ms") is None
 
 
 def test_a_repetition_stored_flat_is_the_same_repetition() -> None:

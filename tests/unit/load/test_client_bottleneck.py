@@ -127,6 +127,23 @@ def test_sending_that_hardly_waits_for_kafka_is_bound_by_its_thread():
     )
 
 
+def test_several_sending_threads_hardly_wait_if_they_do_so_together():
+    measured = result(17_274, unthrottled_wait_s=1.0, sending_cpu_s=4.0)
+
+    assert generator_bound(request(), measured, cores=2) == ""
+    assert generator_bound(request(producers=3), measured, cores=2) == (
+        "the load tool's 3 sending threads set the pace (making, serialising and compressing records): together they "
+        "waited for Kafka for 1.00 of 7.5 s, with 4.0 s of CPU"
+    )
+
+
+def test_the_buffers_of_several_producers_had_room_if_their_threads_hardly_waited_on_average():
+    late = result(held_records_s=5400.0, p95_ms=320.0, from_send_p95_ms=20.0, buffer_wait_s=0.4, unthrottled_wait_s=4.0)
+
+    assert generator_bound(request(), late, cores=2) == ""
+    assert "could not keep up" in generator_bound(request(producers=3), late, cores=2)
+
+
 @pytest.mark.parametrize(
     ("codec", "waited_s", "bound"),
     [("gzip", 0.002, True), ("zstd", 0.10, True), ("lz4", 0.86, False), ("none", 3.6, False), ("snappy", 2.6, False)],

@@ -69,6 +69,17 @@ def test_throughput_comes_from_the_unthrottled_part_and_latency_from_the_paced_o
     assert (result.unthrottled_s, result.sending_cpu_s) == (unthrottled["sending_s"], unthrottled["sending_cpu_s"])
 
 
+def test_the_unthrottled_parts_latencies_stand_beside_the_paced_ones_and_count_from_send():
+    unthrottled = json.loads(BOTH_PARTS)["parts"][0]["latency_from_send_us"]
+    figures = result_of(BOTH_PARTS).figures
+
+    assert figures is not None
+    assert figures.unthrottled_latency_p50_ms == unthrottled["p50"] / 1000
+    assert figures.unthrottled_latency_p95_ms == unthrottled["p95"] / 1000
+    assert figures.unthrottled_latency_p99_ms == unthrottled["p99"] / 1000
+    assert figures.unthrottled_latency_p999_ms == unthrottled["p999"] / 1000
+
+
 def test_every_record_counts_as_sent_warm_ups_included():
     parts = json.loads(BOTH_PARTS)["parts"]
     result = result_of(BOTH_PARTS)
@@ -87,6 +98,26 @@ def test_with_one_part_only_all_figures_come_from_it(at: int):
     assert figures.throughput_records_s == part["acknowledged"] / part["elapsed_s"]
     assert figures.latency_p95_ms == part["latency_us"]["p95"] / 1000
     assert (figures.paced_rate_records_s is None) == (at == 0)
+    assert figures.unthrottled_latency_p95_ms is None
+
+
+def test_made_payloads_and_several_producers_are_asked_for_by_name_and_are_no_options_of_a_usual_load():
+    asked = generator_options(request(TIMED, made_payload="zeros", producers=3), TIMED)
+    usual = generator_options(request(TIMED), TIMED)
+
+    assert asked[asked.index("--payload") + 1] == "zeros"
+    assert asked[asked.index("--producers") + 1] == "3"
+    assert not {"--payload", "--producers"} & set(usual)
+
+
+def test_the_waits_of_several_producers_are_those_of_all_their_threads():
+    content = json.loads(BOTH_PARTS)
+    content["parts"][0] |= {"sending_s": 1.0, "elapsed_s": 1.2}
+    content["parts"][0]["client_metrics"]["bufferpool-wait-time-ns-total"] = 0.5e9
+    output = parse_generator_output(json.dumps(content))
+
+    waits_s = [load_result(output, TIMED, Execution("", "", 3.0, 2.0), n).unthrottled_wait_s for n in (1, 3)]
+    assert waits_s == pytest.approx([0.5 + 0.2, 0.5 + 3 * 0.2])
 
 
 def test_a_quota_a_retry_and_an_exhausted_buffer_are_seen_in_either_part():

@@ -130,7 +130,9 @@ def test_another_drivers_objective_is_refused_wherever_a_study_names_one(change:
 def test_constraints_may_name_only_the_variables_that_the_drivers_cases_have():
     size = "record.size > 6000"
 
-    assert parsed({**COMPARING, "constraints": ["linger.ms < record.size"]}).variables("1024") == {"record.size": 1024}
+    assert tune_study(parsed({**TUNING, "constraints": ["linger.ms < record.size"]})).variables("1024") == {
+        "record.size": 1024
+    }
     assert (
         "record.size is neither a factor of this study nor callers" in refusal_of({**CALLING, "constraints": [size]})[0]
     )

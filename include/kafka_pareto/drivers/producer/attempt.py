@@ -105,6 +105,8 @@ def request_for(
         throughput_records_s=sized.throughput_limit_records_s,
         payload_file=payload_file,
         keys=load.keys,
+        made_payload=load.made_payload,
+        producers=load.producers,
     )
 
 

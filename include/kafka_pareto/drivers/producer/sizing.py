@@ -227,6 +227,8 @@ class _BaselineLoads:
             throughput_records_s=throughput_records_s,
             payload_file=self._testbed.payloads.file_of(self._load),
             keys=self._load.keys,
+            made_payload=self._load.made_payload,
+            producers=self._load.producers,
         )
 
 

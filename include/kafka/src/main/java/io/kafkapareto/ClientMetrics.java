@@ -2,6 +2,7 @@ package io.kafkapareto;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.kafka.common.Metric;
@@ -22,8 +23,20 @@ final class ClientMetrics {
             "records-per-request-avg",
             "request-latency-avg",
             "request-latency-max");
+    /** Averages that count each request once; all others count each batch once. */
+    private static final Set<String> OF_REQUESTS = Set.of("records-per-request-avg", "request-latency-avg");
 
     private ClientMetrics() {
+    }
+
+    /** The metrics of one of several producers, and how many records it has sent. */
+    record OfProducer(ObjectNode metrics, double recordsSent) {
+        /** Returns a number in proportion to the batches, or requests, that an average is over; all records are alike. */
+        double weightOf(String average) {
+            double each = metrics.path(OF_REQUESTS.contains(average) ? "records-per-request-avg" : "batch-size-avg")
+                    .asDouble(1);
+            return each > 0 ? recordsSent / each : 0;
+        }
     }
 
     /** Returns those that have a finite value; Kafka gives NaN where nothing was measured. */
@@ -39,6 +52,46 @@ final class ClientMetrics {
             }
         }
         return found;
+    }
+
+    /** Returns how many records the producer has sent in its life. */
+    static double recordsSent(Map<MetricName, ? extends Metric> metrics) {
+        return metrics.entrySet().stream()
+                .filter(entry -> entry.getKey().group().equals("producer-metrics")
+                        && entry.getKey().name().equals("record-send-total"))
+                .mapToDouble(entry -> (Double) entry.getValue().metricValue())
+                .sum();
+    }
+
+    /**
+     * Returns one set of metrics for all producers of a part: totals are summed, the highest maximum counts, and an
+     * average is weighted by the batches or requests that each producer's is over.
+     */
+    static ObjectNode merged(List<OfProducer> producers) {
+        if (producers.size() == 1) {
+            return producers.get(0).metrics();
+        }
+        ObjectNode merged = JSON.createObjectNode();
+        for (String name : NAMES) {
+            List<OfProducer> having = producers.stream().filter(each -> each.metrics().has(name)).toList();
+            double value = merged(name, having);
+            if (!having.isEmpty() && Double.isFinite(value)) {
+                merged.put(name, value);
+            }
+        }
+        return merged;
+    }
+
+    private static double merged(String name, List<OfProducer> having) {
+        if (name.endsWith("-total")) {
+            return having.stream().mapToDouble(each -> each.metrics().get(name).asDouble()).sum();
+        }
+        if (name.endsWith("-max")) {
+            return having.stream().mapToDouble(each -> each.metrics().get(name).asDouble()).max().orElse(Double.NaN);
+        }
+        double weights = having.stream().mapToDouble(each -> each.weightOf(name)).sum();
+        return having.stream().mapToDouble(each -> each.weightOf(name) * each.metrics().get(name).asDouble()).sum()
+                / weights;
     }
 
     /** Kafka counts totals from the producer's first record on; those of the warm-up are no part of what is measured. */

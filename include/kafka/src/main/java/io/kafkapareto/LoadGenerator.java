@@ -5,17 +5,25 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.Reader;
-import java.lang.management.ManagementFactory;
-import java.lang.management.ThreadMXBean;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import net.sourceforge.argparse4j.ArgumentParsers;
+import net.sourceforge.argparse4j.impl.Arguments;
 import net.sourceforge.argparse4j.inf.ArgumentParser;
 import net.sourceforge.argparse4j.inf.ArgumentParserException;
+import net.sourceforge.argparse4j.inf.MutuallyExclusiveGroup;
 import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
@@ -26,12 +34,13 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  * the latency, which counts from the moment at which each record was due.
  *
  * <p>Latency from {@code send()} alone omits whatever a blocked {@code send()} kept waiting (coordinated omission: Gil
- * Tene, How NOT to Measure Latency). Either part has a producer of its own, with its own warm-up, and may be left out.
- * A record that fails ends the load, which cannot count any more. The last line on stdout is one JSON object.
+ * Tene, How NOT to Measure Latency). Either part has producers of its own, with a thread each and their own warm-up, and
+ * may be left out. The rate is that of all producers together. A record that fails ends the load, which cannot count any
+ * more. The last line on stdout is one JSON object.
  */
 public final class LoadGenerator {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+    private static final String ZEROS = "zeros";
 
     private final String topic;
     private final Payloads payloads;
@@ -39,7 +48,7 @@ public final class LoadGenerator {
     private final MonotonicClock clock;
     private final Predicate<Duration> writeBack;
 
-    /** Takes a fresh producer from {@code producers} for each part; {@code writeBack} settles what a part has left. */
+    /** Takes fresh producers from {@code producers} for each part; {@code writeBack} settles what a part has left. */
     LoadGenerator(
             String topic, Payloads payloads, Supplier<Producer<byte[], byte[]>> producers, MonotonicClock clock,
             Predicate<Duration> writeBack) {
@@ -61,8 +70,11 @@ public final class LoadGenerator {
     }
 
     static ObjectNode onCluster(Namespace options) throws IOException {
-        Payloads payloads = new Payloads(
-                options.getString("payload_file"), options.getInt("record_size"), options.getInt("keys"));
+        int recordSize = options.getInt("record_size");
+        int keys = options.getInt("keys");
+        Payloads payloads = options.getString("payload").equals(ZEROS)
+                ? Payloads.zeros(recordSize, keys)
+                : new Payloads(options.getString("payload_file"), recordSize, keys);
         Properties properties = new Properties();
         try (Reader file = Files.newBufferedReader(Path.of(options.getString("command_config")))) {
             properties.load(file);
@@ -79,10 +91,12 @@ public final class LoadGenerator {
     ObjectNode load(Namespace options) {
         ObjectNode result = JSON.createObjectNode();
         ArrayNode parts = result.putArray("parts");
+        List<Payloads> records =
+                IntStream.range(0, options.getInt("producers")).mapToObj(payloads::from).toList();
         boolean failed = false;
         if (options.getDouble("seconds") > 0) {
             Pace pace = new Pace(options.getDouble("max_rate"), false);
-            parts.add(run(pace, options.getDouble("warmup_seconds"), options.getDouble("seconds")));
+            parts.add(run(pace, records, options.getDouble("warmup_seconds"), options.getDouble("seconds")));
             failed = !parts.get(0).get("failures").isEmpty();
         }
         if (options.getDouble("paced_seconds") > 0 && !failed) {
@@ -91,7 +105,7 @@ public final class LoadGenerator {
             }
             Pace pace = new Pace(options.getDouble("paced_rate"), true);
             parts.add(run(
-                    pace, options.getDouble("paced_warmup_seconds"), options.getDouble("paced_seconds")));
+                    pace, records, options.getDouble("paced_warmup_seconds"), options.getDouble("paced_seconds")));
         }
         return result;
     }
@@ -102,60 +116,64 @@ public final class LoadGenerator {
         return JSON.createObjectNode().put("waited_s", (clock.nanoTime() - startedNs) / 1e9).put("settled", settled);
     }
 
-    private ObjectNode run(Pace pace, double warmupSeconds, double seconds) {
+    private ObjectNode run(Pace pace, List<Payloads> records, double warmupSeconds, double seconds) {
         ObjectNode part = JSON.createObjectNode().put("part", pace.fixed() ? "paced" : "unthrottled");
-        Outcomes outcomes = new Outcomes(clock);
-        Producer<byte[], byte[]> producer = producers.get();
+        List<Sender> senders = new ArrayList<>();
+        ExecutorService threads = Executors.newFixedThreadPool(records.size());
         try {
-            part.put("warmup_attempted", send(producer, outcomes, pace, warmupSeconds));
-            producer.flush();
-            part.put("warmup_acknowledged", outcomes.acknowledged());
-            ObjectNode warmupMetrics = ClientMetrics.read(producer.metrics());
-            long cpuBeforeNs = THREADS.getCurrentThreadCpuTime();
+            AtomicBoolean failed = new AtomicBoolean();
+            for (Payloads each : records) {
+                Pace share = pace.shareOf(senders.size(), records.size());
+                senders.add(new Sender(topic, producers.get(), each, share, clock, failed));
+            }
+            send(senders, threads, clock.nanoTime(), warmupSeconds);
+            part.put("warmup_attempted", senders.stream().mapToLong(Sender::attempted).sum());
+            part.put("warmup_acknowledged", senders.stream().mapToLong(each -> each.outcomes.acknowledged()).sum());
+            senders.forEach(Sender::endWarmup);
             long startedNs = clock.nanoTime();
-            outcomes.startAfresh(startedNs);
-            long attempted = send(producer, outcomes, pace, seconds);
-            part.put("attempted", attempted);
-            part.put("planned", pace.fixed() ? pace.records(seconds) : attempted);
-            part.put("sending_s", (clock.nanoTime() - startedNs) / 1e9);
-            part.put("sending_cpu_s", (THREADS.getCurrentThreadCpuTime() - cpuBeforeNs) / 1e9);
-            producer.flush();
-            outcomes.describe(part);
-            part.set("client_metrics", ClientMetrics.withTotalsSince(warmupMetrics, ClientMetrics.read(producer.metrics())));
+            senders.forEach(each -> each.outcomes.startAfresh(startedNs));
+            send(senders, threads, startedNs, seconds);
+            describe(senders, part, startedNs, seconds);
             return part;
         } finally {
-            // Everything is flushed or has failed, so there is nothing left to wait for.
-            producer.close(Duration.ZERO);
+            threads.shutdownNow();
+            senders.forEach(Sender::close);
         }
     }
 
-    /** Sends until the records or the time are used up, or one has failed; returns how many it tried. */
-    private long send(Producer<byte[], byte[]> producer, Outcomes outcomes, Pace pace, double seconds) {
-        long startedNs = clock.nanoTime();
-        long attempted = 0;
-        while (attempted < pace.records(seconds)
-                && clock.nanoTime() - startedNs < pace.longestNs(seconds)
-                && !outcomes.failed()) {
-            long slotNs = startedNs + pace.offsetNs(attempted);
-            clock.waitUntil(slotNs);
-            long sentNs = clock.nanoTime();
-            long dueNs = pace.fixed() ? slotNs : sentNs;
+    /** Sends with all senders at once, each in a thread of its own, and returns when all have flushed. */
+    private static void send(List<Sender> senders, ExecutorService threads, long startedNs, double seconds) {
+        List<Future<?>> sending = new ArrayList<>();
+        senders.forEach(each -> sending.add(threads.submit(() -> each.send(startedNs, seconds))));
+        for (Future<?> each : sending) {
             try {
-                producer.send(payloads.next(topic), (metadata, failure) -> outcomes.completed(dueNs, sentNs, failure));
-            } catch (RuntimeException failure) {
-                outcomes.completed(dueNs, sentNs, failure);
+                each.get();
+            } catch (ExecutionException | InterruptedException failure) {
+                throw new IllegalStateException("a sending thread did not end by itself", failure);
             }
-            attempted++;
         }
-        return attempted;
+    }
+
+    private static void describe(List<Sender> senders, ObjectNode part, long startedNs, double seconds) {
+        part.put("attempted", senders.stream().mapToLong(Sender::attempted).sum());
+        part.put("planned", senders.stream().mapToLong(each -> each.planned(seconds)).sum());
+        part.put("sending_s", senders.stream().mapToLong(each -> each.endedNs() - startedNs).max().orElse(0) / 1e9);
+        part.put("sending_cpu_s", senders.stream().mapToLong(Sender::cpuNs).sum() / 1e9);
+        Outcomes.merged(senders.stream().map(each -> each.outcomes).toList()).describe(part);
+        part.set("client_metrics", ClientMetrics.merged(senders.stream().map(Sender::metrics).toList()));
     }
 
     static ArgumentParser parser() {
         ArgumentParser parser = ArgumentParsers.newArgumentParser("load-generator", true);
         parser.addArgument("--topic").required(true);
         parser.addArgument("--record-size").type(Integer.class).required(true).help("bytes of a record's value");
-        parser.addArgument("--payload-file").help("one value per line, sent in turn; else random letters");
+        MutuallyExclusiveGroup contents = parser.addMutuallyExclusiveGroup();
+        contents.addArgument("--payload").choices("random", ZEROS).setDefault("random")
+                .help("what values hold: random letters, or zero bytes");
+        contents.addArgument("--payload-file").help("one value per line, sent in turn");
         parser.addArgument("--keys").type(Integer.class).setDefault(0).help("number of distinct keys; 0 for none");
+        parser.addArgument("--producers").type(Integer.class).choices(Arguments.range(1, 1_000)).setDefault(1)
+                .help("number of producers, each with a sending thread; they share all rates");
         parser.addArgument("--command-config").required(true).help("a file of producer properties");
         parser.addArgument("--warmup-seconds").type(Double.class).setDefault(0.0);
         parser.addArgument("--seconds").type(Double.class).setDefault(0.0).help("of sending as fast as it goes");

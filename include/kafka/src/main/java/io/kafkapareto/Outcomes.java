@@ -4,11 +4,13 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.HdrHistogram.Histogram;
 
 /**
- * What became of the records of one part: latencies at microsecond resolution, acknowledgements window by window, and
+ * What became of the records that one producer sent in one part: latencies at microsecond resolution, acknowledgements window by window, and
  * the reasons of failures.
  *
  * <p>Written by the producer's I/O thread and, for what fails at once, by the sending thread; hence synchronized.
@@ -25,12 +27,14 @@ final class Outcomes {
     private final Map<String, Integer> failures = new LinkedHashMap<>();
     private int[] windowRecords = new int[0];
     private final MonotonicClock clock;
+    private final AtomicBoolean failed;
     private long startedNs;
     private long lastNs;
-    private volatile boolean failed;
 
-    Outcomes(MonotonicClock clock) {
+    /** Several producers of a part share {@code failed}: the failure of one is that of all. */
+    Outcomes(MonotonicClock clock, AtomicBoolean failed) {
         this.clock = clock;
+        this.failed = failed;
         startedNs = clock.nanoTime();
     }
 
@@ -44,24 +48,58 @@ final class Outcomes {
 
     synchronized void completed(long dueNs, long sentNs, Exception failure) {
         if (failure != null) {
-            failed = true;
-            String reason = failure.getClass().getSimpleName() + ": " + failure.getMessage();
-            boolean room = failures.containsKey(reason) || failures.size() < MAX_REASONS;
-            failures.merge(room ? reason : "other", 1, Integer::sum);
+            failed.set(true);
+            count(failure.getClass().getSimpleName() + ": " + failure.getMessage(), 1);
             return;
         }
         lastNs = clock.nanoTime();
         fromDue.recordValue(Math.min((lastNs - dueNs) / 1_000, HIGHEST_US));
         fromSend.recordValue(Math.min((lastNs - sentNs) / 1_000, HIGHEST_US));
         int window = (int) ((lastNs - startedNs) / (WINDOW_MS * 1_000_000L));
-        if (window >= windowRecords.length) {
-            windowRecords = Arrays.copyOf(windowRecords, window + 1);
-        }
+        extendTo(window + 1);
         windowRecords[window]++;
     }
 
+    /**
+     * Returns what became of the records of all producers of a part together. They must have started afresh at the same
+     * time, or not at all.
+     */
+    static Outcomes merged(List<Outcomes> producers) {
+        Outcomes first = producers.get(0);
+        Outcomes merged = new Outcomes(first.clock, first.failed);
+        merged.startedNs = first.startedNs;
+        producers.forEach(merged::add);
+        return merged;
+    }
+
+    private void add(Outcomes other) {
+        synchronized (other) {
+            if (other.acknowledged() > 0) {
+                lastNs = acknowledged() == 0 ? other.lastNs : Math.max(lastNs, other.lastNs);
+            }
+            fromDue.add(other.fromDue);
+            fromSend.add(other.fromSend);
+            extendTo(other.windowRecords.length);
+            for (int window = 0; window < other.windowRecords.length; window++) {
+                windowRecords[window] += other.windowRecords[window];
+            }
+            other.failures.forEach(this::count);
+        }
+    }
+
+    private void extendTo(int windows) {
+        if (windows > windowRecords.length) {
+            windowRecords = Arrays.copyOf(windowRecords, windows);
+        }
+    }
+
+    private void count(String reason, int records) {
+        boolean room = failures.containsKey(reason) || failures.size() < MAX_REASONS;
+        failures.merge(room ? reason : "other", records, Integer::sum);
+    }
+
     boolean failed() {
-        return failed;
+        return failed.get();
     }
 
     synchronized long acknowledged() {

@@ -21,9 +21,23 @@ final class Payloads {
 
     /** Without a file the values are random letters, as those of Kafka's own tool. */
     Payloads(String file, int recordSize, int keyCount) throws IOException {
-        values = file == null ? randomLetters(recordSize) : lines(Path.of(file), recordSize);
-        keys = IntStream.range(0, keyCount)
-                .mapToObj(key -> ("key-" + key).getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);
+        this(file == null ? randomLetters(recordSize) : lines(Path.of(file), recordSize), keys(keyCount), 0);
+    }
+
+    private Payloads(byte[][] values, byte[][] keys, long first) {
+        this.values = values;
+        this.keys = keys;
+        sent = first;
+    }
+
+    /** Makes records that hold nothing but zero bytes. */
+    static Payloads zeros(int recordSize, int keyCount) {
+        return new Payloads(new byte[1][recordSize], keys(keyCount), 0);
+    }
+
+    /** Returns the same records for a producer of its own, beginning with the n-th one, counted from 0. */
+    Payloads from(long first) {
+        return new Payloads(values, keys, first);
     }
 
     ProducerRecord<byte[], byte[]> next(String topic) {
@@ -31,6 +45,11 @@ final class Payloads {
         byte[] value = values[(int) (sent % values.length)];
         sent++;
         return new ProducerRecord<>(topic, key, value);
+    }
+
+    private static byte[][] keys(int count) {
+        return IntStream.range(0, count)
+                .mapToObj(key -> ("key-" + key).getBytes(StandardCharsets.UTF_8)).toArray(byte[][]::new);
     }
 
     private static byte[][] lines(Path file, int recordSize) throws IOException {

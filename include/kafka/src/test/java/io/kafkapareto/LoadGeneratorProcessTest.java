@@ -35,6 +35,8 @@ class LoadGeneratorProcessTest {
         Namespace options = LoadGenerator.parser().parseArgs(NEEDED.split(" "));
 
         assertEquals(0, options.getInt("keys"));
+        assertEquals(1, options.getInt("producers"));
+        assertEquals("random", options.getString("payload"));
         assertNull(options.getString("payload_file"));
         assertEquals(Double.POSITIVE_INFINITY, options.getDouble("max_rate"));
         for (String none : List.of("warmup_seconds", "seconds", "paced_warmup_seconds", "paced_seconds")) {
@@ -50,6 +52,9 @@ class LoadGeneratorProcessTest {
         "--topic load --command-config none --record-size much, could not convert 'much' to Integer",
         NEEDED + " --keys 1.5, could not convert '1.5' to Integer",
         NEEDED + " --paced-rate fast, could not convert 'fast' to Double",
+        NEEDED + " --producers 0, invalid choice",
+        NEEDED + " --payload noise, invalid choice",
+        NEEDED + " --payload zeros --payload-file f, not allowed with argument",
         NEEDED + " --surprise 1, unrecognized arguments: '--surprise'",
     })
     void argumentsThatCannotBeUsedAreRefusedByName(String arguments, String says) {

@@ -11,11 +11,15 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.LongStream;
+import java.util.stream.Stream;
+import org.apache.kafka.clients.producer.MockProducer;
 import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -245,5 +249,58 @@ class LoadGeneratorTest {
         assertEquals(100, part.get("planned").asLong());
         assertTrue(part.get("latency_us").isNull());
         assertEquals("{\"TimeoutException: expired\":1}", part.get("failures").toString());
+    }
+
+    /** In real time, since the threads of several producers cannot share a simulated clock. */
+    private static JsonNode loadBySeveral(List<MockProducer<byte[], byte[]>> producers, String... options)
+            throws Exception {
+        List<String> all = new ArrayList<>(List.of("--topic", "load", "--record-size", "10", "--command-config", "none"));
+        all.addAll(List.of("--producers", String.valueOf(producers.size())));
+        all.addAll(List.of(options));
+        Iterator<MockProducer<byte[], byte[]>> unused = producers.iterator();
+        var generator = new LoadGenerator("load", payloads(), unused::next, MonotonicClock.SYSTEM, limit -> true);
+        return generator.load(LoadGenerator.parser().parseArgs(all.toArray(String[]::new))).get("parts").get(0);
+    }
+
+    private static MockProducer<byte[], byte[]> answeringAtOnce() {
+        return new MockProducer<>(true, null, new ByteArraySerializer(), new ByteArraySerializer());
+    }
+
+    @Test
+    void severalProducersShareTheRateAndAreCountedTogether() throws Exception {
+        List<MockProducer<byte[], byte[]>> three = Stream.generate(LoadGeneratorTest::answeringAtOnce).limit(3).toList();
+        JsonNode part = loadBySeveral(
+                three, "--paced-warmup-seconds", "0.1", "--paced-seconds", "0.2", "--paced-rate", "500");
+
+        assertEquals(List.of(51, 50, 49), three.stream().map(each -> each.history().size()).toList());
+        assertEquals(50, part.get("warmup_acknowledged").asLong());
+        assertEquals(100, part.get("planned").asLong());
+        assertEquals(100, part.get("attempted").asLong());
+        assertEquals(100, part.get("acknowledged").asLong());
+        assertTrue(part.get("sending_s").asDouble() >= 0.198, part::toString); // the slot of the last record
+        assertTrue(three.stream().allMatch(MockProducer::closed));
+    }
+
+    @Test
+    void severalProducersSendAsFastAsTheyGoForTheTimeGivenAndTheCpuTimeIsThatOfAllThreads() throws Exception {
+        List<MockProducer<byte[], byte[]>> two = Stream.generate(LoadGeneratorTest::answeringAtOnce).limit(2).toList();
+        JsonNode part = loadBySeveral(two, "--seconds", "0.05");
+
+        assertEquals(two.stream().mapToLong(each -> each.history().size()).sum(), part.get("attempted").asLong());
+        assertTrue(two.stream().noneMatch(each -> each.history().isEmpty()));
+        assertEquals(part.get("attempted"), part.get("acknowledged"));
+        double cpuS = part.get("sending_cpu_s").asDouble();
+        assertTrue(cpuS > 0 && cpuS <= 2.1 * part.get("sending_s").asDouble(), part::toString);
+    }
+
+    @Test
+    void aFailureOfOneProducerEndsTheSendingOfAll() throws Exception {
+        MockProducer<byte[], byte[]> refusing = answeringAtOnce();
+        refusing.sendException = new RecordTooLargeException("too large");
+        JsonNode part = loadBySeveral(
+                List.of(answeringAtOnce(), refusing), "--paced-seconds", "10", "--paced-rate", "50");
+
+        assertTrue(part.get("attempted").asLong() < 500, part::toString);
+        assertEquals("{\"RecordTooLargeException: too large\":1}", part.get("failures").toString());
     }
 }

@@ -8,12 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.junit.jupiter.api.Test;
 
 class OutcomesTest {
     private final SimulatedClock clock = new SimulatedClock();
-    private final Outcomes outcomes = new Outcomes(clock);
+    private final Outcomes outcomes = new Outcomes(clock, new AtomicBoolean());
 
     private ObjectNode described() {
         ObjectNode part = new ObjectMapper().createObjectNode();
@@ -124,5 +126,48 @@ class OutcomesTest {
         assertEquals(11, part.get("failures").size());
         assertEquals(2, part.get("failures").get("TimeoutException: record 3").asInt());
         assertEquals(15, part.get("failures").get("other").asInt());
+    }
+
+    @Test
+    void producersOfOnePartComeTogetherInOneHistogramOneRowOfWindowsAndOneListOfReasons() {
+        AtomicBoolean failed = new AtomicBoolean();
+        Outcomes early = new Outcomes(clock, failed);
+        Outcomes late = new Outcomes(clock, failed);
+        long startedNs = clock.nanoTime();
+        List.of(early, late).forEach(each -> each.startAfresh(startedNs));
+        clock.advance(50 * MS);
+        early.completed(startedNs, startedNs, null);
+        clock.advance(200 * MS);
+        late.completed(startedNs, clock.nanoTime() - MS, null);
+        early.completed(0, 0, new TimeoutException("expired"));
+        late.completed(0, 0, new TimeoutException("expired"));
+        ObjectNode part = new ObjectMapper().createObjectNode();
+        Outcomes.merged(List.of(early, late)).describe(part);
+
+        assertEquals(2, part.get("acknowledged").asLong());
+        assertEquals(0.25, part.get("elapsed_s").asDouble(), 1e-9);
+        assertEquals("[1,0,1]", part.get("window_records").toString());
+        assertEquals(250_000, part.get("latency_us").get("max").asDouble(), 250);
+        assertEquals(1_000, part.get("latency_from_send_us").get("p50").asDouble(), 1);
+        assertEquals("{\"TimeoutException: expired\":2}", part.get("failures").toString());
+    }
+
+    @Test
+    void aFailureOfOneProducerIsSeenByAllThatShareItsPart() {
+        AtomicBoolean failed = new AtomicBoolean();
+        Outcomes other = new Outcomes(clock, failed);
+        new Outcomes(clock, failed).completed(0, 0, new TimeoutException("expired"));
+
+        assertTrue(other.failed());
+    }
+
+    @Test
+    void aProducerWithoutAnAnswerDoesNotChangeWhenTheLastOneCame() {
+        clock.advance(100 * MS);
+        acknowledge(MS, MS);
+        ObjectNode part = new ObjectMapper().createObjectNode();
+        Outcomes.merged(List.of(outcomes, new Outcomes(clock, new AtomicBoolean()))).describe(part);
+
+        assertEquals(0.1, part.get("elapsed_s").asDouble(), 1e-9);
     }
 }

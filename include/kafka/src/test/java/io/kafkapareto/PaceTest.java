@@ -2,6 +2,10 @@ package io.kafkapareto;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import java.util.HashSet;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 class PaceTest {
@@ -44,5 +48,30 @@ class PaceTest {
     void aBacklogIsWorkedOffForThreeTimesThePlannedTimeAtMost() {
         assertEquals(6 * SECOND_NS, new Pace(500, true).longestNs(2));
         assertEquals(2 * SECOND_NS, new Pace(500, false).longestNs(2));
+    }
+
+    @Test
+    void sharesOfSeveralProducersHoldEveryRecordOnceAtItsSlotOfTheWhole() {
+        Pace whole = new Pace(700, true);
+        for (int producers = 1; producers <= 11; producers++) {
+            Set<Long> slots = new HashSet<>();
+            long records = 0;
+            for (int producer = 0; producer < producers; producer++) {
+                Pace share = whole.shareOf(producer, producers);
+                records += share.records(0.01);
+                LongStream.range(0, share.records(0.01)).map(share::offsetNs).forEach(slots::add);
+            }
+            assertEquals(7, records);
+            assertEquals(LongStream.range(0, 7).map(whole::offsetNs).boxed().collect(Collectors.toSet()), slots);
+        }
+    }
+
+    @Test
+    void aCeilingIsSharedAsWell() {
+        Pace share = new Pace(100, false).shareOf(1, 2);
+
+        assertEquals(SECOND_NS / 100, share.offsetNs(0));
+        assertEquals(3 * SECOND_NS / 100, share.offsetNs(1));
+        assertEquals(Long.MAX_VALUE, share.records(1));
     }
 }

@@ -146,4 +146,22 @@ class PayloadsTest {
 
         assertSame(records.get(0).value(), records.get(1).value());
     }
+
+    @Test
+    void zerosAreRecordsOfTheSizeThatHoldNothingElse() {
+        for (ProducerRecord<byte[], byte[]> record : next(Payloads.zeros(1_000, 2), 3)) {
+            assertArrayEquals(new byte[1_000], record.value());
+        }
+        assertEquals("key-1", text(next(Payloads.zeros(1_000, 2), 2).get(1).key()));
+    }
+
+    @Test
+    void anotherProducerSendsTheSameRecordsFromWhereItIsToldOnAndDisturbsNoOther() throws IOException {
+        Payloads first = new Payloads(file("a\nb\nc\n"), 1, 2);
+        Payloads third = first.from(2);
+
+        assertEquals(List.of("c", "a"), next(third, 2).stream().map(record -> text(record.value())).toList());
+        assertEquals(List.of("a", "b"), next(first, 2).stream().map(record -> text(record.value())).toList());
+        assertEquals("key-0", text(next(third, 1).get(0).key()));
+    }
 }

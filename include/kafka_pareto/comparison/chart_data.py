@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from kafka_pareto.comparison.records import Interval, Level, PartComparison
 from kafka_pareto.comparison.words import is_told_apart, level_text
 from kafka_pareto.study.configuration_words import bytes_text
-from kafka_pareto.study.factors import FactorValue
+from kafka_pareto.study.factors import FactorValue, Positions
 from kafka_pareto.study.quantity import Quantity
 
 AxisKind = Literal["log2", "log10", "names"]
@@ -77,7 +77,7 @@ def tick_text(factor: str, value: FactorValue) -> str:
     return str(value)
 
 
-def speedup_of(clients: float, serial_fraction: float) -> float:
+def speedup_of(clients: Positions, serial_fraction: float) -> Positions:
     """Returns the speed-up over one client by Amdahl's law (G. Amdahl, AFIPS 1967): n / (1 + s (n - 1))."""
     return clients / (1 + serial_fraction * (clients - 1))
 

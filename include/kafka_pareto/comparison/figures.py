@@ -5,7 +5,6 @@ Kinds of points differ in shape and fill as well as in colour (the Okabe-Ito pal
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,12 +12,14 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import ScaledTranslation
 
+from kafka_pareto.comparison.chart_axes import name_levels, name_values, side_by_side
 from kafka_pareto.comparison.chart_data import (
     Point,
-    axis_kind,
     is_curve,
+    is_number,
     points_of,
     present,
     speedup_of,
@@ -26,7 +27,13 @@ from kafka_pareto.comparison.chart_data import (
 )
 from kafka_pareto.comparison.records import Interval, PartComparison, Scaling
 from kafka_pareto.comparison.rows import held_interactions
-from kafka_pareto.comparison.words import compared_quantities, is_told_apart, number_text, quantity_named, times_text
+from kafka_pareto.comparison.words import (
+    compared_quantities,
+    is_told_apart,
+    number_text,
+    quantity_named,
+    times_text,
+)
 from kafka_pareto.report.figures import STYLE, png, say, shared_legend
 from kafka_pareto.study.quantity import Quantity
 
@@ -40,7 +47,7 @@ _PUBLISHED: dict[str, Any] = {
     "marker": "D", "s": 46, "facecolors": "none", "edgecolors": _ORANGE, "linewidths": 1.5, "zorder": 4,
     "label": "published, on another machine",
 }  # fmt: skip
-_LONGEST_TICK = 12
+_PUBLISHED_BESIDE_INCHES = 0.11  # hollow markers would else lie on the measured ones
 
 
 def part_figures(part: PartComparison, shown: Sequence[Quantity] = ()) -> Mapping[str, tuple[str, bytes]]:
@@ -63,16 +70,19 @@ def part_figures(part: PartComparison, shown: Sequence[Quantity] = ()) -> Mappin
 
 def draw_levels(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
     """Draws the ratio to the reference over the levels, one pair of axes for each quantity."""
-    figure, all_axes = _side_by_side(len(quantities))
+    figure, all_axes = side_by_side(len(quantities))
     for axes, quantity in zip(all_axes, quantities, strict=True):
         points = points_of(part, quantity)
         axes.axhline(1, color="black", linewidth=0.8, zorder=1)
         _draw_ratios(axes, points)
+        if all(map(is_number, (value for level in part.levels for value in level.values.values()))):
+            _join(axes, points)
         published = [(point.place, point.published_ratio) for point in points if point.published_ratio is not None]
         if len(published) > 1:
-            axes.scatter(*zip(*published, strict=True), **_PUBLISHED)
-        _name_levels(axes, part, points)
-        _name_ratios(axes, [value for point in points for value in _drawn(point)])
+            beside = ScaledTranslation(_PUBLISHED_BESIDE_INCHES, 0, figure.dpi_scale_trans)
+            axes.scatter(*zip(*published, strict=True), transform=axes.transData + beside, **_PUBLISHED)
+        name_levels(axes, part, points)
+        name_values(axes, [1.0, *(value for point in points for value in _drawn(point))])
         mean = next((point.mean for point in points if point.is_reference), None)
         axes.set(
             title=f"{quantity.words} ({_direction(quantity)})",
@@ -84,7 +94,7 @@ def draw_levels(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
 
 def draw_curve(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
     """Draws the means over an ordered factor on logarithmic axes, and shades the bands in which a latency jumps."""
-    figure, all_axes = _side_by_side(len(quantities), width=5.4)
+    figure, all_axes = side_by_side(len(quantities), width=5.4)
     for axes, quantity in zip(all_axes, quantities, strict=True):
         points = [point for point in points_of(part, quantity) if point.mean]
         places, means = [point.place for point in points], [point.mean for point in points]
@@ -94,10 +104,9 @@ def draw_curve(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
         own = [(point.place, point.mean.value) for point in points if point.is_reference and point.mean]
         if own:
             axes.scatter(*zip(*own, strict=True), **_REFERENCE)
-        axes.set_yscale("log")
         _shade_bands(axes, part, quantity)
-        _name_levels(axes, part, points)
-        _plain_log(axes)
+        name_levels(axes, part, points)
+        name_values(axes, [end for m in means if m for end in present([m.low, m.value, m.high]) if end > 0])
         axes.set(title=f"{quantity.words} ({_direction(quantity)})", ylabel=quantity.heading)
     shared_legend(figure)
     return figure
@@ -116,7 +125,7 @@ def draw_grid(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
         most = max(float(np.nanmax(np.abs(better), initial=0)), 0.05)
         axes.imshow(better, cmap=_WORSE_TO_BETTER, vmin=-most, vmax=most, aspect="auto")
         for (row, column), text in np.ndenumerate(texts):
-            strong = abs(np.nan_to_num(better[row, column])) > 0.6 * most
+            strong = abs(np.nan_to_num(better[row, column])) > 0.72 * most
             axes.text(column, row, text, ha="center", va="center", fontsize=8.5, color="white" if strong else "black")
         _frame_reference(axes, part, sides, tops)
         axes.set_xticks(range(len(tops)), [tick_text(across, top) for top in tops])
@@ -131,7 +140,7 @@ def draw_grid(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
 def draw_scaling(part: PartComparison, shown: Sequence[Quantity] = ()) -> Figure:
     """Draws the speed-up over one client, Amdahl's law through it, and the limit that it tends to."""
     curves = [each for each in part.scaling if each.speedup]
-    figure, all_axes = _side_by_side(len(curves), width=5.4)
+    figure, all_axes = side_by_side(len(curves), width=5.4)
     known = {quantity.name: quantity for quantity in (*compared_quantities(part, shown), *shown)}
     for axes, curve in zip(all_axes, curves, strict=True):
         quantity = known.get(curve.quantity) or quantity_named(curve.quantity)
@@ -193,44 +202,11 @@ def _drawn(point: Point) -> list[float]:
     return present([*ends, point.published_ratio])
 
 
-def _name_levels(axes: Any, part: PartComparison, points: Sequence[Point]) -> None:
-    kind, factor = axis_kind(part), part.factors[0]
-    if kind != "names":
-        axes.set_xscale("log", base=2 if kind == "log2" else 10)
-        axes.xaxis.set_minor_locator(NullLocator())
-    values = {point.place: level.values[factor] for point, level in _with_levels(part, points)}
-    texts = [textwrap.fill(tick_text(factor, value), _LONGEST_TICK) for value in values.values()]
-    crowded = len(texts) > 7
-    axes.xaxis.set_major_locator(FixedLocator(list(values)))
-    axes.set_xticks(list(values), texts, rotation=40 if crowded else 0, ha="right" if crowded else "center")
-    axes.set_xlabel(factor)
-    axes.margins(x=0.08)
-
-
-def _with_levels(part: PartComparison, points: Sequence[Point]) -> list[tuple[Point, Any]]:
-    by_name = {point.level: point for point in points}
-    named = ((by_name.get(" × ".join(map(str, level.values.values()))), level) for level in part.levels)
-    return [(point, level) for point, level in named if point is not None]
-
-
-def _name_ratios(axes: Any, values: Sequence[float]) -> None:
-    """Makes the axis of ratios logarithmic, so that half and double are equally far from 1."""
-    axes.set_yscale("log")
-    low, high = min([*values, 1.0]), max([*values, 1.0])
-    room = max((high / low) ** 0.08, 1.04)
-    axes.set_ylim(low / room, high * room)
-    narrow = high / low < 4
-    axes.yaxis.set_major_locator(
-        MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]) if narrow else LogLocator(subs=(1.0, 2.0, 5.0))
-    )
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-
-
-def _plain_log(axes: Any) -> None:
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+def _join(axes: Any, points: Sequence[Point]) -> None:
+    """Joins the levels of a number by a thin line, so that their order is seen."""
+    drawn = sorted((point.place, point.ratio.value) for point in points if point.ratio and point.ratio.value > 0)
+    if len(drawn) > 2:
+        axes.plot(*zip(*drawn, strict=True), color=_BLUE, linewidth=0.8, alpha=0.45, zorder=1)
 
 
 def _shade_bands(axes: Any, part: PartComparison, quantity: Quantity) -> None:
@@ -240,7 +216,7 @@ def _shade_bands(axes: Any, part: PartComparison, quantity: Quantity) -> None:
         low, high = float(band.lower), float(band.upper)
         axes.axvspan(low, high, color=_ORANGE, alpha=0.18, linewidth=0, zorder=0, label="band with a jump")
         axes.annotate(
-            f"×{times_text(band.ratio.value)}",
+            f"x{times_text(band.ratio.value)}",
             (np.sqrt(low * high), 0.97),
             xycoords=("data", "axes fraction"),
             ha="center",
@@ -273,16 +249,6 @@ def _frame_reference(axes: Any, part: PartComparison, sides: Sequence[Any], tops
     values = part.reference_level.values
     corner = tops.index(values[across]) - 0.5, sides.index(values[down]) - 0.5
     axes.add_patch(mpl.patches.Rectangle(corner, 1, 1, fill=False, edgecolor="black", linewidth=1.6))
-
-
-def _side_by_side(number: int, width: float = 4.6) -> tuple[Figure, list[Any]]:
-    columns = min(number, 2)
-    rows = -(-number // columns)
-    figure = Figure(figsize=(max(width * columns, 6.0), 3.5 * rows + 0.5), layout="constrained")
-    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
-    for spare in axes[number:]:
-        spare.remove()
-    return figure, axes[:number]
 
 
 def _has_values(part: PartComparison, quantity: Quantity) -> bool:

@@ -34,12 +34,12 @@ PUBLISHED = "published elsewhere"
 
 
 def quantity_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
-    """Returns one tested quantity of all levels, the header first.
+    """Returns one tested quantity of all levels, the header first; the first quantity says what limited each level.
 
     The published value has its own ratio in brackets: over the published reference, never over a value of this machine.
     """
     columns: list[tuple[str, list[str]]] = [
-        (" × ".join(part.factors), [_named(level) for level in part.levels]),
+        (" x ".join(part.factors), [_named(level) for level in part.levels]),
         (quantity.heading, [mean_text(level.estimates.get(quantity.name)) for level in part.levels]),
         ("over the reference", [_over_reference(level, quantity) for level in part.levels]),
         ("relative", [relative_text(level.estimates.get(quantity.name)) for level in part.levels]),
@@ -47,21 +47,18 @@ def quantity_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
     ]
     if any(quantity.name in level.published for level in part.levels):
         columns.append((PUBLISHED, [published_text(part, level, quantity.name) for level in part.levels]))
+    if part.compared and quantity.name == part.compared[0] and any(level.bottleneck for level in part.levels):
+        columns.append(("limited by", [resource_name(level.bottleneck) or NONE for level in part.levels]))
     return [tuple(name for name, _ in columns), *zip(*(cells for _, cells in columns), strict=True)]
 
 
 def other_rows(part: PartComparison, shown: Sequence[Quantity]) -> list[Row]:
-    """Returns what limited each level and the quantities that are not tested, the header first; nothing without any."""
-    columns = [
-        (quantity.heading, [mean_text(level.estimates.get(quantity.name)) for level in part.levels])
-        for quantity in other_quantities(part, shown)
-    ]
-    if any(level.bottleneck for level in part.levels):
-        columns.append(("limited by", [resource_name(level.bottleneck) or NONE for level in part.levels]))
-    if not columns:
+    """Returns the quantities that are shown and not tested, the header first; nothing where there is none."""
+    quantities = other_quantities(part, shown)
+    if not quantities:
         return []
-    columns.insert(0, (" × ".join(part.factors), [_named(level) for level in part.levels]))
-    return [tuple(name for name, _ in columns), *zip(*(cells for _, cells in columns), strict=True)]
+    header = (" x ".join(part.factors), *(quantity.heading for quantity in quantities))
+    return [header, *((_named(level), *_means(level, quantities)) for level in part.levels)]
 
 
 def matrix_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
@@ -115,7 +112,7 @@ def scaling_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[R
     if not part.scaling:
         return []
     numbers = list(dict.fromkeys(number for each in part.scaling for number in each.speedup))
-    header = (" × ".join(part.factors), *(f"{_words(part, shown, each.quantity)}, times one" for each in part.scaling))
+    header = (" x ".join(part.factors), *(f"{_words(part, shown, each.quantity)}, times one" for each in part.scaling))
     return [
         header,
         *((number, *(ratio_text(each.speedup.get(number)) for each in part.scaling)) for number in numbers),
@@ -140,11 +137,35 @@ def scaling_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> l
 def band_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[str]:
     """Says where a latency jumps between two neighbouring levels."""
     return [
-        f"{_words(part, shown, band.quantity).capitalize()} jumps between {part.factors[0]} {band.lower} and "
-        f"{band.upper}: {ratio_text(band.ratio)} times beyond the trend of the curve "
+        f"{_words(part, shown, band.quantity).capitalize()} jumps {'up' if band.ratio.value > 1 else 'down'} between "
+        f"{part.factors[0]} {band.lower} and {band.upper}: to {ratio_text(band.ratio)} times the trend of the curve "
         f"(p {p_text(band.p_value_holm)})."
         for band in part.bands
     ]
+
+
+def limit_rows(part: PartComparison) -> list[Row]:
+    """Returns what every verdict on a limit was found by, the header first; nothing where no verdict has numbers."""
+    found = [level for level in part.levels if level.bottleneck and level.bottleneck_numbers]
+    rows: list[Row] = [
+        (
+            _named(level),
+            resource_name(level.bottleneck),
+            ", ".join(f"{name} {number_text(value)}" for name, value in level.bottleneck_numbers.items()),
+        )
+        for level in found
+    ]
+    return [(" x ".join(part.factors), "limited by", "found by"), *rows] if rows else []
+
+
+def published_rows(part: PartComparison) -> list[Row]:
+    """Returns the published values that stand in no table of a tested quantity, the header first."""
+    names = dict.fromkeys(name for level in part.levels for name in level.published if name not in part.compared)
+    if not names:
+        return []
+    quantities = [quantity_named(name) for name in names]
+    rows = [(_named(level), *(published_text(part, level, name) for name in names)) for level in part.levels]
+    return [(" x ".join(part.factors), *(quantity.heading for quantity in quantities)), *rows]
 
 
 def notes(part: PartComparison) -> list[str]:
@@ -169,6 +190,10 @@ def published_text(part: PartComparison, level: Level, name: str) -> str:
 
 def _named(level: Level) -> str:
     return f"{level_text(level)} ({REFERENCE})" if level.is_reference else level_text(level)
+
+
+def _means(level: Level, quantities: Sequence[Quantity]) -> list[str]:
+    return [mean_text(level.estimates.get(quantity.name)) for quantity in quantities]
 
 
 def _over_reference(level: Level, quantity: Quantity) -> str:

@@ -54,9 +54,14 @@ class Effect:
         return f"{setting_text(self.level.values)}{fixed_text(self.part)}"
 
     def __str__(self) -> str:
-        """Names the level and what it replaces, and the ratio with its interval."""
-        replaced = " with ".join(str(self.part.reference[name]) for name in self.level.values)
-        return f"{self.setting} instead of {replaced}, to {_times(self.ratio)}"
+        """Names what is set instead of what, and the ratio with its interval."""
+        ours, theirs = self.level.values, self.part.reference
+        changed = {name: value for name, value in ours.items() if value != theirs.get(name)}
+        kept = {name: value for name, value in ours.items() if name not in changed}
+        replaced = " with ".join(str(theirs[name]) for name in changed)
+        at = f" at {setting_text(kept)}" if kept else ""
+        interval = _times(self.ratio).replace("(", "(95 % interval ")
+        return f"{setting_text(changed)} instead of {replaced}{at}{fixed_text(self.part)}, to {interval}"
 
 
 def closing_sentences(parts: Sequence[PartComparison], shown: Sequence[Quantity] = ()) -> list[str]:
@@ -128,7 +133,7 @@ def _same_levels(part: PartComparison) -> str:
     ]
     if not same:
         return ""
-    factors = " × ".join(part.factors)
+    factors = " x ".join(part.factors)
     if len(same) > _MOST_LEVELS_NAMED:
         return f"{len(same)} of {counted(len(tested), 'level')} of {factors}{fixed_text(part)}"
     return f"{factors} {joined(map(level_text, same))}{fixed_text(part)}"

@@ -63,7 +63,7 @@ def part_text(part: PartComparison, shown: Sequence[Quantity] = ()) -> str:
 
 def title(part: PartComparison) -> str:
     """Says what the part varies, what every level is compared with, and in how many blocks."""
-    factors = " × ".join(part.factors)
+    factors = " x ".join(part.factors)
     name = f"{part.part}: " if part.part != factors else ""
     beside = f"compared with {setting_text(part.reference)}"
     return f"{name}{factors}{fixed_text(part)}, {beside}, {counted(part.blocks, 'block')}"

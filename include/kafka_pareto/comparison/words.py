@@ -30,7 +30,9 @@ _RESOURCES = {
 def quantity_named(name: str) -> Quantity:
     """Returns the quantity of this name, of any driver; one that no driver declares has no label and no direction."""
     declared = (quantity for driver in DRIVERS.values() for quantity in driver.quantities)
-    return next((quantity for quantity in declared if quantity.name == name), Quantity(name, float, may_be_missing=True))
+    return next(
+        (quantity for quantity in declared if quantity.name == name), Quantity(name, float, may_be_missing=True)
+    )
 
 
 def compared_quantities(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Quantity]:
@@ -57,7 +59,7 @@ def fixed_text(part: PartComparison) -> str:
 
 def level_text(level: Level) -> str:
     """Names a level by its values alone."""
-    return " × ".join(str(value) for value in level.values.values())
+    return " x ".join(str(value) for value in level.values.values())
 
 
 def is_told_apart(estimate: Estimate | None) -> bool:

@@ -23,7 +23,7 @@ def configuration_words(configuration: Mapping[str, PropertyValue], separator: s
     return separator.join([*first, *others])
 
 
-def _bytes_text(value: PropertyValue) -> str:
+def bytes_text(value: PropertyValue) -> str:
     """Reads a number of bytes in the unit that leaves one to four digits before the point."""
     size = int(value)
     for unit, name in _UNITS:
@@ -39,8 +39,8 @@ def _plain(value: PropertyValue) -> str:
 
 _WORDS: dict[str, Callable[[PropertyValue], str]] = {
     "compression.type": lambda value: "no compression" if value == "none" else _plain(value),
-    "batch.size": _bytes_text,
+    "batch.size": bytes_text,
     "linger.ms": lambda value: f"linger {_plain(value)} ms",
     "acks": lambda value: f"acks {_plain(value)}",
-    "buffer.memory": lambda value: f"buffer {_bytes_text(value)}",
+    "buffer.memory": lambda value: f"buffer {bytes_text(value)}",
 }

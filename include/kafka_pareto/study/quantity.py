@@ -56,6 +56,17 @@ class Quantity:
         """Returns the unit as people read it; empty for a share or a text."""
         return next((unit for ending, unit in _UNITS.items() if self.name.endswith(ending)), "")
 
+    @property
+    def words(self) -> str:
+        """Returns the label; where no page was meant to show it, the name in words and without its unit."""
+        ending = next((ending for ending in _UNITS if self.name.endswith(ending)), "")
+        return self.label or self.name.removesuffix(ending).replace("_", " ")
+
+    @property
+    def heading(self) -> str:
+        """Returns the words with the unit."""
+        return f"{self.words} [{self.unit}]" if self.unit else self.words
+
     def takes(self, value: Value) -> bool:
         """Tells whether a repetition may hold this value."""
         if value is None:

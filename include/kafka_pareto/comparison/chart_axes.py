@@ -1,0 +1,78 @@
+"""Lays out the axes of a comparison's figures."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from kafka_pareto.comparison.chart_data import AxisKind, Point, axis_kind, tick_text
+from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.words import level_text
+
+_LONGEST_TICK = 12
+_MOST_UPRIGHT_TICKS = 7
+_LEAST_DISTANCE_OF_NAMES = 0.05  # of the axis
+_WIDE, _VERY_WIDE = 6.0, 1000.0
+
+
+def side_by_side(number: int, width: float = 4.6) -> tuple[Figure, list[Any]]:
+    """Returns a figure with so many pairs of axes, two in a row."""
+    columns = min(number, 2)
+    rows = -(-number // columns)
+    figure = Figure(figsize=(max(width * columns, 6.0), 3.5 * rows + 0.5), layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for spare in axes[number:]:
+        spare.remove()
+    return figure, axes[:number]
+
+
+def name_levels(axes: Any, part: PartComparison, points: Sequence[Point]) -> None:
+    """Puts the levels' names below the axis, which is logarithmic where they are powers of two or of ten."""
+    kind, factor = axis_kind(part), part.factors[0]
+    if kind != "names":
+        axes.set_xscale("log", base=2 if kind == "log2" else 10)
+        axes.xaxis.set_minor_locator(NullLocator())
+    places = [point.place for point in points]
+    values = {level_text(level): level.values[factor] for level in part.levels}
+    texts = [textwrap.fill(tick_text(factor, values[point.level]), _LONGEST_TICK) for point in points]
+    crowded = len(texts) > _MOST_UPRIGHT_TICKS
+    texts = [text if has_room else "" for text, has_room in zip(texts, _with_room(places, kind), strict=True)]
+    axes.set_xticks(places, texts, rotation=40 if crowded else 0, ha="right" if crowded else "center")
+    axes.set_xlabel(factor)
+    axes.margins(x=0.08)
+
+
+def _with_room(places: Sequence[float], kind: AxisKind) -> list[bool]:
+    """Tells of every place whether its name fits beside the one that was named before it."""
+    along = np.array(places) if kind == "names" else np.log(places)
+    needed = _LEAST_DISTANCE_OF_NAMES * np.ptp(along) if len(along) else 0.0
+    named: list[float] = []
+    found = []
+    for place in along:
+        found.append(all(abs(place - other) >= needed for other in named))
+        named += [place] if found[-1] else []
+    return found
+
+
+def name_values(axes: Any, values: Sequence[float]) -> None:
+    """Makes the upright axis logarithmic, with ticks that people would choose.
+
+    Args:
+        axes: A pair of matplotlib's axes.
+        values: One or more, positive; the axis holds all of them.
+    """
+    axes.set_yscale("log")
+    low, high = min(values), max(values)
+    room = max((high / low) ** 0.08, 1.04)
+    axes.set_ylim(low / room, high * room)
+    steps: Any = MaxNLocator(6, steps=[1, 2, 2.5, 5, 10])
+    if high / low > _WIDE:
+        steps = LogLocator(subs=(1.0, 2.0, 5.0) if high / low < _VERY_WIDE else (1.0,))
+    axes.yaxis.set_major_locator(steps)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.yaxis.set_minor_locator(NullLocator())

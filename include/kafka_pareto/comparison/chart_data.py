@@ -1,0 +1,113 @@
+"""Computes what the charts of a comparison draw: places on an axis, and ratios to the reference. Pure.
+
+A ratio to the reference means the same on every machine, so that published values can stand beside measured ones.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import BaseModel
+
+from kafka_pareto.comparison.records import Interval, Level, PartComparison
+from kafka_pareto.comparison.words import is_told_apart, level_text
+from kafka_pareto.study.configuration_words import bytes_text
+from kafka_pareto.study.factors import FactorValue, Positions
+from kafka_pareto.study.quantity import Quantity
+
+AxisKind = Literal["log2", "log10", "names"]
+
+_FEWEST_OF_A_CURVE = 6
+_BYTES = re.compile(r"(size|bytes|memory)$")
+_NO_BYTES = re.compile(r"queue|pool")
+
+
+class Point(BaseModel):
+    """Holds one quantity at one level, as charts draw it.
+
+    Attributes:
+        level: As people read it.
+        place: On the axis: the level's value, or its number where the axis is of names.
+        ratio: Level over reference; 1 without an interval at the reference. None where there is none.
+        mean: In the quantity's unit.
+        told_apart: True where the level differs from the reference.
+        published_ratio: The published value over the published reference; None where either is missing.
+    """
+
+    level: str
+    place: float
+    is_reference: bool
+    ratio: Interval | None
+    mean: Interval | None
+    told_apart: bool
+    published_ratio: float | None
+
+
+def points_of(part: PartComparison, quantity: Quantity) -> list[Point]:
+    """Returns the points of one quantity over a table's levels, in the study's order."""
+    kind = axis_kind(part)
+    return [_point(part, level, quantity, at, kind) for at, level in enumerate(part.levels)]
+
+
+def axis_kind(part: PartComparison) -> AxisKind:
+    """Returns how a table's levels are placed: on a logarithmic axis where all but one are powers of two or of ten."""
+    values = [value for level in part.levels for value in level.values.values()]
+    if len(part.factors) > 1 or not all(is_number(value) and float(value) > 0 for value in values):
+        return "names"
+    powers: tuple[tuple[AxisKind, float], ...] = (("log2", 2.0), ("log10", 10.0))
+    for kind, base in powers:
+        others = [value for value in values if not _is_power(float(value), base)]
+        if len(values) > 2 and len(others) <= (1 if len(values) > 3 else 0):
+            return kind
+    return "names"
+
+
+def is_curve(part: PartComparison) -> bool:
+    """Tells whether the levels are so many numbers that they draw a curve, as record sizes do."""
+    return part.kind == "table" and axis_kind(part) != "names" and len(part.levels) >= _FEWEST_OF_A_CURVE
+
+
+def tick_text(factor: str, value: FactorValue) -> str:
+    """Returns a level as an axis shows it: in KiB and MiB where the factor is a number of bytes."""
+    if is_number(value) and _BYTES.search(factor) and not _NO_BYTES.search(factor):
+        return bytes_text(value)
+    return str(value)
+
+
+def speedup_of(clients: Positions, serial_fraction: float) -> Positions:
+    """Returns the speed-up over one client by Amdahl's law (G. Amdahl, AFIPS 1967): n / (1 + s (n - 1))."""
+    return clients / (1 + serial_fraction * (clients - 1))
+
+
+def is_number(value: FactorValue) -> bool:
+    """Tells whether a level is a number."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def present(values: Sequence[float | None]) -> list[float]:
+    """Returns the values that there are."""
+    return [value for value in values if value is not None]
+
+
+def _point(part: PartComparison, level: Level, quantity: Quantity, at: int, kind: AxisKind) -> Point:
+    estimate = level.estimates.get(quantity.name)
+    own, reference = (each.published.get(quantity.name) for each in (level, part.reference_level))
+    value = next(iter(level.values.values()))
+    ratio = Interval(value=1.0) if level.is_reference else estimate.ratio if estimate else None
+    return Point(
+        level=level_text(level),
+        place=at if kind == "names" else float(value),
+        is_reference=level.is_reference,
+        ratio=ratio,
+        mean=estimate.mean if estimate else None,
+        told_apart=is_told_apart(estimate),
+        published_ratio=own / reference if own is not None and reference else None,
+    )
+
+
+def _is_power(value: float, base: float) -> bool:
+    exponent = math.log(value, base)
+    return abs(exponent - round(exponent)) < 1e-9

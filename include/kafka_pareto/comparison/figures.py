@@ -1,0 +1,283 @@
+"""Draws the figures of a comparison as PNG: levels over the reference, grids, scaling, and curves with their bands.
+
+Kinds of points differ in shape and fill as well as in colour (the Okabe-Ito palette, safe for colour-blind readers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import ScaledTranslation
+
+from kafka_pareto.comparison.chart_axes import name_levels, name_values, side_by_side
+from kafka_pareto.comparison.chart_data import (
+    Point,
+    is_curve,
+    is_number,
+    points_of,
+    present,
+    speedup_of,
+    tick_text,
+)
+from kafka_pareto.comparison.records import Interval, PartComparison, Scaling
+from kafka_pareto.comparison.rows import held_interactions
+from kafka_pareto.comparison.words import (
+    compared_quantities,
+    is_told_apart,
+    number_text,
+    quantity_named,
+    times_text,
+)
+from kafka_pareto.report.figures import STYLE, png, say, shared_legend
+from kafka_pareto.study.quantity import Quantity
+
+_BLUE, _ORANGE, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#8a8a8a"
+_WORSE_TO_BETTER = LinearSegmentedColormap.from_list("worse to better", ["#D55E00", "#fbf7f2", "#0072B2"])
+_INTERVAL: dict[str, Any] = {"fmt": "none", "elinewidth": 1.4, "capsize": 3, "zorder": 2}
+_TOLD: dict[str, Any] = {"marker": "o", "s": 42, "color": _BLUE, "zorder": 3, "label": "differs from the reference"}
+_UNTOLD: dict[str, Any] = {"marker": "s", "s": 34, "color": _GREY, "zorder": 3, "label": "not told apart from it"}
+_REFERENCE: dict[str, Any] = {"marker": "*", "s": 150, "color": "black", "zorder": 4, "label": "reference"}
+_PUBLISHED: dict[str, Any] = {
+    "marker": "D", "s": 46, "facecolors": "none", "edgecolors": _ORANGE, "linewidths": 1.5, "zorder": 4,
+    "label": "published, on another machine",
+}  # fmt: skip
+_PUBLISHED_BESIDE_INCHES = 0.11  # hollow markers would else lie on the measured ones
+
+
+def part_figures(part: PartComparison, shown: Sequence[Quantity] = ()) -> Mapping[str, tuple[str, bytes]]:
+    """Returns the part's figures: file name to caption and PNG. What has no values is left out."""
+    quantities = [quantity for quantity in compared_quantities(part, shown) if _has_values(part, quantity)]
+    if not quantities:
+        return {}
+    found: dict[str, tuple[str, Figure]] = {}
+    with mpl.rc_context(STYLE):
+        if part.kind == "grid":
+            found[f"{part.part}_grid.png"] = (_grid_caption(part), draw_grid(part, quantities))
+        elif is_curve(part):
+            found[f"{part.part}_curve.png"] = (_curve_caption(part), draw_curve(part, quantities))
+        else:
+            found[f"{part.part}_levels.png"] = (_levels_caption(part), draw_levels(part, quantities))
+        if any(each.speedup for each in part.scaling):
+            found[f"{part.part}_scaling.png"] = (_SCALING_CAPTION, draw_scaling(part, shown))
+        return {name: (caption, png(figure)) for name, (caption, figure) in found.items()}
+
+
+def draw_levels(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
+    """Draws the ratio to the reference over the levels, one pair of axes for each quantity."""
+    figure, all_axes = side_by_side(len(quantities))
+    for axes, quantity in zip(all_axes, quantities, strict=True):
+        points = points_of(part, quantity)
+        axes.axhline(1, color="black", linewidth=0.8, zorder=1)
+        _draw_ratios(axes, points)
+        if all(map(is_number, (value for level in part.levels for value in level.values.values()))):
+            _join(axes, points)
+        published = [(point.place, point.published_ratio) for point in points if point.published_ratio is not None]
+        if len(published) > 1:
+            beside = ScaledTranslation(_PUBLISHED_BESIDE_INCHES, 0, figure.dpi_scale_trans)
+            axes.scatter(*zip(*published, strict=True), transform=axes.transData + beside, **_PUBLISHED)
+        name_levels(axes, part, points)
+        name_values(axes, [1.0, *(value for point in points for value in _drawn(point))])
+        mean = next((point.mean for point in points if point.is_reference), None)
+        axes.set(
+            title=f"{quantity.words} ({_direction(quantity)})",
+            ylabel="over the reference" + (f" (1 = {number_text(mean.value)} {quantity.unit})" if mean else ""),
+        )
+    shared_legend(figure)
+    return figure
+
+
+def draw_curve(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
+    """Draws the means over an ordered factor on logarithmic axes, and shades the bands in which a latency jumps."""
+    figure, all_axes = side_by_side(len(quantities), width=5.4)
+    for axes, quantity in zip(all_axes, quantities, strict=True):
+        points = [point for point in points_of(part, quantity) if point.mean]
+        places, means = [point.place for point in points], [point.mean for point in points]
+        values = [mean.value for mean in means if mean]
+        axes.plot(places, values, color=_BLUE, linewidth=1.2, marker="o", markersize=5, zorder=3, label="mean")
+        axes.errorbar(places, values, yerr=_errors([m for m in means if m]), ecolor=_BLUE, **_INTERVAL)
+        own = [(point.place, point.mean.value) for point in points if point.is_reference and point.mean]
+        if own:
+            axes.scatter(*zip(*own, strict=True), **_REFERENCE)
+        _shade_bands(axes, part, quantity)
+        name_levels(axes, part, points)
+        name_values(axes, [end for m in means if m for end in present([m.low, m.value, m.high]) if end > 0])
+        axes.set(title=f"{quantity.words} ({_direction(quantity)})", ylabel=quantity.heading)
+    shared_legend(figure)
+    return figure
+
+
+def draw_grid(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
+    """Draws the ratio to the reference as a heat map, one for each quantity; blue is better, orange worse."""
+    down, across = part.factors
+    tops = list(dict.fromkeys(level.values[across] for level in part.levels))
+    sides = list(dict.fromkeys(level.values[down] for level in part.levels))
+    width = max(4.3, 0.95 * len(tops) + 1.4)
+    figure = Figure(figsize=(width * len(quantities), 0.62 * len(sides) + 2.0), layout="constrained")
+    for axes, quantity in zip(figure.subplots(1, len(quantities), squeeze=False)[0], quantities, strict=True):
+        ratios, texts = _heat(part, quantity, sides, tops)
+        better = np.log(ratios) * (1 if quantity.maximised in (True, None) else -1)
+        most = max(float(np.nanmax(np.abs(better), initial=0)), 0.05)
+        axes.imshow(better, cmap=_WORSE_TO_BETTER, vmin=-most, vmax=most, aspect="auto")
+        for (row, column), text in np.ndenumerate(texts):
+            strong = abs(np.nan_to_num(better[row, column])) > 0.72 * most
+            axes.text(column, row, text, ha="center", va="center", fontsize=8.5, color="white" if strong else "black")
+        _frame_reference(axes, part, sides, tops)
+        axes.set_xticks(range(len(tops)), [tick_text(across, top) for top in tops])
+        axes.set_yticks(range(len(sides)), [tick_text(down, side) for side in sides])
+        axes.grid(visible=False)
+        axes.spines[:].set_visible(False)
+        axes.tick_params(length=0)
+        axes.set(title=f"{quantity.words} ({_direction(quantity)})", xlabel=across, ylabel=down)
+    return figure
+
+
+def draw_scaling(part: PartComparison, shown: Sequence[Quantity] = ()) -> Figure:
+    """Draws the speed-up over one client, Amdahl's law through it, and the limit that it tends to."""
+    curves = [each for each in part.scaling if each.speedup]
+    figure, all_axes = side_by_side(len(curves), width=5.4)
+    known = {quantity.name: quantity for quantity in (*compared_quantities(part, shown), *shown)}
+    for axes, curve in zip(all_axes, curves, strict=True):
+        quantity = known.get(curve.quantity) or quantity_named(curve.quantity)
+        _draw_speedup(axes, curve)
+        axes.set(title=quantity.words, xlabel=part.factors[0], ylabel="times one client")
+    shared_legend(figure)
+    return figure
+
+
+def _draw_speedup(axes: Any, curve: Scaling) -> None:
+    clients = [float(number) for number in curve.speedup]
+    speedups = list(curve.speedup.values())
+    most = max(clients)
+    fine = np.linspace(min(clients), most, 200)
+    top = 1.15 * max(present([end for each in speedups for end in (each.value, each.high)]))
+    axes.plot(fine, fine, color=_GREY, linewidth=1, linestyle=":", label="in proportion")
+    if curve.serial_fraction is not None:
+        law = speedup_of(fine, curve.serial_fraction.value)
+        axes.plot(fine, law, color=_ORANGE, linewidth=1.4, label="Amdahl's law, fitted")
+    if curve.limit is not None:
+        axes.axhline(curve.limit.value, color=_GREEN, linewidth=1.2, linestyle="--", label="the limit that it tends to")
+        if curve.limit.low is not None and curve.limit.high is not None:
+            axes.axhspan(curve.limit.low, curve.limit.high, color=_GREEN, alpha=0.12, linewidth=0)
+        top = max(top, 1.05 * (curve.limit.high or curve.limit.value))
+    axes.errorbar(clients, [each.value for each in speedups], yerr=_errors(speedups), ecolor=_BLUE, **_INTERVAL)
+    axes.scatter(clients, [each.value for each in speedups], color=_BLUE, s=38, zorder=3, label="measured")
+    axes.set_xticks(clients, [f"{number:g}" for number in clients])
+    axes.set(ylim=(0, top), xlim=(0, 1.04 * most))
+    axes.yaxis.set_major_locator(MaxNLocator(6))
+
+
+def _draw_ratios(axes: Any, points: Sequence[Point]) -> None:
+    styles = (
+        (_REFERENCE, [point for point in points if point.is_reference]),
+        (_TOLD, [point for point in points if point.told_apart and not point.is_reference]),
+        (_UNTOLD, [point for point in points if not point.told_apart and not point.is_reference]),
+    )
+    for style, chosen in styles:
+        drawn = [(point.place, point.ratio) for point in chosen if point.ratio and point.ratio.value > 0]
+        if drawn:
+            places, ratios = zip(*drawn, strict=True)
+            values = [ratio.value for ratio in ratios]
+            axes.errorbar(places, values, yerr=_errors(ratios), ecolor=style["color"], **_INTERVAL)
+            axes.scatter(places, values, **style)
+    if not any(point.ratio for point in points if not point.is_reference):
+        say(axes, "no ratio:\ntoo few blocks with values")
+
+
+def _errors(intervals: Sequence[Interval]) -> list[list[float]]:
+    """Returns the distances to both ends; 0 where there is no interval."""
+    return [
+        [each.value - (each.value if each.low is None else each.low) for each in intervals],
+        [(each.value if each.high is None else each.high) - each.value for each in intervals],
+    ]
+
+
+def _drawn(point: Point) -> list[float]:
+    ends = [point.ratio.low, point.ratio.value, point.ratio.high] if point.ratio else []
+    return present([*ends, point.published_ratio])
+
+
+def _join(axes: Any, points: Sequence[Point]) -> None:
+    """Joins the levels of a number by a thin line, so that their order is seen."""
+    drawn = sorted((point.place, point.ratio.value) for point in points if point.ratio and point.ratio.value > 0)
+    if len(drawn) > 2:
+        axes.plot(*zip(*drawn, strict=True), color=_BLUE, linewidth=0.8, alpha=0.45, zorder=1)
+
+
+def _shade_bands(axes: Any, part: PartComparison, quantity: Quantity) -> None:
+    for band in part.bands:
+        if band.quantity != quantity.name:
+            continue
+        low, high = float(band.lower), float(band.upper)
+        axes.axvspan(low, high, color=_ORANGE, alpha=0.18, linewidth=0, zorder=0, label="band with a jump")
+        axes.annotate(
+            f"x{times_text(band.ratio.value)}",
+            (np.sqrt(low * high), 0.97),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            va="top",
+            color=_ORANGE,
+            weight="bold",
+        )
+
+
+def _heat(part: PartComparison, quantity: Quantity, sides: Sequence[Any], tops: Sequence[Any]) -> tuple[Any, Any]:
+    """Returns the ratios and their texts, rows by the first factor; nan and "none" where there is no ratio."""
+    ratios = np.full((len(sides), len(tops)), np.nan)
+    texts = np.full(ratios.shape, "none", dtype=object)
+    interacting = [each.values for each in held_interactions(part) if each.quantity == quantity.name]
+    down, across = part.factors
+    for level in part.levels:
+        place = sides.index(level.values[down]), tops.index(level.values[across])
+        estimate = level.estimates.get(quantity.name)
+        if level.is_reference:
+            ratios[place], texts[place] = 1.0, "1\nreference"
+        elif estimate and estimate.ratio and estimate.ratio.value > 0:
+            ratios[place] = estimate.ratio.value
+            marks = ("*" if is_told_apart(estimate) else "") + ("†" if level.values in interacting else "")
+            texts[place] = times_text(estimate.ratio.value) + marks
+    return ratios, texts
+
+
+def _frame_reference(axes: Any, part: PartComparison, sides: Sequence[Any], tops: Sequence[Any]) -> None:
+    down, across = part.factors
+    values = part.reference_level.values
+    corner = tops.index(values[across]) - 0.5, sides.index(values[down]) - 0.5
+    axes.add_patch(mpl.patches.Rectangle(corner, 1, 1, fill=False, edgecolor="black", linewidth=1.6))
+
+
+def _has_values(part: PartComparison, quantity: Quantity) -> bool:
+    return any(quantity.name in level.estimates and level.estimates[quantity.name].mean for level in part.levels)
+
+
+def _direction(quantity: Quantity) -> str:
+    if quantity.maximised is None:
+        return "neither is better"
+    return "more is better" if quantity.maximised else "less is better"
+
+
+_SCALING_CAPTION = (
+    "The throughput of several clients over that of one, with 95 % intervals; the shaded strip is the interval of the "
+    "limit by Amdahl's law."
+)
+
+
+def _levels_caption(part: PartComparison) -> str:
+    published = any(level.published for level in part.levels)
+    beside = " Hollow: published on another machine, over the published reference." if published else ""
+    return f"Each level over the reference, from the blocks that measured both, with 95 % intervals.{beside}"
+
+
+def _grid_caption(part: PartComparison) -> str:
+    dagger = " †: an interaction of the two factors." if held_interactions(part) else ""
+    return f"Each combination over the reference; blue is better, orange worse. *: differs from the reference.{dagger}"
+
+
+def _curve_caption(part: PartComparison) -> str:
+    shaded = " Shaded: a jump beyond the trend of the curve." if part.bands else ""
+    return f"Means with 95 % intervals over {part.factors[0]}, both axes logarithmic.{shaded}"

@@ -1,0 +1,113 @@
+"""Renders a comparison as one self-contained HTML page: the sentences first, then a table and a figure per part. Pure.
+
+Nothing is loaded from elsewhere: figures are data URIs, the style is inline, and there is no script.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import jinja2
+
+from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.rows import (
+    PUBLISHED,
+    Row,
+    band_sentences,
+    interaction_rows,
+    interaction_sentence,
+    limit_rows,
+    matrix_rows,
+    notes,
+    other_rows,
+    published_rows,
+    quantity_rows,
+    scaling_rows,
+    scaling_sentences,
+)
+from kafka_pareto.comparison.tables import legend, part_csv, title
+from kafka_pareto.comparison.words import compared_quantities, setting_text
+from kafka_pareto.study.quantity import Quantity
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """Holds all that the page of a campaign shows.
+
+    Attributes:
+        study: Its name.
+        campaign: Its id.
+        description: Of the study, in its author's words.
+        sentences: What the comparison came to.
+        parts: In the study's order.
+        shown: The quantities to show besides the compared ones, and the words for all of them.
+        figures: By part: file name to caption and PNG, as `figures.part_figures` returns them.
+        measured: How it was measured, as names and texts: blocks, seconds, the cluster.
+        facts: Of the cluster and the machine, as `Fingerprint.facts` returns them.
+        published_on: The machine and the source of the published numbers; empty where there are none.
+        csv_addresses: By part: where its CSV lies; one that has none here is a data URI.
+        addresses: Other links, by their text.
+    """
+
+    study: str
+    campaign: str
+    description: str
+    sentences: Sequence[str]
+    parts: Sequence[PartComparison]
+    shown: Sequence[Quantity] = ()
+    figures: Mapping[str, Mapping[str, tuple[str, bytes]]] = field(default_factory=dict)
+    measured: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str | int | list[str]] = field(default_factory=dict)
+    published_on: str = ""
+    csv_addresses: Mapping[str, str] = field(default_factory=dict)
+    addresses: Mapping[str, str] = field(default_factory=dict)
+
+
+def comparison_page(context: PageContext) -> str:
+    """Returns the page as HTML; every value from the study or the cluster is escaped."""
+    loaders = [jinja2.PackageLoader("kafka_pareto.comparison"), jinja2.PackageLoader("kafka_pareto.report")]
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(loaders),  # the style is the report's
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("comparison.html.j2").render(
+        context=context,
+        parts=[_part(context, part) for part in context.parts],
+        legend=legend(context.parts),
+        published=PUBLISHED,
+    )
+
+
+def _part(context: PageContext, part: PartComparison) -> dict[str, Any]:
+    return {
+        "name": part.part,
+        "title": title(part),
+        "figures": [
+            {"uri": f"data:image/png;base64,{base64.b64encode(content).decode()}", "caption": caption}
+            for caption, content in context.figures.get(part.part, {}).values()
+        ],
+        "sentences": [*scaling_sentences(part, context.shown), *band_sentences(part, context.shown)],
+        "tables": [{"title": heading, "rows": rows} for heading, rows in part_tables(part, context.shown)],
+        "notes": notes(part),
+        "csv": context.csv_addresses.get(part.part) or f"data:text/csv;charset=utf-8,{quote(part_csv(part))}",
+        "limits": limit_rows(part),
+        "published": published_rows(part),
+        "levels": [{"name": setting_text(level.values), "ids": level.repetition_ids} for level in part.levels],
+    }
+
+
+def part_tables(part: PartComparison, shown: Sequence[Quantity]) -> list[tuple[str, list[Row]]]:
+    """Returns all tables of a part as pairs of title and rows; a title may stand without any rows."""
+    quantities = compared_quantities(part, shown)
+    if part.kind == "grid":
+        tables = [(quantity.heading, matrix_rows(part, quantity)) for quantity in quantities]
+        return [*tables, (interaction_sentence(part), interaction_rows(part, shown))]
+    all_rows = [*(quantity_rows(part, quantity) for quantity in quantities), other_rows(part, shown)]
+    return [("", rows) for rows in (*all_rows, scaling_rows(part, shown)) if rows]

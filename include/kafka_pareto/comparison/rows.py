@@ -1,0 +1,224 @@
+"""Lays a part of a comparison out as rows of texts, which the terminal, the page and the explorer show alike. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from kafka_pareto.analysis.gains import SIGNIFICANCE
+from kafka_pareto.analysis.wording import counted, p_text
+from kafka_pareto.comparison.records import Interaction, Level, PartComparison
+from kafka_pareto.comparison.words import (
+    NONE,
+    compared_quantities,
+    is_told_apart,
+    level_text,
+    mean_text,
+    number_text,
+    other_quantities,
+    outcomes_text,
+    quantity_named,
+    ratio_text,
+    relative_text,
+    resource_name,
+    setting_text,
+    times_text,
+)
+from kafka_pareto.study.quantity import Quantity
+
+Row: TypeAlias = tuple[str, ...]
+
+MARK = "*"
+REFERENCE = "reference"
+PUBLISHED = "published elsewhere"
+
+
+def quantity_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
+    """Returns one tested quantity of all levels, the header first; the first quantity says what limited each level.
+
+    The published value has its own ratio in brackets: over the published reference, never over a value of this machine.
+    """
+    columns: list[tuple[str, list[str]]] = [
+        (" x ".join(part.factors), [_named(level) for level in part.levels]),
+        (quantity.heading, [mean_text(level.estimates.get(quantity.name)) for level in part.levels]),
+        ("over the reference", [_over_reference(level, quantity) for level in part.levels]),
+        ("relative", [relative_text(level.estimates.get(quantity.name)) for level in part.levels]),
+        ("letters", [_letters(level, quantity) for level in part.levels]),
+    ]
+    if any(quantity.name in level.published for level in part.levels):
+        columns.append((PUBLISHED, [published_text(part, level, quantity.name) for level in part.levels]))
+    if part.compared and quantity.name == part.compared[0] and any(level.bottleneck for level in part.levels):
+        columns.append(("limited by", [resource_name(level.bottleneck) or NONE for level in part.levels]))
+    return [tuple(name for name, _ in columns), *zip(*(cells for _, cells in columns), strict=True)]
+
+
+def other_rows(part: PartComparison, shown: Sequence[Quantity]) -> list[Row]:
+    """Returns the quantities that are shown and not tested, the header first; nothing where there is none."""
+    quantities = other_quantities(part, shown)
+    if not quantities:
+        return []
+    header = (" x ".join(part.factors), *(quantity.heading for quantity in quantities))
+    return [header, *((_named(level), *_means(level, quantities)) for level in part.levels)]
+
+
+def matrix_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
+    """Returns a grid with the first factor's levels down and the second one's across: the mean, and the ratio."""
+    down, across = part.factors
+    found = {(level.values[down], level.values[across]): level for level in part.levels}
+    tops = list(dict.fromkeys(level.values[across] for level in part.levels))
+    sides = list(dict.fromkeys(level.values[down] for level in part.levels))
+    header = (f"{down} \\ {across}", *map(str, tops))
+    return [header, *((str(side), *(_cell(found.get((side, top)), quantity) for top in tops)) for side in sides)]
+
+
+def interaction_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Row]:
+    """Returns the interactions that hold, the header first; nothing where none does."""
+    held = held_interactions(part)
+    if not held:
+        return []
+    header = ("quantity", "combination", "over the product of both", "p (Holm)")
+    return [
+        header,
+        *(
+            (
+                _words(part, shown, each.quantity),
+                setting_text(each.values),
+                ratio_text(each.ratio),
+                p_text(each.p_value_holm),
+            )
+            for each in held
+        ),
+    ]
+
+
+def held_interactions(part: PartComparison) -> list[Interaction]:
+    """Returns the interactions that differ from 1 after Holm's adjustment."""
+    return [each for each in part.interactions if each.p_value_holm is not None and each.p_value_holm < SIGNIFICANCE]
+
+
+def interaction_sentence(part: PartComparison) -> str:
+    """Says whether the two factors of a grid act on each other, as far as the blocks can tell."""
+    factors = " and ".join(part.factors)
+    if held_interactions(part):
+        return f"Together {factors} do more or less than the product of what each does alone:"
+    if not part.interactions:
+        return f"Whether {factors} act on each other was not tested."
+    blocks = counted(part.blocks, "block")
+    return f"No interaction of {factors} could be told with {blocks}: as far as they tell, the effects multiply."
+
+
+def scaling_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Row]:
+    """Returns the speed-ups by number of clients, the header first; nothing where the part has none."""
+    if not part.scaling:
+        return []
+    numbers = list(dict.fromkeys(number for each in part.scaling for number in each.speedup))
+    header = (" x ".join(part.factors), *(f"{_words(part, shown, each.quantity)}, times one" for each in part.scaling))
+    return [
+        header,
+        *((number, *(ratio_text(each.speedup.get(number)) for each in part.scaling)) for number in numbers),
+    ]
+
+
+def scaling_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[str]:
+    """Says what each throughput of a scaling tends to."""
+    sentences = []
+    for each in part.scaling:
+        words = _words(part, shown, each.quantity).capitalize()
+        if each.limit is None or each.serial_fraction is None:
+            sentences.append(f"{words}: no limit shows up to {max(map(int, each.speedup), default=1)} clients.")
+            continue
+        sentences.append(
+            f"{words} tends to {ratio_text(each.limit)} times that of one client: by Amdahl's law a share of "
+            f"{ratio_text(each.serial_fraction)} is not sped up by further clients."
+        )
+    return sentences
+
+
+def band_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[str]:
+    """Says where a latency jumps between two neighbouring levels."""
+    return [
+        f"{_words(part, shown, band.quantity).capitalize()} jumps {'up' if band.ratio.value > 1 else 'down'} between "
+        f"{part.factors[0]} {band.lower} and {band.upper}: to {ratio_text(band.ratio)} times the trend of the curve "
+        f"(p {p_text(band.p_value_holm)})."
+        for band in part.bands
+    ]
+
+
+def limit_rows(part: PartComparison) -> list[Row]:
+    """Returns what every verdict on a limit was found by, the header first; nothing where no verdict has numbers."""
+    found = [level for level in part.levels if level.bottleneck and level.bottleneck_numbers]
+    rows: list[Row] = [
+        (
+            _named(level),
+            resource_name(level.bottleneck),
+            ", ".join(f"{name} {number_text(value)}" for name, value in level.bottleneck_numbers.items()),
+        )
+        for level in found
+    ]
+    return [(" x ".join(part.factors), "limited by", "found by"), *rows] if rows else []
+
+
+def published_rows(part: PartComparison) -> list[Row]:
+    """Returns the published values that stand in no table of a tested quantity, the header first."""
+    names = dict.fromkeys(name for level in part.levels for name in level.published if name not in part.compared)
+    if not names:
+        return []
+    quantities = [quantity_named(name) for name in names]
+    rows = [(_named(level), *(published_text(part, level, name) for name in names)) for level in part.levels]
+    return [(" x ".join(part.factors), *(quantity.heading for quantity in quantities)), *rows]
+
+
+def notes(part: PartComparison) -> list[str]:
+    """Lists what else is to be known of single levels: repetitions that did not count, and notes of those that did."""
+    found = []
+    for level in part.levels:
+        said = [text for text in (outcomes_text(level), *level.notes) if text]
+        if said:
+            found.append(f"{level_text(level)}: {'; '.join(said)}")
+    return found
+
+
+def published_text(part: PartComparison, level: Level, name: str) -> str:
+    """Returns a published value and, in brackets, its ratio to the published reference."""
+    value, reference = level.published.get(name), part.reference_level.published.get(name)
+    if value is None:
+        return NONE
+    if not reference or level.is_reference:
+        return number_text(value)
+    return f"{number_text(value)} ({times_text(value / reference)})"
+
+
+def _named(level: Level) -> str:
+    return f"{level_text(level)} ({REFERENCE})" if level.is_reference else level_text(level)
+
+
+def _means(level: Level, quantities: Sequence[Quantity]) -> list[str]:
+    return [mean_text(level.estimates.get(quantity.name)) for quantity in quantities]
+
+
+def _over_reference(level: Level, quantity: Quantity) -> str:
+    if level.is_reference:
+        return REFERENCE
+    estimate = level.estimates.get(quantity.name)
+    return ratio_text(estimate.ratio if estimate else None, MARK if is_told_apart(estimate) else "")
+
+
+def _letters(level: Level, quantity: Quantity) -> str:
+    estimate = level.estimates.get(quantity.name)
+    return (estimate.letters if estimate else "") or NONE
+
+
+def _cell(level: Level | None, quantity: Quantity) -> str:
+    estimate = level.estimates.get(quantity.name) if level else None
+    if level is None or estimate is None or estimate.mean is None:
+        return NONE
+    mean = number_text(estimate.mean.value)
+    if level.is_reference:
+        return f"{mean} (ref)"
+    mark = MARK if is_told_apart(estimate) else ""
+    return f"{mean} ({times_text(estimate.ratio.value)}{mark})" if estimate.ratio else mean
+
+
+def _words(part: PartComparison, shown: Sequence[Quantity], name: str) -> str:
+    known = (*compared_quantities(part, shown), *shown)
+    return next((each for each in known if each.name == name), quantity_named(name)).words

@@ -1,0 +1,199 @@
+"""Says in three sentences what a comparison came to: what helped most, what made no difference, what it cost. Pure.
+
+Every sentence follows from numbers and codes. A level counts only where it is told apart from the reference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kafka_pareto.analysis.wording import counted, joined
+from kafka_pareto.comparison.records import Interval, Level, PartComparison
+from kafka_pareto.comparison.words import (
+    compared_quantities,
+    fixed_text,
+    is_told_apart,
+    level_text,
+    number_text,
+    resource_text,
+    setting_text,
+    times_text,
+)
+from kafka_pareto.study.quantity import Quantity
+
+_MOST_LEVELS_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Holds what one level does to one quantity, where it is told apart from the reference."""
+
+    part: PartComparison
+    level: Level
+    quantity: Quantity
+    ratio: Interval
+
+    @property
+    def improvement(self) -> float:
+        """Returns by how much it is better, as a logarithm; negative where it is worse, 0 without a direction."""
+        if self.quantity.maximised is None:
+            return 0.0
+        return self.change if self.quantity.maximised else -self.change
+
+    @property
+    def change(self) -> float:
+        """Returns the logarithm of its ratio to the reference."""
+        return math.log(self.ratio.value)
+
+    @property
+    def setting(self) -> str:
+        """Names the level, and what its part sets besides."""
+        return f"{setting_text(self.level.values)}{fixed_text(self.part)}"
+
+    def __str__(self) -> str:
+        """Names what is set instead of what, and the ratio with its interval."""
+        ours, theirs = self.level.values, self.part.reference
+        changed = {name: value for name, value in ours.items() if value != theirs.get(name)}
+        kept = {name: value for name, value in ours.items() if name not in changed}
+        replaced = " with ".join(str(theirs[name]) for name in changed)
+        at = f" at {setting_text(kept)}" if kept else ""
+        interval = _times(self.ratio).replace("(", "(95 % interval ")
+        return f"{setting_text(changed)} instead of {replaced}{at}{fixed_text(self.part)}, to {interval}"
+
+
+def closing_sentences(parts: Sequence[PartComparison], shown: Sequence[Quantity] = ()) -> list[str]:
+    """Returns three sentences on all parts of a campaign.
+
+    Args:
+        parts: One or more, in the study's order.
+        shown: The words and directions of the compared quantities; by default those that their drivers declare.
+    """
+    effects = [effect for part in parts for effect in effects_of(part, shown)]
+    return [_what_helped(parts, effects, shown), _what_made_no_difference(parts), _what_it_cost(parts, effects)]
+
+
+def effects_of(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Effect]:
+    """Returns every difference from the reference that is told apart, by level and compared quantity."""
+    found = []
+    for level in part.levels:
+        for quantity in compared_quantities(part, shown):
+            estimate = level.estimates.get(quantity.name)
+            if estimate and estimate.ratio and estimate.ratio.value > 0 and is_told_apart(estimate):
+                found.append(Effect(part, level, quantity, estimate.ratio))
+    return found
+
+
+def _what_helped(parts: Sequence[PartComparison], effects: Sequence[Effect], shown: Sequence[Quantity]) -> str:
+    names = {quantity.name: quantity for part in parts for quantity in compared_quantities(part, shown)}
+    clauses = [
+        _of_quantity(quantity, [effect for effect in effects if effect.quantity.name == quantity.name])
+        for quantity in names.values()
+    ]
+    told = [clause for clause in clauses if clause]
+    if not told:
+        return f"No difference from the reference could be told with {_blocks(parts)}, in any compared quantity."
+    untold = [quantity.words for quantity, clause in zip(names.values(), clauses, strict=True) if not clause]
+    without = [f"no difference in {joined(untold)} could be told with {_blocks(parts)}"] if untold else []
+    return f"{_capitalised('; '.join([*told, *without]))}."
+
+
+def _of_quantity(quantity: Quantity, effects: Sequence[Effect]) -> str:
+    """Returns the clause on one quantity; empty where no level is told apart."""
+    if not effects:
+        return ""
+    if quantity.maximised is None:
+        return f"{quantity.words} changed most with {max(effects, key=lambda effect: abs(effect.change))}"
+    rises, falls = ("rose", "fell") if quantity.maximised else ("fell", "rose")
+    best = max(effects, key=lambda effect: effect.improvement)
+    if best.improvement > 0:
+        return f"{quantity.words} {rises} most with {best}"
+    worst = min(effects, key=lambda effect: effect.improvement)
+    return f"no level bettered the {quantity.words}, which {falls} most with {worst}"
+
+
+def _what_made_no_difference(parts: Sequence[PartComparison]) -> str:
+    same = [text for part in parts if (text := _same_levels(part))]
+    untested = sum(not _is_tested(part, level) for part in parts for level in part.levels if not level.is_reference)
+    not_tested = f" {counted(untested, 'level')} could not be tested." if untested else ""
+    if same:
+        return f"No difference could be told with {_blocks(parts)} for {'; '.join(same)}.{not_tested}"
+    if not any(_is_tested(part, level) for part in parts for level in part.levels):
+        return "No level could be tested against the reference."
+    return f"Every level that was tested differs from the reference in at least one compared quantity.{not_tested}"
+
+
+def _same_levels(part: PartComparison) -> str:
+    """Names the levels that are told apart in no compared quantity; their number where they are many."""
+    tested = [level for level in part.levels if _is_tested(part, level)]
+    same = [
+        level for level in tested if not any(is_told_apart(level.estimates.get(quantity)) for quantity in part.compared)
+    ]
+    if not same:
+        return ""
+    factors = " x ".join(part.factors)
+    if len(same) > _MOST_LEVELS_NAMED:
+        return f"{len(same)} of {counted(len(tested), 'level')} of {factors}{fixed_text(part)}"
+    return f"{factors} {joined(map(level_text, same))}{fixed_text(part)}"
+
+
+def _is_tested(part: PartComparison, level: Level) -> bool:
+    found = (level.estimates.get(quantity) for quantity in part.compared)
+    return any(estimate is not None and estimate.p_value_holm is not None for estimate in found)
+
+
+def _what_it_cost(parts: Sequence[PartComparison], effects: Sequence[Effect]) -> str:
+    clauses = [_dearest_trade(effects), _what_limited(parts)]
+    return f"{_capitalised('; '.join(clause for clause in clauses if clause))}."
+
+
+def _dearest_trade(effects: Sequence[Effect]) -> str:
+    """Says what the largest gain that has a price costs, or that none has one; empty where nothing was gained."""
+    gains = sorted((effect for effect in effects if effect.improvement > 0), key=lambda effect: -effect.improvement)
+    for gain in gains:
+        prices = [each for each in effects if each.level is gain.level and each.improvement < 0]
+        if prices:
+            price = min(prices, key=lambda effect: effect.improvement)
+            return (
+                f"the price: {gain.setting}, with {_times(gain.ratio)} the {gain.quantity.words}, has "
+                f"{_times(price.ratio)} the {price.quantity.words}{_absolute(price)}"
+            )
+    return "no gain was seen to cost anything in another compared quantity" if gains else ""
+
+
+def _absolute(effect: Effect) -> str:
+    """Returns the two means behind a ratio, in brackets."""
+    ours, theirs = (
+        level.estimates[effect.quantity.name].mean if effect.quantity.name in level.estimates else None
+        for level in (effect.level, effect.part.reference_level)
+    )
+    if ours is None or theirs is None:
+        return ""
+    return f": {number_text(ours.value)} instead of {number_text(theirs.value)} {effect.quantity.unit}".rstrip()
+
+
+def _what_limited(parts: Sequence[PartComparison]) -> str:
+    """Says what limited the reference in most parts."""
+    found = Counter(part.reference_level.bottleneck for part in parts if part.reference_level.bottleneck)
+    if not found:
+        return "no resource was found to limit the reference"
+    (code, number), *_ = found.most_common()
+    where = "" if number == len(parts) else f" in {number} of {counted(len(parts), 'part')}"
+    return f"the reference was limited by {resource_text(code)}{where}"
+
+
+def _times(ratio: Interval) -> str:
+    if ratio.low is None or ratio.high is None:
+        return f"{times_text(ratio.value)} times"
+    return f"{times_text(ratio.value)} times ({times_text(ratio.low)} to {times_text(ratio.high)})"
+
+
+def _blocks(parts: Sequence[PartComparison]) -> str:
+    numbers = sorted({part.blocks for part in parts})
+    return counted(numbers[0], "block") if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]} blocks"
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,190 @@
+"""Writes a part of a comparison as text for a terminal, and as CSV with every number and its repetition ids. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from kafka_pareto.analysis.plain_table import table_lines
+from kafka_pareto.analysis.wording import counted
+from kafka_pareto.comparison.records import Interval, Level, PartComparison
+from kafka_pareto.comparison.rows import (
+    MARK,
+    PUBLISHED,
+    Row,
+    band_sentences,
+    interaction_rows,
+    interaction_sentence,
+    matrix_rows,
+    notes,
+    other_rows,
+    quantity_rows,
+    scaling_rows,
+    scaling_sentences,
+)
+from kafka_pareto.comparison.words import compared_quantities, fixed_text, quantity_named, setting_text
+from kafka_pareto.study.quantity import Quantity
+
+WIDTH = 110
+_INDENT = "  "
+_COLUMN_GAP = 2
+
+_ESTIMATE_COLUMNS = (
+    "quantity", "unit", "is_compared", "repetitions", "mean", "mean_low", "mean_high", "sd", "ratio", "ratio_low",
+    "ratio_high", "p_value_holm", "welch_p_value", "relative", "relative_sd", "letters", "published",
+)  # fmt: skip
+
+
+def comparison_text(parts: Sequence[PartComparison], shown: Sequence[Quantity] = ()) -> str:
+    """Returns all parts as text, at most `WIDTH` columns wide, and below them what marks and columns mean."""
+    lines = [line for sentence in legend(parts) for line in _wrapped(sentence, "")]
+    return "\n".join([*(part_text(part, shown) for part in parts), *lines]) + "\n"
+
+
+def part_text(part: PartComparison, shown: Sequence[Quantity] = ()) -> str:
+    """Returns a part as text, at most `WIDTH` columns wide; a longer word or cell stands whole.
+
+    Args:
+        part: A table with one factor, or a grid with two.
+        shown: The quantities to show besides the compared ones, and the words for all of them.
+    """
+    rows = _of_grid(part, shown) if part.kind == "grid" else _of_table(part, shown)
+    lines = [*_wrapped(title(part), ""), *rows]
+    if part.scaling:
+        lines += ["", *_table(scaling_rows(part, shown))]
+    sentences = [*scaling_sentences(part, shown), *band_sentences(part, shown), *(f"Note: {n}" for n in notes(part))]
+    if sentences:
+        lines += ["", *(line for sentence in sentences for line in _wrapped(sentence))]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def title(part: PartComparison) -> str:
+    """Says what the part varies, what every level is compared with, and in how many blocks."""
+    factors = " x ".join(part.factors)
+    name = f"{part.part}: " if part.part != factors else ""
+    beside = f"compared with {setting_text(part.reference)}"
+    return f"{name}{factors}{fixed_text(part)}, {beside}, {counted(part.blocks, 'block')}"
+
+
+def legend(parts: Sequence[PartComparison]) -> list[str]:
+    """Explains the marks and columns that the parts' tables have."""
+    levels = [level for part in parts for level in part.levels]
+    sentences = [
+        f"{MARK} differs from the reference: at 5 % after Holm's adjustment over all levels and compared quantities of "
+        "the part. Over the reference: the ratio from the blocks that measured both, with its 95 % interval; in a "
+        "grid, in brackets. Means are with their standard deviation over the repetitions.",
+        "Relative: times worse than the best level. Levels that share a letter are not told apart from each other.",
+    ]
+    if any(level.published for level in levels):
+        sentences.append(
+            f"{PUBLISHED.capitalize()}: on another machine, with no part in any test; in brackets over the published "
+            "reference."
+        )
+    return sentences
+
+
+def part_csv(part: PartComparison) -> str:
+    """Returns every level and quantity of the part as CSV: all numbers unrounded, and the ids of the repetitions.
+
+    A published value of a quantity that was not measured has a row of its own, without any measured number.
+    """
+    content = io.StringIO()
+    factor_columns = [f"factor {name}" for name in part.factors]
+    header = [
+        "part", "kind", "fixed", "configuration_id", "is_reference", *factor_columns, *_ESTIMATE_COLUMNS, "limited_by",
+        "limited_by_numbers", "outcomes", "notes", "repetition_ids",
+    ]  # fmt: skip
+    writer = csv.DictWriter(content, header, lineterminator="\n")
+    writer.writeheader()
+    for level in part.levels:
+        of_level = {
+            "part": part.part,
+            "kind": part.kind,
+            "fixed": _pairs(part.fixed),
+            "configuration_id": level.configuration_id,
+            "is_reference": level.is_reference,
+            **{f"factor {name}": level.values[name] for name in part.factors},
+            "limited_by": level.bottleneck,
+            "limited_by_numbers": _pairs(level.bottleneck_numbers),
+            "outcomes": _pairs(level.outcomes),
+            "notes": "; ".join(level.notes),
+            "repetition_ids": " ".join(level.repetition_ids),
+        }
+        names = [*level.estimates, *(name for name in level.published if name not in level.estimates)]
+        writer.writerows(of_level | _numbers(part, level, name) for name in names)
+    return content.getvalue()
+
+
+def _numbers(part: PartComparison, level: Level, name: str) -> dict[str, Any]:
+    estimate = level.estimates.get(name)
+    found: dict[str, Any] = {
+        "quantity": name,
+        "unit": quantity_named(name).unit,
+        "is_compared": name in part.compared,
+        "published": level.published.get(name),
+    }
+    if estimate is None:
+        return found
+    return {
+        **found,
+        **estimate.model_dump(exclude={"mean", "ratio"}),
+        **_ends("mean", estimate.mean),
+        **_ends("ratio", estimate.ratio),
+    }
+
+
+def _ends(name: str, interval: Interval | None) -> dict[str, float | None]:
+    if interval is None:
+        return {}
+    return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}
+
+
+def _pairs(values: Any) -> str:
+    return "; ".join(f"{name}={value}" for name, value in values.items())
+
+
+def _of_table(part: PartComparison, shown: Sequence[Quantity]) -> list[str]:
+    tables = [quantity_rows(part, quantity) for quantity in compared_quantities(part, shown)]
+    tables += [others] if (others := other_rows(part, shown)) else []
+    return [line for rows in tables for line in ("", *_table(rows))]
+
+
+def _of_grid(part: PartComparison, shown: Sequence[Quantity]) -> list[str]:
+    lines: list[str] = []
+    for quantity in compared_quantities(part, shown):
+        lines += ["", f"{_INDENT}{quantity.heading}", *_table(matrix_rows(part, quantity))]
+    rows = interaction_rows(part, shown)
+    return [*lines, "", *_wrapped(interaction_sentence(part)), *(_table(rows) if rows else [])]
+
+
+def _table(rows: Sequence[Row]) -> list[str]:
+    """Aligns the rows; columns that do not fit follow below, beside the first one again."""
+    lines: list[str] = []
+    for fitting in _fitting(rows):
+        header, *body = table_lines(fitting)
+        rule = "-" * max(map(len, (header, *body)))
+        lines += [*([""] if lines else []), *(f"{_INDENT}{line}" for line in (header, rule, *body))]
+    return lines
+
+
+def _fitting(rows: Sequence[Row]) -> list[list[Row]]:
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    groups: list[list[int]] = [[]]
+    free = WIDTH - len(_INDENT) - widths[0]
+    for at in range(1, len(widths)):
+        needed = widths[at] + _COLUMN_GAP
+        if groups[-1] and needed > free:
+            groups.append([])
+            free = WIDTH - len(_INDENT) - widths[0]
+        groups[-1].append(at)
+        free -= needed
+    return [[(row[0], *(row[at] for at in group)) for row in rows] for group in groups]
+
+
+def _wrapped(text: str, indent: str = _INDENT) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )

@@ -1,0 +1,131 @@
+"""Puts levels, numbers, ratios and resources of a comparison into short texts. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from kafka_pareto.analysis.gains import SIGNIFICANCE
+from kafka_pareto.comparison.records import Estimate, Interval, Level, PartComparison
+from kafka_pareto.study.driver import DRIVERS
+from kafka_pareto.study.factors import FactorValue
+from kafka_pareto.study.quantity import Quantity
+
+NONE = "-"
+
+_RESOURCES = {
+    "buffer_memory": "the producer's buffer",
+    "cpu": "the CPU",
+    "disk": "the disk",
+    "gc": "garbage collection",
+    "in_flight": "the requests in flight",
+    "load_tool": "the load tool",
+    "network": "the network",
+    "network_threads": "the brokers' network threads",
+    "request_handlers": "the brokers' request handlers",
+    "throttled": "a quota",
+}
+
+
+def quantity_named(name: str) -> Quantity:
+    """Returns the quantity of this name, of any driver; one that no driver declares has no label and no direction."""
+    declared = (quantity for driver in DRIVERS.values() for quantity in driver.quantities)
+    return next(
+        (quantity for quantity in declared if quantity.name == name), Quantity(name, float, may_be_missing=True)
+    )
+
+
+def compared_quantities(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Quantity]:
+    """Returns the quantities that the part tests, in the words of `shown` where they are among them."""
+    known = {quantity.name: quantity for quantity in shown}
+    return [known.get(name) or quantity_named(name) for name in part.compared]
+
+
+def other_quantities(part: PartComparison, shown: Sequence[Quantity]) -> list[Quantity]:
+    """Returns the quantities of `shown` that the part measured and does not test."""
+    measured = {name for level in part.levels for name, estimate in level.estimates.items() if estimate.mean}
+    return [quantity for quantity in shown if quantity.name in measured and quantity.name not in part.compared]
+
+
+def setting_text(values: Mapping[str, FactorValue]) -> str:
+    """Says one value for each factor, as in `batch.size 16384 with linger.ms 5`."""
+    return " with ".join(f"{name} {value}" for name, value in values.items())
+
+
+def fixed_text(part: PartComparison) -> str:
+    """Says in brackets what the part sets otherwise than the study, with a space before; empty where nothing."""
+    return f" ({', '.join(f'{name} {value}' for name, value in part.fixed.items())})" if part.fixed else ""
+
+
+def level_text(level: Level) -> str:
+    """Names a level by its values alone."""
+    return " x ".join(str(value) for value in level.values.values())
+
+
+def is_told_apart(estimate: Estimate | None) -> bool:
+    """Tells whether the level differs from the reference after Holm's adjustment."""
+    return estimate is not None and estimate.p_value_holm is not None and estimate.p_value_holm < SIGNIFICANCE
+
+
+def number_text(value: float) -> str:
+    """Returns a number with three digits that count, or all before the point."""
+    return f"{value:,.{_decimals(value)}f}"
+
+
+def mean_text(estimate: Estimate | None) -> str:
+    """Returns the mean with its standard deviation, which has as many decimals."""
+    if estimate is None or estimate.mean is None:
+        return NONE
+    decimals = _decimals(estimate.mean.value)
+    mean = f"{estimate.mean.value:,.{decimals}f}"
+    return mean if estimate.sd is None else f"{mean} ± {estimate.sd:,.{decimals}f}"
+
+
+def times_text(ratio: float) -> str:
+    """Returns a ratio with two decimals; more below a tenth, fewer from ten on."""
+    if 0 < ratio < 0.1:
+        return f"{ratio:.2g}"
+    return f"{ratio:,.{2 if ratio < 10 else 1}f}"
+
+
+def ratio_text(interval: Interval | None, mark: str = "") -> str:
+    """Returns a ratio, a mark behind it, and its 95 % interval in brackets where it has one."""
+    if interval is None:
+        return NONE
+    if interval.low is None or interval.high is None:
+        return f"{times_text(interval.value)}{mark}"
+    return f"{times_text(interval.value)}{mark} ({times_text(interval.low)} to {times_text(interval.high)})"
+
+
+def relative_text(estimate: Estimate | None) -> str:
+    """Returns how many times worse than the best level this one is, with its standard deviation."""
+    if estimate is None or estimate.relative is None:
+        return NONE
+    times = f"{estimate.relative:.2f}"
+    return times if not estimate.relative_sd else f"{times} ± {estimate.relative_sd:.2f}"
+
+
+def resource_text(code: str) -> str:
+    """Names the resource that a verdict's code stands for, as a sentence needs it; empty for no verdict."""
+    return _RESOURCES.get(code, code.replace("_", " "))
+
+
+def resource_name(code: str) -> str:
+    """Names the resource as a table's cell needs it: without an article."""
+    return resource_text(code).removeprefix("the ").removeprefix("a ")
+
+
+def outcomes_text(level: Level) -> str:
+    """Says which repetitions of a level did not count and why; empty where all of them did."""
+    lost = {outcome: number for outcome, number in level.outcomes.items() if outcome != "valid" and number}
+    if not lost:
+        return ""
+    each = ", ".join(f"{number} {outcome.replace('_', ' ')}" for outcome, number in lost.items())
+    return f"{each} of {sum(level.outcomes.values())} repetitions"
+
+
+def _decimals(value: float) -> int:
+    size = abs(value)
+    if size >= 100 or size == 0:
+        return 0
+    return 2 - math.floor(math.log10(size)) if size < 1 else 1 if size >= 10 else 2

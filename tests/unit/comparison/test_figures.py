@@ -1,0 +1,122 @@
+"""Looks at what the figures of a comparison hold."""
+
+from __future__ import annotations
+
+import pytest
+from matplotlib.figure import Figure
+
+from kafka_pareto.comparison.figures import draw_curve, draw_grid, draw_levels, draw_scaling, part_figures
+from kafka_pareto.comparison.records import PartComparison
+from tests.unit.comparison.made_parts import (
+    COMPARED,
+    THROUGHPUT,
+    batch_size_part,
+    codec_part,
+    grid_part,
+    linger_part,
+    producers_part,
+    record_size_part,
+    same_part,
+)
+
+pytestmark = pytest.mark.fast
+
+PNG = b"\x89PNG\r\n"
+
+
+def labels_of(figure: Figure) -> set[str]:
+    (legend,) = figure.legends
+    return {text.get_text() for text in legend.get_texts()}
+
+
+def ticks_of(figure: Figure) -> list[str]:
+    return [label.get_text() for label in figure.axes[0].get_xticklabels()]
+
+
+def offsets_of(figure: Figure, label: str) -> list[tuple[float, float]]:
+    (drawn,) = [each for each in figure.axes[0].collections if each.get_label() == label]
+    return [(float(x), float(y)) for x, y in drawn.get_offsets()]
+
+
+def test_levels_stand_at_their_ratios_on_a_logarithmic_axis_beside_the_published_ones() -> None:
+    figure = draw_levels(batch_size_part(), COMPARED)
+    axes = figure.axes[0]
+    ratios = [level.estimates[THROUGHPUT.name].ratio for level in batch_size_part().levels]
+    drawn = offsets_of(figure, "differs from the reference")
+    assert [place for place, _ in drawn] == [16384, 65536, 262144]
+    assert [height for _, height in drawn] == pytest.approx([ratio.value for ratio in ratios if ratio])
+    assert offsets_of(figure, "published, on another machine")[0] == pytest.approx((16384, 0.15))
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert ticks_of(figure) == ["16 KiB", "64 KiB", "256 KiB", "1 MiB"]
+    assert axes.get_title() == "throughput (more is better)"
+    assert "records/s" in axes.get_ylabel()
+
+
+def test_what_is_not_told_apart_is_drawn_otherwise_and_names_stand_evenly() -> None:
+    figure = draw_levels(same_part(), COMPARED)
+    assert labels_of(figure) == {"reference", "not told apart from it"}
+    assert figure.axes[0].get_xscale() == "linear"
+    assert ticks_of(figure) == ["1", "all"]
+
+
+def test_a_curve_shades_its_band_in_the_latency_alone_and_names_no_two_levels_over_each_other() -> None:
+    figure = draw_curve(record_size_part(), COMPARED)
+    bands = [[text.get_text() for text in axes.texts] for axes in figure.axes]
+    assert bands == [[], ["x1.86"]]
+    assert "band with a jump" in labels_of(figure)
+    assert ticks_of(figure)[:3] == ["100 B", "", "256 B"]
+
+
+def test_a_grid_writes_every_ratio_marks_interactions_and_colours_less_latency_as_better() -> None:
+    figure = draw_grid(grid_part(), COMPARED)
+    throughput, latency = figure.axes
+    texts = [text.get_text() for text in throughput.texts]
+    assert len(texts) == 20
+    assert texts.count("1\nreference") == 1
+    assert [text for text in texts if "†" in text] == [texts[0]]
+    corner = [axes.images[0].get_array()[0][0] for axes in (throughput, latency)]  # type: ignore[index]
+    assert corner[0] < 0 < corner[1]
+
+
+def test_scaling_draws_the_measured_speed_ups_the_law_and_its_limit() -> None:
+    figure = draw_scaling(producers_part(), COMPARED)
+    assert labels_of(figure) == {"in proportion", "Amdahl's law, fitted", "the limit that it tends to", "measured"}
+    speedup = producers_part().scaling[0].speedup
+    assert offsets_of(figure, "measured") == [(float(number), each.value) for number, each in speedup.items()]
+
+
+@pytest.mark.parametrize(
+    ("part", "names"),
+    [
+        (linger_part(), ["linger_levels.png"]),
+        (grid_part(), ["grid_grid.png"]),
+        (producers_part(), ["producers_levels.png", "producers_scaling.png"]),
+        (record_size_part(), ["record_size_curve.png"]),
+    ],
+)
+def test_each_kind_of_part_has_its_figures_as_png_with_captions(part: PartComparison, names: list[str]) -> None:
+    figures = part_figures(part, COMPARED)
+    assert list(figures) == names
+    assert all(caption.endswith(".") and content.startswith(PNG) for caption, content in figures.values())
+
+
+def test_levels_without_ratios_say_so_and_a_part_without_values_has_no_figure() -> None:
+    part = codec_part()
+
+    def without(*names: str) -> PartComparison:
+        levels = [
+            level.model_copy(
+                update={
+                    "estimates": {
+                        name: estimate.model_copy(update=dict.fromkeys(names))
+                        for name, estimate in level.estimates.items()
+                    }
+                }
+            )
+            for level in part.levels
+        ]
+        return part.model_copy(update={"levels": levels})
+
+    (text,) = draw_levels(without("ratio", "p_value_holm"), COMPARED).axes[0].texts
+    assert text.get_text() == "no ratio:\ntoo few blocks with values"
+    assert part_figures(without("ratio", "mean"), COMPARED) == {}

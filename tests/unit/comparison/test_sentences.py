@@ -1,0 +1,120 @@
+"""The three sentences that a comparison ends with."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_pareto.comparison.records import Interval, PartComparison
+from kafka_pareto.comparison.sentences import closing_sentences
+from tests.unit.comparison.made_parts import (
+    BATCH_SIZE,
+    COMPARED,
+    P99,
+    THROUGHPUT,
+    batch_size_part,
+    both,
+    codec_part,
+    grid_part,
+    linger_part,
+    made_part,
+    same_part,
+)
+
+pytestmark = pytest.mark.fast
+
+
+def with_ratio(part: PartComparison, level: int, quantity: str, ratio: float, p: float) -> PartComparison:
+    """Returns the part with this ratio, without an interval, and this adjusted p-value at one level."""
+    levels = list(part.levels)
+    changed = levels[level].estimates[quantity].model_copy(
+        update={"ratio": Interval(value=ratio), "p_value_holm": p}
+    )  # fmt: skip
+    levels[level] = levels[level].model_copy(update={"estimates": levels[level].estimates | {quantity: changed}})
+    return part.model_copy(update={"levels": levels})
+
+
+def test_there_are_always_three_sentences() -> None:
+    for parts in ([same_part()], [batch_size_part()], [codec_part(), grid_part(), linger_part()]):
+        sentences = closing_sentences(parts, COMPARED)
+        assert len(sentences) == 3
+        assert all(text[0].isupper() and text.endswith(".") and ".." not in text for text in sentences)
+
+
+def test_the_largest_gain_of_each_quantity_is_named_with_its_interval() -> None:
+    (helped, _, _) = closing_sentences([batch_size_part(), linger_part()], COMPARED)
+    more = linger_part().levels[-1].estimates[THROUGHPUT.name].ratio
+    less = linger_part().levels[0].estimates[P99.name].ratio
+    assert more
+    assert less
+    assert helped == (
+        f"Throughput rose most with linger.ms 100 instead of 10, to {more.value:.2f} times (95 % interval "
+        f"{more.low:.2f} to {more.high:.2f}); p99 latency fell most with linger.ms 0 instead of 10, to "
+        f"{less.value:.2f} times (95 % interval {less.low:.2f} to {less.high:.2f})."
+    )
+
+
+def test_where_nothing_is_better_than_the_reference_the_largest_loss_is_named_as_a_loss() -> None:
+    (helped, _, _) = closing_sentences([batch_size_part()], COMPARED)
+    assert helped.startswith(
+        "No level bettered the throughput, which fell most with batch.size 16384 instead of 1048576, to 0.16 times"
+    )
+
+
+def test_a_gain_that_is_not_told_apart_is_no_gain() -> None:
+    part = with_ratio(same_part(), 1, THROUGHPUT.name, ratio=3.0, p=0.06)
+    (helped, _, _) = closing_sentences([part], COMPARED)
+    assert helped == "No difference from the reference could be told with 5 blocks, in any compared quantity."
+
+
+def test_one_quantity_may_differ_while_the_other_does_not() -> None:
+    part = with_ratio(same_part(), 1, THROUGHPUT.name, ratio=1.2, p=0.01)
+    helped, same, cost = closing_sentences([part], COMPARED)
+    assert helped == (
+        "Throughput rose most with acks all instead of 1, to 1.20 times; no difference in p99 latency could be told "
+        "with 5 blocks."
+    )
+    assert same == "Every level that was tested differs from the reference in at least one compared quantity."
+    assert cost == (
+        "No gain was seen to cost anything in another compared quantity; no resource was found to limit the reference."
+    )
+
+
+def test_a_gain_names_what_a_grid_kept_and_what_a_part_fixed() -> None:
+    (of_grid, _, _) = closing_sentences([grid_part()], COMPARED)
+    assert "linger.ms 100 instead of 10 at batch.size 1048576, to" in of_grid
+    (of_codecs, _, _) = closing_sentences([codec_part()], COMPARED)
+    assert "compression.type none instead of lz4 (payload text), to" in of_codecs
+
+
+def test_levels_that_differ_in_nothing_are_named_and_counted_where_they_are_many() -> None:
+    (_, few, _) = closing_sentences([linger_part(), same_part(blocks=3)], COMPARED)
+    assert few == "No difference could be told with 3 to 5 blocks for acks all."
+    alike = {(at,): both(1000, 10) for at in range(8)}
+    (_, many, _) = closing_sentences([made_part("alike", alike, ["linger.ms"], (0,), noise=0.05)], COMPARED)
+    assert many == "No difference could be told with 5 blocks for 7 of 7 levels of linger.ms."
+
+
+def test_levels_without_a_test_are_not_said_to_be_alike() -> None:
+    part = same_part()
+    untested = {
+        name: estimate.model_copy(update={"p_value_holm": None, "ratio": None})
+        for name, estimate in part.levels[1].estimates.items()
+    }
+    levels = [part.levels[0], part.levels[1].model_copy(update={"estimates": untested})]
+    (_, same, _) = closing_sentences([part.model_copy(update={"levels": levels})], COMPARED)
+    assert same == "No level could be tested against the reference."
+
+
+def test_the_price_of_the_largest_gain_is_told_with_both_means_and_what_limited_the_reference() -> None:
+    (_, _, cost) = closing_sentences([linger_part(), codec_part()], COMPARED)
+    ours, theirs = (linger_part().levels[at].estimates[THROUGHPUT.name].mean for at in (0, 2))
+    assert ours
+    assert theirs
+    assert cost.startswith("The price: linger.ms 0, with 0.31 times")
+    assert f"the throughput: {ours.value:,.0f} instead of {theirs.value:,.0f} records/s" in cost
+    assert cost.endswith("; the reference was limited by the CPU in 1 of 2 parts.")
+
+
+def test_a_resource_without_words_is_named_by_its_code() -> None:
+    part = made_part("batch_size", BATCH_SIZE, ["batch.size"], (1048576,), bottleneck="page_cache")
+    assert closing_sentences([part], COMPARED)[2].endswith("the reference was limited by page cache.")

@@ -1,0 +1,160 @@
+"""Parts of a comparison as text and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.tables import WIDTH, comparison_text, part_csv, part_text
+from tests.unit.comparison.made_parts import (
+    COMPARED,
+    FETCH,
+    P50,
+    P99,
+    THROUGHPUT,
+    batch_size_part,
+    codec_part,
+    fetch_part,
+    grid_part,
+    linger_part,
+    producers_part,
+    record_size_part,
+    same_part,
+)
+
+pytestmark = pytest.mark.fast
+
+MADE = (
+    batch_size_part, codec_part, fetch_part, grid_part, linger_part, producers_part, record_size_part, same_part,
+)  # fmt: skip
+
+
+def row_of(text: str, level: str) -> str:
+    """Returns the first row of this level."""
+    return next(line.strip() for line in text.splitlines() if line.strip().startswith(level))
+
+
+def csv_rows(part: PartComparison) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(part_csv(part))))
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_no_line_is_wider_than_a_terminal(made: object) -> None:
+    assert callable(made)
+    text = comparison_text([made()], (*COMPARED, P50, FETCH))
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_a_row_holds_mean_ratio_relative_letters_and_what_was_published_elsewhere() -> None:
+    level = batch_size_part().levels[0]
+    estimate = level.estimates[THROUGHPUT.name]
+    assert estimate.mean
+    assert estimate.sd
+    assert estimate.ratio
+    row = row_of(part_text(batch_size_part(), COMPARED), "16384")
+    assert row.split("  ")[0] == "16384"
+    assert f"{estimate.mean.value:,.0f} ± {estimate.sd:,.0f}" in row
+    assert f"{estimate.ratio.value:.2f}* ({estimate.ratio.low:.2f} to {estimate.ratio.high:.2f})" in row
+    assert f"{estimate.relative:.2f} ± {estimate.relative_sd:.2f}" in row
+    assert row.endswith("180,000 (0.15)")
+
+
+def test_the_reference_is_marked_and_has_no_ratio_to_itself() -> None:
+    assert row_of(part_text(batch_size_part(), COMPARED), "1048576").split()[1:2] == ["(reference)"]
+    assert " reference " in row_of(part_text(batch_size_part(), COMPARED), "1048576")
+
+
+def test_a_level_that_is_not_told_apart_has_no_star() -> None:
+    assert "*" not in row_of(part_text(same_part(), COMPARED), "all")
+
+
+def test_what_is_shown_and_not_tested_has_means_alone() -> None:
+    part = batch_size_part()
+    levels = [
+        level.model_copy(update={"estimates": level.estimates | {P50.name: level.estimates[P99.name]}})
+        for level in part.levels
+    ]
+    shown = part_text(part.model_copy(update={"levels": levels}), (*COMPARED, P50))
+    after = shown[shown.index("p50 latency") :]
+    assert row_of(after, "16384").split()[-3:] == row_of(shown[shown.index("p99 latency") :], "16384").split()[1:4]
+    assert "*" not in after
+
+
+def test_a_grid_is_a_matrix_of_means_and_ratios_with_the_interactions_that_hold() -> None:
+    text = part_text(grid_part(), COMPARED)
+    assert text.count("batch.size \\ linger.ms") == 2
+    assert "(ref)" in row_of(text, "1048576")
+    assert row_of(text, "throughput  ").startswith("throughput  batch.size 16384 with linger.ms 0")
+    assert "1.73 (1.64 to 1.82)" in text
+    assert "0.95 (" not in text  # an interaction that does not hold
+
+
+def test_a_grid_without_interactions_says_that_none_could_be_told_with_its_blocks() -> None:
+    tested = [each.model_copy(update={"p_value_holm": 0.4}) for each in grid_part().interactions]
+    none = part_text(grid_part().model_copy(update={"interactions": tested}), COMPARED)
+    assert "No interaction of batch.size and linger.ms could be told with 5 blocks" in none
+    assert "was not tested" in part_text(grid_part().model_copy(update={"interactions": []}), COMPARED)
+
+
+def test_a_grid_that_is_too_wide_goes_on_below_with_its_first_column() -> None:
+    part = grid_part()
+    wide = [
+        level.model_copy(
+            update={"values": {**level.values, "linger.ms": str(level.values["linger.ms"]).rjust(12, "0")}}
+        )
+        for level in part.levels
+    ]
+    text = part_text(part.model_copy(update={"levels": [*part.levels, *wide]}), COMPARED)
+    assert text.count("batch.size \\ linger.ms") > 2
+    assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_scaling_says_its_limit_and_bands_their_jump_in_the_words_of_what_is_shown() -> None:
+    assert "Throughput tends to 4.55 (4.10 to 5.10) times that of one client" in part_text(producers_part(), COMPARED)
+    text = " ".join(part_text(record_size_part(), COMPARED).split())
+    assert (
+        "P99 latency jumps up between record_size_bytes 1024 and 2048: to 1.86 (1.79 to 1.94) times the trend" in text
+    )
+    straight = producers_part().scaling[0].model_copy(update={"limit": None, "serial_fraction": None})
+    unlimited = producers_part().model_copy(update={"scaling": [straight]})
+    assert "Throughput: no limit shows up to 10 clients." in part_text(unlimited, COMPARED)
+
+
+def test_lost_repetitions_and_notes_of_levels_are_said() -> None:
+    assert "Note: gzip: 1 failed of 5 repetitions; the fixed rate was not held" in part_text(codec_part(), COMPARED)
+
+
+def test_a_level_without_values_has_dashes() -> None:
+    part = same_part()
+    empty = part.levels[1].model_copy(update={"estimates": {}, "repetition_ids": [], "outcomes": {"failed": 5}})
+    text = part_text(part.model_copy(update={"levels": [part.levels[0], empty]}), COMPARED)
+    assert row_of(text, "all").split() == ["all", "-", "-", "-", "-"]
+    assert "all: 5 failed of 5 repetitions" in text
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_the_csv_holds_every_number_of_every_level_unrounded_with_its_repetitions(made: object) -> None:
+    assert callable(made)
+    part: PartComparison = made()
+    rows = {(row["configuration_id"], row["quantity"]): row for row in csv_rows(part)}
+    assert len(rows) == sum(len({*level.estimates, *level.published}) for level in part.levels)
+    for level in part.levels:
+        for name, estimate in level.estimates.items():
+            row = rows[level.configuration_id, name]
+            assert estimate.mean
+            assert (float(row["mean"]), float(row["sd"])) == (estimate.mean.value, estimate.sd)
+            assert row["ratio_low"] == ("" if estimate.ratio is None else str(estimate.ratio.low))
+            assert row["p_value_holm"] == ("" if estimate.p_value_holm is None else str(estimate.p_value_holm))
+            assert row["repetition_ids"].split() == level.repetition_ids
+            assert [row[f"factor {factor}"] for factor in part.factors] == [str(v) for v in level.values.values()]
+
+
+def test_a_published_number_of_what_was_not_measured_has_a_row_of_its_own() -> None:
+    part = batch_size_part()
+    first = part.levels[0].model_copy(update={"published": {"client_cpu_fraction": 0.15}})
+    rows = csv_rows(part.model_copy(update={"levels": [first, *part.levels[1:]]}))
+    (row,) = [row for row in rows if row["quantity"] == "client_cpu_fraction"]
+    assert (row["published"], row["mean"], row["is_compared"]) == ("0.15", "", "False")

@@ -44,7 +44,7 @@ def run(campaign: Campaign, case: str, runner: RepetitionRunner, round_number: i
 
 def _measure_noise(campaign: Campaign, case: str, measurer: Measurer) -> list[str]:
     """Measures the baseline against itself, before anything depends on it; returns the keys of what was written."""
-    study, keys = campaign.tune, campaign.keys
+    study, keys = campaign.study, campaign.keys
     if not study.protocol.noise_repetitions:
         return []
     from kafka_pareto.analysis.noise_study import noise_lines, noise_report  # noqa: PLC0415 (SciPy is half of the step's start)
@@ -60,8 +60,8 @@ def _measure_noise(campaign: Campaign, case: str, measurer: Measurer) -> list[st
     )
     measured = measurer.measure(MeasurementPhase(planned, RepetitionStore(campaign, prefix)))
     # One comparison for each objective at each record size: what the decision is corrected for.
-    comparisons = len(study.objectives) * len(study.cases)
-    report = noise_report(study, case, measured, comparisons)
+    comparisons = len(study.objective_names) * len(study.cases)
+    report = noise_report(campaign.tune, case, measured, comparisons)
     for line in noise_lines(report):
         log.info("%s", line)
     return [prefix, campaign.write_record(keys.noise(case), report)]

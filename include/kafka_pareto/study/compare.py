@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -13,6 +13,7 @@ from kafka_pareto.errors import BadInputError, did_you_mean
 from kafka_pareto.kafka.producer_config import Durability, PropertyValue
 from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.factors import Configuration, Factor, FactorValue, distinct
+from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.sections import OwnBrokers
 from kafka_pareto.study.setting import Setting
@@ -80,6 +81,11 @@ class Compare(Study):
     testbed: OwnBrokers | Literal["cluster"] = "cluster"
     published_by: str = ""
 
+    throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Names the factors that count clients, each with the throughputs that may grow with it."""
+    latencies_by_size: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Names the factors along which latencies may jump, each with these latencies."""
+
     @classmethod
     @abstractmethod
     def settings(cls) -> Mapping[str, Setting]:
@@ -89,6 +95,18 @@ class Compare(Study):
     @abstractmethod
     def compared(self) -> tuple[str, ...]:
         """Lists the quantities that are tested."""
+
+    def derived_quantities(self, values: Values) -> dict[str, Value]:  # noqa: ARG002 (for drivers that declare any)
+        """Returns the driver's `derived_quantities` of a repetition, by name.
+
+        Args:
+            values: The repetition's row: its head, its quantities and its configuration.
+        """
+        return {}
+
+    def described_protocol(self) -> dict[str, str]:
+        """Says how one repetition is run, as names and texts for people."""
+        return {"pause before each repetition": f"{self.protocol.cool_down_s:g} s"}
 
     @property
     def own_brokers(self) -> OwnBrokers | None:

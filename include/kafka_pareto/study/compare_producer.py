@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from kafka_pareto.kafka.producer_config import (
     CHOICES,
@@ -17,8 +17,10 @@ from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.producer import RECORD_SIZE
+from kafka_pareto.study.producer_costs import costs_of
 from kafka_pareto.study.producer_protocol import Paced, ProducerProtocol
 from kafka_pareto.study.producer_study import ProducerStudy
+from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.setting import BROKER_SETTINGS, Setting
 from kafka_pareto.study.workload import CompressiblePayload, Payload, ProducerLoad, Topic
 
@@ -69,6 +71,9 @@ class CompareProducer(ProducerStudy, Compare):
     workload: Topic = Topic()
     protocol: ProducerProtocol = _PROTOCOL
 
+    throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {PRODUCERS: ("throughput_records_s",)}
+    latencies_by_size: ClassVar[Mapping[str, tuple[str, ...]]] = {RECORD_SIZE: ("latency_p50_ms", "latency_p99_ms")}
+
     @classmethod
     def settings(cls) -> Mapping[str, Setting]:
         """Maps producer properties, what is sent, and broker properties."""
@@ -103,6 +108,29 @@ class CompareProducer(ProducerStudy, Compare):
         """
         stated = {name: value for name, value in self.stated(configuration).items() if name in DEFAULTS}
         return {**stated, "enable.idempotence": is_idempotent(stated)}
+
+    def derived_quantities(self, values: Values) -> dict[str, Value]:
+        """Returns what a repetition cost, and how full its batches were."""
+        configuration = {name: values[name] for name in self.varied_factors}
+        stated = self.effective({name: value for name, value in configuration.items() if value is not None})
+        return costs_of(values, int(stated["batch.size"]))
+
+    def described_protocol(self) -> dict[str, str]:
+        """Says how one repetition is sent, as names and texts for people."""
+        protocol, described = self.protocol, super().described_protocol()
+        if protocol.seconds is not None:
+            described["unthrottled"] = f"{protocol.seconds:g} s after {protocol.warmup_seconds:g} s of warm-up"
+        if protocol.paced is not None and protocol.paced.seconds is not None:
+            described["at the fixed rate"] = (
+                f"{protocol.paced.seconds:g} s after {protocol.paced.warmup_seconds or 0:g} s of warm-up, at "
+                f"{protocol.paced.rate_fraction:.0%} of what the part's reference holds"
+            )
+        topic = self.workload
+        described["topic"] = (
+            f"{topic.topic_partitions} partitions, {topic.replication_factor} replicas, min.insync.replicas "
+            f"{topic.min_insync_replicas}"
+        )
+        return described
 
     def durability_of(self, configuration: Configuration) -> Durability:
         """Returns the durability that a producer with this configuration promises."""

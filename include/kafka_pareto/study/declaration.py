@@ -78,6 +78,7 @@ class Driver:
         case_features: The numbers that a case gives. Without any, a case is a category to the models.
         derived_features: What follows from a configuration and its case, and is hard for a model to find out alone.
         case_words: What a case is, as people say it, and the plural.
+        derived_quantities: What comparisons compute of a repetition's values and show beside them.
         settings_word: What a configuration sets, as people say it.
         settings_file: What the file with the settings is called.
     """
@@ -91,6 +92,7 @@ class Driver:
     case_features: tuple[Feature, ...] = ()
     derived_features: tuple[Feature, ...] = ()
     case_words: tuple[str, str] = ("case", "cases")
+    derived_quantities: tuple[Quantity, ...] = ()
     settings_word: str = "settings"
     settings_file: str = "settings.properties"
 
@@ -111,6 +113,11 @@ class Driver:
     def cases_text(self, number: int) -> str:
         """Returns a number of cases in the driver's words."""
         return f"{number:,} {self.case_words[number != 1]}"
+
+    @property
+    def shown_quantities(self) -> tuple[Quantity, ...]:
+        """Lists the quantities that have a label, those that are derived last."""
+        return tuple(each for each in (*self.quantities, *self.derived_quantities) if each.label)
 
     def has(self, quantity: str) -> bool:
         """Tells whether repetitions hold this quantity."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from kafka_pareto.study.declaration import Driver, Feature, Objective
 from kafka_pareto.study.factors import Column
+from kafka_pareto.study.producer_costs import PRODUCER_COSTS
 from kafka_pareto.study.producer_quantities import PRODUCER_QUANTITIES
 
 RECORD_SIZE = "record.size"
@@ -31,6 +32,7 @@ PRODUCER = Driver(
     identity=("kafka_version", "cluster_id"),
     counted=("brokers",),
     quantities=PRODUCER_QUANTITIES,
+    derived_quantities=PRODUCER_COSTS,
     suite_file="producer.yaml",
     case_words=("record size", "record sizes"),
     settings_word="producer settings",

@@ -21,13 +21,13 @@ class LoadFigures:
     load with both parts, `unthrottled_latency_…` is that of the part without a fixed rate, from the call of `send()`.
     """
 
-    throughput_records_s: float
+    throughput_records_s: Annotated[float, Shown("throughput", maximised=True)]
     latency_avg_ms: LatencyMs
     latency_max_ms: LatencyMs
-    latency_p50_ms: LatencyMs
+    latency_p50_ms: Annotated[LatencyMs, Shown("p50 latency", maximised=False)]
     latency_p95_ms: Annotated[LatencyMs, Shown("p95 latency", maximised=False)]
-    latency_p99_ms: LatencyMs
-    latency_p999_ms: LatencyMs
+    latency_p99_ms: Annotated[LatencyMs, Shown("p99 latency", maximised=False)]
+    latency_p999_ms: Annotated[LatencyMs, Shown("p99.9 latency", maximised=False)]
     latency_p9999_ms: LatencyMs | None = None
     latency_from_send_p95_ms: LatencyMs | None = None
     printed_mib_s: float | None = None
@@ -35,9 +35,9 @@ class LoadFigures:
     throughput_cv_in_run: Annotated[float | None, Shown("throughput CV", maximised=False)] = None
     paced_rate_asked_records_s: float | None = None
     paced_rate_records_s: float | None = None
-    unthrottled_latency_p50_ms: LatencyMs | None = None
+    unthrottled_latency_p50_ms: Annotated[LatencyMs | None, Shown("unthrottled p50 latency", maximised=False)] = None
     unthrottled_latency_p95_ms: LatencyMs | None = None
-    unthrottled_latency_p99_ms: LatencyMs | None = None
+    unthrottled_latency_p99_ms: Annotated[LatencyMs | None, Shown("unthrottled p99 latency", maximised=False)] = None
     unthrottled_latency_p999_ms: LatencyMs | None = None
 
 
@@ -49,9 +49,9 @@ class ClientMetrics:
     part; the load generator leaves its warm-ups out of these counts. None: the client did not say.
     """
 
-    queue_time_avg_ms: float | None = None
+    queue_time_avg_ms: Annotated[float | None, Shown("time in the queue", maximised=False)] = None
     queue_time_max_ms: float | None = None
-    request_latency_avg_ms: float | None = None
+    request_latency_avg_ms: Annotated[float | None, Shown("time of a request", maximised=False)] = None
     request_latency_max_ms: float | None = None
     batch_size_avg_bytes: float | None = None
     compression_rate_avg: float | None = None

@@ -53,7 +53,7 @@ def log_learning(campaign: Campaign, round_number: int, rounds: Iterable[RoundsS
     with connected() as client:
         if client is None:
             return
-        parent = _campaign_run(client, campaign)
+        parent = campaign_run(client, campaign)
         began_at_s = parent.info.start_time / 1000  # the same at each report, so that a second one adds no points
         for learning in describe_learning(campaign, round_number):
             _log_surrogate(client, campaign, parent, learning, round_number)
@@ -76,14 +76,14 @@ def log_report(campaign: Campaign, html: bytes) -> None:
     """
     with connected() as client:
         if client is not None:
-            client.log_text(_campaign_run(client, campaign).info.run_id, html.decode(), "report.html")
+            client.log_text(campaign_run(client, campaign).info.run_id, html.decode(), "report.html")
 
 
 def _log_search(client: MlflowClient, campaign: Campaign, parent: Run, case: str, round_number: int) -> None:
     key = campaign.keys.hypervolume(case, round_number)
     hypervolume = campaign.read_table(key, HYPERVOLUME_COLUMNS, factors=False)
     content = hashlib.sha256(hypervolume.to_csv().encode() + campaign.tune.search.model_dump_json().encode())
-    run_id = _new_part(client, parent, f"optimize {case}", content.hexdigest())
+    run_id = new_part(client, parent, f"optimize {case}", content.hexdigest())
     if run_id is None:
         return
     parameters = {**campaign.tune.search.model_dump(), "case": case, "round": round_number}
@@ -102,7 +102,7 @@ def _log_surrogate(
     surrogate = judged.surrogate
     name = registered_model_name(keys, surrogate.objective)
     content = hashlib.sha256(surrogate.to_bytes() + judged.scores.to_csv().encode()).hexdigest()
-    run_id = _new_part(client, parent, f"train {surrogate.objective}", content)
+    run_id = new_part(client, parent, f"train {surrogate.objective}", content)
     if run_id is None:
         return
     stale, champion = version_of(client, keys, surrogate.objective), champion_of(client, name)
@@ -173,7 +173,7 @@ def _source(campaign: Campaign, round_number: int) -> str:
     return f"{place}/{campaign.keys.trials(round_number)}"
 
 
-def _campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
+def campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
     """Returns the campaign's run; makes it when it is not there yet."""
     tags = {CAMPAIGN_TAG: campaign.keys.campaign, PART_TAG: "campaign"}
     run, is_new = run_of(client, campaign.keys, campaign.keys.campaign, tags)
@@ -183,7 +183,7 @@ def _campaign_run(client: MlflowClient, campaign: Campaign) -> Run:
     return run
 
 
-def _new_part(client: MlflowClient, parent: Run, part: str, content_sha256: str) -> str | None:
+def new_part(client: MlflowClient, parent: Run, part: str, content_sha256: str) -> str | None:
     """Makes a new run below the campaign's, in place of stale ones.
 
     Returns:

@@ -1,0 +1,90 @@
+"""Step `report` of a comparison: the tables as text and CSV, three sentences, figures, one HTML page, MLflow's runs."""
+
+from __future__ import annotations
+
+import logging
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.manifest import Manifest, Notice
+from kafka_pareto.campaign.records import Fingerprint, Plan
+from kafka_pareto.comparison.figures import part_figures
+from kafka_pareto.comparison.page import PageContext, comparison_page
+from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.sentences import closing_sentences
+from kafka_pareto.comparison.tables import comparison_text, part_csv
+from kafka_pareto.study.compare import Compare, compare_study
+from kafka_pareto.tracking import comparison_runs
+
+logger = logging.getLogger(__name__)
+
+
+def run(campaign: Campaign) -> Manifest:
+    """Writes the report, tells MLflow, and ends its log with the tables and the sentences.
+
+    Raises:
+        ArtifactError: If an earlier step's artifact is missing, damaged or of another schema version.
+        TrackingError: If MLflow is configured and cannot be reached; the report is in the store by then.
+    """
+    study, keys = compare_study(campaign.study), campaign.keys
+    parts = [campaign.read_record(keys.comparison(case), PartComparison) for case in study.cases]
+    shown = study.declaration.shown_quantities
+    sentences = closing_sentences(parts, shown)
+    text = "\n".join([comparison_text(parts, shown), *sentences]) + "\n"
+    figures = {part.part: part_figures(part, shown) for part in parts}
+    page = comparison_page(
+        PageContext(
+            study=study.name,
+            campaign=keys.campaign,
+            description=study.description,
+            sentences=sentences,
+            parts=parts,
+            shown=shown,
+            figures=figures,
+            measured=_how_measured(study, campaign.read_record(keys.plan(), Plan)),
+            facts=campaign.read_record(keys.fingerprint(study.cases[0]), Fingerprint).facts(),
+            published_on=study.published_by,
+        )
+    ).encode()
+    written = [
+        _put(campaign, "tables.txt", text.encode()),
+        *(_put(campaign, f"tables/{part.part}.csv", part_csv(part).encode()) for part in parts),
+        *(
+            _put(campaign, f"figures/{name}", picture)
+            for of_part in figures.values()
+            for name, (_, picture) in of_part.items()
+        ),
+        _put(campaign, "report.html", page),
+    ]
+    try:
+        comparison_runs.log_comparison(campaign, parts, page)
+    finally:
+        logger.info("%s", text)  # where a reader looks first; an outage of MLflow must not hide it
+    counts = {"parts": len(parts), "levels": sum(len(part.levels) for part in parts)}
+    notice = Notice(
+        kind="finished",
+        subject=f"{study.name}: compared",
+        text="\n".join([f"Campaign {keys.campaign} has ended.", *sentences]),
+    )
+    return campaign.manifest("report", written, counts).model_copy(update={"notice": notice})
+
+
+def _how_measured(study: Compare, plan: Plan) -> dict[str, str]:
+    """Returns how the levels were measured, as names and texts."""
+    own, protocol = study.own_brokers, study.protocol
+    cluster = "the installation's own"
+    if own is not None:
+        cluster = f"{own.brokers} brokers of the study's own on this machine, {own.heap_mib} MiB of heap each"
+    elif study.cluster is not None:
+        cluster = study.cluster.name or "one that was there"
+    return {
+        "blocks": str(protocol.repetitions),
+        "repetitions": str(plan.repetitions),
+        "cluster": cluster,
+        **study.described_protocol(),
+    }
+
+
+def _put(campaign: Campaign, name: str, content: bytes) -> str:
+    key = campaign.keys.report(name)
+    campaign.store.put(key, content)
+    return key

@@ -1,0 +1,71 @@
+"""Tracks a comparison in MLflow: one run per campaign, and below it one run per part with its levels' numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+
+from mlflow import MlflowClient
+from mlflow.entities import Metric, Param, Run
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.comparison.records import Estimate, PartComparison
+from kafka_pareto.tracking.campaign_runs import campaign_run, new_part
+from kafka_pareto.tracking.connection import connected
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
+_MOST_IN_A_BATCH = 500
+
+
+def log_comparison(campaign: Campaign, parts: Sequence[PartComparison], html: bytes) -> None:
+    """Records each part below the campaign's run, and attaches the report to that.
+
+    A part whose run is complete is left alone. A level's metrics are called `<quantity>/<level>` for the mean, with
+    `_sd`, `_low` and `_high` behind the quantity for its standard deviation and interval, and `_ratio` for the ratio to
+    the reference.
+
+    Raises:
+        TrackingError: If MLflow cannot be reached or refuses.
+    """
+    with connected() as client:
+        if client is None:
+            return
+        parent = campaign_run(client, campaign)
+        for part in parts:
+            _log_part(client, parent, part)
+        client.log_text(parent.info.run_id, html.decode(), "report.html")
+        client.set_terminated(parent.info.run_id)
+
+
+def _log_part(client: MlflowClient, parent: Run, part: PartComparison) -> None:
+    content = hashlib.sha256(part.model_dump_json().encode()).hexdigest()
+    run_id = new_part(client, parent, f"compare {part.part}", content)
+    if run_id is None:
+        return
+    about = {"part": part.part, "factors": ", ".join(part.factors), "blocks": str(part.blocks)}
+    about |= {f"reference {name}": str(value) for name, value in part.reference.items()}
+    client.log_batch(run_id, params=[Param(name, value) for name, value in about.items()])
+    metrics = [Metric(name, value, parent.info.start_time, 0) for name, value in _metrics(part)]
+    for begin in range(0, len(metrics), _MOST_IN_A_BATCH):
+        client.log_batch(run_id, metrics[begin : begin + _MOST_IN_A_BATCH])
+    client.set_terminated(run_id)
+
+
+def _metrics(part: PartComparison) -> Iterator[tuple[str, float]]:
+    for level in part.levels:
+        place = _NOT_IN_NAMES.sub("_", "_".join(str(value) for value in level.values.values()))
+        for quantity, estimate in level.estimates.items():
+            for ending, value in _numbers(estimate):
+                if value is not None:
+                    yield f"{quantity}{ending}/{place}", value
+
+
+def _numbers(estimate: Estimate) -> Iterator[tuple[str, float | None]]:
+    if estimate.mean is not None:
+        yield "", estimate.mean.value
+        yield "_low", estimate.mean.low
+        yield "_high", estimate.mean.high
+    yield "_sd", estimate.sd
+    if estimate.ratio is not None:
+        yield "_ratio", estimate.ratio.value

@@ -1,0 +1,15 @@
+"""Runs the step `compare`: sets the measured levels of each part beside the reference."""
+
+from __future__ import annotations
+
+from kafka_pareto.steps import compare
+from tasks.common import CampaignOption, ManifestOption, StudyOption, open_campaign, run_command, run_step
+
+
+def main(study: StudyOption, campaign: CampaignOption, manifest: ManifestOption = None) -> None:
+    """Compares what was measured and accepted."""
+    run_step(lambda: compare.run(open_campaign(study, campaign)), manifest)
+
+
+if __name__ == "__main__":
+    run_command(main)

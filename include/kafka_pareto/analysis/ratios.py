@@ -44,8 +44,8 @@ def ratio_of_levels(reference: ByBlock, level: ByBlock) -> Ratio:
     It is the geometric mean of the blocks' ratios: what a block does to both sides cancels, and each block counts
     alike. A ratio of means leans on the blocks with the larger values, so that few blocks that differ much claim more
     differences than their level says. Where a block has a value of zero or below, there is no geometric mean, and the
-    ratio is that of the means, by `paired_tests.mean_change`. There is
-    none unless both means are above zero.
+    ratio is that of the means, by `paired_tests.mean_change`. There is none unless both
+    means are above zero.
     """
     blocks = sorted(reference.keys() & level.keys())
     if not blocks:

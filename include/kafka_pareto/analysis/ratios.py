@@ -38,25 +38,25 @@ class Ratio:
     p_value: float = _NAN
 
 
-def ratio_of_means(reference: Values, level: Values) -> Ratio:
-    """Returns the ratio of the means, level over reference, from differences within blocks.
-
-    It is `paired_tests.mean_change` as a ratio. There is none unless both means are above zero.
-
-    Args:
-        reference: One value per block that measured both, shape (blocks,).
-        level: The level's values of the same blocks, shape (blocks,).
-    """
-    if not len(level) or min(np.mean(reference), np.mean(level)) <= 0:
-        return Ratio()
-    change = mean_change(reference, level)
-    return Ratio(1 + change.change_fraction, 1 + change.low_fraction, 1 + change.high_fraction, change.p_value)
-
-
 def ratio_of_levels(reference: ByBlock, level: ByBlock) -> Ratio:
-    """Returns the ratio of the means in the blocks that measured both, level over reference."""
+    """Returns the ratio of a level to the reference, from the blocks that measured both.
+
+    It is the geometric mean of the blocks' ratios: what a block does to both sides cancels, and each block counts
+    alike. A ratio of means leans on the blocks with the larger values, so that few blocks that differ much claim more
+    differences than their level says. Where a block has a value of zero or below, there is no geometric mean, and the
+    ratio is that of the means, by `paired_tests.mean_change`. There is none unless both
+    means are above zero.
+    """
     blocks = sorted(reference.keys() & level.keys())
-    return ratio_of_means(np.array([reference[at] for at in blocks]), np.array([level[at] for at in blocks]))
+    if not blocks:
+        return Ratio()
+    sides = np.array([[side[block] for block in blocks] for side in (reference, level)])
+    if np.min(sides) > 0:
+        return geometric_ratio(np.log(sides[1] / sides[0]))
+    if np.min(np.mean(sides, axis=1)) <= 0:
+        return Ratio()
+    change = mean_change(*sides)
+    return Ratio(1 + change.change_fraction, 1 + change.low_fraction, 1 + change.high_fraction, change.p_value)
 
 
 def geometric_ratio(log_ratios: Values) -> Ratio:

@@ -29,8 +29,8 @@ class Estimate(_Content):
         repetitions: How many have a value.
         mean: With Student's interval.
         sd: Standard deviation, n-1; None for a single value.
-        ratio: Level over reference, from the blocks that measured both; None at the reference, or where a mean is zero
-            or below.
+        ratio: Level over reference, the geometric mean of the ratios within the blocks that measured both; of the
+            means where a value is zero. None at the reference, or where a mean is zero or below.
         p_value_holm: Of no difference in those blocks, adjusted over all levels and compared quantities of the part;
             None for a quantity that the driver does not compare.
         welch_p_value: The same by Welch's test, which ignores blocks; not adjusted.

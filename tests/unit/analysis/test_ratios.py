@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from kafka_pareto.analysis.paired_tests import mean_change
-from kafka_pareto.analysis.ratios import Ratio, geometric_ratio, ratio_of_levels, ratio_of_means
+from kafka_pareto.analysis.ratios import Ratio, geometric_ratio, ratio_of_levels
 
 pytestmark = pytest.mark.fast
 
@@ -16,18 +16,26 @@ def unknown_fields(ratio: Ratio) -> list[str]:
     return [name for name, value in vars(ratio).items() if math.isnan(value)]
 
 
-def test_a_ratio_of_means_is_the_paired_change_and_one():
-    rng = np.random.default_rng(5)
-    reference, level = rng.lognormal(3, 0.1, 5), rng.lognormal(3.3, 0.1, 5)
-    ratio, change = ratio_of_means(reference, level), mean_change(reference, level)
-    assert ratio.value == pytest.approx(np.mean(level) / np.mean(reference))
+def test_the_ratio_of_a_level_is_the_geometric_mean_of_the_blocks_that_measured_both():
+    ratio = ratio_of_levels({0: 10.0, 1: 11.0, 2: 1e6}, {1: 33.0, 0: 20.0, 3: 1e-6})
+    assert ratio == geometric_ratio(np.log([2.0, 3.0]))
+    assert ratio.value == pytest.approx(math.sqrt(6))
+
+
+def test_what_a_block_does_to_both_levels_cancels():
+    reference, level = {0: 10.0, 1: 11.0, 2: 12.0}, {0: 20.4, 1: 22.0, 2: 25.0}
+    slowed = [{block: value * 7.0**block for block, value in side.items()} for side in (reference, level)]
+    assert list(vars(ratio_of_levels(*slowed)).values()) == pytest.approx(
+        list(vars(ratio_of_levels(reference, level)).values())
+    )
+
+
+def test_values_with_a_zero_among_them_have_the_ratio_of_their_means():
+    ratio = ratio_of_levels(dict(enumerate([2.0, 3.0, 4.0])), dict(enumerate([0.0, 5.0, 7.0])))
+    change = mean_change(np.array([2.0, 3.0, 4.0]), np.array([0.0, 5.0, 7.0]))
+    assert ratio.value == pytest.approx(12 / 9)
     assert (ratio.low - 1, ratio.high - 1) == pytest.approx((change.low_fraction, change.high_fraction))
     assert ratio.p_value == change.p_value
-
-
-def test_levels_are_compared_in_the_blocks_that_measured_both():
-    ratio = ratio_of_levels({0: 10.0, 1: 11.0, 2: 1e6}, {1: 22.0, 0: 20.4, 3: 1e-6})
-    assert ratio == ratio_of_means(np.array([10.0, 11.0]), np.array([20.4, 22.0]))
 
 
 @pytest.mark.parametrize("level", [{}, {0: 0.0, 1: 0.0}, {0: -1.0, 1: -2.0}])

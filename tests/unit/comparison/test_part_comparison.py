@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kafka_pareto.analysis.paired_tests import holm, welch_p_value
-from kafka_pareto.analysis.ratios import ratio_of_means
+from kafka_pareto.analysis.ratios import ratio_of_levels
 from kafka_pareto.comparison.measured import PlannedLevel
 from kafka_pareto.comparison.part_comparison import Curve
 from kafka_pareto.comparison.records import PartComparison
@@ -48,7 +48,7 @@ def test_each_level_has_the_ratio_to_the_reference_from_blocks_and_welch_s_test_
     reference = values[THROUGHPUT][2]
     for at in (0, 1, 3):
         estimate, level = found.levels[at].estimates[THROUGHPUT], values[THROUGHPUT][at]
-        expected = ratio_of_means(reference, level)
+        expected = ratio_of_levels(dict(enumerate(reference)), dict(enumerate(level)))
         assert (estimate.ratio.value, estimate.ratio.low, estimate.ratio.high) == (
             expected.value,
             expected.low,
@@ -64,7 +64,10 @@ def test_p_values_are_adjusted_over_all_levels_and_compared_quantities_of_the_pa
     values = measured()
     found = compared(LINGERS, made_repetitions(LINGERS, values))
     places = [(name, at) for name in COMPARED for at in (0, 1, 3)]
-    raw = [ratio_of_means(values[name][2], values[name][at]).p_value for name, at in places]
+    raw = [
+        ratio_of_levels(dict(enumerate(values[name][2])), dict(enumerate(values[name][at]))).p_value
+        for name, at in places
+    ]
     shown = [found.levels[at].estimates[name].p_value_holm for name, at in places]
     assert shown == pytest.approx(holm(raw))
 

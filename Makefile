@@ -21,7 +21,7 @@ export PYTHONPATH := $(CURDIR)/include:$(CURDIR)
 export KAFKA_PARETO_STATE ?= $(TOOLS)
 
 # What was given as NAME=value: handed over by the environment, so that no shell reads it.
-OPTIONS := $(sort STUDY CAMPAIGN RECORD_SIZES SEED REPETITIONS COOL_DOWN_S BASELINE WARM_START APPROVAL RECORD_SIZE \
+OPTIONS := $(sort STUDY CAMPAIGN RECORD_SIZES PARTS FACTOR LEVELS SEED REPETITIONS COOL_DOWN_S BASELINE WARM_START APPROVAL RECORD_SIZE \
   REASON FOLDER KAFKA KAFKA_CONFIG CEILING_MIB_S CEILING_GIB CONSENT \
   $(foreach name,$(.VARIABLES),$(if $(filter command line,$(origin $(name))),$(name))))
 $(foreach name,$(filter-out KAFKA_PARETO_%,$(OPTIONS)),$(eval export KAFKA_PARETO_OPTION_$(name) = $$($(name))))
@@ -31,6 +31,7 @@ help: ## this list
 	@printf '%s\n' \
 	  'Options of run' \
 	  '  STUDY=quick|cold_burst|steady|paper|…  RECORD_SIZES=1024,8192  SEED=42  REPETITIONS=10  COOL_DOWN_S=0' \
+	  '  STUDY=impact_quick|impact|…  PARTS=acks,grid: these parts   FACTOR=linger.ms LEVELS=0,5,20: one factor' \
 	  '  CAMPAIGN=<id>: goes on with it           WARM_START=latest|<id>,<id>: learns from earlier campaigns' \
 	  '  BASELINE=producer.properties: to compare with   APPROVAL=yes: a person is asked before it is in force' \
 	  '  KAFKA=host:9092,… KAFKA_CONFIG=client.properties CEILING_MIB_S=… CEILING_GIB=…: a cluster of your own;' \

@@ -53,9 +53,9 @@ from kafka_pareto.study.identifiers import MOST_ROUNDS, round_group
 from kafka_pareto_airflow.approval import CardApproval
 from kafka_pareto_airflow.assets import RECOMMENDATION, SETTINGS_IN_FORCE
 from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
+from kafka_pareto_airflow.forms.common import CAMPAIGN_ARGUMENTS
 from kafka_pareto_airflow.forms.parameters import (
     ANSWER_ARGUMENTS,
-    CAMPAIGN_ARGUMENTS,
     DESIGN_ARGUMENTS,
     answer_parameters,
     round_arguments,
@@ -179,4 +179,5 @@ def tune_dag(route: ClusterRoute) -> None:
 
 
 for route in (own_route(), *named_routes().values()):
-    tune_dag(route)
+    if route.studies:
+        tune_dag(route)

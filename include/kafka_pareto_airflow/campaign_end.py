@@ -10,7 +10,7 @@ from typing import Any
 
 from airflow.listeners import hookimpl
 
-from kafka_pareto.study.identifiers import TUNE_DAG_ID
+from kafka_pareto.study.identifiers import COMPARE_DAG_ID, TUNE_DAG_ID
 
 
 @hookimpl
@@ -27,7 +27,7 @@ def on_dag_run_failed(dag_run: Any) -> None:
 
 def _forget(dag_run: Any) -> None:
     campaign = (dag_run.conf or {}).get("campaign")
-    if not dag_run.dag_id.startswith(TUNE_DAG_ID) or not isinstance(campaign, str):
+    if not dag_run.dag_id.startswith((TUNE_DAG_ID, COMPARE_DAG_ID)) or not isinstance(campaign, str):
         return
     # Imported here: every process of Airflow loads its plugins.
     from kafka_pareto.campaign.client_config import forget_client_config  # noqa: PLC0415

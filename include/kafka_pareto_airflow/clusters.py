@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from airflow.configuration import conf
 
 from kafka_pareto.study.cluster_names import cluster_names
-from kafka_pareto.study.identifiers import pool_of, queue_of, tune_dag_of
-from kafka_pareto_airflow.forms.parameters import study_files, study_names
+from kafka_pareto.study.identifiers import compare_dag_of, pool_of, queue_of, tune_dag_of
+from kafka_pareto_airflow.forms.common import study_files, study_names
 
 
 @dataclass(frozen=True)
@@ -17,36 +17,45 @@ class ClusterRoute:
 
     Attributes:
         tune_dag_id: The DAG that tunes the cluster.
+        compare_dag_id: The DAG that compares configurations on it.
         pool: Has one slot, so that one load at a time runs on the cluster.
         queue: The queue of an executor that has queues; workers near the cluster listen to it.
-        studies: The studies that the DAG offers.
+        studies: The studies that the DAG which tunes offers.
+        comparisons: The studies that the DAG which compares offers.
     """
 
     tune_dag_id: str
+    compare_dag_id: str
     pool: str
     queue: str
     studies: list[str]
+    comparisons: list[str]
 
 
 def own_route() -> ClusterRoute:
     """Returns the route to the installation's own cluster, for every study that names none."""
     named = cluster_names(study_files())
-    studies = [study for study in study_names() if study not in named]
-    return ClusterRoute(tune_dag_of(""), pool_of(""), conf.get("operators", "default_queue"), studies)
+    return _route("", [file.stem for file in study_files() if file.stem not in named])
 
 
 def named_routes() -> dict[str, ClusterRoute]:
     """Returns the route to each cluster that studies name, by the cluster's name."""
     named = cluster_names(study_files())
     return {
-        name: ClusterRoute(
-            tune_dag_id=tune_dag_of(name),
-            pool=pool_of(name),
-            queue=queue_of(name),
-            studies=[study for study in named if named[study] == name],
-        )
-        for name in sorted(set(named.values()))
+        name: _route(name, [study for study in named if named[study] == name]) for name in sorted(set(named.values()))
     }
+
+
+def _route(cluster: str, studies: list[str]) -> ClusterRoute:
+    of_kind = {kind: set(study_names(kind)) for kind in ("tune", "compare")}
+    return ClusterRoute(
+        tune_dag_id=tune_dag_of(cluster),
+        compare_dag_id=compare_dag_of(cluster),
+        pool=pool_of(cluster),
+        queue=queue_of(cluster) if cluster else conf.get("operators", "default_queue"),
+        studies=[study for study in studies if study in of_kind["tune"]],
+        comparisons=[study for study in studies if study in of_kind["compare"]],
+    )
 
 
 def routes_of_studies() -> dict[str, ClusterRoute]:

@@ -14,7 +14,7 @@ from airflow.sdk.exceptions import DownstreamTasksSkipped
 
 from kafka_pareto.study.identifiers import retune_dag_of
 from kafka_pareto.study.retune import Retune
-from kafka_pareto_airflow.forms.parameters import study_files, study_names
+from kafka_pareto_airflow.forms.common import study_files, study_names
 
 log = logging.getLogger(__name__)
 

@@ -28,6 +28,7 @@ _MEASURING = _rule(retries=3, after=timedelta(seconds=20), timeout=timedelta(hou
 RULES: dict[str, Rule] = {
     "design": _QUICK,
     # The store may be restarting.
+    "compare": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
     "propose": _rule(retries=2, after=timedelta(seconds=20), timeout=timedelta(minutes=30)),
     "measure": _MEASURING,
     # A gate that is asked again must give the same answer.

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kafka_pareto.campaign.records import Plan
+from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune import Tune
 
 
@@ -28,7 +29,7 @@ class ExpectedRepetitions:
         configurations: Number of configurations in the design, the baseline among them, by case.
     """
 
-    study: Tune
+    study: Study
     plan: Plan
     configurations: Counter[str]
 
@@ -54,7 +55,9 @@ class ExpectedRepetitions:
             parts: What was measured so far.
             spared: How often a case has no part in a round.
         """
-        parts = list(parts)
+        parts, study = list(parts), self.study
+        if not isinstance(study, Tune):
+            return self.most(parts, spared)
         confirming = {part.case: part for part in parts if part.round_number is None}
         ended = [part.repetitions for part in confirming.values() if part.ended]
         likely = self.most(parts, spared)
@@ -62,14 +65,14 @@ class ExpectedRepetitions:
             part = confirming.get(case) or Part(case, None, 0, ended=False)
             if not part.ended:
                 most = self.most_of(part)
-                of_study = self.study.confirmation.likely_repetitions(advice=self.study.advice)
+                of_study = study.confirmation.likely_repetitions(advice=study.advice)
                 typical = round(sum(ended) / len(ended)) if ended else of_study
                 likely -= most - min(max(typical, part.repetitions), most)
         return likely
 
     def most_of(self, part: Part) -> int:
         """Returns the most repetitions that one part can come to."""
-        if part.round_number is None:
+        if part.round_number is None and isinstance(self.study, Tune):
             confirmation = self.study.confirmation
             before_final_blocks = (confirmation.points + 1) * confirmation.choice_blocks + 2 * confirmation.gain_blocks
             return self.plan.confirmation_repetitions.get(part.case, before_final_blocks)
@@ -78,4 +81,6 @@ class ExpectedRepetitions:
         return self.configurations[part.case] * self.study.protocol.repetitions
 
     def _most_in_a_round(self) -> int:
+        if not isinstance(self.study, Tune):
+            return 0
         return (self.study.rounds.configurations + 1) * self.study.protocol.repetitions

@@ -1,4 +1,4 @@
-"""Lists the clusters that the studies name, and the brokers that a client configuration is for.
+"""Lists the kinds and clusters that the studies name, and the brokers that a client configuration is for.
 
 Each cluster with a name is tuned independently of the others, at the same time.
 """
@@ -27,6 +27,12 @@ def cluster_names(study_files: Iterable[Path]) -> dict[str, str]:
     """
     named = {file.stem: _name_in(file) for file in study_files}
     return {study: name for study, name in named.items() if name}
+
+
+def kind_of(study_file: Path) -> str:
+    """Returns the kind of the study in this file; `tune` where it names none, or cannot be read."""
+    kind = (_content(study_file) or {}).get("kind", "tune")
+    return kind if isinstance(kind, str) else "tune"
 
 
 def cluster_of(studies: Path, study: str) -> str:
@@ -64,9 +70,18 @@ def _name_in(file: Path) -> str:
 
 def _cluster_in(file: Path) -> dict[str, Any] | None:
     """Returns the study's section; empty if it has none, None if the file cannot be read."""
+    content = _content(file)
+    if content is None:
+        return None
+    cluster = content.get("cluster", {})
+    return cluster if isinstance(cluster, dict) else {}
+
+
+def _content(file: Path) -> dict[str, Any] | None:
+    """Returns the keys of a study's file; None if it cannot be read."""
     try:
-        cluster = yaml.safe_load(file.read_text(encoding="utf-8")).get("cluster", {})
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        return dict(content.items())
     except (OSError, ValueError, AttributeError, yaml.YAMLError) as error:
         log.warning("%s: its cluster is not known, since it cannot be read: %s", file, error)
         return None
-    return cluster if isinstance(cluster, dict) else {}

@@ -144,6 +144,18 @@ class Compare(Study):
         """Returns the parameter of the study's DAG that limits a campaign to these parts."""
         return {"parts": list(cases)}
 
+    def one_line_table(self) -> dict[str, str]:
+        """Returns factor and levels of a study that has one plain table alone; empty for any other.
+
+        Such a study is the same whether the table comes from its file or from the command line.
+        """
+        plain = [
+            table for table in self.tables if table.model_dump(exclude_defaults=True).keys() == {"factor", "levels"}
+        ]
+        if self.grid or len(self.tables) != 1 or not plain:
+            return {}
+        return {"factor": plain[0].factor, "levels": ",".join(map(str, plain[0].levels))}
+
     def table_of(self, factor: str, levels: Sequence[PropertyValue]) -> dict[str, Any]:
         """Returns a table as a file would hold it; the reference's level is added where it is missing.
 

@@ -30,6 +30,7 @@ MOST_ROUNDS = 4
 """The most rounds after the design's. The DAG has a task group for each."""
 
 TUNE_DAG_ID = "tune_producer"
+COMPARE_DAG_ID = "compare_configurations"
 RETUNE_DAG_ID = "retune_producer"
 SETTINGS_IN_FORCE_DAG_ID = "settings_in_force"
 
@@ -41,6 +42,11 @@ _ROUND_GROUP = "round"
 def tune_dag_of(cluster_name: str) -> str:
     """Returns the id of the DAG that tunes the cluster; an empty name stands for the installation's own cluster."""
     return f"{TUNE_DAG_ID}_{cluster_name}" if cluster_name else TUNE_DAG_ID
+
+
+def compare_dag_of(cluster_name: str) -> str:
+    """Returns the id of the DAG that compares configurations on the cluster; an empty name as above."""
+    return f"{COMPARE_DAG_ID}_{cluster_name}" if cluster_name else COMPARE_DAG_ID
 
 
 def retune_dag_of(study: str) -> str:

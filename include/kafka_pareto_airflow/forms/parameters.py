@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from airflow.sdk import Param
 
-from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.identifiers import (
     CAMPAIGN_ID,
@@ -17,15 +13,17 @@ from kafka_pareto.study.identifiers import (
     SENSITIVE_NAMES,
     STUDY_NAME,
 )
-from kafka_pareto_airflow.project import project_root
+from kafka_pareto_airflow.forms.common import (
+    CAMPAIGN_ARGUMENTS,
+    CLUSTER_ARGUMENTS,
+    cluster_parameters,
+    measuring_parameters,
+    study_names,
+    study_parameters,
+)
 
 DEFAULT_STUDY = "quick"
 
-# A campaign without a name is named after its run, so that a cleared task finds it again.
-CAMPAIGN_ARGUMENTS = [
-    "--study={{ params.study }}",
-    "--campaign={{ params.campaign or dag_run.run_after.strftime('%Y%m%dT%H%M%S-%f') }}",
-]
 DESIGN_ARGUMENTS = [
     *CAMPAIGN_ARGUMENTS,
     "{% if params.record_sizes %}--cases={{ params.record_sizes | map('int') | join(',') }}{% endif %}",
@@ -34,11 +32,7 @@ DESIGN_ARGUMENTS = [
     "{% if params.cool_down_s is not none %}--cool-down-s={{ params.cool_down_s }}{% endif %}",
     "{% if params.baseline %}--baseline={{ params.baseline }}{% endif %}",
     "{% if params.warm_start is not none %}--warm-start={{ params.warm_start }}{% endif %}",
-    "{% if params.bootstrap_servers is not none %}--bootstrap-servers={{ params.bootstrap_servers }}{% endif %}",
-    "{% if params.client_config is not none %}--client-config={{ params.client_config }}{% endif %}",
-    "{% if params.ceiling_mib_s is not none %}--ceiling-mib-s={{ params.ceiling_mib_s }}{% endif %}",
-    "{% if params.ceiling_gib is not none %}--ceiling-gib={{ params.ceiling_gib }}{% endif %}",
-    "{% if params.consent %}--consent{% endif %}",
+    *CLUSTER_ARGUMENTS,
 ]
 
 # The answer that the task `approve` returned.
@@ -83,43 +77,10 @@ def round_arguments(number: int) -> list[str]:
     return [*CAMPAIGN_ARGUMENTS, f"--round={number}"]
 
 
-def study_files() -> list[Path]:
-    """Returns the files of the studies in the folder that the steps read, as of now.
-
-    Raises:
-        BadInputError: If there is none.
-    """
-    shipped = project_root(os.environ) / "include" / "studies"
-    folder = Path(os.environ.get("KAFKA_PARETO_STUDIES") or shipped)
-    files = sorted(folder.glob("*.yaml"))
-    if not files:
-        raise BadInputError(f"{folder}: holds no study: put a <name>.yaml there, or mend KAFKA_PARETO_STUDIES")
-    return files
-
-
-def study_names() -> list[str]:
-    """Returns the names of these studies."""
-    return [file.stem for file in study_files()]
-
-
 def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
     """Returns the parameters with JSON schemas, to choose among these studies (all). Null keeps the study's value."""
-    studies = studies or study_names()
     return {
-        "study": Param(
-            DEFAULT_STUDY if DEFAULT_STUDY in studies else studies[0],
-            type="string",
-            enum=studies,
-            title="Study",
-            description="What is varied, how it is measured, and what is wanted of it.",
-        ),
-        "campaign": Param(
-            None,
-            type=["null", "string"],
-            pattern=f"^{CAMPAIGN_ID}$",
-            title="Campaign",
-            description="Empty: a new campaign. The id of an earlier one: go on with it.",
-        ),
+        **study_parameters(studies or study_names(), DEFAULT_STUDY),
         "record_sizes": Param(
             None,
             type=["null", "array"],
@@ -128,27 +89,7 @@ def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
             title="Record sizes in bytes",
             description="A list like [1024, 8192], instead of the study's; empty: the study's.",
         ),
-        "seed": Param(
-            None,
-            type=["null", "integer"],
-            minimum=0,
-            title="Seed",
-            description="Random seed, instead of the study's.",
-        ),
-        "repetitions": Param(
-            None,
-            type=["null", "integer"],
-            minimum=1,
-            title="Repetitions",
-            description="Of each configuration, instead of the study's.",
-        ),
-        "cool_down_s": Param(
-            None,
-            type=["null", "number"],
-            minimum=0,
-            title="Pause in seconds",
-            description="Before every load, instead of the study's.",
-        ),
+        **measuring_parameters(),
         "baseline": Param(
             None,
             type=["null", "string"],
@@ -166,40 +107,7 @@ def tune_parameters(studies: list[str] | None = None) -> dict[str, Param]:
             title="Warm start",
             description="Earlier campaigns to learn from, for a study in rounds: latest, or ids like id,id.",
         ),
-        "bootstrap_servers": Param(
-            None,
-            type=["null", "string"],
-            pattern="^[A-Za-z0-9._-]+:[0-9]{1,5}(,[A-Za-z0-9._-]+:[0-9]{1,5})*$",
-            title="Bootstrap servers",
-            description="host:port,… of a cluster of your own. It needs both ceilings and the consent below.",
-        ),
-        "client_config": Param(
-            None,
-            type=["null", "string"],
-            pattern="^[A-Za-z0-9._-]+$",
-            title="Client configuration",
-            description="Name of a client.properties file (SASL, TLS) in the installation's folder for these.",
-        ),
-        "ceiling_mib_s": Param(
-            None,
-            type=["null", "number"],
-            exclusiveMinimum=0,
-            title="Ceiling in MiB/s",
-            description="The load on a cluster of your own never exceeds this rate. No more than the study's.",
-        ),
-        "ceiling_gib": Param(
-            None,
-            type=["null", "number"],
-            exclusiveMinimum=0,
-            title="Ceiling in GiB",
-            description="The campaign never sends more than this to a cluster of your own. No more than the study's.",
-        ),
-        "consent": Param(
-            False,
-            type="boolean",
-            title="Consent",
-            description="The plan that the design step prints may be carried out on a cluster of your own.",
-        ),
+        **cluster_parameters(),
         "approval": Param(
             False,
             type="boolean",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
+from functools import partial
 
 import httpx
 import psutil
 
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.study.cluster_names import cluster_names
-from kafka_pareto.study.identifiers import TUNE_DAG_ID, pool_of
+from kafka_pareto.study.cluster_names import cluster_names, kind_of
+from kafka_pareto.study.identifiers import COMPARE_DAG_ID, TUNE_DAG_ID, pool_of
 from kafka_pareto_embedded.airflow_api.administrator import administrator, create_pool, has_dag, is_healthy
 from kafka_pareto_embedded.bootstrap.ports import LOOPBACK
 from kafka_pareto_embedded.errors import StackError
@@ -70,9 +71,10 @@ def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
         clusters = cluster_names(sorted(stack.settings().studies.glob("*.yaml"))).values()
         for name in dict.fromkeys(["", *clusters]):
             create_pool(airflow, pool_of(name))
-        known = f"Airflow knows the DAG {TUNE_DAG_ID}"
-        _wait(stack, supervisor, names, known, lambda: has_dag(airflow, TUNE_DAG_ID))
-        airflow.set_paused(TUNE_DAG_ID, False)
+        kinds = {kind_of(file) for file in stack.settings().studies.glob("*.yaml")}
+        for dag in [TUNE_DAG_ID, *([COMPARE_DAG_ID] if "compare" in kinds else [])]:
+            _wait(stack, supervisor, names, f"Airflow knows the DAG {dag}", partial(has_dag, airflow, dag))
+            airflow.set_paused(dag, False)
 
 
 def _wait(stack: Stack, supervisor: Supervisor, names: list[str], what: str, condition: Callable[[], bool]) -> None:

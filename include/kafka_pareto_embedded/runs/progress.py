@@ -18,11 +18,22 @@ from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.identifiers import step_and_round
 from kafka_pareto.study.study_file import parse_study
-from kafka_pareto.study.tune import tune_study
 from kafka_pareto_embedded.airflow_api.answers import TaskRun
 
-_STEPS = ("design", "propose", "measure", "validate", "train", "optimize", "confirm", "report", "approve", "accept")
-_AFTER_THE_ROUNDS = ("confirm", "report", "approve", "accept")
+_STEPS = (
+    "design",
+    "propose",
+    "measure",
+    "validate",
+    "train",
+    "optimize",
+    "compare",
+    "confirm",
+    "report",
+    "approve",
+    "accept",
+)
+_AFTER_THE_ROUNDS = ("compare", "confirm", "report", "approve", "accept")
 _NOT_BEGUN = ("skipped", "waiting", "upstream_failed")
 _QUEUED = ("scheduled", "queued")
 
@@ -167,7 +178,7 @@ class CampaignProgress:
     def _read_plan(self) -> None:
         try:
             frozen = self._keys.frozen_study()
-            study = tune_study(parse_study(self._store.get(frozen).decode(), frozen))
+            study = parse_study(self._store.get(frozen).decode(), frozen)
             plan = decode_record(self._store.get(self._keys.plan()), self._keys.plan(), Plan)
             design = decode_table(self._store.get(self._keys.design()), self._keys.design(), DESIGN_COLUMNS, study)
         except (ArtifactError, StoreError):

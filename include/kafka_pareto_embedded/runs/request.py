@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,8 @@ from kafka_pareto.errors import BadInputError, MissingArtifactError
 from kafka_pareto.kafka.properties_file import properties_lines
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.store import Store
+from kafka_pareto.study.cluster_names import kind_of
+from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.identifiers import CAMPAIGN_ID, CAMPAIGN_IDS, MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.overriding import baseline_of
 from kafka_pareto.study.study import Study
@@ -24,6 +27,11 @@ from kafka_pareto.study.tune import Tune
 from kafka_pareto.study.warm_start import campaigns_text
 
 _NAMED_CAMPAIGNS = 5
+_OF_KIND = {
+    "tune": ("record_sizes", "baseline", "warm_start", "approval"),
+    "compare": ("parts", "factor", "levels"),
+}
+"""The parameters that the DAG of one kind alone has."""
 
 
 class RunRequest(BaseModel):
@@ -32,6 +40,9 @@ class RunRequest(BaseModel):
     Attributes:
         campaign: The interrupted campaign to go on with.
         record_sizes: The only record sizes to measure, in bytes, as in `1024,8192`.
+        parts: Of a comparison: the only parts to measure, as in `acks,grid`.
+        factor: Of a comparison: the one factor that is varied in place of the study's parts.
+        levels: Its levels, as in `0,5,20`.
         cool_down_s: The pause before every load, in seconds.
         baseline: A `producer.properties` that takes the place of the study's baseline.
         warm_start: `latest`, or ids of campaigns to learn from.
@@ -46,6 +57,9 @@ class RunRequest(BaseModel):
     study: str = "quick"
     campaign: str | None = None
     record_sizes: str | None = None
+    parts: str | None = None
+    factor: str | None = None
+    levels: str | None = None
     seed: int | None = None
     repetitions: int | None = None
     cool_down_s: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
@@ -89,6 +103,9 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         )
     given = {
         "record_sizes": None if request.record_sizes is None else _sizes(request.record_sizes),
+        "parts": None if request.parts is None else [part.strip() for part in request.parts.split(",")],
+        "factor": request.factor,
+        "levels": request.levels,
         "seed": request.seed,
         "repetitions": request.repetitions,
         "cool_down_s": request.cool_down_s,
@@ -102,7 +119,15 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
         "consent": request.consent or None,
     }
     said = {name: value for name, value in given.items() if value is not None}
+    _require_of_kind(said, kind_of(settings.studies / f"{study}.yaml"), study)
     return {"study": study, "campaign": campaign, **started_with, **said}
+
+
+def _require_of_kind(said: Mapping[str, Any], kind: str, study: str) -> None:
+    """Refuses options that studies of this kind do not have."""
+    others = {other for each, names in _OF_KIND.items() if each != kind for other in names}
+    if foreign := [name.upper() for name in said if name in others]:
+        raise BadInputError(f"{foreign[0]}: study {study} is of kind {kind}, which has no such option")
 
 
 def timestamp() -> str:
@@ -147,6 +172,9 @@ def _parameters_of(frozen: Study) -> dict[str, Any]:
         "repetitions": frozen.protocol.repetitions,
         "cool_down_s": frozen.protocol.cool_down_s,
     }
+    if isinstance(frozen, Compare) and (one_line := frozen.one_line_table()):
+        del parameters["parts"]
+        parameters |= one_line
     if isinstance(frozen, Tune) and frozen.baseline:
         parameters["baseline"] = properties_lines(frozen.baseline)
     if isinstance(frozen, Tune) and frozen.warm_start is not None:

@@ -13,8 +13,8 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.errors import EXIT_NO_CONSENT, KafkaParetoError
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
-from kafka_pareto.study.cluster_names import cluster_of
-from kafka_pareto.study.identifiers import tune_dag_of
+from kafka_pareto.study.cluster_names import cluster_of, kind_of
+from kafka_pareto.study.identifiers import compare_dag_of, tune_dag_of
 from kafka_pareto_embedded.errors import StackError
 from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
 from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stop
@@ -40,7 +40,8 @@ def run(stack: Stack, request: RunRequest) -> int:
     """
     settings = stack.settings()
     store = open_store(settings)
-    with stack_runs(stack, tune_dag_of(cluster_of(settings.studies, request.study))) as runs:
+    of_kind = compare_dag_of if kind_of(settings.studies / f"{request.study}.yaml") == "compare" else tune_dag_of
+    with stack_runs(stack, of_kind(cluster_of(settings.studies, request.study))) as runs:
         return run_campaign(stack, runs, store, dag_parameters(request, store, settings))
 
 

@@ -1,0 +1,101 @@
+"""Compares configurations: what each level of a setting does beside a reference.
+
+Measures every level of each part of a study once in each block, in random order, the reference among them. Sets them
+beside the reference, with intervals, and hands over tables, figures and one page.
+
+**Inputs**: a study (`include/studies/*.yaml` with `kind: compare`) and the parameters of the trigger form. An empty
+field keeps the study's value. To go on with an earlier run, name its campaign: what it has measured is not measured
+again.
+
+**Outputs**: in the store, under `<study>/<campaign>/`: the frozen `study.yaml`, `round=00/01_design.parquet`,
+`02_measurements/` and `03_validation/`, `04_comparison/` (a record for each part) and `07_report/` (tables as text and
+CSV, figures, one HTML page). In MLflow: one run per campaign, and one below it for each part.
+
+A study that names its cluster (`cluster: {name: …}`) has a DAG of its own, `compare_configurations_<cluster>`, with its
+own pool. Brokers of a study's own (`testbed: {brokers: 3}`) start and end with each `measure` task, in the pool of the
+installation's cluster: they share its machine.
+
+## When a task fails
+The last lines of its log say what is wrong and what to do. A task that says `error: …` and is not retried was given
+something that cannot be used. The others have been retried already. Fix the cause, then clear the failed task with its
+downstream tasks, or trigger a run with the same campaign. Nothing that was measured is lost.
+
+| task | what to look at |
+|---|---|
+| design | the study, the parameters, a plan that does not fit, the consent that a cluster of your own needs |
+| measure | brokers and topic. Cleared, it goes on after the last repetition in the store |
+| validate | the Data Docs under `03_validation/`: rows set aside, and why. Fix the cause and start a new campaign |
+| compare | the store |
+| report | the store, and the MLflow server, which is told here. Everything that it needs has been measured |
+"""
+
+from __future__ import annotations
+
+from airflow.sdk import DAG
+
+from kafka_pareto_airflow.clusters import ClusterRoute, named_routes, own_route
+from kafka_pareto_airflow.forms.common import CAMPAIGN_ARGUMENTS
+from kafka_pareto_airflow.forms.comparison import COMPARISON_DESIGN_ARGUMENTS, comparison_parameters
+from kafka_pareto_airflow.notify.notices import FailureNotifier
+from kafka_pareto_airflow.steps.step_operator import StepOperator
+from kafka_pareto_airflow.task_rules import OWNER, RULES
+
+
+def compare_dag(route: ClusterRoute) -> None:
+    """Defines the DAG that compares configurations on one cluster."""
+    with DAG(
+        dag_id=route.compare_dag_id,
+        description="Measures what each level of a setting does beside a reference.",
+        doc_md=__doc__,
+        schedule=None,
+        catchup=False,
+        max_active_runs=1,
+        is_paused_upon_creation=False,
+        tags=["kafka", "comparison"],
+        default_args={"owner": OWNER, "queue": route.queue},
+        params=comparison_parameters(route.comparisons),
+        on_failure_callback=FailureNotifier(),
+    ):
+        design = StepOperator(
+            task_id="design",
+            step="design",
+            arguments=COMPARISON_DESIGN_ARGUMENTS,
+            doc_md="Freezes the study, lists the levels of each part, and checks that the campaign fits.",
+            **RULES["design"],
+        )
+        measure = StepOperator.partial(
+            task_id="measure",
+            step="measure",
+            arguments=CAMPAIGN_ARGUMENTS,
+            pool=route.pool,
+            map_index_template="{{ task.case }}",
+            doc_md="Measures every level of one part, block by block.",
+            **RULES["measure"],
+        ).expand(case=design.output)
+        validate = StepOperator(
+            task_id="validate",
+            step="validate",
+            arguments=CAMPAIGN_ARGUMENTS,
+            doc_md="Checks the measurements, sets bad rows aside, and stops the campaign when too many are bad.",
+            **RULES["validate"],
+        )
+        compare = StepOperator(
+            task_id="compare",
+            step="compare",
+            arguments=CAMPAIGN_ARGUMENTS,
+            doc_md="Sets the levels of each part beside the reference, with intervals.",
+            **RULES["compare"],
+        )
+        report = StepOperator(
+            task_id="report",
+            step="report",
+            arguments=CAMPAIGN_ARGUMENTS,
+            doc_md="Writes the tables, the figures and the page, and tells MLflow.",
+            **RULES["report"],
+        )
+        design >> measure >> validate >> compare >> report
+
+
+for route in (own_route(), *named_routes().values()):
+    if route.comparisons:
+        compare_dag(route)

@@ -91,6 +91,14 @@ class CampaignKeys:
         """Returns the key of `<objective>.ubj`, `scores.parquet`, `calibration.json` or `figures/…` of the training."""
         return f"{self._round(round_number)}/04_surrogates/{name}"
 
+    def comparisons(self) -> str:
+        """Returns the prefix of what the parts of a comparison came to."""
+        return f"{self.prefix}/04_comparison/"
+
+    def comparison(self, part: str) -> str:
+        """Returns the key of what one part of a comparison came to (JSON, `PartComparison`)."""
+        return f"{self.comparisons()}{part}.json"
+
     def front(self, case: str, round_number: int = 0) -> str:
         """Returns the key of the non-dominated configurations by estimate (table)."""
         return f"{self._round(round_number)}/05_front/{case}.parquet"

@@ -15,7 +15,7 @@ const [WORSE, SAME, BETTER] = [
   [0, 114, 178],
 ];
 const STRONG = 0.72;
-const BESIDE = 0.018; // of the axis: hollow marks would else lie on the measured ones
+const BESIDE = 0.025; // of the axis: hollow marks would else lie on the measured ones
 const LEAST_CHANGE = 0.05;
 
 function groupOf(point) {

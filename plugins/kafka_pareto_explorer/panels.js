@@ -19,7 +19,8 @@ export function links(overview, path) {
       )
     : null;
   const report = overview.report ? artifact(overview.report, "Report") : null;
-  fill("links", report, ...rounds, tracked, alone, EMBEDDED ? null : el("a", { href: "../" }, "Airflow"));
+  const comparisons = el("a", { href: "comparisons" }, "Comparisons");
+  fill("links", report, ...rounds, tracked, alone, comparisons, EMBEDDED ? null : el("a", { href: "../" }, "Airflow"));
 }
 
 /** What a warm start has brought along, in a line. */

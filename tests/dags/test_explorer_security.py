@@ -85,6 +85,13 @@ def test_who_may_read_the_dag_sees_the_page_and_its_campaigns(airflow: TestClien
     assert [each["campaign"] for each in airflow.get("/kafka-pareto/api/campaigns", headers=headers).json()] == ["c1"]
 
 
+def test_comparisons_have_a_page_of_their_own_and_are_no_campaigns_of_the_pareto_views(airflow: TestClient) -> None:
+    headers = headers_of(airflow, "reader")
+    assert "<h1>Comparisons</h1>" in airflow.get("/kafka-pareto/comparisons", headers=headers).text
+    assert "then open this page again" in airflow.get("/kafka-pareto/comparisons").text
+    assert airflow.get("/kafka-pareto/api/comparisons", headers=headers).json() == []
+
+
 def test_every_answer_forbids_foreign_scripts_frames_and_guesses(airflow: TestClient, addresses: list[str]) -> None:
     headers = headers_of(airflow, "reader")
     for given in ({}, headers):
@@ -110,6 +117,10 @@ def test_every_answer_forbids_foreign_scripts_frames_and_guesses(airflow: TestCl
         "/api/campaigns/quick/c1/1024/choice?p95_latency_ms=nan",
         "/api/campaigns/quick/c1/1024/choice?durability=%3Cscript%3E",
         "/static/..%2f..%2f..%2fpyproject.toml",
+        "/api/comparisons/%3Cscript%3E/c1",
+        "/api/comparisons/quick/%2e%2e%2f%2e%2e%2fetc",
+        "/api/comparisons/quick/c1/..%2F..%2Fstudy",
+        "/api/comparisons/quick/c1/%3Cscript%3E/levels.csv",
     ],
 )
 def test_what_is_no_name_reaches_no_file_and_is_not_repeated(airflow: TestClient, path: str) -> None:
@@ -152,4 +163,5 @@ def test_the_page_writes_no_markup_from_data() -> None:
     folder: Path = PROJECT / "plugins" / "kafka_pareto_explorer"
     scripts = "".join(path.read_text() for path in folder.glob("*.js"))
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", scripts)
-    assert not re.search(r"<script>|\son\w+=|style=", (folder / "index.html").read_text())
+    pages = "".join(path.read_text() for path in folder.glob("*.html"))
+    assert not re.search(r"<script>|\son\w+=|style=", pages)

@@ -6,17 +6,15 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from kafka_pareto.comparison.chart_data import AxisKind, Point, axis_kind, tick_text
+from kafka_pareto.comparison.chart_data import Point, axis_kind, tick_texts
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.words import level_text
 
 _LONGEST_TICK = 12
 _MOST_UPRIGHT_TICKS = 7
-_LEAST_DISTANCE_OF_NAMES = 0.05  # of the axis
 _WIDE, _VERY_WIDE = 6.0, 1000.0
 
 
@@ -33,30 +31,17 @@ def side_by_side(number: int, width: float = 4.6) -> tuple[Figure, list[Any]]:
 
 def name_levels(axes: Any, part: PartComparison, points: Sequence[Point]) -> None:
     """Puts the levels' names below the axis, which is logarithmic where they are powers of two or of ten."""
-    kind, factor = axis_kind(part), part.factors[0]
+    kind = axis_kind(part)
     if kind != "names":
         axes.set_xscale("log", base=2 if kind == "log2" else 10)
         axes.xaxis.set_minor_locator(NullLocator())
-    places = [point.place for point in points]
-    values = {level_text(level): level.values[factor] for level in part.levels}
-    texts = [textwrap.fill(tick_text(factor, values[point.level]), _LONGEST_TICK) for point in points]
-    crowded = len(texts) > _MOST_UPRIGHT_TICKS
-    texts = [text if has_room else "" for text, has_room in zip(texts, _with_room(places, kind), strict=True)]
-    axes.set_xticks(places, texts, rotation=40 if crowded else 0, ha="right" if crowded else "center")
-    axes.set_xlabel(factor)
+    texts = dict(zip(map(level_text, part.levels), tick_texts(part), strict=True))
+    named = [(point.place, textwrap.fill(texts[point.level], _LONGEST_TICK)) for point in points]
+    crowded = len(named) > _MOST_UPRIGHT_TICKS
+    places, names = zip(*named, strict=True)
+    axes.set_xticks(places, names, rotation=40 if crowded else 0, ha="right" if crowded else "center")
+    axes.set_xlabel(part.factors[0])
     axes.margins(x=0.08)
-
-
-def _with_room(places: Sequence[float], kind: AxisKind) -> list[bool]:
-    """Tells of every place whether its name fits beside the one that was named before it."""
-    along = np.array(places) if kind == "names" else np.log(places)
-    needed = _LEAST_DISTANCE_OF_NAMES * np.ptp(along) if len(along) else 0.0
-    named: list[float] = []
-    found = []
-    for place in along:
-        found.append(all(abs(place - other) >= needed for other in named))
-        named += [place] if found[-1] else []
-    return found
 
 
 def name_values(axes: Any, values: Sequence[float]) -> None:

@@ -13,7 +13,8 @@ from typing import Literal
 from pydantic import BaseModel
 
 from kafka_pareto.comparison.records import Interval, Level, PartComparison
-from kafka_pareto.comparison.words import is_told_apart, level_text
+from kafka_pareto.comparison.rows import held_interactions
+from kafka_pareto.comparison.words import is_told_apart, level_text, times_text
 from kafka_pareto.study.configuration_words import bytes_text
 from kafka_pareto.study.factors import FactorValue, Positions
 from kafka_pareto.study.quantity import Quantity
@@ -21,6 +22,7 @@ from kafka_pareto.study.quantity import Quantity
 AxisKind = Literal["log2", "log10", "names"]
 
 _FEWEST_OF_A_CURVE = 6
+_LEAST_DISTANCE_OF_NAMES = 0.05  # of the axis
 _BYTES = re.compile(r"(size|bytes|memory)$")
 _NO_BYTES = re.compile(r"queue|pool")
 
@@ -46,10 +48,57 @@ class Point(BaseModel):
     published_ratio: float | None
 
 
+class Heat(BaseModel):
+    """Holds one quantity of a grid, as a heat map draws it: rows by the first factor's levels.
+
+    Attributes:
+        sides: The first factor's levels, as an axis shows them.
+        tops: The second factor's.
+        better: By how much each combination is better than the reference, as the logarithm of its ratio; negative where
+            it is worse, None where there is no ratio. Without a direction, more counts as better.
+        texts: The ratio; a star where it is told apart from 1, a dagger where the two factors act on each other.
+        reference: Row and column.
+    """
+
+    sides: list[str]
+    tops: list[str]
+    better: list[list[float | None]]
+    texts: list[list[str]]
+    reference: tuple[int, int]
+
+
 def points_of(part: PartComparison, quantity: Quantity) -> list[Point]:
     """Returns the points of one quantity over a table's levels, in the study's order."""
     kind = axis_kind(part)
     return [_point(part, level, quantity, at, kind) for at, level in enumerate(part.levels)]
+
+
+def heat_of(part: PartComparison, quantity: Quantity) -> Heat:
+    """Returns one quantity of a grid as a heat map."""
+    down, across = part.factors
+    tops = list(dict.fromkeys(level.values[across] for level in part.levels))
+    sides = list(dict.fromkeys(level.values[down] for level in part.levels))
+    better: list[list[float | None]] = [[None] * len(tops) for _ in sides]
+    texts = [["none"] * len(tops) for _ in sides]
+    interacting = [each.values for each in held_interactions(part) if each.quantity == quantity.name]
+    reference = (0, 0)
+    for level in part.levels:
+        row, column = sides.index(level.values[down]), tops.index(level.values[across])
+        estimate = level.estimates.get(quantity.name)
+        if level.is_reference:
+            reference, better[row][column], texts[row][column] = (row, column), 0.0, "1\nreference"
+        elif estimate and estimate.ratio and estimate.ratio.value > 0:
+            more = math.log(estimate.ratio.value)
+            better[row][column] = -more if quantity.maximised is False else more
+            marks = ("*" if is_told_apart(estimate) else "") + ("†" if level.values in interacting else "")
+            texts[row][column] = times_text(estimate.ratio.value) + marks
+    return Heat(
+        sides=[tick_text(down, side) for side in sides],
+        tops=[tick_text(across, top) for top in tops],
+        better=better,
+        texts=texts,
+        reference=reference,
+    )
 
 
 def axis_kind(part: PartComparison) -> AxisKind:
@@ -75,6 +124,21 @@ def tick_text(factor: str, value: FactorValue) -> str:
     if is_number(value) and _BYTES.search(factor) and not _NO_BYTES.search(factor):
         return bytes_text(value)
     return str(value)
+
+
+def tick_texts(part: PartComparison) -> list[str]:
+    """Returns the levels of a table as its axis shows them; empty where a name would lie over one before it."""
+    factor, kind = part.factors[0], axis_kind(part)
+    values = [level.values[factor] for level in part.levels]
+    places = [at if kind == "names" else math.log(float(value)) for at, value in enumerate(values)]
+    needed = _LEAST_DISTANCE_OF_NAMES * (max(places) - min(places))
+    named: list[float] = []
+    texts = []
+    for place, value in zip(places, values, strict=True):
+        has_room = all(abs(place - other) >= needed for other in named)
+        named += [place] if has_room else []
+        texts.append(tick_text(factor, value) if has_room else "")
+    return texts
 
 
 def speedup_of(clients: Positions, serial_fraction: float) -> Positions:

@@ -12,24 +12,25 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 from kafka_pareto.comparison.chart_axes import name_levels, name_values, side_by_side
 from kafka_pareto.comparison.chart_data import (
     Point,
+    heat_of,
     is_curve,
     is_number,
     points_of,
     present,
     speedup_of,
-    tick_text,
 )
 from kafka_pareto.comparison.records import Interval, PartComparison, Scaling
 from kafka_pareto.comparison.rows import held_interactions
 from kafka_pareto.comparison.words import (
     compared_quantities,
-    is_told_apart,
+    directed_text,
     number_text,
     quantity_named,
     times_text,
@@ -85,7 +86,7 @@ def draw_levels(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
         name_values(axes, [1.0, *(value for point in points for value in _drawn(point))])
         mean = next((point.mean for point in points if point.is_reference), None)
         axes.set(
-            title=f"{quantity.words} ({_direction(quantity)})",
+            title=directed_text(quantity),
             ylabel="over the reference" + (f" (1 = {number_text(mean.value)} {quantity.unit})" if mean else ""),
         )
     shared_legend(figure)
@@ -107,7 +108,7 @@ def draw_curve(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
         _shade_bands(axes, part, quantity)
         name_levels(axes, part, points)
         name_values(axes, [end for m in means if m for end in present([m.low, m.value, m.high]) if end > 0])
-        axes.set(title=f"{quantity.words} ({_direction(quantity)})", ylabel=quantity.heading)
+        axes.set(title=directed_text(quantity), ylabel=quantity.heading)
     shared_legend(figure)
     return figure
 
@@ -115,25 +116,27 @@ def draw_curve(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
 def draw_grid(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
     """Draws the ratio to the reference as a heat map, one for each quantity; blue is better, orange worse."""
     down, across = part.factors
-    tops = list(dict.fromkeys(level.values[across] for level in part.levels))
-    sides = list(dict.fromkeys(level.values[down] for level in part.levels))
+    maps = [heat_of(part, quantity) for quantity in quantities]
+    sides, tops = maps[0].sides, maps[0].tops
     width = max(4.3, 0.95 * len(tops) + 1.4)
     figure = Figure(figsize=(width * len(quantities), 0.62 * len(sides) + 2.0), layout="constrained")
-    for axes, quantity in zip(figure.subplots(1, len(quantities), squeeze=False)[0], quantities, strict=True):
-        ratios, texts = _heat(part, quantity, sides, tops)
-        better = np.log(ratios) * (1 if quantity.maximised in (True, None) else -1)
+    for axes, quantity, heat in zip(
+        figure.subplots(1, len(quantities), squeeze=False)[0], quantities, maps, strict=True
+    ):
+        better = np.array(heat.better, dtype=float)
         most = max(float(np.nanmax(np.abs(better), initial=0)), 0.05)
         axes.imshow(better, cmap=_WORSE_TO_BETTER, vmin=-most, vmax=most, aspect="auto")
-        for (row, column), text in np.ndenumerate(texts):
+        for (row, column), text in np.ndenumerate(heat.texts):
             strong = abs(np.nan_to_num(better[row, column])) > 0.72 * most
             axes.text(column, row, text, ha="center", va="center", fontsize=8.5, color="white" if strong else "black")
-        _frame_reference(axes, part, sides, tops)
-        axes.set_xticks(range(len(tops)), [tick_text(across, top) for top in tops])
-        axes.set_yticks(range(len(sides)), [tick_text(down, side) for side in sides])
+        row, column = heat.reference
+        axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
+        axes.set_xticks(range(len(tops)), tops)
+        axes.set_yticks(range(len(sides)), sides)
         axes.grid(visible=False)
         axes.spines[:].set_visible(False)
         axes.tick_params(length=0)
-        axes.set(title=f"{quantity.words} ({_direction(quantity)})", xlabel=across, ylabel=down)
+        axes.set(title=directed_text(quantity), xlabel=across, ylabel=down)
     return figure
 
 
@@ -226,39 +229,8 @@ def _shade_bands(axes: Any, part: PartComparison, quantity: Quantity) -> None:
         )
 
 
-def _heat(part: PartComparison, quantity: Quantity, sides: Sequence[Any], tops: Sequence[Any]) -> tuple[Any, Any]:
-    """Returns the ratios and their texts, rows by the first factor; nan and "none" where there is no ratio."""
-    ratios = np.full((len(sides), len(tops)), np.nan)
-    texts = np.full(ratios.shape, "none", dtype=object)
-    interacting = [each.values for each in held_interactions(part) if each.quantity == quantity.name]
-    down, across = part.factors
-    for level in part.levels:
-        place = sides.index(level.values[down]), tops.index(level.values[across])
-        estimate = level.estimates.get(quantity.name)
-        if level.is_reference:
-            ratios[place], texts[place] = 1.0, "1\nreference"
-        elif estimate and estimate.ratio and estimate.ratio.value > 0:
-            ratios[place] = estimate.ratio.value
-            marks = ("*" if is_told_apart(estimate) else "") + ("†" if level.values in interacting else "")
-            texts[place] = times_text(estimate.ratio.value) + marks
-    return ratios, texts
-
-
-def _frame_reference(axes: Any, part: PartComparison, sides: Sequence[Any], tops: Sequence[Any]) -> None:
-    down, across = part.factors
-    values = part.reference_level.values
-    corner = tops.index(values[across]) - 0.5, sides.index(values[down]) - 0.5
-    axes.add_patch(mpl.patches.Rectangle(corner, 1, 1, fill=False, edgecolor="black", linewidth=1.6))
-
-
 def _has_values(part: PartComparison, quantity: Quantity) -> bool:
     return any(quantity.name in level.estimates and level.estimates[quantity.name].mean for level in part.levels)
-
-
-def _direction(quantity: Quantity) -> str:
-    if quantity.maximised is None:
-        return "neither is better"
-    return "more is better" if quantity.maximised else "less is better"
 
 
 _SCALING_CAPTION = (

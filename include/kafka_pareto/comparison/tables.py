@@ -71,14 +71,18 @@ def title(part: PartComparison) -> str:
 
 def legend(parts: Sequence[PartComparison]) -> list[str]:
     """Explains the marks and columns that the parts' tables have."""
-    levels = [level for part in parts for level in part.levels]
     sentences = [
         f"{MARK} differs from the reference: at 5 % after Holm's adjustment over all levels and compared quantities of "
         "the part. Over the reference: the ratio from the blocks that measured both, with its 95 % interval; in a "
-        "grid, in brackets. Means are with their standard deviation over the repetitions.",
-        "Relative: times worse than the best level. Levels that share a letter are not told apart from each other.",
+        "grid, in brackets."
     ]
-    if any(level.published for level in levels):
+    tables = [part for part in parts if part.kind == "table"]
+    if tables:
+        sentences.append(
+            "Means are with their standard deviation over the repetitions. Relative: times worse than the best level. "
+            "Levels that share a letter are not told apart from each other."
+        )
+    if any(level.published for part in tables for level in part.levels):
         sentences.append(
             f"{PUBLISHED.capitalize()}: on another machine, with no part in any test; in brackets over the published "
             "reference."

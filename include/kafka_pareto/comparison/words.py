@@ -47,6 +47,13 @@ def other_quantities(part: PartComparison, shown: Sequence[Quantity]) -> list[Qu
     return [quantity for quantity in shown if quantity.name in measured and quantity.name not in part.compared]
 
 
+def directed_text(quantity: Quantity) -> str:
+    """Names a quantity, and says in brackets which direction is better, where one is."""
+    if quantity.maximised is None:
+        return quantity.words
+    return f"{quantity.words} ({'more' if quantity.maximised else 'less'} is better)"
+
+
 def setting_text(values: Mapping[str, FactorValue]) -> str:
     """Says one value for each factor, as in `batch.size 16384 with linger.ms 5`."""
     return " with ".join(f"{name} {value}" for name, value in values.items())

@@ -11,16 +11,16 @@ import re
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Any
 
 from airflow.api_fastapi.core_api.security import requires_access_dag
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import InForceKeys
-from kafka_pareto.campaign.listing import CampaignEntry, list_campaigns
+from kafka_pareto.campaign.listing import CampaignEntry, list_campaigns_of
 from kafka_pareto.campaign.progress import ProgressReport, campaign_progress
 from kafka_pareto.campaign.records import Prior
 from kafka_pareto.drift.check_records import PastCheck, read_checks
@@ -36,11 +36,13 @@ from kafka_pareto.rollout.client_files import Form
 from kafka_pareto.rollout.versions import in_force, versions
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
-from kafka_pareto.study.cases import CASE, case_label
-from kafka_pareto.study.identifiers import CAMPAIGN_ID, CONFIGURATION_ID, STUDY_NAME, TUNE_DAG_ID, tune_dag_of
+from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.identifiers import TUNE_DAG_ID, tune_dag_of
 from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.tracking.links import run_address
+from kafka_pareto_airflow.explorer.comparison_routes import comparison_router
+from kafka_pareto_airflow.explorer.parameters import ArtifactName, Bound, CampaignId, Case, ConfigurationId, StudyName
 
 PAGE = FilePath(__file__).parents[3] / "plugins" / "kafka_pareto_explorer"
 _PLOTLY_VERSION = importlib.metadata.version("plotly")
@@ -71,13 +73,6 @@ _LOGIN_PAGE = (
     '<p>Log in to <a href="../">Airflow</a>, then open this page again.</p></html>'
 )
 
-StudyName = Annotated[str, Path(pattern=f"^{STUDY_NAME}$")]
-CampaignId = Annotated[str, Path(pattern=f"^{CAMPAIGN_ID}$")]
-Case = Annotated[str, Path(pattern=f"^{CASE}$")]
-ConfigurationId = Annotated[str, Path(pattern=f"^{CONFIGURATION_ID}$")]
-ArtifactName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_=][A-Za-z0-9_=.,-]*(/[A-Za-z0-9_=][A-Za-z0-9_=.,-]*)*$")]
-Bound = Annotated[float | None, Query(gt=0, allow_inf_nan=False)]
-
 router = APIRouter()
 
 
@@ -90,7 +85,8 @@ def create_app() -> FastAPI:
         openapi_url=None,
         redirect_slashes=False,
     )
-    app.include_router(router)
+    app.include_router(comparison_router(_store))
+    app.include_router(router)  # the last: its last route takes what is left
     app.add_exception_handler(KafkaParetoError, _said)
     app.add_exception_handler(RequestValidationError, _refused)
     app.add_exception_handler(HTTPException, _http_error)
@@ -101,8 +97,13 @@ def create_app() -> FastAPI:
 @router.get("/")
 def page() -> HTMLResponse:
     """Returns the explorer's page."""
-    text = (PAGE / "index.html").read_text(encoding="utf-8")
-    return HTMLResponse(text.replace("PLOTLY_VERSION", _PLOTLY_VERSION))
+    return _page("index.html")
+
+
+@router.get("/comparisons")
+def comparisons_page() -> HTMLResponse:
+    """Returns the page of the comparisons."""
+    return _page("comparisons.html")
 
 
 @router.get("/static/{name}")
@@ -117,8 +118,8 @@ def static(name: str) -> FileResponse:
 
 @router.get("/api/campaigns")
 def campaigns() -> list[CampaignEntry]:
-    """Lists all campaigns."""
-    return list_campaigns(_store())
+    """Lists all campaigns that tune."""
+    return list_campaigns_of(_store(), "tune")
 
 
 @router.get("/api/campaigns/{study}/{campaign}")
@@ -251,6 +252,11 @@ def nothing_else(path: str) -> None:  # noqa: ARG001 (named by the route)
     raise HTTPException(404, "there is no such page")
 
 
+def _page(name: str) -> HTMLResponse:
+    text = (PAGE / name).read_text(encoding="utf-8")
+    return HTMLResponse(text.replace("PLOTLY_VERSION", _PLOTLY_VERSION))
+
+
 def _snapshot(study: str, campaign: str, case: str) -> Snapshot:
     return read_snapshot(Campaign.open(_store(), study, campaign), case)
 
@@ -288,6 +294,6 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
-    if status == 401 and request.url.path.endswith("/"):
+    if status == 401 and request.url.path.endswith(("/", "/comparisons")):
         return HTMLResponse(_LOGIN_PAGE, status)
     return JSONResponse({"detail": detail}, status)

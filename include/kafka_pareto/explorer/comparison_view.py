@@ -1,0 +1,148 @@
+"""Builds what the explorer shows of a comparison: its parts, and of one part the tables, the charts and the CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from kafka_pareto.campaign.campaign import check_campaign_id
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.comparison.chart_data import AxisKind, Heat, Point, axis_kind, heat_of, points_of, tick_texts
+from kafka_pareto.comparison.page import part_tables
+from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.rows import Row, band_sentences, notes, scaling_sentences
+from kafka_pareto.comparison.tables import legend, title
+from kafka_pareto.comparison.words import compared_quantities, directed_text, number_text
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.storage.record import decode_record
+from kafka_pareto.storage.store import Store
+from kafka_pareto.study.cases import in_order
+from kafka_pareto.study.driver import DRIVERS
+from kafka_pareto.study.quantity import Quantity
+
+
+class ComparisonOverview(BaseModel):
+    """Describes a comparison.
+
+    Attributes:
+        parts: Those that have come to a result.
+        report: The report's name among the campaign's artifacts; None while there is none.
+    """
+
+    parts: list[str]
+    report: str | None
+
+
+class Table(BaseModel):
+    """Holds a table; its first row is the header, and a title may stand without any rows."""
+
+    title: str
+    rows: list[Row]
+
+
+class Chart(BaseModel):
+    """Holds one tested quantity as a chart draws it.
+
+    Attributes:
+        reference: The reference's mean, as people read it; empty where there is none.
+        points: Of a table: its levels.
+        heat: Of a grid.
+    """
+
+    title: str
+    reference: str
+    points: list[Point]
+    heat: Heat | None
+
+
+class PartView(BaseModel):
+    """Holds one part of a comparison as the explorer shows it.
+
+    Attributes:
+        ticks: The levels of a table as an axis shows them, in their order; empty where one has no room.
+    """
+
+    study: str
+    campaign: str
+    part: str
+    title: str
+    factors: list[str]
+    axis: AxisKind
+    ticks: list[str]
+    charts: list[Chart]
+    tables: list[Table]
+    sentences: list[str]
+    notes: list[str]
+    legend: list[str]
+
+
+def comparison_overview(store: Store, keys: CampaignKeys) -> ComparisonOverview:
+    """Returns the parts of a comparison, and where its report is.
+
+    Raises:
+        BadInputError: If there is no such campaign.
+    """
+    check_campaign_id(keys.campaign)
+    if store.tag(keys.frozen_study()) is None:
+        raise BadInputError(f"there is no campaign {keys.prefix} in the store")
+    names = [key.removeprefix(keys.comparisons()).removesuffix(".json") for key in store.keys(keys.comparisons())]
+    report = keys.report("report.html")
+    has_report = store.tag(report) is not None
+    return ComparisonOverview(
+        parts=in_order(names), report=report.removeprefix(f"{keys.prefix}/") if has_report else None
+    )
+
+
+def read_part(store: Store, keys: CampaignKeys, part: str) -> PartComparison:
+    """Reads what one part came to.
+
+    Raises:
+        BadInputError: If there is no such campaign, or the part has no result.
+    """
+    if part not in comparison_overview(store, keys).parts:
+        raise BadInputError(f"the comparison {keys.prefix} has no result of a part {part}")
+    key = keys.comparison(part)
+    return decode_record(store.get(key), key, PartComparison)
+
+
+def labelled_quantities() -> list[Quantity]:
+    """Lists the quantities that any driver gives a label, each once: what a page shows without being asked."""
+    declared = (quantity for driver in DRIVERS.values() for quantity in driver.quantities if quantity.label)
+    return list({quantity.name: quantity for quantity in declared}.values())
+
+
+def part_view(part: PartComparison, keys: CampaignKeys, shown: Sequence[Quantity] = ()) -> PartView:
+    """Returns the view of one part.
+
+    Args:
+        part: A table or a grid.
+        keys: Of its campaign.
+        shown: The quantities to show besides the tested ones, and the words for all of them.
+    """
+    return PartView(
+        study=keys.study,
+        campaign=keys.campaign,
+        part=part.part,
+        title=title(part),
+        factors=part.factors,
+        axis=axis_kind(part),
+        ticks=tick_texts(part),
+        charts=[_chart(part, quantity) for quantity in compared_quantities(part, shown)],
+        tables=[Table(title=heading, rows=rows) for heading, rows in part_tables(part, shown)],
+        sentences=[*scaling_sentences(part, shown), *band_sentences(part, shown)],
+        notes=notes(part),
+        legend=legend([part]),
+    )
+
+
+def _chart(part: PartComparison, quantity: Quantity) -> Chart:
+    is_grid = part.kind == "grid"
+    estimate = part.reference_level.estimates.get(quantity.name)
+    mean = estimate.mean if estimate else None
+    return Chart(
+        title=directed_text(quantity),
+        reference=f"{number_text(mean.value)} {quantity.unit}".strip() if mean else "",
+        points=[] if is_grid else points_of(part, quantity),
+        heat=heat_of(part, quantity) if is_grid else None,
+    )

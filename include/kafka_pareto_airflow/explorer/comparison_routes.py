@@ -1,0 +1,55 @@
+"""Answers what the page *Comparisons* asks. The app that takes these routes in checks who asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import APIRouter
+from fastapi.responses import PlainTextResponse
+
+from kafka_pareto.campaign.keys import CampaignKeys
+from kafka_pareto.campaign.listing import CampaignEntry, list_campaigns_of
+from kafka_pareto.comparison.tables import part_csv
+from kafka_pareto.explorer.comparison_view import (
+    ComparisonOverview,
+    PartView,
+    comparison_overview,
+    labelled_quantities,
+    part_view,
+    read_part,
+)
+from kafka_pareto.storage.store import Store
+from kafka_pareto_airflow.explorer.parameters import CampaignId, Case, StudyName
+
+
+def comparison_router(store: Callable[[], Store]) -> APIRouter:
+    """Returns the routes, which read from this store."""
+    router = APIRouter(prefix="/api/comparisons")
+
+    @router.get("")
+    def comparisons() -> list[CampaignEntry]:
+        """Lists all comparisons."""
+        return list_campaigns_of(store(), "compare")
+
+    @router.get("/{study}/{campaign}")
+    def overview(study: StudyName, campaign: CampaignId) -> ComparisonOverview:
+        """Returns a comparison's parts, and where its report is."""
+        return comparison_overview(store(), CampaignKeys(study, campaign))
+
+    @router.get("/{study}/{campaign}/{case}")
+    def view(study: StudyName, campaign: CampaignId, case: Case) -> PartView:
+        """Returns the view of one part."""
+        keys = CampaignKeys(study, campaign)
+        return part_view(read_part(store(), keys, case), keys, labelled_quantities())
+
+    @router.get("/{study}/{campaign}/{case}/levels.csv")
+    def levels(study: StudyName, campaign: CampaignId, case: Case) -> PlainTextResponse:
+        """Returns every number of one part as CSV."""
+        text = part_csv(read_part(store(), CampaignKeys(study, campaign), case))
+        # The patterns of the three allow nothing that a header would have to quote.
+        name = f"comparison-{study}-{campaign}-{case}.csv"
+        return PlainTextResponse(
+            text, media_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'}
+        )
+
+    return router

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { heat, levels } from "../../plugins/kafka_pareto_explorer/comparison_traces.js";
+
+const THEME = { ink: "black", line: "grey", panel: "white" };
+const VIEW = { axis: "log2", factors: ["batch.size"], ticks: ["16 KiB", "64 KiB", "1 MiB"] };
+
+const interval = (value, low = null, high = null) => ({ value, low, high });
+
+const point = (place, more) => ({
+  level: String(place),
+  place,
+  is_reference: false,
+  ratio: interval(0.5, 0.4, 0.6),
+  mean: interval(1000, 900, 1100),
+  told_apart: true,
+  published_ratio: null,
+  ...more,
+});
+
+const POINTS = [
+  point(16_384, { published_ratio: 0.15 }),
+  point(65_536, { told_apart: false, ratio: interval(0.9), published_ratio: 0.35 }),
+  point(1_048_576, { is_reference: true, told_apart: false, ratio: interval(1), published_ratio: 1 }),
+];
+const CHART = { title: "throughput (more is better)", reference: "2,000 records/s", points: POINTS, heat: null };
+
+const named = (traces, name) => traces.find((trace) => trace.name === name);
+
+test("levels stand at their ratios with their intervals, told apart or not, beside the published ratios", () => {
+  const [traces, layout] = levels(VIEW, CHART, THEME);
+
+  assert.deepEqual(
+    traces.slice(0, 3).map((trace) => [trace.name, trace.x, trace.y]),
+    [
+      ["reference", [1_048_576], [1]],
+      ["differs from the reference", [16_384], [0.5]],
+      ["not told apart from it", [65_536], [0.9]],
+    ],
+  );
+  const published = named(traces, "published, on another machine");
+  assert.deepEqual(published.y, [0.15, 0.35, 1]);
+  // Beside the measured ones, by as much everywhere on the logarithmic axis.
+  const aside = published.x.map((place, at) => (place / POINTS[at].place).toFixed(4));
+  assert.deepEqual(new Set(aside), new Set(["1.1096"]));
+  const { array, arrayminus } = named(traces, "differs from the reference").error_y;
+  assert.deepEqual(
+    [array, arrayminus].flat().map((each) => each.toFixed(3)),
+    ["0.100", "0.100"],
+  );
+  assert.deepEqual(named(traces, "not told apart from it").error_y.array, [0]);
+  assert.deepEqual([layout.xaxis.type, layout.yaxis.type], ["log", "log"]);
+  assert.deepEqual(layout.xaxis.ticktext, VIEW.ticks);
+});
+
+test("levels that are names stand on an even axis", () => {
+  assert.equal(levels({ ...VIEW, axis: "names" }, CHART, THEME)[1].xaxis.type, "linear");
+});
+
+test("one published value alone is not drawn, and without a ratio there is no chart", () => {
+  const alone = POINTS.map((each, at) => (at === 2 ? each : { ...each, published_ratio: null }));
+  assert.equal(named(levels(VIEW, { ...CHART, points: alone }, THEME)[0], "published, on another machine"), undefined);
+
+  const none = POINTS.map((each) => (each.is_reference ? each : { ...each, ratio: null }));
+  assert.equal(levels(VIEW, { ...CHART, points: none }, THEME), null);
+});
+
+test("names of levels become text and never markup", () => {
+  const bad = POINTS.map((each) => ({ ...each, level: "<b>x</b>" }));
+  const [traces, layout] = levels(
+    { ...VIEW, factors: ["<i>f</i>"], ticks: ["<u>t</u>"] },
+    { ...CHART, points: bad, title: "<em>t</em>" },
+    THEME,
+  );
+
+  assert.doesNotMatch(JSON.stringify([traces, layout]), /<(?:b|i|u|em)>/u);
+});
+
+test("a grid is a heat map in which the colours are even around no change, and what is not known is left open", () => {
+  const grid = {
+    sides: ["16 KiB", "1 MiB"],
+    tops: ["0", "10"],
+    better: [
+      [-1.2, null],
+      [0.3, 0],
+    ],
+  };
+  const texts = [
+    ["0.30*†", "none"],
+    ["1.35*", "1\nreference"],
+  ];
+  const view = { ...VIEW, factors: ["batch.size", "linger.ms"] };
+  const [[trace], layout] = heat(view, { ...CHART, points: [], heat: { ...grid, texts, reference: [1, 1] } }, THEME);
+
+  assert.deepEqual(
+    layout.shapes.map(({ fillcolor, line }) => [fillcolor, line.width]),
+    [
+      ["rgb(213,94,0)", 0],
+      ["white", 0],
+      ["rgb(188,214,226)", 0],
+      ["rgb(251,247,242)", 2],
+    ],
+  );
+  assert.deepEqual(
+    layout.annotations.map(({ x, y, text }) => [x, y, text]),
+    [
+      [0, 0, "0.30*†"],
+      [1, 0, "none"],
+      [0, 1, "1.35*"],
+      [1, 1, "1<br>reference"],
+    ],
+  );
+  assert.ok(layout.yaxis.range[0] > layout.yaxis.range[1]); // the first row is the upper one
+  assert.match(trace.text[0], /batch\.size 16 KiB<br>linger\.ms 0/u);
+});

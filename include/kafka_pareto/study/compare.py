@@ -149,12 +149,11 @@ class Compare(Study):
 
         Such a study is the same whether the table comes from its file or from the command line.
         """
-        plain = [
-            table for table in self.tables if table.model_dump(exclude_defaults=True).keys() == {"factor", "levels"}
-        ]
-        if self.grid or len(self.tables) != 1 or not plain:
+        if self.grid or len(self.tables) != 1:
             return {}
-        return {"factor": plain[0].factor, "levels": ",".join(map(str, plain[0].levels))}
+        table = self.tables[0]
+        is_plain = table.model_dump(exclude_defaults=True).keys() == {"factor", "levels"}
+        return {"factor": table.factor, "levels": ",".join(map(str, table.levels))} if is_plain else {}
 
     def table_of(self, factor: str, levels: Sequence[PropertyValue]) -> dict[str, Any]:
         """Returns a table as a file would hold it; the reference's level is added where it is missing.

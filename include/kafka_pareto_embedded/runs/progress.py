@@ -20,20 +20,8 @@ from kafka_pareto.study.identifiers import step_and_round
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto_embedded.airflow_api.answers import TaskRun
 
-_STEPS = (
-    "design",
-    "propose",
-    "measure",
-    "validate",
-    "train",
-    "optimize",
-    "compare",
-    "confirm",
-    "report",
-    "approve",
-    "accept",
-)
 _AFTER_THE_ROUNDS = ("compare", "confirm", "report", "approve", "accept")
+_STEPS = ("design", "propose", "measure", "validate", "train", "optimize", *_AFTER_THE_ROUNDS)
 _NOT_BEGUN = ("skipped", "waiting", "upstream_failed")
 _QUEUED = ("scheduled", "queued")
 

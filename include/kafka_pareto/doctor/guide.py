@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_serializer, model_validator
 
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study_file import read_section
@@ -67,14 +67,23 @@ class Rule(Section):
 
     @model_validator(mode="after")
     def _has_one_key(self) -> Rule:
-        if len(self.model_fields_set) != 1 or self.key is None:
+        if sum(getattr(self, name) is not None for name in type(self).model_fields) != 1:
             raise ValueError(f"must have exactly one of {', '.join(type(self).model_fields)}")
         return self
 
+    @model_serializer
+    def _with_one_key(self) -> dict[str, Any]:
+        return {self.key: self.wanted}
+
     @property
-    def key(self) -> str | None:
+    def key(self) -> str:
         """Names the key that the rule has."""
-        return next((name for name in type(self).model_fields if getattr(self, name) is not None), None)
+        return next(name for name in type(self).model_fields if getattr(self, name) is not None)
+
+    @property
+    def wanted(self) -> Any:
+        """Returns what the rule says under its key."""
+        return getattr(self, self.key)
 
 
 class NotApplicable(Section):

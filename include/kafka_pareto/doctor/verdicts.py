@@ -47,8 +47,7 @@ def judge(check: Check, reading: Reading, circumstances: Circumstances) -> Findi
 
 def is_kept(rule: Rule, value: Plain | None, cores: int | None) -> bool:
     """Tells whether a value keeps the rule; a value of another type than the rule's does not."""
-    assert rule.key is not None  # noqa: S101 (the model refuses a rule without one)
-    return _KEPT[rule.key](getattr(rule, rule.key), value, cores)
+    return _KEPT[rule.key](rule.wanted, value, cores)
 
 
 def threads_for(share: float, cores: int) -> int:

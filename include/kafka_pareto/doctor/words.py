@@ -49,7 +49,7 @@ REASONS: Mapping[str, str] = {
 
 def expected_text(rule: Rule, cores: int | None) -> str:
     """Says what a rule wants."""
-    return _EXPECTED[rule.key or "looked_at"](getattr(rule, rule.key or "looked_at"), cores)
+    return _EXPECTED[rule.key](rule.wanted, cores)
 
 
 def found_text(finding: Finding) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.jvm import HEAP_MIB
+from kafka_pareto.doctor.cluster_facts import cluster_facts
 from kafka_pareto.doctor.examine import DoctorRequest, examine
 from kafka_pareto.doctor.guide import load_guide
 from kafka_pareto.doctor.records import DoctorReport, Finding
@@ -33,6 +34,12 @@ def planted() -> Iterator[Brokers]:
     }
     with Brokers(1, load_settings(), properties=properties, jmx_configuration=None) as brokers:
         yield brokers
+
+
+@pytest.fixture(scope="module")
+def cluster(planted: Brokers) -> Iterator[Cluster]:
+    with Cluster(planted.bootstrap_servers, None, planted.settings) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -86,37 +93,36 @@ def test_no_secret_of_the_broker_is_repeated(report: DoctorReport) -> None:
 def test_a_topic_and_a_group_are_looked_at_where_they_are_named(three_brokers: RunningBrokers) -> None:
     guide, settings = load_guide(), three_brokers.settings
     with Cluster(three_brokers.bootstrap_servers, None, settings) as cluster:
-        cluster.create_topic("examined", 50, 3, {"segment.bytes": "536870912"})
+        cluster.create_topic("examined", 4, 3, {"segment.bytes": "536870912"})
 
     request = DoctorRequest(kafka=three_brokers.bootstrap_servers, topic="examined")
     report = examine(request, guide, settings)
 
-    topic = {name: of(report, name).verdict for name in ("partitions", "replication", "min_isr", "topic_segment")}
+    topic = {name: of(report, name).verdict for name in ("replication", "min_isr", "topic_segment")}
     assert set(topic.values()) == {"met"}
-    assert of(report, "topic_retention").verdict == "not_met"
+    assert (of(report, "partitions").verdict, values(report, "partitions")) == ("not_met", {"topic": 4})
     assert report.brokers_here == [1, 2, 3]
     assert len(values(report, "io_threads")) == 3
 
 
 @pytest.mark.parametrize("option", ["topic", "group"])
-def test_what_the_cluster_does_not_have_is_named(planted: Brokers, option: str) -> None:
-    request = DoctorRequest.model_validate({"kafka": planted.bootstrap_servers, option: "absent"})
+def test_what_the_cluster_does_not_have_is_named(cluster: Cluster, option: str) -> None:
+    asked = {"topic": None, "group": None, option: "absent"}
     with pytest.raises(BadInputError, match=rf"^{option.upper()}=absent: the cluster has no such"):
-        examine(request, load_guide(), planted.settings)
+        cluster_facts(cluster, load_guide(), **asked)
 
 
-def test_a_group_is_counted(planted: Brokers) -> None:
+def test_a_groups_consumers_are_counted(planted: Brokers, cluster: Cluster) -> None:
     from confluent_kafka import Consumer
 
-    with Cluster(planted.bootstrap_servers, None, planted.settings) as cluster:
-        cluster.create_topic("read", 2, 1)
-        consumer = Consumer({"bootstrap.servers": planted.bootstrap_servers, "group.id": "readers"})
-        consumer.subscribe(["read"])
-        try:
-            for _ in range(100):
-                consumer.poll(0.2)
-                if consumer.assignment():
-                    break
-            assert cluster.group_members("readers") == 1
-        finally:
-            consumer.close()
+    cluster.create_topic("read", 2, 1)
+    consumer = Consumer({"bootstrap.servers": planted.bootstrap_servers, "group.id": "readers"})
+    consumer.subscribe(["read"])
+    try:
+        for _ in range(100):
+            consumer.poll(0.2)
+            if consumer.assignment():
+                break
+        assert cluster_facts(cluster, load_guide(), None, "readers").members == 1
+    finally:
+        consumer.close()

@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock preflight preflight-start preflight-tests
+.PHONY: help run rollback retune in-force doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock preflight preflight-start preflight-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -36,12 +36,11 @@ help: ## this list
 	  '  BASELINE=producer.properties: to compare with   APPROVAL=yes: a person is asked before it is in force' \
 	  '  KAFKA=host:9092,… KAFKA_CONFIG=client.properties CEILING_MIB_S=… CEILING_GIB=…: a cluster of your own;' \
 	  '    prints the plan and stops; CONSENT=yes: goes ahead' \
-	  'Environment, with defaults' \
-	  '  KAFKA_PARETO_STATE=.state  KAFKA_PARETO_STUDIES=include/studies  KAFKA_PARETO_NOTIFY=log' \
-	  '  KAFKA_PARETO_AIRFLOW_PORT=8080  KAFKA_PARETO_MLFLOW_PORT=5000  KAFKA_PARETO_MINIO_PORT=9000' \
-	  '  KAFKA_PARETO_KAFKA_PORTS=19092,19093,19094  KAFKA_PARETO_KAFKA_CONTROLLER_PORTS=19192,19193,19194'
+	  'Environment, with defaults; each name begins with KAFKA_PARETO_' \
+	  '  STATE=.state  STUDIES=include/studies  NOTIFY=log  AIRFLOW_PORT=8080  MLFLOW_PORT=5000  MINIO_PORT=9000' \
+	  '  KAFKA_PORTS=19092,19093,19094  KAFKA_CONTROLLER_PORTS=19192,19193,19194'
 
-##@ Tune
+##@ Tune, check, size
 run: preflight-start setup ## the main job: stack up, tune, decision cards (options below)
 	@$(STACK) run
 
@@ -54,7 +53,13 @@ rollback: setup ## back to what was in force before: STUDY=… RECORD_SIZE=… [
 retune: setup ## check whether it is still the best, tune again if not: STUDY=…
 	@$(STACK) retune
 
-##@ The embedded stack (Kafka, MinIO, MLflow, Airflow)
+doctor: setup ## check against a published guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
+	@$(STACK) doctor
+
+sizing: setup ## what a load needs: RECORDS_S=… RECORD_SIZE=… [REPLICATION=…] [BROKERS=…] …
+	@$(STACK) sizing
+
+##@ The stack: embedded (Kafka, MinIO, MLflow, Airflow), or in containers (env, for docker compose)
 up: preflight-start setup ## start the embedded stack and wait until it is ready
 	@$(STACK) up
 
@@ -70,7 +75,6 @@ clean: ## stop the stack and remove all state and installed tools
 	@if [ "$$KAFKA_PARETO_STATE" = '$(TOOLS)' ]; then rm -rf .state; fi
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-##@ The stack in containers (docker compose)
 env: ## write .env with generated secrets, or complete the one that is there
 	@python3 -B -m kafka_pareto_containers.env_file
 

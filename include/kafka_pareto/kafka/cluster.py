@@ -1,4 +1,4 @@
-"""Asks the cluster for topics, end offsets, in-sync replicas and disks, through one long-lived AdminClient.
+"""Asks the cluster for topics, end offsets, in-sync replicas, disks and settings, through one long-lived AdminClient.
 
 Kafka's own Java client does the talking, since only it reads a Java `client.properties` (JKS stores, JAAS). It runs in
 a helper process (`include/kafka/src`) that is asked over a socket. A question then costs milliseconds instead of a JVM
@@ -7,7 +7,7 @@ start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
@@ -217,6 +217,22 @@ class Cluster:
     def log_dirs(self, topic: str) -> tuple[LogDir, ...]:
         """Lists the brokers' log folders: size and free space of their volumes, and the bytes of the topic there."""
         return TypeAdapter(tuple[LogDir, ...]).validate_python(self._ask("log_dirs", topic=topic))
+
+    def broker_configs(self, names: Sequence[str]) -> dict[int, dict[str, str | None]]:
+        """Returns the named settings by broker id; None stands for a setting without a value.
+
+        A setting that a broker does not know, or holds to be sensitive, is left out.
+        """
+        answer = self._ask("broker_configs", names=list(names))
+        return {int(broker): configs for broker, configs in answer.items()}
+
+    def topic_configs(self, topic: str, names: Sequence[str]) -> dict[str, str | None]:
+        """Returns the topic's named settings; None and what is left out as `broker_configs` has it."""
+        return dict(self._ask("topic_configs", topic=topic, names=list(names)))
+
+    def group_members(self, group: str) -> int:
+        """Counts the consumers that the group has now."""
+        return int(self._ask("group_members", group=group))
 
     def wait_for_end_offset_growth(self, topic: str, before: int, expected: int, deadline_s: float) -> int:
         """Returns the number of records by which the topic has grown since its end offset was `before`.

@@ -109,6 +109,25 @@ def in_force() -> None:
 
 
 @app.command()
+def doctor() -> None:
+    """Checks a cluster, its machine and its clients against a published guide; sets nothing."""
+    from kafka_pareto.doctor.examine import DoctorRequest  # noqa: PLC0415
+    from kafka_pareto_embedded.runs.checks import print_report  # noqa: PLC0415
+
+    with clear_errors():
+        print_report(read_options(DoctorRequest, "doctor"), load_settings())
+
+
+@app.command()
+def sizing() -> None:
+    """Says what a load needs of a cluster."""
+    from kafka_pareto_embedded.runs.checks import SizingOptions, print_sizing  # noqa: PLC0415
+
+    with clear_errors():
+        print_sizing(read_options(SizingOptions, "sizing"))
+
+
+@app.command()
 def result(
     study: Annotated[str, typer.Option(help="the study's name")],
     campaign: Annotated[str | None, typer.Option(help="the campaign's id; the latest one that has ended")] = None,

@@ -231,3 +231,44 @@ def test_help_fits_a_screen_of_forty_lines_and_names_every_option() -> None:
         for name in model.model_fields
     }
     assert {option for option in options if f"{option}=" not in said} == set()
+
+
+def test_doctor_looks_at_this_machine_alone_where_nothing_runs_and_ends_well(state: Path) -> None:
+    done = _stack(state, "doctor")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Looked at: this machine alone")
+    assert re.fullmatch(r"\d+ checks: .* not readable", done.stdout.splitlines()[-1])
+    assert not state.exists()
+
+
+def test_doctor_names_a_cluster_that_does_not_answer_and_keeps_its_password(state: Path, tmp_path: Path) -> None:
+    config = tmp_path / "client.properties"
+    config.write_text("ssl.key.password=hunter2\n")
+    options = {"KAFKA": "127.0.0.1", "KAFKA_CONFIG": str(config)}  # no port: Kafka's client refuses it at once
+    done = _stack(state, "doctor", **{f"KAFKA_PARETO_OPTION_{name}": value for name, value in options.items()})
+    assert done.returncode == 75
+    assert done.stderr.startswith("error: Kafka cluster 127.0.0.1: connect: ")
+    assert "hunter2" not in done.stdout + done.stderr
+
+
+def test_doctor_refuses_a_file_that_is_not_there(state: Path) -> None:
+    done = _stack(state, "doctor", KAFKA_PARETO_OPTION_PRODUCER="/none.properties")
+    assert (done.returncode, done.stdout) == (65, "")
+    assert done.stderr == "error: PRODUCER=/none.properties: cannot be read as a .properties file in UTF-8\n"
+
+
+def test_sizing_prints_both_numbers_where_the_guide_has_one(state: Path) -> None:
+    options = {"RECORDS_S": "1000000", "RECORD_SIZE": "1000"}
+    done = _stack(state, "sizing", **{f"KAFKA_PARETO_OPTION_{name}": value for name, value in options.items()})
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"total +4\.00 GB/s \(32\.0 Gbit/s\) +1\.33 GB/s \(10\.7 Gbit/s\)", done.stdout)
+
+
+def test_sizing_names_each_option_that_is_missing_or_wrong(state: Path) -> None:
+    done = _stack(state, "sizing", KAFKA_PARETO_OPTION_RECORDS_S="0", KAFKA_PARETO_OPTION_BROKER="3")
+    assert (done.returncode, done.stdout) == (65, "")
+    assert done.stderr.splitlines()[:3] == [
+        "error: BROKER=3: make sizing has no such option; did you mean BROKERS?",
+        "error: RECORDS_S=0: must be above 0",
+        "error: RECORD_SIZE is missing",
+    ]

@@ -25,11 +25,13 @@ import org.apache.kafka.clients.admin.AbstractOptions;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.CreateTopicsOptions;
 import org.apache.kafka.clients.admin.DeleteRecordsOptions;
 import org.apache.kafka.clients.admin.DeleteTopicsOptions;
 import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.DescribeConfigsOptions;
+import org.apache.kafka.clients.admin.DescribeConsumerGroupsOptions;
 import org.apache.kafka.clients.admin.DescribeFeaturesOptions;
 import org.apache.kafka.clients.admin.DescribeLogDirsOptions;
 import org.apache.kafka.clients.admin.DescribeMetadataQuorumOptions;
@@ -102,6 +104,9 @@ public final class ClusterAdmin implements AutoCloseable {
             case "end_offsets" -> endOffsets(request);
             case "delete_records" -> deleteRecords(request);
             case "log_dirs" -> logDirs(request);
+            case "broker_configs" -> brokerConfigs(request);
+            case "topic_configs" -> namedOf(askForConfigs(request).get(), request);
+            case "group_members" -> groupMembers(request);
             default -> throw new IllegalArgumentException("unknown operation " + request.get("operation"));
         };
     }
@@ -228,6 +233,37 @@ public final class ClusterAdmin implements AutoCloseable {
             }
         }
         return found;
+    }
+
+    /** By broker, what it says of the named settings: those that it does not know are left out. */
+    private Object brokerConfigs(JsonNode request) throws Exception {
+        var nodes = admin.describeCluster(within(new DescribeClusterOptions(), request)).nodes().get();
+        List<ConfigResource> brokers = nodes.stream()
+                .map(node -> new ConfigResource(ConfigResource.Type.BROKER, node.idString())).toList();
+        var answers = admin.describeConfigs(brokers, within(new DescribeConfigsOptions(), request)).values();
+        ObjectNode found = JSON.createObjectNode();
+        for (ConfigResource broker : brokers) {
+            found.set(broker.name(), namedOf(answers.get(broker).get(), request));
+        }
+        return found;
+    }
+
+    /** Null stands for a setting without a value. What Kafka holds to be sensitive, or does not know, is left out. */
+    static ObjectNode namedOf(Config config, JsonNode request) {
+        ObjectNode found = JSON.createObjectNode();
+        for (JsonNode name : request.get("names")) {
+            ConfigEntry entry = config.get(name.asText());
+            if (entry != null && !entry.isSensitive()) {
+                found.put(entry.name(), entry.value());
+            }
+        }
+        return found;
+    }
+
+    private Object groupMembers(JsonNode request) throws Exception {
+        String group = request.get("group").asText();
+        return admin.describeConsumerGroups(List.of(group), within(new DescribeConsumerGroupsOptions(), request)).all()
+                .get().get(group).members().size();
     }
 
     private TopicDescription describeTopic(JsonNode request) throws Exception {

@@ -8,6 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.nio.file.Path;
+import java.util.List;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.server.common.MetadataVersion;
@@ -91,6 +94,21 @@ class ClusterAdminTest {
         assertEquals("Failed to create: no such host", ClusterAdmin.messagesOf(hidden));
         assertEquals("no such host, sorry", ClusterAdmin.messagesOf(repeated));
         assertEquals("null", ClusterAdmin.messagesOf(new IllegalStateException()));
+    }
+
+    @Test
+    void namedSettingsAreToldUnlessTheyAreSensitiveOrUnknown() throws Exception {
+        Config config = new Config(List.of(
+                new ConfigEntry("num.io.threads", "8"),
+                new ConfigEntry("log.flush.interval.ms", null),
+                new ConfigEntry("log.dirs", "/data"),
+                new ConfigEntry("ssl.key.password", "hunter2", ConfigEntry.ConfigSource.STATIC_BROKER_CONFIG, true, true,
+                        List.of(), ConfigEntry.ConfigType.PASSWORD, null)));
+        JsonNode request = JSON.readTree("""
+                {"names": ["num.io.threads", "log.flush.interval.ms", "ssl.key.password", "zookeeper.connect"]}""");
+
+        assertEquals("{\"num.io.threads\":\"8\",\"log.flush.interval.ms\":null}",
+                ClusterAdmin.namedOf(config, request).toString());
     }
 
     @Test

@@ -1,0 +1,93 @@
+"""Asks a cluster for everything that the guide's checks need of it. Nothing is ever set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from kafka_pareto.doctor.guide import Guide, Plain
+from kafka_pareto.errors import BadInputError, ClusterError
+from kafka_pareto.kafka.cluster import Broker, Cluster
+
+_LOG_FOLDERS = ("log.dirs", "log.dir")
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class ClusterFacts:
+    """Holds a cluster's answers. None: nobody asked, or this user may not know.
+
+    Attributes:
+        configs: Settings by broker id; a setting that a broker does not tell is not among them.
+        topic: The topic's settings, with `partitions` and `replication_factor`.
+        members: Consumers in the group.
+        refused: What this user may not ask: `broker`, `topic`, `group`.
+    """
+
+    brokers: tuple[Broker, ...]
+    kafka_version: str | None
+    configs: dict[int, dict[str, str | None]] | None
+    topic: dict[str, Plain | None] | None
+    members: int | None
+    refused: frozenset[str] = frozenset()
+
+    def log_folders(self, broker: int) -> list[str]:
+        """Lists the folders that a broker keeps its records in; empty where it does not tell."""
+        told = (self.configs or {}).get(broker, {})
+        text = next((text for name in _LOG_FOLDERS if (text := told.get(name))), "")
+        return [folder.strip() for folder in text.split(",") if folder.strip()]
+
+
+def cluster_facts(cluster: Cluster, guide: Guide, topic: str | None, group: str | None) -> ClusterFacts:
+    """Asks for the settings that the guide names.
+
+    Args:
+        cluster: The open cluster.
+        guide: The checks.
+        topic: The topic to look at, if any.
+        group: The consumer group to look at, if any.
+
+    Raises:
+        BadInputError: If there is no such topic or group.
+        ClusterError: If the cluster cannot be reached.
+    """
+    refused: set[str] = set()
+
+    def ask(about: str, question: Callable[[], Answer]) -> Answer | None:
+        try:
+            return question()
+        except ClusterError as error:
+            if "Authorization" not in error.kafka_error:
+                raise
+            refused.add(about)
+            return None
+
+    described = cluster.describe()
+    names = [*guide.names("broker"), *_LOG_FOLDERS]
+    configs = ask("broker", lambda: cluster.broker_configs(names))
+    about_topic = None if topic is None else ask("topic", lambda: _topic(cluster, guide, topic))
+    members = None if group is None else ask("group", lambda: _members(cluster, group))
+    version = described.kafka_version
+    return ClusterFacts(described.brokers, version, configs, about_topic, members, frozenset(refused))
+
+
+def _topic(cluster: Cluster, guide: Guide, topic: str) -> dict[str, Plain | None]:
+    try:
+        health = cluster.topic_health(topic)
+        configs = cluster.topic_configs(topic, guide.names("topic"))
+    except ClusterError as error:
+        if error.kafka_error in ("UnknownTopicOrPartitionException", "InvalidTopicException"):
+            raise BadInputError(f"TOPIC={topic}: the cluster has no such topic") from error
+        raise
+    return {**configs, "partitions": len(health.partitions), "replication_factor": health.replication_factor}
+
+
+def _members(cluster: Cluster, group: str) -> int:
+    try:
+        return cluster.group_members(group)
+    except ClusterError as error:
+        if error.kafka_error in ("GroupIdNotFoundException", "InvalidGroupIdException"):
+            raise BadInputError(f"GROUP={group}: the cluster has no such consumer group") from error
+        raise

@@ -1,0 +1,101 @@
+"""Looks at a cluster, its machines and its clients, and judges them by the guide. Nothing is ever set."""
+
+from __future__ import annotations
+
+import platform
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from kafka_pareto.doctor.cluster_facts import ClusterFacts, cluster_facts
+from kafka_pareto.doctor.guide import Guide
+from kafka_pareto.doctor.host import Host
+from kafka_pareto.doctor.local_brokers import local_brokers
+from kafka_pareto.doctor.readings import Places, read
+from kafka_pareto.doctor.records import DoctorReport
+from kafka_pareto.doctor.verdicts import Circumstances, judge
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.kafka.properties_file import parse_properties
+from kafka_pareto.settings import Settings
+
+
+class DoctorRequest(BaseModel):
+    """Holds the options of `make doctor`; None means not given.
+
+    Attributes:
+        kafka: The cluster, as `host:port,…`.
+        kafka_config: Its `client.properties`.
+        topic: The topic to look at.
+        group: The consumer group to look at.
+        producer: A `producer.properties` to look at.
+        consumer: A `consumer.properties` to look at.
+        format: What is printed.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kafka: str | None = None
+    kafka_config: Path | None = None
+    topic: str | None = None
+    group: str | None = None
+    producer: Path | None = None
+    consumer: Path | None = None
+    format: Literal["text", "json", "html"] = "text"
+
+
+def examine(request: DoctorRequest, guide: Guide, settings: Settings, host: Host | None = None) -> DoctorReport:
+    """Runs all checks.
+
+    Args:
+        request: What to look at; without a cluster, this machine alone.
+        guide: The checks.
+        settings: Where Java and Kafka's jars are.
+        host: The machine; this one where none is given.
+
+    Raises:
+        BadInputError: If a file cannot be read, or the cluster has no such topic or group.
+        ClusterError: If the cluster cannot be reached.
+    """
+    if request.kafka is None:
+        for name, value in (("TOPIC", request.topic), ("GROUP", request.group), ("KAFKA_CONFIG", request.kafka_config)):
+            if value is not None:
+                raise BadInputError(f"{name}={value}: there is no cluster to ask; name one by KAFKA=host:port,…")
+    files = {"producer": request.producer, "consumer": request.consumer}
+    clients = {name: _properties(name.upper(), path) for name, path in files.items() if path is not None}
+    facts = None
+    if request.kafka is not None:
+        with Cluster(request.kafka, request.kafka_config, settings) as cluster:
+            facts = cluster_facts(cluster, guide, request.topic, request.group)
+    return _report(request, guide, facts, host or Host(), clients)
+
+
+def _report(
+    request: DoctorRequest, guide: Guide, facts: ClusterFacts | None, host: Host, clients: dict[str, dict[str, str]]
+) -> DoctorReport:
+    here = local_brokers(facts.brokers) if facts else []
+    places = Places(host, facts, here, clients)
+    version = facts.kafka_version if facts else None
+    linux = platform.release() if places.is_a_brokers_machine else None
+    circumstances = Circumstances(version, linux, places.cores)
+    return DoctorReport(
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        kafka=request.kafka or "",
+        kafka_version=version,
+        brokers=sorted(broker.id for broker in facts.brokers) if facts else [],
+        brokers_here=sorted(broker.id for broker in here),
+        cores=places.cores,
+        guide=guide.title,
+        source=guide.source,
+        findings=[judge(check, read(check, places), circumstances) for check in guide.checks],
+    )
+
+
+def _properties(option: str, path: Path) -> dict[str, str]:
+    """Reads a client's properties; a message shows nothing of the file, which may hold secrets."""
+    with suppress(OSError, ValueError):
+        return parse_properties(path.read_text(encoding="utf-8"))
+    raise BadInputError(f"{option}={path}: cannot be read as a .properties file in UTF-8")

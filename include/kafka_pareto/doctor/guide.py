@@ -1,0 +1,162 @@
+"""Reads the checks of a published guide: data that says what is read, which rule it must keep, and who says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, field_validator, model_serializer, model_validator
+
+from kafka_pareto.study.section import Section
+from kafka_pareto.study.study_file import read_section
+
+GUIDE = Path(__file__).parents[2] / "doctor" / "guide.yaml"
+
+Group: TypeAlias = Literal["infrastructure", "system", "jvm", "broker", "topic", "producer", "consumer"]
+Source: TypeAlias = Literal[
+    "cluster", "machine", "network", "mount", "disk", "sysctl", "sys", "limit", "jvm", "broker", "topic", "group",
+    "producer", "consumer", "code", "unmeasured",
+]  # fmt: skip
+Number: TypeAlias = int | float
+Plain: TypeAlias = str | int | float | bool
+
+CHECKLIST_ITEMS = 28
+"""Items of the guide's section "Checklist pour 1M msg/s"."""
+
+
+class Reads(Section):
+    """Says what a check reads.
+
+    Attributes:
+        source: Where it is read.
+        name: What it is called there, like `vm.swappiness` or `batch.size`.
+        default: What holds where nothing is set: Kafka's client default for a client's file, or Java's.
+    """
+
+    source: Source
+    name: str
+    default: Plain | None = None
+
+
+class Rule(Section):
+    """Says which values are met; a rule has exactly one key.
+
+    Attributes:
+        equals: The value itself; `8` and `8.0` are equal.
+        at_least: A lower bound; `unlimited` keeps every one.
+        at_most: An upper bound.
+        between: Both bounds, inclusive.
+        one_of: Any of these.
+        each_at_least: Numbers in a row, each with its own lower bound.
+        any_word: A text that has one of these words among its own, apart by commas or spaces.
+        prefix: How the text begins.
+        cores_times: A number that is this share of the machine's cores.
+        looked_at: True where there is nothing to keep, since no value can be read.
+    """
+
+    equals: Plain | None = None
+    at_least: Number | None = None
+    at_most: Number | None = None
+    between: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
+    one_of: Annotated[list[Plain], Field(min_length=1)] | None = None
+    each_at_least: Annotated[list[Number], Field(min_length=1)] | None = None
+    any_word: Annotated[list[str], Field(min_length=1)] | None = None
+    prefix: str | None = None
+    cores_times: Annotated[float, Field(gt=0)] | None = None
+    looked_at: Literal[True] | None = None
+
+    @model_validator(mode="after")
+    def _has_one_key(self) -> Rule:
+        if sum(getattr(self, name) is not None for name in type(self).model_fields) != 1:
+            raise ValueError(f"must have exactly one of {', '.join(type(self).model_fields)}")
+        return self
+
+    @model_serializer
+    def _with_one_key(self) -> dict[str, Any]:
+        return {self.key: self.wanted}
+
+    @property
+    def key(self) -> str:
+        """Names the key that the rule has."""
+        return next(name for name in type(self).model_fields if getattr(self, name) is not None)
+
+    @property
+    def wanted(self) -> Any:
+        """Returns what the rule says under its key."""
+        return getattr(self, self.key)
+
+
+class NotApplicable(Section):
+    """Says since when a check says nothing, and why.
+
+    Attributes:
+        kafka_from: The first release of Kafka that it does not apply to.
+        linux_from: The first release of Linux that it does not apply to.
+        why: For people; without either release it applies nowhere today.
+    """
+
+    kafka_from: Annotated[str, Field(pattern=r"^\d+\.\d+$")] | None = None
+    linux_from: Annotated[str, Field(pattern=r"^\d+\.\d+$")] | None = None
+    why: str
+
+
+class Check(Section):
+    """Holds one check.
+
+    Attributes:
+        title: What is looked at, in a few words.
+        item: Which of the checklist's items it belongs to, by number; None where only a section names it.
+        section: Where the guide says it.
+        when_unset: The verdict of a Java option that is not given: `not_readable` where Java then chooses by itself.
+        note: What a reader should know before following it, like a contradiction of the guide.
+        remedy: What would meet it.
+    """
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
+    group: Group
+    title: str
+    item: Annotated[int, Field(ge=1, le=CHECKLIST_ITEMS)] | None = None
+    section: str
+    reads: Reads
+    rule: Rule
+    when_unset: Literal["not_met", "not_readable"] = "not_met"
+    not_applicable: NotApplicable | None = None
+    note: str = ""
+    remedy: str
+
+
+class Guide(Section):
+    """Holds the checks of one guide, in the order in which they are shown."""
+
+    title: str
+    source: str
+    read_on: str
+    checks: Annotated[list[Check], Field(min_length=1)]
+
+    @field_validator("checks")
+    @classmethod
+    def _have_ids_of_their_own(cls, checks: list[Check]) -> list[Check]:
+        seen: set[str] = set()
+        for check in checks:
+            if check.id in seen:
+                raise ValueError(f"{check.id}: there are two checks of this id")
+            seen.add(check.id)
+        return checks
+
+    def names(self, source: Source) -> list[str]:
+        """Lists what is read at one source."""
+        return list(dict.fromkeys(check.reads.name for check in self.checks if check.reads.source == source))
+
+
+def load_guide(path: Path = GUIDE) -> Guide:
+    """Reads the checks.
+
+    Raises:
+        StudyError: One line per defect, each with file, key, value and rule.
+    """
+    return read_section(path, Guide)
+
+
+def words_of(value: Any) -> list[str]:
+    """Splits a text into its words, apart by commas or spaces."""
+    return str(value).replace(",", " ").split()

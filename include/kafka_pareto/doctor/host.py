@@ -1,0 +1,122 @@
+"""Reads what this machine's kernel says of itself, from /proc and /sys alone. Nothing is ever set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_CHOSEN = re.compile(r"\[(\S+)\]")
+_LIMIT = re.compile(r"^(?P<name>Max [a-z ]+?) {2,}(?P<soft>\S+) +(?P<hard>\S+)", re.MULTILINE)
+_ESCAPED = re.compile(r"\\([0-7]{3})")
+_ABOUT_SPEED = re.compile(r"ro|rw|(no|rel|strict)atime|nodiratime|lazytime|(no)?barrier(=\d)?|allocsize=\w+|sync")
+_NO_DEVICE = "0:"
+
+
+@dataclass(frozen=True)
+class Mount:
+    """Describes the file system that a folder lies on.
+
+    Attributes:
+        type: As in `xfs`.
+        options: Those that bear on speed, apart by commas; `defaults` where there are none. A mount may name users and
+            servers besides.
+        device: Numbers of the block device, as in `8:1`; major number 0 for a file system without one.
+    """
+
+    type: str
+    options: str
+    device: str
+
+
+@dataclass(frozen=True)
+class Host:
+    """Reads this machine.
+
+    Attributes:
+        proc: Where procfs is.
+        sys: Where sysfs is.
+    """
+
+    proc: Path = Path("/proc")
+    sys: Path = Path("/sys")
+
+    def sysctl(self, name: str) -> str:
+        """Returns a kernel value, its numbers apart by single spaces.
+
+        Raises:
+            OSError: If this kernel has none of this name, or does not show it.
+        """
+        return " ".join((self.proc / "sys" / name.replace(".", "/")).read_text(encoding="ascii").split())
+
+    def choice(self, path: str) -> str:
+        """Returns which of its choices a file below /sys has taken, as in `always [madvise] never`.
+
+        Raises:
+            OSError: If there is no such file.
+        """
+        text = (self.sys / path).read_text(encoding="ascii").strip()
+        chosen = _CHOSEN.search(text)
+        return chosen[1] if chosen else text
+
+    def limit(self, name: str, process: str = "self") -> tuple[str, str]:
+        """Returns the soft and the hard limit of a process, each a number or `unlimited`.
+
+        Raises:
+            OSError: If they cannot be read.
+            KeyError: If there is no limit of this name.
+        """
+        text = (self.proc / process / "limits").read_text(encoding="ascii")
+        return {found["name"]: (found["soft"], found["hard"]) for found in _LIMIT.finditer(text)}[name]
+
+    def mount_of(self, folder: str, process: str = "self") -> Mount:
+        """Returns the mount that a folder lies on, as the process sees it.
+
+        Raises:
+            OSError: If the mounts cannot be read.
+            LookupError: If none of them holds the folder.
+        """
+        text = (self.proc / process / "mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+        holding = [(point, mount) for point, mount in map(_mount, text.splitlines()) if _lies_in(folder, point)]
+        if not holding:
+            raise LookupError(folder)
+        longest = max(len(point) for point, _ in holding)
+        return [mount for point, mount in holding if len(point) == longest][-1]  # a later one hides an earlier one
+
+    def disks_of(self, mount: Mount) -> list[str]:
+        """Names the block devices under a mount, through RAID and device mapper; empty where it has none."""
+        if mount.device.startswith(_NO_DEVICE):
+            return []
+        with suppress(OSError):
+            return sorted(set(self._leaves((self.sys / "dev" / "block" / mount.device).resolve(strict=True))))
+        return []
+
+    def nic_speed_mbit_s(self, interface: str) -> int | None:
+        """Returns the speed of a network interface; None where its driver does not say."""
+        with suppress(OSError, ValueError):
+            speed = int((self.sys / "class" / "net" / interface / "speed").read_text(encoding="ascii"))
+            return speed if speed > 0 else None
+        return None
+
+    def _leaves(self, device: Path) -> Iterator[str]:
+        slaves = sorted((device / "slaves").iterdir()) if (device / "slaves").is_dir() else []
+        if not slaves:
+            yield device.name
+        for slave in slaves:
+            yield from self._leaves(slave.resolve())
+
+
+def _mount(line: str) -> tuple[str, Mount]:
+    """Reads a line of mountinfo (proc(5)): fields, optional fields, a dash, then type, source and options."""
+    fields, _, rest = line.partition(" - ")
+    before, after = fields.split(), rest.split()
+    point = _ESCAPED.sub(lambda found: chr(int(found[1], 8)), before[4])
+    options = ",".join([before[5], *after[2:]]).split(",")
+    about_speed = dict.fromkeys(option for option in options if _ABOUT_SPEED.fullmatch(option))
+    return point, Mount(after[0], ",".join(about_speed) or "defaults", before[2])
+
+
+def _lies_in(folder: str, point: str) -> bool:
+    return Path(folder).is_relative_to(point)

@@ -1,0 +1,94 @@
+"""Reads the options that the guide names from the command line of a JVM, and nothing else of it: it may hold secrets.
+
+Only numbers, sizes, switches and the presence of a log are kept. Options that come by the environment
+(`JAVA_TOOL_OPTIONS`, `JDK_JAVA_OPTIONS`) are not seen.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kafka_pareto.doctor.guide import Plain
+
+_TAKE_A_VALUE = {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--add-modules", "--add-opens"}
+_SIZE = re.compile(r"(\d+)([kmgt]?)", re.IGNORECASE)
+_SCALE = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+_HEAP = re.compile(r"-X(ms|mx)(\S+)")
+_SWITCH = re.compile(r"-XX:([+-])(\w+)")
+_VALUE = re.compile(r"-XX:(\w+)=(\S+)")
+_ALIASES = {"InitialHeapSize": "Xms", "MaxHeapSize": "Xmx"}
+_HEADLESS = "-Djava.awt.headless="
+
+
+def jvm_options(argv: Sequence[str], folder: Path) -> dict[str, Plain]:
+    """Returns the options by name: sizes in bytes, switches as booleans. The last one of a name holds, as in Java.
+
+    Args:
+        argv: The command line of the process.
+        folder: Its working directory, from which an `@file` of options is read.
+
+    Raises:
+        OSError: If such a file cannot be read.
+        ValueError: If it cannot be understood.
+    """
+    found: dict[str, Plain] = {}
+    for option in _options_of_java(argv[1:], folder):
+        found.update(_understood(option))
+    return found
+
+
+def _options_of_java(arguments: Sequence[str], folder: Path) -> Iterator[str]:
+    """Yields Java's own options: what stands before the main class."""
+    words = _expanded(arguments, folder)
+    for word in words:
+        if word in _TAKE_A_VALUE:
+            next(words, None)
+        elif word.startswith("-"):
+            yield word
+        else:
+            return
+
+
+def _expanded(arguments: Sequence[str], folder: Path) -> Iterator[str]:
+    for word in arguments:
+        if word.startswith("@") and not word.startswith("@@"):
+            yield from shlex.split((folder / word[1:]).read_text(encoding="utf-8"), comments=True)
+        else:
+            yield word
+
+
+def _understood(option: str) -> dict[str, Plain]:
+    if heap := _HEAP.fullmatch(option):
+        return _sized(f"X{heap[1]}", heap[2])
+    if switch := _SWITCH.fullmatch(option):
+        return {switch[2]: switch[1] == "+"}
+    if value := _VALUE.fullmatch(option):
+        return _sized(_ALIASES.get(value[1], value[1]), value[2])
+    if option.startswith(_HEADLESS):
+        return {"java.awt.headless": option.removeprefix(_HEADLESS) == "true"}
+    if option.startswith("-Xloggc:"):
+        return {"gc_log": True}
+    if option.startswith("-Xlog:"):
+        return _logs(option.removeprefix("-Xlog:"))
+    return {"server": True} if option == "-server" else {}
+
+
+def _sized(name: str, text: str) -> dict[str, Plain]:
+    size = _SIZE.fullmatch(text)
+    return {name: int(size[1]) * _SCALE[size[2].lower()]} if size else {}
+
+
+def _logs(configuration: str) -> dict[str, Plain]:
+    """Tells which logs unified logging (JEP 158) writes, as in `gc*,safepoint=debug:file=…`."""
+    found: dict[str, Plain] = {}
+    for selection in configuration.partition(":")[0].split(","):
+        tags, _, level = selection.partition("=")
+        for tag in tags.split("+"):
+            if tag.rstrip("*") in ("gc", "safepoint"):
+                found[f"{tag.rstrip('*')}_log"] = level != "off"
+            elif tag in ("all", "disable"):
+                found |= dict.fromkeys(("gc_log", "safepoint_log"), tag == "all")
+    return found

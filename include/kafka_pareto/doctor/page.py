@@ -1,0 +1,44 @@
+"""Draws a report as one self-contained HTML page, in the style of a campaign's report. Pure."""
+
+from __future__ import annotations
+
+import jinja2
+
+from kafka_pareto.doctor import words
+from kafka_pareto.doctor.records import VERDICTS, DoctorReport
+
+
+def doctor_page(report: DoctorReport) -> str:
+    """Returns the whole page; every value is escaped, and nothing is loaded from elsewhere."""
+    return _render("page.html.j2", report)
+
+
+def doctor_fragment(report: DoctorReport) -> str:
+    """Returns the findings as a part of another page, which brings the style."""
+    return _render("fragment.html.j2", report)
+
+
+def _render(template: str, report: DoctorReport) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("kafka_pareto.doctor"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    by_group = {
+        name: [finding for finding in report.findings if finding.check.group == group]
+        for group, name in words.GROUPS.items()
+    }
+    return environment.get_template(template).render(
+        report=report,
+        by_group={name: findings for name, findings in by_group.items() if findings},
+        verdicts=VERDICTS,
+        verdict_words=words.VERDICT_WORDS,
+        subject=words.subject_text(report),
+        counts=words.count_text(report),
+        items=words.items_text(report),
+        expected=lambda finding: words.expected_text(finding.check.rule, report.cores),
+        found=words.found_text,
+        reason=words.reason_text,
+    )

@@ -1,0 +1,290 @@
+"""Reads the value of each check, wherever it is; where it cannot, says why by a code. Nothing is ever set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from kafka_pareto.doctor.cluster_facts import ClusterFacts
+from kafka_pareto.doctor.guide import Check, Plain, Source
+from kafka_pareto.doctor.host import Host, Mount
+from kafka_pareto.doctor.jvm_options import jvm_options
+from kafka_pareto.doctor.local_brokers import LocalBroker
+from kafka_pareto.doctor.records import Found
+
+_LOOPBACK = "lo"
+_GB = 10**9
+_THIS_MACHINE = "this machine"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Holds what one check found.
+
+    Attributes:
+        found: The values.
+        reason: Why there are none, or not all; a code of `doctor.words`.
+        is_applicable: False where the reason is that the check says nothing here.
+    """
+
+    found: tuple[Found, ...] = ()
+    reason: str = ""
+    is_applicable: bool = True
+
+
+@dataclass(frozen=True)
+class Places:
+    """Holds all places where values are read.
+
+    Attributes:
+        host: This machine.
+        cluster: The cluster's answers; None where no cluster was asked. This machine then stands for a broker's.
+        here: The brokers whose processes can be seen here.
+        clients: The properties of the user's `producer` and `consumer`, where a file was given.
+    """
+
+    host: Host
+    cluster: ClusterFacts | None
+    here: Sequence[LocalBroker]
+    clients: Mapping[str, Mapping[str, str]]
+
+    @property
+    def is_a_brokers_machine(self) -> bool:
+        """Tells whether the values of this machine are those of a broker's."""
+        return self.cluster is None or bool(self.here)
+
+    @property
+    def cores(self) -> int | None:
+        """Counts the cores of this machine; None where it is not every broker's."""
+        return None if self.brokers_elsewhere else psutil.cpu_count()
+
+    @property
+    def brokers_elsewhere(self) -> bool:
+        """Tells whether some broker does not run here, or cannot be seen."""
+        return self.cluster is not None and len(self.here) < len(self.cluster.brokers)
+
+
+def read(check: Check, places: Places) -> Reading:
+    """Reads what the check looks at."""
+    return _READERS[check.reads.source](check, places)
+
+
+def _cluster(_: Check, places: Places) -> Reading:
+    if places.cluster is None:
+        return Reading(reason="no_cluster")
+    return Reading((Found(subject="cluster", value=len(places.cluster.brokers)),))
+
+
+def _machine(check: Check, places: Places) -> Reading:
+    """Shares the machine among the brokers on it."""
+    if not places.is_a_brokers_machine:
+        return Reading(reason="other_machine")
+    amounts = {
+        "cores_per_broker": float(psutil.cpu_count() or 0),
+        "memory_gb_per_broker": psutil.virtual_memory().total / _GB,
+    }
+    share = round(amounts[check.reads.name] / max(1, len(places.here)), 2)
+    return Reading((Found(subject=_THIS_MACHINE, value=share),), _elsewhere(places))
+
+
+def _network(_: Check, places: Places) -> Reading:
+    if not places.is_a_brokers_machine:
+        return Reading(reason="other_machine")
+    if places.cluster is None:
+        interfaces = [name for name in psutil.net_if_addrs() if name != _LOOPBACK]
+    else:
+        interfaces = [broker.interface for broker in places.here]
+    if interfaces and all(name == _LOOPBACK for name in interfaces):
+        return Reading(reason="loopback", is_applicable=False)
+    speeds = {name: places.host.nic_speed_mbit_s(name) for name in dict.fromkeys(interfaces) if name != _LOOPBACK}
+    found = tuple(Found(subject=name, value=speed) for name, speed in speeds.items() if speed is not None)
+    is_whole = bool(found) and (places.cluster is None or len(found) == len(speeds))
+    return Reading(found, _elsewhere(places) if is_whole else "unknown_speed")
+
+
+def _mount(check: Check, places: Places) -> Reading:
+    return _of_log_folders(places, lambda mount: getattr(mount, check.reads.name))
+
+
+def _disk(_: Check, places: Places) -> Reading:
+    return _of_log_folders(places, lambda mount: " ".join(places.host.disks_of(mount)))
+
+
+def _of_log_folders(places: Places, value_of: Callable[[Mount], str]) -> Reading:
+    """Reads something of the mount of each log folder that is here; an empty text is nothing read."""
+    if places.cluster is None:
+        return Reading(reason="no_cluster")
+    if not places.here:
+        return Reading(reason="other_machine")
+    found, reason = [], _elsewhere(places)
+    for broker in places.here:
+        folders = places.cluster.log_folders(broker.id)
+        reason = reason if folders else "not_told"
+        for folder in folders:
+            try:
+                value = value_of(places.host.mount_of(folder, str(broker.process_id)))
+            except (OSError, LookupError):
+                reason = "denied"
+                continue
+            if value:
+                found.append(Found(subject=f"broker {broker.id}", value=value))
+            else:
+                reason = "no_device"
+    return Reading(tuple(dict.fromkeys(found)), reason)
+
+
+def _sysctl(check: Check, places: Places) -> Reading:
+    return _of_this_machine(places, lambda: places.host.sysctl(check.reads.name))
+
+
+def _sys(check: Check, places: Places) -> Reading:
+    return _of_this_machine(places, lambda: places.host.choice(check.reads.name))
+
+
+def _of_this_machine(places: Places, look: Callable[[], str]) -> Reading:
+    if not places.is_a_brokers_machine:
+        return Reading(reason="other_machine")
+    try:
+        value = look()
+    except FileNotFoundError:
+        return Reading(reason="no_such_file")
+    except OSError:
+        return Reading(reason="denied")
+    return Reading((Found(subject=_THIS_MACHINE, value=_plain(value)),), _elsewhere(places))
+
+
+def _limit(check: Check, places: Places) -> Reading:
+    if not places.is_a_brokers_machine:
+        return Reading(reason="other_machine")
+    processes = {f"broker {broker.id}": str(broker.process_id) for broker in places.here} or {"this shell": "self"}
+    found: list[Found] = []
+    for subject, process in processes.items():
+        try:
+            limits = places.host.limit(check.reads.name, process)
+        except (OSError, KeyError):
+            return Reading(tuple(found), "denied")
+        kinds = zip(("soft", "hard"), limits, strict=True)
+        found += [Found(subject=f"{subject}, {kind}", value=_plain(value)) for kind, value in kinds]
+    return Reading(tuple(found), _elsewhere(places))
+
+
+def _jvm(check: Check, places: Places) -> Reading:
+    if places.cluster is None:
+        return Reading(reason="no_cluster")
+    if not places.here:
+        return Reading(reason="other_machine")
+    found, reason = [], _elsewhere(places)
+    for broker in places.here:
+        try:
+            process = psutil.Process(broker.process_id)
+            given = jvm_options(process.cmdline(), Path(process.cwd()))
+        except (psutil.Error, OSError, ValueError):
+            reason = "denied"
+            continue
+        value = given.get(check.reads.name, check.reads.default)
+        if value is None and check.when_unset == "not_readable":
+            reason = "java_decides"
+        else:
+            found.append(Found(subject=f"broker {broker.id}", value=value))
+    return Reading(tuple(found), reason)
+
+
+def _broker(check: Check, places: Places) -> Reading:
+    if places.cluster is None:
+        return Reading(reason="no_cluster")
+    if places.cluster.configs is None:
+        return Reading(reason="not_allowed")
+    told = {broker: configs for broker, configs in places.cluster.configs.items() if check.reads.name in configs}
+    found = tuple(Found(subject=f"broker {n}", value=_set(told[n][check.reads.name])) for n in sorted(told))
+    return Reading(found, "" if len(told) == len(places.cluster.configs) else "not_told")
+
+
+def _topic(check: Check, places: Places) -> Reading:
+    if places.cluster is None:
+        return Reading(reason="no_cluster")
+    if places.cluster.topic is None:
+        return Reading(reason="not_allowed" if "topic" in places.cluster.refused else "no_topic")
+    if check.reads.name not in places.cluster.topic:
+        return Reading(reason="not_told")
+    return Reading((Found(subject="topic", value=_set(places.cluster.topic[check.reads.name])),))
+
+
+def _group(_: Check, places: Places) -> Reading:
+    if places.cluster is None:
+        return Reading(reason="no_cluster")
+    if places.cluster.members is None:
+        return Reading(reason="not_allowed" if "group" in places.cluster.refused else "no_group")
+    return Reading((Found(subject="group", value=places.cluster.members),))
+
+
+def _client(check: Check, places: Places) -> Reading:
+    given = places.clients.get(check.reads.source)
+    if given is None:
+        return Reading(reason=f"no_{check.reads.source}")
+    value = given.get(check.reads.name)
+    is_given = value is not None
+    text = _set(value) if is_given else check.reads.default
+    return Reading((Found(subject="file" if is_given else "Kafka's default", value=text),))
+
+
+def _code(_: Check, __: Places) -> Reading:
+    return Reading(reason="in_code")
+
+
+def _unmeasured(_: Check, __: Places) -> Reading:
+    return Reading(reason="not_measured")
+
+
+_READERS: Mapping[Source, Callable[[Check, Places], Reading]] = {
+    "cluster": _cluster,
+    "machine": _machine,
+    "network": _network,
+    "mount": _mount,
+    "disk": _disk,
+    "sysctl": _sysctl,
+    "sys": _sys,
+    "limit": _limit,
+    "jvm": _jvm,
+    "broker": _broker,
+    "topic": _topic,
+    "group": _group,
+    "producer": _client,
+    "consumer": _client,
+    "code": _code,
+    "unmeasured": _unmeasured,
+}
+
+
+def _elsewhere(places: Places) -> str:
+    """Returns the reason why a reading of this machine is not of all brokers; empty if it is."""
+    return "brokers_elsewhere" if places.brokers_elsewhere else ""
+
+
+def _set(value: Plain | None) -> Plain | None:
+    return _plain(value) if isinstance(value, str) else value
+
+
+def _plain(text: str) -> Plain:
+    """Returns a whole number where the text is one."""
+    digits = text[1:] if text.startswith("-") else text
+    return int(text) if digits.isascii() and digits.isdigit() else text
+
+
+def subjects(found: Iterable[Found]) -> dict[str, list[str]]:
+    """Groups subjects by what was found for them, as text."""
+    groups: dict[str, list[str]] = {}
+    for each in found:
+        groups.setdefault(plain_text(each.value), []).append(each.subject)
+    return groups
+
+
+def plain_text(value: Plain | None) -> str:
+    """Returns a value as text: empty where there is none, a switch as `true` or `false`."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,170 @@
+"""Sizes a cluster for a load, by the formulas of the guide (F. Courouge, sections "Dimensionnement …"). Pure.
+
+Rates are decimal, as networks and disks are sold: 1 GB is 10^9 B. The page cache is binary, as segments are: 1 GiB is
+2^30 B.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.storage.record import Record
+
+IN_FLIGHT_REQUESTS = 5
+"""Requests that a producer keeps unanswered on a connection: Kafka's default, and the most that idempotence allows."""
+
+_BYTES_PER_GB = 10**9
+_BITS_PER_BYTE = 8
+_SECONDS_PER_HOUR = 3600
+_SEGMENTS_HELD = 2
+# The guide's "LZ4 = ~500 MB/s par core".
+_CODEC_GB_S_PER_CORE = 0.5
+# The guide's "Compression: 1-2 cores", "GC: 1-2 cores", beside a core for each network and I/O thread.
+_FEWEST_FURTHER_CORES, _MOST_FURTHER_CORES = 2, 4
+
+Count: TypeAlias = Annotated[int, Field(gt=0)]
+Amount: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class SizingRequest(BaseModel):
+    """Holds the options of `make sizing`: the load, and the cluster that is to carry it.
+
+    Attributes:
+        record_size: In bytes.
+        replication: Replicas of each partition, the leader's included.
+        consumers: Consumer groups, each of which reads every record.
+        retention_h: How long records are kept, in hours.
+        partitions: Of the topic, without their replicas.
+        segment_gib: Size of a log segment, in GiB.
+        network_threads: A broker's `num.network.threads`; the default is Kafka's, as it is of the next.
+        io_threads: A broker's `num.io.threads`.
+        batch_size: Bytes that a producer sends to a broker in one request.
+        round_trip_ms: From such a request to its answer, in milliseconds.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    records_s: Amount
+    record_size: Count
+    replication: Count = 3
+    brokers: Count = 3
+    consumers: Annotated[int, Field(ge=0)] = 1
+    retention_h: Amount = 168
+    partitions: Count = 100
+    segment_gib: Amount = 1
+    network_threads: Count = 3
+    io_threads: Count = 8
+    batch_size: Count = 1_048_576
+    round_trip_ms: Amount = 10
+
+
+class Traffic(BaseModel):
+    """Holds bytes per second of the whole cluster, in GB/s.
+
+    Attributes:
+        produced_gb_s: Sent by producers.
+        replicated_gb_s: Copied between brokers: what is produced, for each replica but the leader's.
+        consumed_gb_s: Read by consumers: what is produced, for each group.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    produced_gb_s: float
+    replicated_gb_s: float
+    consumed_gb_s: float
+
+    @property
+    def total_gb_s(self) -> float:
+        """Returns the sum, in which the guide counts a copy between two brokers once."""
+        return self.produced_gb_s + self.replicated_gb_s + self.consumed_gb_s
+
+
+class Sizing(Record):
+    """Holds what a load needs. Leaders, replicas and connections are taken to be spread evenly over the brokers.
+
+    Attributes:
+        cluster: The traffic of all brokers together.
+        broker_received_gb_s: What the network interface of one broker receives: from producers and other leaders.
+        broker_sent_gb_s: What it sends: to replicas and consumers.
+        disk_write_gb_s_per_broker: What each broker writes, its replicas included.
+        disk_tb_one_copy: What is kept of the records, in TB; the guide stops there.
+        disk_tb_cluster: The same with all replicas.
+        page_cache_gib: The guide's partitions x segment x 2.
+        page_cache_gib_per_broker: The same of the replicas that one broker holds.
+        cores_per_broker_fewest: A core for each network and I/O thread, one for codecs, one for garbage collection.
+        cores_per_broker_most: The same with two each.
+        codec_cores: Cores that compress what is produced by lz4, over all producers.
+        connection_gb_s: The most that one connection carries: requests in flight x batch / round trip.
+        fewest_producers: How many producers, each with a connection to every broker, carry the load within that.
+    """
+
+    request: SizingRequest
+    cluster: Traffic
+    broker_received_gb_s: float
+    broker_sent_gb_s: float
+    disk_write_gb_s_per_broker: float
+    disk_tb_one_copy: float
+    disk_tb_cluster: float
+    disk_tb_per_broker: float
+    page_cache_gib: float
+    page_cache_gib_per_broker: float
+    cores_per_broker_fewest: int
+    cores_per_broker_most: int
+    codec_cores: float
+    connection_gb_s: float
+    fewest_producers: int
+
+
+def gbit_s(gb_s: float) -> float:
+    """Converts GB/s to Gbit/s, both decimal."""
+    return gb_s * _BITS_PER_BYTE
+
+
+def in_flight_limit_gb_s(batch_size_bytes: int, round_trip_ms: float, requests: int = IN_FLIGHT_REQUESTS) -> float:
+    """Returns the most that one connection carries: a request leaves only when one of those in flight is answered."""
+    return requests * batch_size_bytes / (round_trip_ms / 1000) / _BYTES_PER_GB
+
+
+def size_cluster(request: SizingRequest) -> Sizing:
+    """Computes what the load needs.
+
+    Raises:
+        BadInputError: If there are fewer brokers than replicas.
+    """
+    if request.replication > request.brokers:
+        raise BadInputError(
+            f"REPLICATION={request.replication}: must not be above BROKERS={request.brokers}: a broker holds one "
+            "replica of a partition; lower it, or add brokers"
+        )
+    brokers, replication = request.brokers, request.replication
+    produced = request.records_s * request.record_size / _BYTES_PER_GB
+    cluster = Traffic(
+        produced_gb_s=produced,
+        replicated_gb_s=produced * (replication - 1),
+        consumed_gb_s=produced * request.consumers,
+    )
+    kept_tb = produced * request.retention_h * _SECONDS_PER_HOUR / 1000
+    page_cache_gib = request.partitions * request.segment_gib * _SEGMENTS_HELD
+    threads = request.network_threads + request.io_threads
+    connection = in_flight_limit_gb_s(request.batch_size, request.round_trip_ms)
+    return Sizing(
+        request=request,
+        cluster=cluster,
+        broker_received_gb_s=(cluster.produced_gb_s + cluster.replicated_gb_s) / brokers,
+        broker_sent_gb_s=(cluster.replicated_gb_s + cluster.consumed_gb_s) / brokers,
+        disk_write_gb_s_per_broker=produced * replication / brokers,
+        disk_tb_one_copy=kept_tb,
+        disk_tb_cluster=kept_tb * replication,
+        disk_tb_per_broker=kept_tb * replication / brokers,
+        page_cache_gib=page_cache_gib,
+        page_cache_gib_per_broker=page_cache_gib * replication / brokers,
+        cores_per_broker_fewest=threads + _FEWEST_FURTHER_CORES,
+        cores_per_broker_most=threads + _MOST_FURTHER_CORES,
+        codec_cores=produced / _CODEC_GB_S_PER_CORE,
+        connection_gb_s=connection,
+        fewest_producers=math.ceil(produced / brokers / connection),
+    )

@@ -1,0 +1,49 @@
+"""Prints a report for a terminal. Pure."""
+
+from __future__ import annotations
+
+import textwrap
+
+from kafka_pareto.doctor.records import DoctorReport, Finding
+from kafka_pareto.doctor.words import (
+    GROUPS,
+    VERDICT_WORDS,
+    count_text,
+    expected_text,
+    found_text,
+    items_text,
+    reason_text,
+    subject_text,
+)
+
+_WIDTH = 110
+_VERDICT_WIDTH = 16
+_TITLE_WIDTH = 42
+
+
+def report_text(report: DoctorReport) -> str:
+    """Returns the findings by group, what to do about those not met, and the counts; without a newline at the end."""
+    lines = [f"Looked at: {subject_text(report)}", f"Guide: {report.source}"]
+    for group, name in GROUPS.items():
+        findings = [finding for finding in report.findings if finding.check.group == group]
+        if findings:
+            lines += ["", name, *(line for finding in findings for line in _lines(finding, report.cores))]
+    lines += ["", items_text(report), count_text(report)]
+    return "\n".join(lines)
+
+
+def _lines(finding: Finding, cores: int | None) -> list[str]:
+    check = finding.check
+    head = f"  {VERDICT_WORDS[finding.verdict]:<{_VERDICT_WIDTH}}{check.title:<{_TITLE_WIDTH}}"
+    if finding.verdict == "met":
+        return _wrapped(f"{head} {found_text(finding)}")
+    if finding.verdict != "not_met":
+        return _wrapped(f"{head} {reason_text(finding)}")
+    lines = _wrapped(f"{head} {found_text(finding)}; the guide: {expected_text(check.rule, cores)}")
+    advice = f"{check.remedy} ({check.note})" if check.note else check.remedy
+    return lines + _wrapped(f"{' ' * (_VERDICT_WIDTH + 2)}→ {advice}")
+
+
+def _wrapped(line: str) -> list[str]:
+    indent = " " * (_VERDICT_WIDTH + 4)
+    return textwrap.wrap(line.rstrip(), _WIDTH, subsequent_indent=indent, drop_whitespace=True, break_long_words=False)

@@ -1,0 +1,109 @@
+"""Judges what was read by the rules of the guide. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kafka_pareto.doctor.guide import Check, NotApplicable, Plain, Rule, words_of
+from kafka_pareto.doctor.readings import Reading, plain_text
+from kafka_pareto.doctor.records import Finding
+
+UNLIMITED = "unlimited"
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """Holds what decides whether a check applies, and what a rule may be relative to. None: not known.
+
+    Attributes:
+        kafka_version: As in `4.3`.
+        linux_version: Of the brokers' machine, as in `6.1.0-32-amd64`.
+        cores: Of the brokers' machine.
+    """
+
+    kafka_version: str | None
+    linux_version: str | None
+    cores: int | None
+
+
+def judge(check: Check, reading: Reading, circumstances: Circumstances) -> Finding:
+    """Returns the verdict: not met if one value breaks the rule, else not readable if one is missing, else met."""
+    found = list(reading.found)
+    if check.not_applicable is not None and _says_nothing(check.not_applicable, circumstances):
+        return Finding(check=check, verdict="not_applicable", found=[], reason="guide_is_older")
+    if not reading.is_applicable:
+        return Finding(check=check, verdict="not_applicable", found=found, reason=reading.reason)
+    if check.rule.cores_times is not None and circumstances.cores is None:
+        return Finding(check=check, verdict="not_readable", found=found, reason=reading.reason or "cores_unknown")
+    if any(not is_kept(check.rule, each.value, circumstances.cores) for each in found):
+        return Finding(check=check, verdict="not_met", found=found)
+    if reading.reason or not found:
+        return Finding(check=check, verdict="not_readable", found=found, reason=reading.reason or "not_told")
+    return Finding(check=check, verdict="met", found=found)
+
+
+def is_kept(rule: Rule, value: Plain | None, cores: int | None) -> bool:
+    """Tells whether a value keeps the rule; a value of another type than the rule's does not."""
+    return _KEPT[rule.key](rule.wanted, value, cores)
+
+
+def threads_for(share: float, cores: int) -> int:
+    """Returns how many threads a share of the cores comes to, at least one."""
+    return max(1, math.ceil(share * cores))
+
+
+def _says_nothing(since: NotApplicable, circumstances: Circumstances) -> bool:
+    if since.kafka_from is not None:
+        return _is_from(circumstances.kafka_version, since.kafka_from)
+    if since.linux_from is not None:
+        return _is_from(circumstances.linux_version, since.linux_from)
+    return True
+
+
+def _is_from(version: str | None, first: str) -> bool:
+    if version is None:
+        return False
+    if version.startswith("level "):  # newer than the client that asked for it
+        return True
+    return _parts(version) >= _parts(first)
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.partition("-")[0].split(".")[:2])
+
+
+def _number(value: Plain | None) -> float:
+    if value == UNLIMITED:
+        return math.inf
+    try:
+        return math.nan if isinstance(value, bool) else float(plain_text(value))
+    except ValueError:
+        return math.nan
+
+
+def _is_equal(wanted: Plain, value: Plain | None) -> bool:
+    if plain_text(wanted) == plain_text(value):
+        return True
+    return not isinstance(wanted, bool) and _number(value) == _number(wanted)
+
+
+def _each_at_least(wanted: list[float], value: Plain | None) -> bool:
+    found = [_number(word) for word in words_of(plain_text(value))]
+    return len(found) == len(wanted) and all(one >= least for one, least in zip(found, wanted, strict=True))
+
+
+_KEPT: Mapping[str, Callable[[Any, Plain | None, int | None], bool]] = {
+    "equals": lambda wanted, value, _: _is_equal(wanted, value),
+    "at_least": lambda wanted, value, _: _number(value) >= wanted,
+    "at_most": lambda wanted, value, _: _number(value) <= wanted,
+    "between": lambda wanted, value, _: wanted[0] <= _number(value) <= wanted[1],
+    "one_of": lambda wanted, value, _: any(_is_equal(each, value) for each in wanted),
+    "each_at_least": lambda wanted, value, _: _each_at_least(wanted, value),
+    "any_word": lambda wanted, value, _: bool(set(wanted) & set(words_of(plain_text(value)))),
+    "prefix": lambda wanted, value, _: all(word.startswith(wanted) for word in words_of(plain_text(value))),
+    "cores_times": lambda share, value, cores: cores is not None and _number(value) == threads_for(share, cores),
+    "looked_at": lambda _, __, ___: True,
+}

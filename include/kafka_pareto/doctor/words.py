@@ -1,0 +1,124 @@
+"""Says findings in words: verdicts, rules, reasons and values. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from kafka_pareto.doctor.guide import CHECKLIST_ITEMS, Group, Plain, Rule
+from kafka_pareto.doctor.readings import plain_text, subjects
+from kafka_pareto.doctor.records import VERDICTS, DoctorReport, Finding, Verdict
+from kafka_pareto.doctor.verdicts import threads_for
+
+GROUPS: Mapping[Group, str] = {
+    "infrastructure": "Infrastructure",
+    "system": "Operating system",
+    "jvm": "Brokers' JVM",
+    "broker": "Brokers",
+    "topic": "Topic",
+    "producer": "Producer",
+    "consumer": "Consumer",
+}
+VERDICT_WORDS: Mapping[Verdict, str] = {
+    "met": "met",
+    "not_met": "not met",
+    "not_applicable": "not applicable",
+    "not_readable": "not readable",
+}
+REASONS: Mapping[str, str] = {
+    "no_cluster": "no cluster was asked: name one by KAFKA=host:port,…",
+    "other_machine": "no broker can be seen on this machine: run make doctor on a broker's, as its user or root",
+    "brokers_elsewhere": "not every broker runs on this machine: run make doctor on the others, too",
+    "denied": "this user may not read it: run make doctor as the brokers' user or root",
+    "no_such_file": "this kernel does not show it here; in a container, look at the machine outside",
+    "no_device": "the file system has no disk of its own here, as in a container",
+    "unknown_speed": "the interface's driver does not say its speed, as in a virtual machine",
+    "loopback": "the brokers talk over loopback: no record crosses a network",
+    "java_decides": "the option is not given, so Java chooses by itself",
+    "not_told": "a broker does not tell this setting",
+    "not_allowed": "this user may not ask: it needs DescribeConfigs on cluster and topic, and Describe on the group",
+    "cores_unknown": "how many cores each broker's machine has cannot be seen from here",
+    "no_topic": "no topic was named: TOPIC=…",
+    "no_group": "no consumer group was named: GROUP=…",
+    "no_producer": "no file was named: PRODUCER=producer.properties",
+    "no_consumer": "no file was named: CONSUMER=consumer.properties",
+    "in_code": "this is in the program that sends, not in a setting",
+    "not_measured": "this command writes nothing, so it measures no disk",
+}
+
+
+def expected_text(rule: Rule, cores: int | None) -> str:
+    """Says what a rule wants."""
+    return _EXPECTED[rule.key](rule.wanted, cores)
+
+
+def found_text(finding: Finding) -> str:
+    """Says what was found, with whose it is where they differ; empty where nothing was."""
+    groups = subjects(finding.found)
+    if len(groups) == 1:
+        return _value(next(iter(groups)))
+    return ", ".join(f"{_value(value)} ({_together(whose)})" for value, whose in groups.items())
+
+
+def reason_text(finding: Finding) -> str:
+    """Says why a check does not apply or could not be read; empty where neither is so."""
+    if finding.reason == "guide_is_older" and finding.check.not_applicable is not None:
+        return finding.check.not_applicable.why
+    return REASONS.get(finding.reason, finding.reason)
+
+
+def subject_text(report: DoctorReport) -> str:
+    """Says what was looked at."""
+    if not report.kafka:
+        return "this machine alone, as if a broker ran on it"
+    release = f"Kafka {report.kafka_version}" if report.kafka_version else "Kafka of an unknown release"
+    here = f"{len(report.brokers_here)} of {len(report.brokers)} brokers run here"
+    return f"{report.kafka} ({release}; {here})"
+
+
+def count_text(report: DoctorReport) -> str:
+    """Counts the verdicts."""
+    counts = ", ".join(f"{report.count(verdict)} {VERDICT_WORDS[verdict]}" for verdict in VERDICTS)
+    return f"{len(report.findings)} checks: {counts}"
+
+
+def items_text(report: DoctorReport) -> str:
+    """Counts the verdicts of the guide's own checklist."""
+    verdicts = list(report.items().values())
+    counts = ", ".join(f"{verdicts.count(each)} {VERDICT_WORDS[each]}" for each in VERDICTS if each in verdicts)
+    return f"The guide's checklist of {CHECKLIST_ITEMS}: {counts}"
+
+
+def _value(text: str) -> str:
+    return f"{int(text):,}" if text.isdigit() and len(text) > 4 else text or "not set"
+
+
+def _together(whose: list[str]) -> str:
+    """Joins subjects, as in `broker 1, 2, 3`."""
+    first, *others = whose
+    kind = first.partition(" ")[0]
+    same = all(each.startswith(f"{kind} ") and each.count(" ") == 1 for each in whose)
+    return ", ".join([first, *(each.partition(" ")[2] for each in others)] if same else whose)
+
+
+def _number(value: Plain) -> str:
+    return _value(plain_text(value))
+
+
+def _share_of_cores(share: float, cores: int | None) -> str:
+    words = "the cores" if share == 1 else f"{share:g} x the cores"
+    return words if cores is None else f"{threads_for(share, cores)} ({words})"
+
+
+_EXPECTED: Mapping[str, Callable[[Any, int | None], str]] = {
+    "equals": lambda wanted, _: _number(wanted),
+    "at_least": lambda wanted, _: f"at least {_number(wanted)}",
+    "at_most": lambda wanted, _: f"at most {_number(wanted)}",
+    "between": lambda wanted, _: f"{_number(wanted[0])} to {_number(wanted[1])}",
+    "one_of": lambda wanted, _: " or ".join(map(_number, wanted)),
+    "each_at_least": lambda wanted, _: f"at least {' '.join(map(str, wanted))}",
+    "any_word": lambda wanted, _: " or ".join(wanted),
+    "prefix": lambda wanted, _: f"{wanted}…",
+    "cores_times": _share_of_cores,
+    "looked_at": lambda _, __: "",
+}

@@ -1,0 +1,58 @@
+"""Prints what `make doctor` and `make sizing` come to."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal
+
+from kafka_pareto.doctor.examine import DoctorRequest, examine
+from kafka_pareto.doctor.guide import load_guide
+from kafka_pareto.doctor.page import doctor_page
+from kafka_pareto.doctor.sizing import SizingRequest, size_cluster
+from kafka_pareto.doctor.sizing_text import sizing_text
+from kafka_pareto.doctor.text import report_text
+from kafka_pareto.settings import Settings
+from kafka_pareto_embedded.bootstrap.preflight import find_java
+from kafka_pareto_embedded.lifecycle import lifecycle
+
+
+class SizingOptions(SizingRequest):
+    """Holds the options of `make sizing`."""
+
+    format: Literal["text", "json"] = "text"
+
+
+def print_report(request: DoctorRequest, settings: Settings) -> None:
+    """Prints the verdicts on the named cluster, else on the installation's own, else on this machine alone.
+
+    Raises:
+        BadInputError: If something given cannot be used.
+        ClusterError: If the cluster cannot be reached.
+    """
+    settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
+    kafka = request.kafka or settings.bootstrap_servers or _embedded_cluster()
+    report = examine(request.model_copy(update={"kafka": kafka}), load_guide(), settings)
+    match request.format:
+        case "json":
+            print(report.model_dump_json(indent=2))
+        case "html":
+            print(doctor_page(report))
+        case "text":
+            print(report_text(report))
+
+
+def print_sizing(options: SizingOptions) -> None:
+    """Prints what the load needs.
+
+    Raises:
+        BadInputError: If there are fewer brokers than replicas.
+    """
+    sizing = size_cluster(SizingRequest(**options.model_dump(exclude={"format"})))
+    print(sizing.model_dump_json(indent=2) if options.format == "json" else sizing_text(sizing))
+
+
+def _embedded_cluster() -> str | None:
+    """Returns the addresses of the embedded brokers; None if none of them runs."""
+    stack, processes = lifecycle.status()
+    is_up = any(process.is_running and process.name.startswith("kafka") for process in processes)
+    return stack.bootstrap_servers if stack is not None and is_up else None

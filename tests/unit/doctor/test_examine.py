@@ -1,0 +1,128 @@
+"""Looks at this machine without any cluster, at a client's file, and at brokers that are elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.doctor.cluster_facts import ClusterFacts
+from kafka_pareto.doctor.examine import DoctorRequest, examine
+from kafka_pareto.doctor.guide import Guide, load_guide
+from kafka_pareto.doctor.host import Host
+from kafka_pareto.doctor.local_brokers import LocalBroker, local_brokers
+from kafka_pareto.doctor.readings import Places, read
+from kafka_pareto.doctor.records import DoctorReport, Finding
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.cluster import Broker
+from kafka_pareto.settings import load_settings
+
+pytestmark = pytest.mark.fast
+
+ELSEWHERE = Broker(id=1, host="203.0.113.1", port=9092, rack=None)
+CONFIGS: dict[str, str | None] = {"num.io.threads": "8", "log.flush.interval.ms": None, "log.dirs": "/a, /b"}
+
+
+@pytest.fixture(scope="module")
+def guide() -> Guide:
+    return load_guide()
+
+
+@pytest.fixture(scope="module")
+def alone(guide: Guide) -> DoctorReport:
+    return examine(DoctorRequest(), guide, load_settings())
+
+
+def of(report: DoctorReport, check_id: str) -> Finding:
+    return next(finding for finding in report.findings if finding.check.id == check_id)
+
+
+def places(**changes: object) -> Places:
+    facts = {"brokers": (ELSEWHERE,), "kafka_version": "4.3", "configs": {1: CONFIGS}, "topic": None, "members": None}
+    return Places(Host(), ClusterFacts(**{**facts, **changes}), [], {})  # type: ignore[arg-type]
+
+
+def test_without_a_cluster_this_machine_is_judged_and_the_brokers_are_not_readable(alone: DoctorReport) -> None:
+    swappiness = int(Path("/proc/sys/vm/swappiness").read_text())
+    assert of(alone, "swappiness").found[0].value == swappiness
+    assert of(alone, "swappiness").verdict == ("met" if swappiness == 1 else "not_met")
+    brokers = [finding for finding in alone.findings if finding.check.group == "broker"]
+    assert {(finding.verdict, finding.reason) for finding in brokers} == {("not_readable", "no_cluster")}
+
+
+def test_every_check_gets_one_of_four_verdicts(alone: DoctorReport, guide: Guide) -> None:
+    assert [finding.check for finding in alone.findings] == guide.checks
+    assert sum(alone.count(verdict) for verdict in ("met", "not_met", "not_applicable", "not_readable")) == len(
+        guide.checks
+    )
+
+
+def test_a_producers_file_is_judged_with_kafkas_defaults_and_its_secrets_are_not_told(
+    guide: Guide, tmp_path: Path
+) -> None:
+    file = tmp_path / "producer.properties"
+    file.write_text('batch.size = 1048576\nlinger.ms: 20\nsasl.jaas.config=x password="hunter2";\n')
+    report = examine(DoctorRequest(producer=file), guide, load_settings())
+    assert of(report, "batch_size").verdict == of(report, "linger").verdict == "met"
+    codec = of(report, "compression")
+    assert (codec.verdict, codec.found[0].subject, codec.found[0].value) == ("not_met", "Kafka's default", "none")
+    assert "hunter2" not in report.model_dump_json()
+
+
+def test_a_clients_file_that_cannot_be_read_is_named_and_not_quoted(guide: Guide, tmp_path: Path) -> None:
+    file = tmp_path / "consumer.properties"
+    file.write_text("ssl.key.password=\\uhunter2\n")
+    with pytest.raises(BadInputError, match=r"^CONSUMER=.*consumer\.properties: cannot be read") as refused:
+        examine(DoctorRequest(consumer=file), guide, load_settings())
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("option", ["topic", "group", "kafka_config"])
+def test_what_only_a_cluster_can_answer_is_refused_without_one(guide: Guide, option: str) -> None:
+    with pytest.raises(BadInputError, match=rf"^{option.upper()}=x: there is no cluster to ask"):
+        examine(DoctorRequest.model_validate({option: "x"}), guide, load_settings())
+
+
+def test_the_kernel_of_a_machine_without_brokers_is_not_judged_for_theirs(guide: Guide) -> None:
+    sources = {"machine", "network", "mount", "disk", "sysctl", "sys", "limit", "jvm"}
+    reasons = {read(check, places()).reason for check in guide.checks if check.reads.source in sources}
+    assert reasons == {"other_machine"}
+
+
+def test_a_brokers_settings_are_read_wherever_it_runs(guide: Guide) -> None:
+    readings = {check.reads.name: read(check, places()) for check in guide.checks if check.reads.source == "broker"}
+    assert [(each.subject, each.value) for each in readings["num.io.threads"].found] == [("broker 1", 8)]
+    assert [each.value for each in readings["log.flush.interval.ms"].found] == [None]
+    assert readings["zookeeper.connect"].reason == "not_told"
+
+
+def test_a_user_who_may_not_ask_is_told_so(guide: Guide) -> None:
+    refused = places(configs=None, refused=frozenset({"broker", "topic", "group"}))
+    reasons = {
+        check.reads.source: read(check, refused).reason
+        for check in guide.checks
+        if check.reads.source in ("broker", "topic", "group")
+    }
+    assert reasons == {"broker": "not_allowed", "topic": "not_allowed", "group": "not_allowed"}
+
+
+def test_log_folders_are_a_list() -> None:
+    facts = places().cluster
+    assert facts is not None
+    assert facts.log_folders(1) == ["/a", "/b"]
+    assert facts.log_folders(2) == []
+
+
+def test_a_broker_of_another_address_or_without_a_process_of_its_own_is_not_here() -> None:
+    closed = Broker(id=2, host="127.0.0.1", port=1, rack=None)
+    unknown = Broker(id=3, host="no-such-host.invalid", port=9092, rack=None)
+    assert local_brokers([ELSEWHERE, closed, unknown]) == []
+
+
+def test_brokers_that_share_loopback_and_a_machine_share_its_cores_and_no_interface(guide: Guide) -> None:
+    alone = places(brokers=(ELSEWHERE, ELSEWHERE.model_copy(update={"id": 2})))
+    two = Places(alone.host, alone.cluster, [LocalBroker(1, 1, "lo"), LocalBroker(2, 1, "lo")], {})
+    found = {check.id: read(check, two) for check in guide.checks if check.id in ("cores", "nic_speed")}
+    assert two.cores is not None
+    assert found["cores"].found[0].value == two.cores / 2
+    assert (found["nic_speed"].reason, found["nic_speed"].is_applicable) == ("loopback", False)

@@ -1,0 +1,102 @@
+"""Judges what was read: each rule, and what a missing value or another age of the cluster makes of a check."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_pareto.doctor.guide import Plain
+from kafka_pareto.doctor.readings import Reading
+from kafka_pareto.doctor.verdicts import Circumstances, judge
+from tests.unit.doctor.checking import HERE, check_of, finding_of, reading_of, report_of
+
+pytestmark = pytest.mark.fast
+
+
+@pytest.mark.parametrize(
+    ("rule", "kept", "broken"),
+    [
+        ({"equals": 8}, [8, "8", 8.0], [7, "8 GB", None, "unlimited", True]),
+        ({"equals": True}, [True, "true"], [False, "false", None, 1]),
+        ({"equals": "1"}, ["1", 1], ["all", None]),
+        ({"equals": "unlimited"}, ["unlimited"], [8_388_608]),
+        ({"at_least": 8}, [8, 9.5, "unlimited"], [7, None, "many", True]),
+        ({"at_most": 10}, [10, 0], [11, "unlimited", None]),
+        ({"between": [10, 50]}, [10, 50, "20"], [9, 51, None]),
+        ({"one_of": ["", 9223372036854775807]}, [None, "9223372036854775807"], [1000]),
+        ({"each_at_least": [4096, 87380]}, ["4096 131072"], ["4096 16384", "4096", "4096 131072 1"]),
+        ({"any_word": ["noatime"]}, ["rw,noatime"], ["rw,relatime", None]),
+        ({"prefix": "nvme"}, ["nvme0n1 nvme1n1"], ["nvme0n1 sda"]),
+        ({"cores_times": 1.0}, [8], [7, 9]),
+        ({"cores_times": 0.5}, [4], [8]),
+    ],
+)
+def test_a_rule_tells_the_values_that_keep_it_from_those_that_break_it(
+    rule: dict[str, Any], kept: list[Plain | None], broken: list[Plain | None]
+) -> None:
+    assert [finding_of(rule, value).verdict for value in kept] == ["met"] * len(kept)
+    assert [finding_of(rule, value).verdict for value in broken] == ["not_met"] * len(broken)
+
+
+def test_one_broker_that_breaks_the_rule_is_enough() -> None:
+    assert finding_of({"equals": 8}, 8, 8, 1).verdict == "not_met"
+    assert finding_of({"equals": 8}, 8, 1, reason="brokers_elsewhere").verdict == "not_met"
+
+
+def test_what_holds_for_some_brokers_while_others_cannot_be_read_is_not_called_met() -> None:
+    found = finding_of({"equals": 8}, 8, reason="brokers_elsewhere")
+    assert (found.verdict, found.reason) == ("not_readable", "brokers_elsewhere")
+
+
+def test_nothing_read_is_not_readable() -> None:
+    assert finding_of({"equals": 8}).verdict == "not_readable"
+
+
+def test_a_share_of_cores_that_nobody_knows_is_not_judged() -> None:
+    unknown = Circumstances("4.3", None, None)
+    found = judge(check_of({"cores_times": 1.0}), reading_of(8), unknown)
+    assert (found.verdict, found.reason) == ("not_readable", "cores_unknown")
+
+
+def test_a_half_core_is_a_whole_thread() -> None:
+    one_core = Circumstances("4.3", None, 1)
+    assert judge(check_of({"cores_times": 0.5}), reading_of(1), one_core).verdict == "met"
+
+
+@pytest.mark.parametrize(
+    ("since", "version", "verdict"),
+    [
+        ({"kafka_from": "4.0"}, "4.0", "not_applicable"),
+        ({"kafka_from": "4.0"}, "3.10", "met"),
+        ({"kafka_from": "4.0"}, "level 9999", "not_applicable"),
+        ({"kafka_from": "4.0"}, None, "met"),
+        ({"kafka_from": "3.9"}, "3.10", "not_applicable"),
+        ({}, None, "not_applicable"),
+    ],
+)
+def test_what_is_gone_from_kafka_does_not_apply(since: dict[str, str], version: str | None, verdict: str) -> None:
+    check = check_of({"looked_at": True}, not_applicable={**since, "why": "it is gone"})
+    assert judge(check, reading_of("zk1:2181"), Circumstances(version, None, None)).verdict == verdict
+
+
+def test_what_is_gone_from_todays_linux_does_not_apply() -> None:
+    check = check_of({"any_word": ["nobarrier"]}, not_applicable={"linux_from": "4.19", "why": "it is gone"})
+    assert judge(check, reading_of("rw"), HERE).verdict == "not_applicable"
+    assert judge(check, reading_of("rw"), Circumstances("4.3", "4.9.0-el7", 8)).verdict == "not_met"
+
+
+def test_a_reading_that_says_nothing_here_does_not_apply() -> None:
+    reading = Reading(reason="loopback", is_applicable=False)
+    found = judge(check_of({"at_least": 25_000}), reading, HERE)
+    assert (found.verdict, found.reason) == ("not_applicable", "loopback")
+
+
+def test_an_item_of_the_checklist_is_met_only_if_all_of_its_checks_are() -> None:
+    met, broken, unread = (
+        finding_of({"equals": 8}, 8, item=1),
+        finding_of({"equals": 8}, 1, item=2),
+        finding_of({"equals": 8}, item=3),
+    )
+    also = [finding_of({"equals": 8}, 8, item=item) for item in (1, 2, 3)]
+    assert report_of(met, broken, unread, *also).items() == {1: "met", 2: "not_met", 3: "not_readable"}

@@ -118,8 +118,7 @@ class Campaign:
         """
         found, version = decode_versioned(self.store.get(key), key, Repetition)
         driver = self.study.declaration
-        if version != SCHEMA_VERSION:
-            found = found.model_copy(update={"quantities": driver.with_missing(found.quantities)})
+        found = found.model_copy(update={"quantities": driver.with_missing(found.quantities)})
         if fault := driver.fault_of(found.quantities):
             raise ArtifactError(f"{key}: quantities: {fault}")
         return found if version == SCHEMA_VERSION else self._plausibility.with_implausible_failed(found)

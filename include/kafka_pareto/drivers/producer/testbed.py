@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kafka_pareto.bottleneck.host_counters import BrokerProbes
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
@@ -38,13 +39,19 @@ _LEASE_WAIT_S = 120.0
 
 @dataclass(frozen=True)
 class Testbed:
-    """Holds what measuring needs of the outside world; without a `payload_file` records are random letters."""
+    """Holds what measuring needs of the outside world; without a `payload_file` records are random letters.
+
+    `broker_hosts` are where the brokers are; `probes` reads those that belong to this process.
+    """
 
     cluster: Cluster
     load_tool: LoadTool
     lease: ClusterLease
     topic: str
     payload_file: Path | None = None
+    broker_hosts: tuple[str, ...] = ()
+    probes: BrokerProbes | None = None
+    jvm_is_warm: bool = False
 
     __test__ = False  # the word is the field's; pytest would take it for a test class
 
@@ -118,8 +125,12 @@ def topic_configs(workload: Workload) -> dict[str, str]:
 
 
 @contextmanager
-def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[Testbed]:
+def open_testbed(
+    campaign: Campaign, case: str, settings: Settings, probes: BrokerProbes | None = None
+) -> Iterator[Testbed]:
     """Opens the cluster, takes its lease, and creates the topic if it is not there.
+
+    `probes` are the cluster's brokers, where they belong to this process.
 
     Raises:
         ClusterError: If the cluster cannot be reached or the topic may not be created.
@@ -152,7 +163,16 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
                     )
                     load_tool = opened.enter_context(generator)
                 payload_file = opened.enter_context(_payload_file(campaign, case))
-                yield Testbed(cluster, load_tool, lease, topic, payload_file)
+                yield Testbed(
+                    cluster,
+                    load_tool,
+                    lease,
+                    topic,
+                    payload_file,
+                    broker_hosts=tuple(broker.host for broker in description.brokers),
+                    probes=probes,
+                    jvm_is_warm=protocol.jvm == "warm",
+                )
 
 
 @contextmanager

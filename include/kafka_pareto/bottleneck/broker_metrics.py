@@ -43,6 +43,7 @@ class BrokerUse:
     request_queue_requests: float | None
     request_queue_time_ms: float | None
     log_flush_s: float | None
+    log_flushes_per_s: float | None
 
 
 def read_broker(agent: JmxAgent) -> BrokerReading:
@@ -69,7 +70,7 @@ def broker_use(before: BrokerReading, after: BrokerReading) -> BrokerUse:
     waits_ns = [growth(name) for name in after.metrics if _NETWORK_WAIT.match(name)]
     handler_idle_ns = growth(_HANDLER_IDLE)
     queued, queued_ms = growth(f"{_QUEUED}_count"), _growth_of_sum(before, after, _QUEUED)
-    flushed_ms = _growth_of_sum(before, after, _FLUSHED)
+    flushed, flushed_ms = growth(f"{_FLUSHED}_count"), _growth_of_sum(before, after, _FLUSHED)
     return BrokerUse(
         network_idle_fraction=min(
             (_share(wait_ns, seconds) for wait_ns in waits_ns if wait_ns is not None), default=None
@@ -78,6 +79,7 @@ def broker_use(before: BrokerReading, after: BrokerReading) -> BrokerUse:
         request_queue_requests=None if queued_ms is None else queued_ms / _MS_PER_S / seconds,
         request_queue_time_ms=queued_ms / queued if queued and queued_ms is not None else None,
         log_flush_s=None if flushed_ms is None else flushed_ms / _MS_PER_S / seconds,
+        log_flushes_per_s=None if flushed is None else flushed / seconds,
     )
 
 

@@ -19,7 +19,12 @@ from kafka_pareto.bottleneck.broker_metrics import BrokerReading, BrokerUse, bro
 from kafka_pareto.bottleneck.disk import DiskCounters, disk_statistics, disk_use, read_disk
 from kafka_pareto.bottleneck.gc_log import Pause, ends_of, pauses_since
 from kafka_pareto.bottleneck.load_window import LoadWindow
-from kafka_pareto.bottleneck.network_interface import interface_busy_fraction, interface_bytes, interface_to
+from kafka_pareto.bottleneck.network_interface import (
+    interface_busy_fraction,
+    interface_bytes,
+    interface_speed_mbit_s,
+    interface_to,
+)
 from kafka_pareto.brokers.jmx import JmxAgent
 from kafka_pareto.brokers.nodes import Node
 from kafka_pareto.errors import ClusterError
@@ -27,7 +32,7 @@ from kafka_pareto.study.load_counters import LoadCounters
 
 _IO_PRESSURE = Path("/proc/pressure/io")
 _SHORTEST_S = 0.5
-_SHARED_FRACTION = 0.75
+_AS_BUSY_FRACTION = 0.6
 _MS_PER_S = 1000.0
 _US_PER_S = 1e6
 
@@ -135,8 +140,7 @@ class HostCounters:
         """Returns what was counted; all None where the part was too short to see anything.
 
         Args:
-            part: When the part that counts really was; None for when it was expected. Brokers' metrics that were read
-                at another time are left out.
+            part: When the part that counts really was; None for when it was expected.
         """
         part = part or self._expected
         begin_s, end_s = self._began_s + part.begin_s, self._began_s + part.end_s
@@ -146,7 +150,8 @@ class HostCounters:
             return LoadCounters()
         first, last = seen[0], seen[-1]
         disk = disk_use(first.disk, last.disk, seconds) if first.disk and last.disk else None
-        uses = self._broker_uses(first.at_s, last.at_s)
+        broker_cpu_cores = _growth(0.0, _broker_cpu_s(first, last), seconds)
+        uses = self._broker_uses(broker_cpu_cores)
         pauses_ms = self._pauses_ms(first.at_s, last.at_s)
         return LoadCounters(
             counted_s=seconds,
@@ -154,7 +159,7 @@ class HostCounters:
             busiest_core_fraction=_busiest_core_fraction([each.cores for each in seen]),
             io_stall_fraction=_growth(first.io_stall_s, last.io_stall_s, seconds),
             broker_cpu_s=_broker_cpu_s(self._snapshots[0], self._snapshots[-1]),
-            broker_cpu_cores=_growth(0.0, _broker_cpu_s(first, last), seconds),
+            broker_cpu_cores=broker_cpu_cores,
             disk_await_ms=disk.await_ms if disk else None,
             disk_busy_fraction=disk.busy_fraction if disk else None,
             disk_write_mib_s=disk.write_mib_s if disk else None,
@@ -166,6 +171,7 @@ class HostCounters:
             request_queue_requests=_most([use.request_queue_requests for use in uses]),
             request_queue_time_ms=_most([use.request_queue_time_ms for use in uses]),
             log_flush_s=_most([use.log_flush_s for use in uses]),
+            log_flushes_per_s=_most([use.log_flushes_per_s for use in uses]),
         )
 
     def _watch(self) -> None:
@@ -197,14 +203,21 @@ class HostCounters:
     def _gc_logs(self) -> dict[str, Sequence[Path]]:
         return {name: self._probes.gc_logs(name) for name in self._probes.nodes} if self._probes else {}
 
-    def _broker_uses(self, first_s: float, last_s: float) -> list[BrokerUse]:
-        """Lists what each broker's threads did, unless the metrics were read at quite another time."""
+    def _broker_uses(self, busy_cores: float | None) -> list[BrokerUse]:
+        """Lists what each broker's threads did between the readings, unless the load was not under way all the time.
+
+        A load may begin later than expected. The brokers' CPU time shows that: between the readings they were then less
+        busy than in the part that counts.
+        """
         if len(self._marks) < 2:
             return []
         before, after = self._marks
-        shared_s = min(after.at_s, last_s) - max(before.at_s, first_s)
-        if shared_s < _SHARED_FRACTION * (after.at_s - before.at_s):
-            return []
+        between = [each for each in self._snapshots if before.at_s <= each.at_s <= after.at_s]
+        if busy_cores is not None and len(between) > 1:
+            seconds = between[-1].at_s - between[0].at_s
+            cores = _growth(0.0, _broker_cpu_s(between[0], between[-1]), seconds)
+            if cores is not None and cores < _AS_BUSY_FRACTION * busy_cores:
+                return []
         pairs = [(reading, after.readings.get(name)) for name, reading in before.readings.items()]
         return [broker_use(earlier, later) for earlier, later in pairs if later]
 
@@ -220,7 +233,9 @@ class HostCounters:
     def _nic_busy_fraction(self, first: _Snapshot, last: _Snapshot, seconds: float) -> float | None:
         if self._interface is None:
             return None
-        return interface_busy_fraction(self._interface, first.nic_bytes, last.nic_bytes, seconds)
+        return interface_busy_fraction(
+            interface_speed_mbit_s(self._interface), first.nic_bytes, last.nic_bytes, seconds
+        )
 
 
 def _read_cores() -> _Cores:

@@ -32,12 +32,17 @@ def interface_bytes(interface: str) -> tuple[int, int] | None:
     return (found.bytes_sent, found.bytes_recv) if found else None
 
 
+def interface_speed_mbit_s(interface: str) -> int:
+    """Returns the interface's speed; 0 where it has none that the kernel knows, like a virtual one."""
+    found = psutil.net_if_stats().get(interface)
+    return max(found.speed, 0) if found else 0
+
+
 def interface_busy_fraction(
-    interface: str, before: tuple[int, int] | None, after: tuple[int, int] | None, seconds: float
+    speed_mbit_s: int, before: tuple[int, int] | None, after: tuple[int, int] | None, seconds: float
 ) -> float | None:
     """Returns the rate of the busier direction over the interface's speed; None where either is not known."""
-    found = psutil.net_if_stats().get(interface)
-    if before is None or after is None or found is None or found.speed <= 0:
+    if before is None or after is None or speed_mbit_s <= 0:
         return None
     busier_bytes = max(then - earlier for earlier, then in zip(before, after, strict=True))
-    return 8 * busier_bytes / seconds / (found.speed * _BITS_PER_MBIT)
+    return 8 * busier_bytes / seconds / (speed_mbit_s * _BITS_PER_MBIT)

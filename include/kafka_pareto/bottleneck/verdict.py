@@ -17,7 +17,9 @@ order in which a cause stands before what it makes look exhausted; the first tha
    each connection has as many requests in flight as it may, more buffer would only hold more waiting records.
 
 A disk that is busy is none that limits: brokers leave their writes to the kernel, which writes in the background. So
-a busy disk counts only if something waits for it: the whole machine (PSI) or the request handlers.
+a busy disk counts only if something waits for it: the whole machine (PSI) or the request handlers. On the other hand,
+flushes after so many messages let one connection's requests wait, one by one, while the disk and most handlers look
+idle: that shows in the time spent in flushes. A flush at the end of a segment is rare, and nobody waits for it.
 """
 
 from __future__ import annotations
@@ -56,6 +58,8 @@ IDLE_FRACTION = 0.3
 GC_FRACTION = 0.1
 LONG_PAUSES_FRACTION = 0.03
 STALLED_FRACTION = 0.3
+FLUSH_S = 0.5
+MANY_FLUSHES_PER_S = 20.0
 NEAR_FRACTION = 0.8
 HELD_RATE_FRACTION = 0.97
 CODEC_SHARE = 0.5
@@ -198,19 +202,22 @@ def _gc(look: _Look) -> Verdict | None:
 
 
 def _disk(look: _Look, ceilings: Ceilings | None) -> Verdict | None:
-    """Finds a disk that works hard and is waited for."""
+    """Finds a disk that works hard and is waited for, or one whose flushes take the time of the threads that answer."""
     await_ms, busy = look.number("disk_await_ms") or 0.0, look.number("disk_busy_fraction") or 0.0
     stalled, handlers_idle = look.number("io_stall_fraction"), look.number("request_handler_idle_fraction")
     is_waited_for = (stalled is not None and stalled > STALLED_FRACTION) or (
         handlers_idle is not None and handlers_idle < IDLE_FRACTION
     )
-    if not is_waited_for or (await_ms <= LONG_AWAIT_MS and busy <= BUSY_DISK_FRACTION):
+    works_hard = await_ms > LONG_AWAIT_MS or busy > BUSY_DISK_FRACTION
+    flush_s, flushes = look.number("log_flush_s") or 0.0, look.number("log_flushes_per_s") or 0.0
+    is_flushed = flush_s >= FLUSH_S and flushes >= MANY_FLUSHES_PER_S
+    if not is_flushed and not (works_hard and is_waited_for):
         return None
     known = (
         {} if ceilings is None or ceilings.disk_write_mib_s is None else {"ceiling_mib_s": ceilings.disk_write_mib_s}
     )
-    names = ("disk_await_ms", "disk_busy_fraction", "disk_write_mib_s", "io_stall_fraction", "log_flush_s")
-    return look.verdict("disk", *names, **known)
+    names = ("disk_await_ms", "disk_busy_fraction", "disk_write_mib_s", "io_stall_fraction")
+    return look.verdict("disk", *names, "log_flush_s", "log_flushes_per_s", **known)
 
 
 def _in_flight(look: _Look, setting: LoadSetting) -> Verdict | None:

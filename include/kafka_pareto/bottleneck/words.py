@@ -8,9 +8,11 @@ from kafka_pareto.bottleneck.verdict import (
     BUSY_CPU_FRACTION,
     BUSY_DISK_FRACTION,
     BUSY_NIC_FRACTION,
+    FLUSH_S,
     IDLE_FRACTION,
     LONG_AWAIT_MS,
     LONG_PAUSE_MS,
+    MANY_FLUSHES_PER_S,
 )
 
 LABELS: Mapping[str, str] = {
@@ -55,9 +57,10 @@ def _load_tool(numbers: Mapping[str, float]) -> str:
 
 
 def _gc(numbers: Mapping[str, float]) -> str:
+    paused, longest = _percent(numbers, "gc_pause_fraction"), _ms(numbers, "gc_pause_longest_ms")
     return (
-        "Garbage collection limited the load: a broker was paused "
-        f"{_percent(numbers, 'gc_pause_fraction')} of the time, for up to {_ms(numbers, 'gc_pause_longest_ms')} (threshold {LONG_PAUSE_MS:.0f} ms)."
+        f"Garbage collection limited the load: a broker was paused {paused} of the time, for up to {longest} "
+        f"(threshold {LONG_PAUSE_MS:.0f} ms)."
     )
 
 
@@ -83,9 +86,15 @@ def _network(numbers: Mapping[str, float]) -> str:
 
 
 def _disk(numbers: Mapping[str, float]) -> str:
+    if numbers.get("log_flushes_per_s", 0.0) >= MANY_FLUSHES_PER_S and numbers.get("log_flush_s", 0.0) >= FLUSH_S:
+        return (
+            f"The brokers' disk limited the load: {numbers['log_flushes_per_s']:,.0f} flushes of the log a second took "
+            f"{numbers['log_flush_s']:.2f} s of it."
+        )
+    busy, taken = _percent(numbers, "disk_busy_fraction"), _ms(numbers, "disk_await_ms")
     return (
-        f"The brokers' disk limited the load: it was busy {_percent(numbers, 'disk_busy_fraction')} of the time, and "
-        f"an operation took {_ms(numbers, 'disk_await_ms')} (thresholds {BUSY_DISK_FRACTION:.0%}, {LONG_AWAIT_MS:.0f} ms)."
+        f"The brokers' disk limited the load: it was busy {busy} of the time, and an operation took {taken} "
+        f"(thresholds {BUSY_DISK_FRACTION:.0%}, {LONG_AWAIT_MS:.0f} ms)."
     )
 
 
@@ -98,10 +107,10 @@ def _network_threads(numbers: Mapping[str, float]) -> str:
 
 
 def _in_flight(numbers: Mapping[str, float]) -> str:
-    most = _number(numbers, "most_in_flight_requests", "{:.0f}")
+    unanswered, most = (_number(numbers, f"{which}in_flight_requests", "{:.1f}") for which in ("", "most_"))
     return (
-        "The requests in flight limited the load: each broker had "
-        f"{_number(numbers, 'in_flight_requests', '{:.1f}')} of {most} unanswered, for {_ms(numbers, 'unthrottled_request_latency_ms')} each."
+        f"The requests in flight limited the load: each broker had {unanswered} of at most {most} unanswered, for "
+        f"{_ms(numbers, 'unthrottled_request_latency_ms')} each."
     )
 
 

@@ -29,6 +29,7 @@ class LoadCounters:
         request_queue_requests: Mean number of produce requests that waited for a handler.
         request_queue_time_ms: Mean time that a produce request waited for a handler.
         log_flush_s: Seconds that the broker's threads spent in flushes of the log, in each second that was counted.
+        log_flushes_per_s: Number of those flushes.
         sending_cpu_cores: CPU seconds of the threads that call `send()`, in each second.
         sending_wait_fraction: Share of the time in which they waited for Kafka.
         buffer_wait_fraction: Share of the time in which `send()` waited for room in `buffer.memory`.
@@ -53,6 +54,7 @@ class LoadCounters:
     request_queue_requests: float | None = None
     request_queue_time_ms: float | None = None
     log_flush_s: float | None = None
+    log_flushes_per_s: float | None = None
     sending_cpu_cores: float | None = None
     sending_wait_fraction: float | None = None
     buffer_wait_fraction: float | None = None

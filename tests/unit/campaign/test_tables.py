@@ -192,7 +192,7 @@ def test_a_record_that_breaks_its_schema_is_refused_with_key_field_and_value(
     [
         ({"surplus": 1.0}, "quantities: surplus: is no quantity of the driver producer"),
         ({"latency_p95_ms": "fast"}, "quantities: latency_p95_ms: 'fast': must be of type float"),
-        ({"records_requested": ...}, "quantities: records_requested: is missing"),
+        ({"window": ...}, "quantities: window: is missing"),
     ],
 )
 @pytest.mark.parametrize("is_flat", [False, True])

@@ -111,8 +111,8 @@ class Campaign:
     def read_repetition(self, key: str) -> Repetition:
         """Reads a repetition and checks its quantities.
 
-        One that was stored before a quantity was declared holds None for it. One of schema version 3 is judged, since it
-        was stored unjudged.
+        One that was stored before a quantity was declared holds None for it. One of schema version 3 is judged, since
+        it was stored unjudged.
 
         Raises:
             ArtifactError: If it is damaged, or its quantities are not those of the study's driver.

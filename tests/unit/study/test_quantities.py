@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import pytest
 
 from kafka_pareto.study.declaration import Driver
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.load_counters import LoadCounters
+from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures, ProducerQuantities
 from kafka_pareto.study.quantity import Shown, Value, quantities_of
 

@@ -228,6 +228,8 @@ def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution, pro
         unthrottled_sent_records_s=_sent_records_s(unthrottled) if unthrottled else None,
         sending_cpu_s=unthrottled.sending_cpu_s if unthrottled else None,
         unthrottled_wait_s=_wait_s(unthrottled, producers) if unthrottled else None,
+        unthrottled_client=client_metrics(unthrottled.client_metrics) if unthrottled else None,
+        unthrottled_began_s=_began_s(output, timed, ended) if unthrottled else None,
         settling_s=output.write_back.waited_s if output.write_back else 0.0,
         is_settled=output.write_back is None or output.write_back.settled,
     )
@@ -291,6 +293,17 @@ def _client(output: GeneratorOutput) -> ClientMetrics:
 
 def _sent_records_s(part: Part) -> float | None:
     return part.acknowledged / part.sending_s if part.sending_s > 0 else None
+
+
+def _began_s(output: GeneratorOutput, timed: TimedLoad, ended: Execution) -> float:
+    """Returns when the measured records of the first part began to go out, in seconds since the process was started.
+
+    Counted from the end, since the start of a JVM takes longer the busier the machine is.
+    """
+    first, *later = output.parts
+    after_s = sum(timed.paced_warmup_s + part.elapsed_s for part in later)
+    settling_s = output.write_back.waited_s if output.write_back else 0.0
+    return max(ended.wall_s - after_s - settling_s - first.elapsed_s, 0.0)
 
 
 def _wait_s(part: Part, producers: int) -> float | None:

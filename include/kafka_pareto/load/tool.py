@@ -69,10 +69,12 @@ class LoadResult:
     as done. `figures` is None when nothing was measured, as when every send failed. `paced_records_unsent` were due at
     the fixed rate when the tool gave up on a growing backlog: latencies were then still rising.
 
-    Four figures describe the unthrottled part after its warm-up. `unthrottled_s` is how long it took. `sending_cpu_s`
+    Six values describe the unthrottled part after its warm-up. `unthrottled_began_s` is when it began, in seconds since
+    the load did, and `unthrottled_s` how long it took. `sending_cpu_s`
     is the CPU time of the sending thread. `unthrottled_sent_records_s` is its pace. `unthrottled_wait_s` is how long it
     waited for Kafka: for buffer space, and at the end for records without an answer yet (None: not known). Of several
-    producers, CPU time, pace and waits are those of all threads together.
+    producers, CPU time, pace and waits are those of all threads together. `unthrottled_client`
+    are the client's metrics of that part alone; `client` has its averages from the last part.
 
     Between the parts the tool waited `settling_s` for the machine to write what brokers on it had left to be written.
     Where that took too long, it is not `is_settled`, and went on during the paced part.
@@ -92,6 +94,8 @@ class LoadResult:
     unthrottled_sent_records_s: float | None = None
     sending_cpu_s: float | None = None
     unthrottled_wait_s: float | None = None
+    unthrottled_client: ClientMetrics | None = None
+    unthrottled_began_s: float | None = None
     settling_s: float = 0.0
     is_settled: bool = True
 

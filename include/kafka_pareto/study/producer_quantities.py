@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
+from kafka_pareto.study.load_counters import LoadCounters
 from kafka_pareto.study.producer_protocol import ProducerProtocol
 from kafka_pareto.study.quantity import Resolution, Shown, Value, Values, quantities_of
 
@@ -71,6 +72,9 @@ class ProducerQuantities:
         throughput_mib_s: From the records per second.
         figures: None where nothing was measured.
         generator_bound: Why the load tool rather than Kafka set the pace; empty when it did not.
+        counters: What was counted of machine, brokers and client while the load ran.
+        limited_by: The resource that limited the load, as a code of `bottleneck.verdict`; empty where none was found,
+            None where nobody looked.
     """
 
     window: Literal["whole_run", "steady_state"]
@@ -81,6 +85,8 @@ class ProducerQuantities:
     figures: LoadFigures | None = None
     client: ClientMetrics = ClientMetrics()
     generator_bound: str = ""
+    counters: LoadCounters = field(default_factory=LoadCounters)
+    limited_by: str | None = None
 
     @classmethod
     def of(cls, values: Values) -> Self:
@@ -90,12 +96,14 @@ class ProducerQuantities:
         return cls(
             figures=LoadFigures(**_own(LoadFigures, values)) if is_measured else None,
             client=ClientMetrics(**_own(ClientMetrics, values)),
+            counters=LoadCounters(**_own(LoadCounters, values)),
             **_own(cls, values),
         )
 
     def values(self) -> dict[str, Value]:
         """Returns the quantities by name, as a repetition holds them."""
-        known = {**asdict(self), **asdict(self.client), **(asdict(self.figures) if self.figures else {})}
+        figures = asdict(self.figures) if self.figures else {}
+        known = {**asdict(self), **asdict(self.client), **asdict(self.counters), **figures}
         return {each.name: known.get(each.name) for each in PRODUCER_QUANTITIES}
 
 

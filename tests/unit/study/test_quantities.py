@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import pytest
 
 from kafka_pareto.study.declaration import Driver
+from kafka_pareto.study.load_counters import LoadCounters
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures, ProducerQuantities
 from kafka_pareto.study.quantity import Shown, Value, quantities_of
@@ -75,7 +76,18 @@ def test_a_quantity_that_is_missing_is_named_and_none_stands_for_those_that_may_
 
 
 def test_what_a_producer_measured_comes_back_from_its_values() -> None:
-    measured = ProducerQuantities("steady_state", 10, 10, 10, 7.8, FIGURES, ClientMetrics(buffer_wait_s=0.5), "slow")
+    measured = ProducerQuantities(
+        "steady_state",
+        10,
+        10,
+        10,
+        7.8,
+        FIGURES,
+        ClientMetrics(buffer_wait_s=0.5),
+        "slow",
+        LoadCounters(host_cpu_busy_fraction=0.9),
+        "load_tool",
+    )
     values = measured.values()
     assert ProducerQuantities.of(values) == measured
     assert list(values) == [each.name for each in PRODUCER.quantities]

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
 
+from kafka_pareto.bottleneck.client_counters import with_client
+from kafka_pareto.bottleneck.host_counters import HostCounters
+from kafka_pareto.bottleneck.load_window import expected_window, measured_window
+from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome, Sizing
 from kafka_pareto.drivers.producer.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.testbed import Testbed
@@ -43,10 +48,14 @@ def attempt_repetition(
     started_at = datetime.now(UTC).isoformat()
     cpu_before = psutil.cpu_times()
     result, growth, reason, disturbance, trouble = None, None, "", "", None
+    expected = expected_window(request, jvm_is_warm=testbed.jvm_is_warm)
+    leading = len({leader for leader in healthy.leaders if leader is not None})
+    watched = HostCounters(expected, testbed.brokers, testbed.broker_hosts)
     try:
         with guard.loading():
             try:
-                result = testbed.load_tool.run(request, guard.watch())
+                with watched:
+                    result = testbed.load_tool.run(request, guard.watch())
                 growth = end_offsets.growth(result.records_sent)
                 guard.check_throttling(result)
                 if result.records_sent != result.records_attempted:
@@ -79,7 +88,7 @@ def attempt_repetition(
         is_excused=bool(outlier or (disturbance and outcome == "failed")),
         trouble=trouble,
         started_at=started_at,
-        quantities=_quantities(request, result, growth, cores).values(),
+        quantities=_quantities(request, result, growth, cores, watched, leading).values(),
         wall_s=result.wall_s if result else 0.0,
         client_cpu_s=result.client_cpu_s if result else 0.0,
         cpu_steal_fraction=steal,
@@ -132,14 +141,20 @@ def sized_for(planned: PlannedRepetition, study: ProducerStudy, sizing: Sizing) 
 
 
 def _quantities(
-    request: LoadRequest, result: LoadResult | None, end_offset_growth: int | None, cores: float
+    request: LoadRequest,
+    result: LoadResult | None,
+    end_offset_growth: int | None,
+    cores: float,
+    watched: HostCounters,
+    leading_brokers: int,
 ) -> ProducerQuantities:
     is_steady = bool(request.warmup_records or request.timed)
     if result is None:
         return ProducerQuantities(
             window="steady_state" if is_steady else "whole_run", records_requested=request.records
         )
-    return ProducerQuantities(
+    counted = watched.counters(measured_window(result))
+    found = ProducerQuantities(
         window="steady_state" if is_steady else "whole_run",
         records_requested=result.records_attempted,
         records_sent=result.records_sent,
@@ -148,7 +163,17 @@ def _quantities(
         figures=result.figures,
         client=result.client,
         generator_bound=generator_bound(request, result, cores),
+        counters=with_client(counted, request, result, max(leading_brokers, 1)),
     )
+    setting = LoadSetting(request.record_size_bytes, request.properties, _rate_limit_records_s(request))
+    return replace(found, limited_by=verdict_on(found.values(), setting).code)
+
+
+def _rate_limit_records_s(request: LoadRequest) -> float | None:
+    """Returns the rate that the first part of a load may not exceed; None for as fast as it goes."""
+    if request.timed is not None and request.timed.seconds <= 0:
+        return request.timed.paced_rate_records_s
+    return request.throughput_records_s
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:

@@ -44,7 +44,10 @@ _SMALL_SEGMENT_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class Testbed:
-    """Holds what measuring needs of the outside world; `brokers` are the study's own, if it has any."""
+    """Holds what measuring needs of the outside world.
+
+    `broker_hosts` are where the brokers are; `brokers` are the study's own, if it has any.
+    """
 
     cluster: Cluster
     load_tool: LoadTool
@@ -52,6 +55,8 @@ class Testbed:
     topic: str
     payloads: PayloadFiles
     brokers: Brokers | None = None
+    broker_hosts: tuple[str, ...] = ()
+    jvm_is_warm: bool = False
 
     __test__ = False  # the word is the field's; pytest would take it for a test class
 
@@ -172,7 +177,9 @@ def open_testbed(campaign: Campaign, case: str, settings: Settings) -> Iterator[
             )
             load_tool = opened.enter_context(generator)
         payloads = opened.enter_context(payload_files(campaign))
-        yield Testbed(cluster, load_tool, lease, topic, payloads, brokers)
+        hosts = tuple(broker.host for broker in description.brokers)
+        is_warm = study.protocol.jvm == "warm"
+        yield Testbed(cluster, load_tool, lease, topic, payloads, brokers, hosts, is_warm)
 
 
 def _own_brokers(study: ProducerStudy, case: str, settings: Settings) -> Brokers:

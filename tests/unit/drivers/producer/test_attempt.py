@@ -28,6 +28,7 @@ def test_the_load_tools_saturation_is_judged_by_the_cores_that_it_may_use(tmp_pa
         attempt, _ = attempt_repetition(request, m.testbed, guard, healthy, offsets, OutlierRule(), cores)
     assert str(attempt.quantities["generator_bound"]).endswith(said)
     assert bool(attempt.quantities["generator_bound"]) == bool(said)
+    assert (attempt.quantities["limited_by"] == "load_tool") == bool(said)
 
 
 def test_a_repetition_whose_paced_part_began_amid_write_back_counts_and_says_so(tmp_path: Path):

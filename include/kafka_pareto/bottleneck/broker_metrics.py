@@ -1,0 +1,96 @@
+"""Reads a broker's metrics before and after, and takes what happened between from counters that only grow.
+
+Kafka's own idle percentages are no use for a load of some seconds. `NetworkProcessorAvgIdlePercent` and the one-minute
+rate of `RequestHandlerAvgIdlePercent` look back over 30 to 60 seconds, and the first reads 0.17 on a broker that was
+started 10 seconds ago and has had nothing to do. In a node that is also a controller, `RequestHandlerAvgIdlePercent`
+averages the controller's threads in, which hides busy ones (KIP-1207). The counters behind them have neither fault.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kafka_pareto.brokers.jmx import JmxAgent
+
+BROKER_METRICS = Path(__file__).parents[2] / "kafka" / "load-metrics.yaml"
+"""What the JMX agents must read (`Brokers(…, jmx_configuration=BROKER_METRICS)`)."""
+
+_NETWORK_WAIT = re.compile(r'kafka_network_processor_wait_ns\{.*listener="(?!CONTROLLER")')
+_HANDLER_IDLE = "kafka_request_handler_idle_ns"
+_QUEUED, _FLUSHED = "kafka_produce_queue_ms", "kafka_log_flush_ms"
+_NS_PER_S = 1e9
+_MS_PER_S = 1000.0
+
+
+@dataclass(frozen=True)
+class BrokerReading:
+    """Holds a broker's metrics at a moment of the monotonic clock."""
+
+    at_s: float
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class BrokerUse:
+    """Holds what a broker's threads did between two readings; see `LoadCounters` for the names."""
+
+    network_idle_fraction: float | None
+    request_handler_idle_fraction: float | None
+    request_queue_requests: float | None
+    request_queue_time_ms: float | None
+    log_flush_s: float | None
+    log_flushes_per_s: float | None
+
+
+def read_broker(agent: JmxAgent) -> BrokerReading:
+    """Reads the broker's metrics, which costs it up to a tenth of a second of CPU time.
+
+    Raises:
+        ClusterError: If the agent does not answer.
+    """
+    metrics = agent.read()
+    return BrokerReading(
+        time.monotonic(), metrics
+    )  # the beans are read at the end of the request, not at its beginning
+
+
+def broker_use(before: BrokerReading, after: BrokerReading) -> BrokerUse:
+    """Returns what happened between two readings; None for what the agent's configuration does not read."""
+    seconds = after.at_s - before.at_s
+
+    def growth(name: str) -> float | None:
+        if name not in after.metrics:
+            return None
+        return after.metrics[name] - before.metrics.get(name, 0.0)
+
+    waits_ns = [growth(name) for name in after.metrics if _NETWORK_WAIT.match(name)]
+    handler_idle_ns = growth(_HANDLER_IDLE)
+    queued, queued_ms = growth(f"{_QUEUED}_count"), _growth_of_sum(before, after, _QUEUED)
+    flushed, flushed_ms = growth(f"{_FLUSHED}_count"), _growth_of_sum(before, after, _FLUSHED)
+    return BrokerUse(
+        network_idle_fraction=min(
+            (_share(wait_ns, seconds) for wait_ns in waits_ns if wait_ns is not None), default=None
+        ),
+        request_handler_idle_fraction=None if handler_idle_ns is None else _share(handler_idle_ns, seconds),
+        request_queue_requests=None if queued_ms is None else queued_ms / _MS_PER_S / seconds,
+        request_queue_time_ms=queued_ms / queued if queued and queued_ms is not None else None,
+        log_flush_s=None if flushed_ms is None else flushed_ms / _MS_PER_S / seconds,
+        log_flushes_per_s=None if flushed is None else flushed / seconds,
+    )
+
+
+def _share(nanoseconds: float, seconds: float) -> float:
+    return min(max(nanoseconds / _NS_PER_S / seconds, 0.0), 1.0)
+
+
+def _growth_of_sum(before: BrokerReading, after: BrokerReading, histogram: str) -> float | None:
+    """Returns what was added to the sum behind a mean since the broker began, as Yammer's histograms keep it."""
+    count, mean = f"{histogram}_count", f"{histogram}_mean"
+    if count not in after.metrics or mean not in after.metrics:
+        return None
+    sums = [each.metrics.get(count, 0.0) * each.metrics.get(mean, 0.0) for each in (before, after)]
+    return max(sums[1] - sums[0], 0.0)

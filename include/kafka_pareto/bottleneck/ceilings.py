@@ -1,0 +1,139 @@
+"""Measures what this machine can do without Kafka, in a few seconds: loopback, disk, codecs, load generator."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.brokers.jvm import java_environment
+from kafka_pareto.brokers.nodes import LOOPBACK
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.settings import Settings
+
+_MIB = 1 << 20
+_MAIN_CLASS = "io.kafkapareto.ClientCeilings"
+_JAVA_TIMEOUT_S = 120.0
+_SOCKET_TIMEOUT_S = 10.0
+_CHUNK_BYTES = 1 * _MIB
+_LEFT_FREE_FRACTION = 0.1
+
+
+class ClientCeilings(BaseModel):
+    """Holds what the Java program prints; see `Ceilings`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    codec_mib_s: dict[str, FiniteFloat]
+    generator_records_s: FiniteFloat = Field(gt=0)
+
+
+def measure_ceilings(
+    folder: Path,
+    settings: Settings,
+    *,
+    record_size_bytes: int,
+    batch_size_bytes: int,
+    payload_file: Path | None = None,
+) -> Ceilings:
+    """Measures all ceilings, one after the other; nothing else should run meanwhile.
+
+    Args:
+        folder: Where brokers keep their data; it is written to and cleaned up.
+        settings: Where Java and Kafka's jars are.
+        record_size_bytes: Of a record's value.
+        batch_size_bytes: How much a codec compresses at a time: the producer's `batch.size`.
+        payload_file: One record per line; None for random letters.
+
+    Raises:
+        LoadToolError: If the Java program fails, or prints something else.
+    """
+    client = measure_client(settings, record_size_bytes, batch_size_bytes, payload_file)
+    return Ceilings(
+        record_size_bytes=record_size_bytes,
+        batch_size_bytes=batch_size_bytes,
+        loopback_mib_s=measure_loopback(),
+        disk_write_mib_s=measure_disk_write(folder),
+        codec_mib_s=client.codec_mib_s,
+        generator_records_s=client.generator_records_s,
+    )
+
+
+def measure_loopback(seconds: float = 0.5) -> float:
+    """Returns the MiB/s of one TCP connection over loopback, from what the receiver got."""
+    with socket.create_server((LOOPBACK, 0)) as server:
+        sender = threading.Thread(target=_send, args=(server.getsockname()[1], seconds), name="loopback-sender")
+        sender.start()
+        try:
+            server.settimeout(_SOCKET_TIMEOUT_S)
+            connection = server.accept()[0]
+            with connection:
+                connection.settimeout(_SOCKET_TIMEOUT_S)
+                buffer, received = bytearray(_CHUNK_BYTES), 0
+                began_s = time.monotonic()
+                while count := connection.recv_into(buffer):
+                    received += count
+                return received / _MIB / (time.monotonic() - began_s)
+        finally:
+            sender.join()
+
+
+def measure_disk_write(folder: Path, size_mib: int = 256, longest_s: float = 2.0) -> float | None:
+    """Returns the MiB/s at which a file is written from its start and flushed to the disk; None without room for it.
+
+    Every part is flushed, so that neither the page cache nor a long flush at the end hides the disk. The bytes are
+    random, since some disks compress.
+
+    Args:
+        folder: The file is made here, and removed in any case.
+        size_mib: Most that is written.
+        longest_s: When to stop though less was written.
+    """
+    usage = shutil.disk_usage(folder)
+    if usage.free - size_mib * _MIB < _LEFT_FREE_FRACTION * usage.total:
+        return None
+    part = os.urandom(16 * _MIB)
+    with tempfile.NamedTemporaryFile(dir=folder, prefix="kafka-pareto-ceiling-", buffering=0) as file:
+        written, began_s = 0, time.monotonic()
+        while written < size_mib * _MIB and time.monotonic() - began_s < longest_s:
+            written += file.write(part)
+            os.fdatasync(file.fileno())
+        return written / _MIB / (time.monotonic() - began_s)
+
+
+def measure_client(
+    settings: Settings, record_size_bytes: int, batch_size_bytes: int, payload_file: Path | None = None
+) -> ClientCeilings:
+    """Measures Kafka's own codecs and the load generator's loop in a JVM of their own, with the generator's records.
+
+    Raises:
+        LoadToolError: If the program fails, or prints something else.
+    """
+    argv = [settings.java, "-Xmx512m", "-Duser.language=en", "-cp", f"{settings.kafka_jars.absolute()}/*", _MAIN_CLASS]
+    argv += ["--record-size", str(record_size_bytes), "--batch-size", str(batch_size_bytes)]
+    if payload_file is not None:
+        argv += ["--payload-file", str(payload_file)]
+    try:
+        run = subprocess.run(
+            argv, env=java_environment(), capture_output=True, text=True, timeout=_JAVA_TIMEOUT_S, check=True
+        )
+        return ClientCeilings.model_validate_json(run.stdout.strip().rpartition("\n")[2])
+    except subprocess.CalledProcessError as error:
+        raise LoadToolError(f"the client's ceilings cannot be measured: {error.stderr.strip()[-300:]}") from error
+    except (OSError, subprocess.TimeoutExpired, ValidationError) as error:
+        raise LoadToolError(f"the client's ceilings cannot be measured: {error}") from error
+
+
+def _send(port: int, seconds: float) -> None:
+    with socket.create_connection((LOOPBACK, port), timeout=_SOCKET_TIMEOUT_S) as connection:
+        chunk, began_s = bytes(_CHUNK_BYTES), time.monotonic()
+        while time.monotonic() - began_s < seconds:
+            connection.sendall(chunk)

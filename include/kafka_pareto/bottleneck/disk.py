@@ -1,0 +1,98 @@
+"""Reads the kernel's counters of the disk that a folder lies on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+_SECTOR_BYTES = 512  # of the kernel's statistics, whatever the disk's own sectors are
+_MIB = 1 << 20
+_MOUNTS = Path("/proc/self/mountinfo")
+_DEVICES = Path("/sys/dev/block")
+
+
+@dataclass(frozen=True)
+class DiskCounters:
+    """Holds a disk's counters since the machine was started.
+
+    Attributes:
+        operations: Reads, writes and flushes that were completed.
+        operations_ms: Their times added up, queueing included.
+        busy_ms: How long there was anything to do.
+    """
+
+    operations: int
+    operations_ms: int
+    busy_ms: int
+    written_bytes: int
+
+
+@dataclass(frozen=True)
+class DiskUse:
+    """Holds what a disk did in a time; `await_ms` is None where it completed nothing."""
+
+    await_ms: float | None
+    busy_fraction: float
+    write_mib_s: float
+
+
+def disk_statistics(folder: Path, mounts: Path = _MOUNTS, devices: Path = _DEVICES) -> Path | None:
+    """Returns the statistics file of the disk that holds the folder; None where no local disk does.
+
+    A folder on a partition gives the whole disk, since the partitions share it. Folders in memory, on a network and in
+    a container's own layers have no device that could be named.
+
+    Args:
+        folder: The folder; it must exist.
+        mounts: Linux' list of mounts, asked where the file system has a made-up device number (Btrfs).
+        devices: Where Linux lists block devices by number.
+    """
+    folder = folder.resolve()
+    numbers = [folder.stat().st_dev]
+    numbers += [
+        source.stat().st_rdev for source in [_mounted_from(folder, mounts)] if source and source.is_block_device()
+    ]
+    for number in numbers:
+        device = devices / f"{number >> 8 & 0xFFF}:{number & 0xFF | number >> 12 & 0xFFF00}"
+        if device.exists():
+            real = device.resolve()
+            return (real.parent if (real / "partition").exists() else real) / "stat"
+    return None
+
+
+def read_disk(statistics: Path) -> DiskCounters | None:
+    """Reads the counters; None where the disk is gone.
+
+    The fields are those of the kernel's Documentation/block/stat.rst. Flushes are counted since Linux 5.5.
+    """
+    try:
+        fields = [int(field) for field in statistics.read_text(encoding="ascii").split()]
+    except OSError:
+        return None
+    fields += [0] * (17 - len(fields))
+    return DiskCounters(
+        operations=fields[0] + fields[4] + fields[15],
+        operations_ms=fields[3] + fields[7] + fields[16],
+        busy_ms=fields[9],
+        written_bytes=fields[6] * _SECTOR_BYTES,
+    )
+
+
+def disk_use(before: DiskCounters, after: DiskCounters, seconds: float) -> DiskUse:
+    """Returns what the disk did between two readings."""
+    operations = after.operations - before.operations
+    return DiskUse(
+        await_ms=(after.operations_ms - before.operations_ms) / operations if operations else None,
+        busy_fraction=min((after.busy_ms - before.busy_ms) / 1000 / seconds, 1.0),
+        write_mib_s=(after.written_bytes - before.written_bytes) / _MIB / seconds,
+    )
+
+
+def _mounted_from(folder: Path, mounts: Path) -> Path | None:
+    """Returns the device file that the folder's file system was mounted from; None where it was from no file."""
+    found: dict[Path, str] = {}
+    for line in mounts.read_text(encoding="utf-8").splitlines():
+        place, _, described = line.partition(" - ")
+        found[Path(place.split()[4].replace("\\040", " "))] = described.split()[1]
+    source = next((found[parent] for parent in [folder, *folder.parents] if parent in found), "")
+    return Path(source) if source.startswith("/") else None

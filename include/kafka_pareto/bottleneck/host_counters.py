@@ -1,0 +1,298 @@
+"""Counts what a load does to this machine and to brokers on it, while it runs."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+import psutil
+
+from kafka_pareto.bottleneck.broker_metrics import BrokerReading, BrokerUse, broker_use, read_broker
+from kafka_pareto.bottleneck.disk import DiskCounters, disk_statistics, disk_use, read_disk
+from kafka_pareto.bottleneck.gc_log import Pause, ends_of, pauses_since
+from kafka_pareto.bottleneck.load_window import LoadWindow
+from kafka_pareto.bottleneck.network_interface import (
+    interface_busy_fraction,
+    interface_bytes,
+    interface_speed_mbit_s,
+    interface_to,
+)
+from kafka_pareto.brokers.jmx import JmxAgent
+from kafka_pareto.brokers.nodes import Node
+from kafka_pareto.errors import ClusterError
+from kafka_pareto.study.load_counters import LoadCounters
+
+_IO_PRESSURE = Path("/proc/pressure/io")
+_SHORTEST_S = 0.5
+_AS_BUSY_FRACTION = 0.6
+_MS_PER_S = 1000.0
+_US_PER_S = 1e6
+
+
+class BrokerProbes(Protocol):
+    """Gives what can be read of brokers that belong to this process; `brokers.brokers.Brokers` is one."""
+
+    @property
+    def nodes(self) -> Mapping[str, Node]:
+        """Maps each broker to its node, which knows its data's folder."""
+
+    @property
+    def pids(self) -> Mapping[str, int]:
+        """Maps each running broker to its process id."""
+
+    @property
+    def jmx(self) -> Mapping[str, JmxAgent]:
+        """Maps brokers to their agents, which read `BROKER_METRICS`; empty without agents."""
+
+    def gc_logs(self, name: str) -> Sequence[Path]:
+        """Lists the broker's logs of garbage collections."""
+
+
+@dataclass(frozen=True)
+class _Cores:
+    """Holds the seconds that each core was busy, and that there were, since the machine was started."""
+
+    busy_s: tuple[float, ...]
+    total_s: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    """Holds what one look cost nothing to see."""
+
+    at_s: float
+    cores: _Cores
+    io_stall_s: float | None
+    disk: DiskCounters | None
+    nic_bytes: tuple[int, int] | None
+    broker_cpu_s: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """Holds the brokers' metrics at a time."""
+
+    at_s: float
+    readings: Mapping[str, BrokerReading]
+
+
+class HostCounters:
+    """Opens a context in which a load is counted; `counters()` tells of it after the context was left.
+
+    A thread looks every half second, which costs some milliseconds of CPU. The brokers' metrics are read twice only,
+    since a reading costs a broker up to a tenth of a second of CPU.
+
+    Args:
+        expected: When the part that counts is expected, which is when the brokers' metrics are read; None for all of
+            the load, where they are read before and after it.
+        probes: The brokers, where they are this process's own.
+        broker_hosts: Where the brokers are; the interface that leads there is watched.
+        period_s: Time between two looks.
+    """
+
+    def __init__(
+        self,
+        expected: LoadWindow | None = None,
+        probes: BrokerProbes | None = None,
+        broker_hosts: Sequence[str] = (),
+        period_s: float = 0.5,
+    ) -> None:
+        self._expected = expected or LoadWindow(0.0, math.inf)
+        self._probes = probes
+        self._period_s = period_s
+        self._interface = interface_to(broker_hosts)
+        node = next(iter(probes.nodes.values()), None) if probes else None
+        self._disk = disk_statistics(node.data_folder) if node else None
+        self._snapshots: list[_Snapshot] = []
+        self._marks: list[_Mark] = []
+        self._pauses: dict[str, list[Pause]] = {}
+        self._ended = threading.Event()
+
+    def __enter__(self) -> Self:
+        if self._expected.begin_s <= 0:
+            self._mark(time.monotonic())
+        self._gc_ends = {name: ends_of(logs) for name, logs in self._gc_logs().items()}
+        self._epoch_s = time.time() - time.monotonic()
+        self._began_s = self._look().at_s
+        self._thread = threading.Thread(target=self._watch, name="host-counters", daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+        last = self._look()
+        if len(self._marks) == 1:
+            self._mark(last.at_s)
+        self._pauses = {name: pauses_since(self._gc_ends[name], logs) for name, logs in self._gc_logs().items()}
+
+    def counters(self, part: LoadWindow | None = None) -> LoadCounters:
+        """Returns what was counted; all None where the part was too short to see anything.
+
+        Args:
+            part: When the part that counts really was; None for when it was expected.
+        """
+        part = part or self._expected
+        begin_s, end_s = self._began_s + part.begin_s, self._began_s + part.end_s
+        slack_s = self._period_s / 2
+        seen = [each for each in self._snapshots if begin_s - slack_s <= each.at_s <= end_s + slack_s]
+        if not seen or (seconds := seen[-1].at_s - seen[0].at_s) < _SHORTEST_S:
+            return LoadCounters()
+        first, last = seen[0], seen[-1]
+        disk = disk_use(first.disk, last.disk, seconds) if first.disk and last.disk else None
+        broker_cpu_cores = _growth(0.0, _broker_cpu_s(first, last), seconds)
+        uses = self._broker_uses(broker_cpu_cores)
+        pauses_ms = self._pauses_ms(first.at_s, last.at_s)
+        return LoadCounters(
+            counted_s=seconds,
+            host_cpu_busy_fraction=_busy_fraction(first.cores, last.cores),
+            busiest_core_fraction=_busiest_core_fraction([each.cores for each in seen]),
+            io_stall_fraction=_growth(first.io_stall_s, last.io_stall_s, seconds),
+            broker_cpu_s=_broker_cpu_s(self._snapshots[0], self._snapshots[-1]),
+            broker_cpu_cores=broker_cpu_cores,
+            disk_await_ms=disk.await_ms if disk else None,
+            disk_busy_fraction=disk.busy_fraction if disk else None,
+            disk_write_mib_s=disk.write_mib_s if disk else None,
+            nic_busy_fraction=self._nic_busy_fraction(first, last, seconds),
+            gc_pause_longest_ms=_most([max(of_one, default=0.0) for of_one in pauses_ms]),
+            gc_pause_fraction=_most([sum(of_one) / _MS_PER_S / seconds for of_one in pauses_ms]),
+            network_idle_fraction=_least([use.network_idle_fraction for use in uses]),
+            request_handler_idle_fraction=_least([use.request_handler_idle_fraction for use in uses]),
+            request_queue_requests=_most([use.request_queue_requests for use in uses]),
+            request_queue_time_ms=_most([use.request_queue_time_ms for use in uses]),
+            log_flush_s=_most([use.log_flush_s for use in uses]),
+            log_flushes_per_s=_most([use.log_flushes_per_s for use in uses]),
+        )
+
+    def _watch(self) -> None:
+        while not self._ended.wait(self._period_s):
+            seen = self._look()
+            due_s = (self._expected.begin_s, self._expected.end_s, math.inf)[len(self._marks)]
+            if seen.at_s - self._began_s >= due_s:
+                self._mark(seen.at_s)
+
+    def _look(self) -> _Snapshot:
+        seen = _Snapshot(
+            at_s=time.monotonic(),
+            cores=_read_cores(),
+            io_stall_s=_read_io_stall_s(),
+            disk=read_disk(self._disk) if self._disk else None,
+            nic_bytes=interface_bytes(self._interface) if self._interface else None,
+            broker_cpu_s=_read_cpu_s(self._probes.pids) if self._probes else {},
+        )
+        self._snapshots.append(seen)
+        return seen
+
+    def _mark(self, at_s: float) -> None:
+        readings: dict[str, BrokerReading] = {}
+        for name, agent in (self._probes.jmx if self._probes else {}).items():
+            with suppress(ClusterError):  # a broker that is down: whoever runs the load finds that out
+                readings[name] = read_broker(agent)
+        self._marks.append(_Mark(at_s, readings))
+
+    def _gc_logs(self) -> dict[str, Sequence[Path]]:
+        return {name: self._probes.gc_logs(name) for name in self._probes.nodes} if self._probes else {}
+
+    def _broker_uses(self, busy_cores: float | None) -> list[BrokerUse]:
+        """Lists what each broker's threads did between the readings, unless the load was not under way all the time.
+
+        A load may begin later than expected. The brokers' CPU time shows that: between the readings they were then less
+        busy than in the part that counts.
+        """
+        if len(self._marks) < 2:
+            return []
+        before, after = self._marks
+        between = [each for each in self._snapshots if before.at_s <= each.at_s <= after.at_s]
+        if busy_cores is not None and len(between) > 1:
+            seconds = between[-1].at_s - between[0].at_s
+            cores = _growth(0.0, _broker_cpu_s(between[0], between[-1]), seconds)
+            if cores is not None and cores < _AS_BUSY_FRACTION * busy_cores:
+                return []
+        pairs = [(reading, after.readings.get(name)) for name, reading in before.readings.items()]
+        return [broker_use(earlier, later) for earlier, later in pairs if later]
+
+    def _pauses_ms(self, first_s: float, last_s: float) -> list[list[float]]:
+        """Lists the pauses of each broker that has a log; the log's times are the wall clock's."""
+        begin_s, end_s = self._epoch_s + first_s, self._epoch_s + last_s
+        return [
+            [pause.duration_ms for pause in self._pauses[name] if begin_s <= pause.ended_at_s <= end_s]
+            for name, logs in self._gc_logs().items()
+            if logs
+        ]
+
+    def _nic_busy_fraction(self, first: _Snapshot, last: _Snapshot, seconds: float) -> float | None:
+        if self._interface is None:
+            return None
+        return interface_busy_fraction(
+            interface_speed_mbit_s(self._interface), first.nic_bytes, last.nic_bytes, seconds
+        )
+
+
+def _read_cores() -> _Cores:
+    cores = psutil.cpu_times(percpu=True)
+    waiting = [core.idle + getattr(core, "iowait", 0.0) for core in cores]
+    # A guest's time is part of user's; the sum of all fields would count it twice.
+    totals = [sum(core) - getattr(core, "guest", 0.0) - getattr(core, "guest_nice", 0.0) for core in cores]
+    busy = tuple(total - idle for total, idle in zip(totals, waiting, strict=True))
+    return _Cores(busy, tuple(totals))
+
+
+def _read_io_stall_s() -> float | None:
+    """Returns for how long all had to wait for a disk (PSI, `full`); None where the kernel does not count it."""
+    try:
+        lines = _IO_PRESSURE.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    full = next((line for line in lines if line.startswith("full ")), None)
+    return int(full.rpartition("total=")[2]) / _US_PER_S if full else None
+
+
+def _read_cpu_s(pids: Mapping[str, int]) -> dict[str, float]:
+    found = {}
+    for name, pid in pids.items():
+        with suppress(psutil.Error):  # ended in between
+            times = psutil.Process(pid).cpu_times()
+            found[name] = times.user + times.system
+    return found
+
+
+def _busy_fraction(before: _Cores, after: _Cores) -> float | None:
+    total_s = sum(after.total_s) - sum(before.total_s)
+    return (sum(after.busy_s) - sum(before.busy_s)) / total_s if total_s > 0 else None
+
+
+def _busiest_core_fraction(looks: Sequence[_Cores]) -> float | None:
+    found = []
+    for before, after in pairwise(looks):
+        times = zip(before.busy_s, after.busy_s, before.total_s, after.total_s, strict=True)
+        shares = [(busy - busy_0) / (total - total_0) for busy_0, busy, total_0, total in times if total > total_0]
+        found += [max(shares)] if shares else []
+    return sum(found) / len(found) if found else None
+
+
+def _broker_cpu_s(before: _Snapshot, after: _Snapshot) -> float | None:
+    """Adds up the brokers' CPU time; None unless all that run now ran before, as the same process."""
+    grown = [cpu_s - before.broker_cpu_s.get(name, float("inf")) for name, cpu_s in after.broker_cpu_s.items()]
+    return sum(grown) if grown and min(grown) >= 0 else None
+
+
+def _growth(before: float | None, after: float | None, seconds: float) -> float | None:
+    return None if before is None or after is None else (after - before) / seconds
+
+
+def _least(values: Sequence[float | None]) -> float | None:
+    return min((value for value in values if value is not None), default=None)
+
+
+def _most(values: Sequence[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)

@@ -1,0 +1,252 @@
+"""Names the one resource that limited a load, from the quantities of a repetition. Pure.
+
+Several resources look exhausted at once, since one that is exhausted makes others wait. So the rules are asked in an
+order in which a cause stands before what it makes look exhausted; the first that holds is the verdict.
+
+1. `throttled`: a quota delays answers on purpose. Whatever else waits then waits for the quota.
+2. `load_tool` or `cpu`: where the sending threads did not wait for Kafka, no broker can be the limit, however busy it
+   looks. If they were compressing, that is the CPU: a producer of anybody's would do the same (see `_client_limit`).
+3. `gc`: a paused broker answers nobody, and the collector's threads take CPU. Both vanish with the pauses.
+4. `cpu`: threads that wait for a core count as busy, so that full cores make all threads look exhausted. Threads that
+   are exhausted by themselves leave cores idle.
+5. `network`: an interface at its rate lets brokers and clients wait, and nothing on this machine is then full.
+6. `disk`: a request handler that waits for a flush counts as busy. So the disk stands before the handlers.
+7. `request_handlers`, then `network_threads`: a network thread hands on to the handlers. It does not read a connection
+   on whose request a handler still works, so full handlers leave network threads idle, and not the other way round.
+8. `in_flight`, then `buffer_memory`: nothing above is full, so the client's own limits hold the load back. Where
+   each connection has as many requests in flight as it may, more buffer would only hold more waiting records.
+
+A disk that is busy is none that limits: brokers leave their writes to the kernel, which writes in the background. So
+a busy disk counts only if something waits for it: the whole machine (PSI) or the request handlers. On the other hand,
+flushes after so many messages let one connection's requests wait, one by one, while the disk and most handlers look
+idle: that shows in the time spent in flushes. A flush at the end of a segment is rare, and nobody waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
+from kafka_pareto.study.quantity import Values
+
+Code: TypeAlias = Literal[
+    "",
+    "throttled",
+    "load_tool",
+    "gc",
+    "cpu",
+    "network",
+    "disk",
+    "request_handlers",
+    "network_threads",
+    "in_flight",
+    "buffer_memory",
+]
+
+# The guide's thresholds.
+BUSY_CPU_FRACTION = 0.8
+BUSY_NIC_FRACTION = 0.8
+BUSY_DISK_FRACTION = 0.8
+LONG_AWAIT_MS = 10.0
+LONG_PAUSE_MS = 100.0
+IDLE_FRACTION = 0.3
+
+# Ours, where the guide says nothing.
+GC_FRACTION = 0.1
+LONG_PAUSES_FRACTION = 0.03
+STALLED_FRACTION = 0.3
+FLUSH_S = 0.5
+MANY_FLUSHES_PER_S = 20.0
+NEAR_FRACTION = 0.8
+HELD_RATE_FRACTION = 0.97
+CODEC_SHARE = 0.5
+BUFFER_WAIT_FRACTION = 0.2
+_SLOW_CODECS = ("gzip", "zstd")
+
+
+@dataclass(frozen=True)
+class LoadSetting:
+    """Holds what a repetition was asked to do, as far as a verdict depends on it.
+
+    Attributes:
+        record_size_bytes: Of a record's value.
+        properties: The producer's; Kafka's defaults stand for what is missing.
+        rate_limit_records_s: What the load tool was told not to exceed; None for as fast as it goes.
+        producers: How many threads send, each with a producer of its own.
+    """
+
+    record_size_bytes: int
+    properties: Mapping[str, PropertyValue] = field(default_factory=dict)
+    rate_limit_records_s: float | None = None
+    producers: int = 1
+
+    def property_of(self, name: str) -> PropertyValue:
+        """Returns a producer property, or Kafka's default."""
+        return self.properties.get(name, DEFAULTS[name])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Names what limited a load.
+
+    Attributes:
+        code: The resource; empty if none was found.
+        numbers: What it was found by: quantities by name, and thresholds by the name of their rule.
+    """
+
+    code: Code
+    numbers: Mapping[str, float]
+
+
+NONE_FOUND = Verdict("", {})
+
+
+def verdict_on(values: Values, setting: LoadSetting, ceilings: Ceilings | None = None) -> Verdict:
+    """Names the resource that limited a load.
+
+    Args:
+        values: The quantities of the repetition, by name. Rules whose quantities are missing or None do not hold.
+        setting: What the repetition was asked to do.
+        ceilings: What the same machine can do without Kafka, where that was measured.
+    """
+    look = _Look(values)
+    rules: tuple[Callable[[], Verdict | None], ...] = (
+        lambda: _throttled(look),
+        lambda: _client_limit(look, setting, ceilings),
+        lambda: _gc(look),
+        lambda: _above(
+            look, "cpu", "host_cpu_busy_fraction", BUSY_CPU_FRACTION, ("busiest_core_fraction", "broker_cpu_cores")
+        ),
+        lambda: _above(look, "network", "nic_busy_fraction", BUSY_NIC_FRACTION),
+        lambda: _disk(look, ceilings),
+        lambda: _below(look, "request_handlers", "request_handler_idle_fraction", ("request_queue_time_ms",)),
+        lambda: _below(look, "network_threads", "network_idle_fraction"),
+        lambda: _in_flight(look, setting),
+        lambda: _buffer_memory(look, setting),
+    )
+    return next((found for rule in rules if (found := rule())), NONE_FOUND)
+
+
+class _Look:
+    """Reads numbers of a repetition, and collects those that a verdict tells of."""
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+
+    def number(self, name: str) -> float | None:
+        value = self._values.get(name)
+        return float(value) if isinstance(value, int | float) else None
+
+    def is_bound_by_tool(self) -> bool:
+        return bool(self._values.get("generator_bound"))
+
+    def verdict(self, code: Code, *names: str, **more: float) -> Verdict:
+        found = {name: number for name in names if (number := self.number(name)) is not None}
+        return Verdict(code, {**found, **more})
+
+
+def _throttled(look: _Look) -> Verdict | None:
+    if (look.number("produce_throttle_max_ms") or 0.0) <= 0:
+        return None
+    return look.verdict("throttled", "produce_throttle_max_ms", "throughput_mib_s")
+
+
+def _client_limit(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) -> Verdict | None:
+    """Tells a load tool that sends too little from a producer whose codec takes the time of its thread.
+
+    A producer compresses in the thread that calls `send()`. Any program's producer with that codec would do the same,
+    so that the CPU is named. With ceilings the codec's share of the thread's CPU time is known. Without them gzip and
+    zstd, which are slower than all else that the thread does, stand for more than half; lz4 and snappy do not.
+    """
+    held = look.number("throughput_records_s")
+    limit = setting.rate_limit_records_s
+    if limit is not None and held is not None and held >= HELD_RATE_FRACTION * limit:
+        return look.verdict("load_tool", "throughput_records_s", rate_limit_records_s=limit)
+    if not look.is_bound_by_tool():
+        return None
+    share = _codec_share(look, setting, ceilings)
+    if share is None:
+        is_codec, known = setting.property_of("compression.type") in _SLOW_CODECS, {}
+    else:
+        is_codec, known = share >= CODEC_SHARE, {"codec_fraction": share}
+    if is_codec:
+        names = ("sending_cpu_cores", "sending_wait_fraction", "throughput_mib_s", "host_cpu_busy_fraction")
+        return look.verdict("cpu", *names, **known)
+    if ceilings is not None:
+        known["ceiling_records_s"] = setting.producers * ceilings.generator_records_s
+    return look.verdict("load_tool", "throughput_records_s", "sending_cpu_cores", "sending_wait_fraction", **known)
+
+
+def _codec_share(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) -> float | None:
+    """Returns the share of the sending threads' CPU time that the codec takes; None where that is not known."""
+    codec = str(setting.property_of("compression.type"))
+    sent_mib_s, cores = look.number("throughput_mib_s"), look.number("sending_cpu_cores")
+    if codec == "none":
+        return 0.0
+    if ceilings is None or codec not in ceilings.codec_mib_s or sent_mib_s is None or not cores:
+        return None
+    return min(sent_mib_s / ceilings.codec_mib_s[codec] / cores, 1.0)
+
+
+def _gc(look: _Look) -> Verdict | None:
+    """Finds pauses that take a tenth of a broker's time, or long ones that are more than a single accident."""
+    fraction, longest_ms = look.number("gc_pause_fraction"), look.number("gc_pause_longest_ms")
+    if fraction is None or longest_ms is None:
+        return None
+    if fraction <= GC_FRACTION and (longest_ms <= LONG_PAUSE_MS or fraction <= LONG_PAUSES_FRACTION):
+        return None
+    return look.verdict("gc", "gc_pause_longest_ms", "gc_pause_fraction")
+
+
+def _disk(look: _Look, ceilings: Ceilings | None) -> Verdict | None:
+    """Finds a disk that works hard and is waited for, or one whose flushes take the time of the threads that answer."""
+    await_ms, busy = look.number("disk_await_ms") or 0.0, look.number("disk_busy_fraction") or 0.0
+    stalled, handlers_idle = look.number("io_stall_fraction"), look.number("request_handler_idle_fraction")
+    is_waited_for = (stalled is not None and stalled > STALLED_FRACTION) or (
+        handlers_idle is not None and handlers_idle < IDLE_FRACTION
+    )
+    works_hard = await_ms > LONG_AWAIT_MS or busy > BUSY_DISK_FRACTION
+    flush_s, flushes = look.number("log_flush_s") or 0.0, look.number("log_flushes_per_s") or 0.0
+    is_flushed = flush_s >= FLUSH_S and flushes >= MANY_FLUSHES_PER_S
+    if not is_flushed and not (works_hard and is_waited_for):
+        return None
+    known = (
+        {} if ceilings is None or ceilings.disk_write_mib_s is None else {"ceiling_mib_s": ceilings.disk_write_mib_s}
+    )
+    names = ("disk_await_ms", "disk_busy_fraction", "disk_write_mib_s", "io_stall_fraction")
+    return look.verdict("disk", *names, "log_flush_s", "log_flushes_per_s", **known)
+
+
+def _in_flight(look: _Look, setting: LoadSetting) -> Verdict | None:
+    """Finds connections with as many unanswered requests as they may have.
+
+    A connection then sends at most so many requests in each round trip: throughput = brokers x requests x request size
+    / round trip.
+    """
+    most = float(setting.property_of("max.in.flight.requests.per.connection")) * setting.producers
+    in_flight = look.number("in_flight_requests")
+    if in_flight is None or in_flight < NEAR_FRACTION * most:
+        return None
+    names = ("in_flight_requests", "unthrottled_request_latency_ms", "throughput_mib_s")
+    return look.verdict("in_flight", *names, most_in_flight_requests=most)
+
+
+def _buffer_memory(look: _Look, setting: LoadSetting) -> Verdict | None:
+    waited = look.number("buffer_wait_fraction")
+    if waited is None or waited < BUFFER_WAIT_FRACTION:
+        return None
+    buffer_bytes = float(setting.property_of("buffer.memory"))
+    return look.verdict("buffer_memory", "buffer_wait_fraction", "in_flight_requests", buffer_memory_bytes=buffer_bytes)
+
+
+def _above(look: _Look, code: Code, name: str, threshold: float, more: tuple[str, ...] = ()) -> Verdict | None:
+    value = look.number(name)
+    return look.verdict(code, name, *more) if value is not None and value > threshold else None
+
+
+def _below(look: _Look, code: Code, name: str, more: tuple[str, ...] = ()) -> Verdict | None:
+    value = look.number(name)
+    return look.verdict(code, name, *more) if value is not None and value < IDLE_FRACTION else None

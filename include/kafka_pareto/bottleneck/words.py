@@ -1,0 +1,155 @@
+"""Says in sentences what limited a load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafka_pareto.bottleneck.verdict import (
+    BUSY_CPU_FRACTION,
+    BUSY_DISK_FRACTION,
+    BUSY_NIC_FRACTION,
+    FLUSH_S,
+    IDLE_FRACTION,
+    LONG_AWAIT_MS,
+    LONG_PAUSE_MS,
+    MANY_FLUSHES_PER_S,
+)
+
+LABELS: Mapping[str, str] = {
+    "": "none found",
+    "throttled": "a quota of the cluster",
+    "load_tool": "the load tool",
+    "gc": "garbage collection of a broker",
+    "cpu": "CPU",
+    "network": "network interface",
+    "disk": "disk of the brokers",
+    "request_handlers": "request handlers of a broker",
+    "network_threads": "network threads of a broker",
+    "in_flight": "requests in flight",
+    "buffer_memory": "the producer's buffer",
+}
+"""What each code is called in tables."""
+
+
+def verdict_text(code: str, numbers: Mapping[str, float]) -> str:
+    """Returns the verdict as one sentence, with the numbers that it was found by."""
+    return _SENTENCES.get(code, _none_found)(numbers)
+
+
+def _none_found(_: Mapping[str, float]) -> str:
+    return "No single resource was found that limited the load."
+
+
+def _throttled(numbers: Mapping[str, float]) -> str:
+    delayed = _ms(numbers, "produce_throttle_max_ms")
+    return f"A quota of the cluster limited the load: answers were delayed by up to {delayed}."
+
+
+def _load_tool(numbers: Mapping[str, float]) -> str:
+    sent = _number(numbers, "throughput_records_s", "{:,.0f} records/s")
+    if "rate_limit_records_s" in numbers:
+        return f"The load's own rate limit of {numbers['rate_limit_records_s']:,.0f} records/s was reached: {sent}."
+    ceiling = ""
+    if "ceiling_records_s" in numbers:
+        ceiling = f"; without a broker it makes {numbers['ceiling_records_s']:,.0f} records/s"
+    waited = _percent(numbers, "sending_wait_fraction")
+    return f"The load tool limited the load: its threads waited for Kafka {waited} of the time ({sent}{ceiling})."
+
+
+def _gc(numbers: Mapping[str, float]) -> str:
+    paused, longest = _percent(numbers, "gc_pause_fraction"), _ms(numbers, "gc_pause_longest_ms")
+    return (
+        f"Garbage collection limited the load: a broker was paused {paused} of the time, for up to {longest} "
+        f"(threshold {LONG_PAUSE_MS:.0f} ms)."
+    )
+
+
+def _cpu(numbers: Mapping[str, float]) -> str:
+    if "sending_wait_fraction" in numbers:
+        share = f", {numbers['codec_fraction']:.0%} of it for the codec" if "codec_fraction" in numbers else ""
+        cores = _number(numbers, "sending_cpu_cores", "{:.2f} cores")
+        return (
+            "CPU limited the load: the producer's threads compressed and waited for Kafka only "
+            f"{_percent(numbers, 'sending_wait_fraction')} of the time ({cores}{share})."
+        )
+    return (
+        "CPU limited the load: the machine's cores were busy "
+        f"{_percent(numbers, 'host_cpu_busy_fraction')} of the time (threshold {BUSY_CPU_FRACTION:.0%})."
+    )
+
+
+def _network(numbers: Mapping[str, float]) -> str:
+    return (
+        f"The network limited the load: the interface ran at {_percent(numbers, 'nic_busy_fraction')} of its speed "
+        f"(threshold {BUSY_NIC_FRACTION:.0%})."
+    )
+
+
+def _disk(numbers: Mapping[str, float]) -> str:
+    if numbers.get("log_flushes_per_s", 0.0) >= MANY_FLUSHES_PER_S and numbers.get("log_flush_s", 0.0) >= FLUSH_S:
+        return (
+            f"The brokers' disk limited the load: {numbers['log_flushes_per_s']:,.0f} flushes of the log a second took "
+            f"{numbers['log_flush_s']:.2f} s of it."
+        )
+    busy, taken = _percent(numbers, "disk_busy_fraction"), _ms(numbers, "disk_await_ms")
+    return (
+        f"The brokers' disk limited the load: it was busy {busy} of the time, and an operation took {taken} "
+        f"(thresholds {BUSY_DISK_FRACTION:.0%}, {LONG_AWAIT_MS:.0f} ms)."
+    )
+
+
+def _request_handlers(numbers: Mapping[str, float]) -> str:
+    return _idle("request handlers (num.io.threads)", numbers, "request_handler_idle_fraction")
+
+
+def _network_threads(numbers: Mapping[str, float]) -> str:
+    return _idle("network threads (num.network.threads)", numbers, "network_idle_fraction")
+
+
+def _in_flight(numbers: Mapping[str, float]) -> str:
+    unanswered, most = (_number(numbers, f"{which}in_flight_requests", "{:.1f}") for which in ("", "most_"))
+    return (
+        f"The requests in flight limited the load: each broker had {unanswered} of at most {most} unanswered, for "
+        f"{_ms(numbers, 'unthrottled_request_latency_ms')} each."
+    )
+
+
+def _buffer_memory(numbers: Mapping[str, float]) -> str:
+    mib = numbers.get("buffer_memory_bytes", 0.0) / (1 << 20)
+    return (
+        f"The producer's buffer.memory of {mib:,.0f} MiB limited the load: send() waited for room "
+        f"{_percent(numbers, 'buffer_wait_fraction')} of the time, and nothing else was exhausted."
+    )
+
+
+def _idle(threads: str, numbers: Mapping[str, float], name: str) -> str:
+    return (
+        f"The {threads} of a broker limited the load: they were idle only {_percent(numbers, name)} of the time "
+        f"(threshold {IDLE_FRACTION:.0%})."
+    )
+
+
+def _percent(numbers: Mapping[str, float], name: str) -> str:
+    return _number(numbers, name, "{:.0%}")
+
+
+def _ms(numbers: Mapping[str, float], name: str) -> str:
+    return _number(numbers, name, "{:,.1f} ms")
+
+
+def _number(numbers: Mapping[str, float], name: str, form: str) -> str:
+    return form.format(numbers[name]) if name in numbers else "an unknown part"
+
+
+_SENTENCES = {
+    "throttled": _throttled,
+    "load_tool": _load_tool,
+    "gc": _gc,
+    "cpu": _cpu,
+    "network": _network,
+    "disk": _disk,
+    "request_handlers": _request_handlers,
+    "network_threads": _network_threads,
+    "in_flight": _in_flight,
+    "buffer_memory": _buffer_memory,
+}

@@ -1,0 +1,155 @@
+"""The verdict: one resource, by rules in which a cause stands before what it makes look exhausted."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+
+from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.bottleneck.verdict import LoadSetting, Verdict, verdict_on
+from kafka_pareto.bottleneck.words import LABELS, verdict_text
+from kafka_pareto.study.load_counters import LoadCounters
+from kafka_pareto.study.quantity import Value
+
+pytestmark = pytest.mark.fast
+
+SETTING = LoadSetting(1024, {"compression.type": "none"})
+CEILINGS = Ceilings(
+    record_size_bytes=1024,
+    batch_size_bytes=65536,
+    loopback_mib_s=3000.0,
+    disk_write_mib_s=400.0,
+    codec_mib_s={"gzip": 30.0, "lz4": 600.0},
+    generator_records_s=5e6,
+)
+# Nothing is near its limit: the verdict is "none found", and each test exhausts one thing.
+AT_EASE: dict[str, Value] = asdict(
+    LoadCounters(
+        counted_s=10.0,
+        host_cpu_busy_fraction=0.5,
+        busiest_core_fraction=0.7,
+        io_stall_fraction=0.01,
+        disk_await_ms=1.0,
+        disk_busy_fraction=0.1,
+        disk_write_mib_s=50.0,
+        gc_pause_longest_ms=20.0,
+        gc_pause_fraction=0.01,
+        network_idle_fraction=0.8,
+        request_handler_idle_fraction=0.9,
+        log_flush_s=0.05,
+        log_flushes_per_s=1.0,
+        sending_cpu_cores=0.4,
+        sending_wait_fraction=0.9,
+        buffer_wait_fraction=0.1,
+        in_flight_requests=2.0,
+        unthrottled_request_latency_ms=40.0,
+    )
+) | {"throughput_records_s": 50_000.0, "throughput_mib_s": 48.8, "generator_bound": "", "produce_throttle_max_ms": 0.0}
+
+EXHAUSTED: dict[str, dict[str, Value]] = {
+    "throttled": {"produce_throttle_max_ms": 12.0},
+    "load_tool": {"generator_bound": "the load tool set the pace"},
+    "gc": {"gc_pause_fraction": 0.2},
+    "cpu": {"host_cpu_busy_fraction": 0.81},
+    "network": {"nic_busy_fraction": 0.81},
+    "disk": {"disk_await_ms": 10.1, "io_stall_fraction": 0.4},
+    "request_handlers": {"request_handler_idle_fraction": 0.29},
+    "network_threads": {"network_idle_fraction": 0.29},
+    "in_flight": {"in_flight_requests": 4.9},
+    "buffer_memory": {"buffer_wait_fraction": 0.6},
+}
+
+
+def code(*changes: dict[str, Value], setting: LoadSetting = SETTING, ceilings: Ceilings | None = None) -> str:
+    values = dict(AT_EASE)
+    for change in changes:
+        values |= change
+    return verdict_on(values, setting, ceilings).code
+
+
+def test_none_is_found_where_nothing_is_exhausted_or_nothing_was_counted() -> None:
+    assert code() == ""
+    assert verdict_on({}, SETTING) == Verdict("", {})
+    assert code(dict.fromkeys(AT_EASE)) == ""
+
+
+@pytest.mark.parametrize("named", EXHAUSTED)
+def test_the_one_exhausted_resource_is_named(named: str) -> None:
+    assert code(EXHAUSTED[named]) == named
+
+
+def test_of_several_the_cause_is_named_and_not_what_it_makes_look_exhausted() -> None:
+    order = list(EXHAUSTED)
+    assert [code(*(EXHAUSTED[name] for name in reversed(order[at:]))) for at in range(len(order))] == order
+
+
+@pytest.mark.parametrize("named", EXHAUSTED)
+def test_the_numbers_are_those_that_the_sentence_needs(named: str) -> None:
+    found = verdict_on(AT_EASE | EXHAUSTED[named], SETTING)
+    text = verdict_text(found.code, found.numbers)
+    assert "unknown" not in text
+    assert text.endswith(".")
+    assert found.code in LABELS
+
+
+def test_without_a_verdict_the_sentence_says_that_none_was_found() -> None:
+    assert verdict_text("", {}) == "No single resource was found that limited the load."
+
+
+def test_a_busy_disk_that_nobody_waits_for_is_no_limit() -> None:
+    busy: dict[str, Value] = {"disk_busy_fraction": 0.99, "disk_await_ms": 80.0}
+    assert code(busy) == ""
+    assert code(busy, {"request_handler_idle_fraction": 0.1}) == "disk"
+    assert code(busy, {"io_stall_fraction": None}) == ""
+
+
+def test_flushes_after_so_many_messages_are_the_disks_though_it_looks_idle() -> None:
+    assert code({"log_flush_s": 0.9, "log_flushes_per_s": 300.0}, {"in_flight_requests": 5.0}) == "disk"
+
+
+def test_flushes_at_the_ends_of_segments_are_nobodys_limit() -> None:
+    assert code({"log_flush_s": 0.9, "log_flushes_per_s": 2.0}) == ""
+
+
+def test_a_single_long_pause_is_no_limit_and_repeated_ones_are() -> None:
+    assert code({"gc_pause_longest_ms": 150.0, "gc_pause_fraction": 0.015}) == ""
+    assert code({"gc_pause_longest_ms": 150.0, "gc_pause_fraction": 0.04}) == "gc"
+
+
+BOUND: dict[str, Value] = {"generator_bound": "it hardly waited", "sending_cpu_cores": 0.95}
+
+
+@pytest.mark.parametrize(
+    ("codec", "named"), [("gzip", "cpu"), ("zstd", "cpu"), ("lz4", "load_tool"), ("none", "load_tool")]
+)
+def test_without_ceilings_a_slow_codec_in_a_busy_sending_thread_is_cpu(codec: str, named: str) -> None:
+    assert code(BOUND, setting=LoadSetting(1024, {"compression.type": codec})) == named
+
+
+@pytest.mark.parametrize(
+    ("codec", "mib_s", "named"), [("gzip", 27.0, "cpu"), ("lz4", 480.0, "cpu"), ("lz4", 150.0, "load_tool")]
+)
+def test_with_ceilings_the_codecs_share_of_the_sending_thread_decides(codec: str, mib_s: float, named: str) -> None:
+    setting = LoadSetting(1024, {"compression.type": codec})
+    assert code(BOUND, {"throughput_mib_s": mib_s}, setting=setting, ceilings=CEILINGS) == named
+
+
+def test_the_codecs_share_is_that_of_the_cpu_time_which_a_busy_machine_leaves_to_the_thread() -> None:
+    setting = LoadSetting(1024, {"compression.type": "gzip"})
+    found = verdict_on(AT_EASE | BOUND | {"sending_cpu_cores": 0.25, "throughput_mib_s": 6.0}, setting, CEILINGS)
+    assert found.code == "cpu"
+    assert found.numbers["codec_fraction"] == pytest.approx(0.8)
+
+
+def test_a_rate_limit_that_is_held_is_the_load_tools_and_one_that_is_not_held_is_none() -> None:
+    held = verdict_on(AT_EASE, LoadSetting(1024, {}, rate_limit_records_s=50_500.0))
+    assert held.code == "load_tool"
+    assert held.numbers == {"throughput_records_s": 50_000.0, "rate_limit_records_s": 50_500.0}
+    assert code(setting=LoadSetting(1024, {}, rate_limit_records_s=80_000.0)) == ""
+
+
+def test_requests_in_flight_are_judged_by_the_producers_own_limit_and_number() -> None:
+    one = LoadSetting(1024, {"max.in.flight.requests.per.connection": 1})
+    assert code({"in_flight_requests": 0.9}, setting=one) == "in_flight"
+    assert code({"in_flight_requests": 4.9}, setting=LoadSetting(1024, {}, producers=2)) == ""

@@ -8,9 +8,9 @@ from kafka_pareto.doctor.symptoms import Cause, CauseCode, Symptom, SymptomCode
 
 _SYMPTOMS: Mapping[SymptomCode, str] = {
     "throughput_plateau": "The sender waited for {buffer_wait_fraction:.0%} of the time: it would have sent more",
-    "high_latency": "The latency is high: p99 {latency_p99_ms:,.0f} ms",
+    "high_latency": "The latency is high: p99 {p99_ms:,.0f} ms",
     "buffer_full": "The producer's buffer was full",
-    "growing_lag": "The lag grows by {lag_growth_fraction:.0%} of what is read",
+    "growing_lag": "The lag grows by {lag_growth_fraction:.0%} of what is sent",
 }
 _CAUSES: Mapping[CauseCode, str] = {
     "batches_are_full": "batches are {batch_fill_fraction:.0%} full",
@@ -23,7 +23,7 @@ _CAUSES: Mapping[CauseCode, str] = {
     "buffer_is_small": "the buffer holds {buffer_holds_s:.2f} s of the load",
     "max_block_reached": "{buffer_exhausted_records:,.0f} records were given up after max.block.ms",
     "sent_too_fast": "more is sent than the cluster takes, and a larger buffer would only fill later",
-    "polls_are_full": "a poll returns {poll_fill_fraction:.0%} of max.poll.records",
+    "polls_are_full": "a fetch brings {fetch_of_poll_ratio:.1f} times what a poll may return",
     "processing_is_slow": "consumers wait for records in {poll_idle_fraction:.0%} of the time only",
     "too_few_partitions": "there are {consumers_per_partition:.1f} consumers for each partition",
 }

@@ -121,7 +121,7 @@ RULES: tuple[SymptomRule, ...] = (
     ),
     SymptomRule(
         "high_latency",
-        (_least("latency_p99_ms", _HIGH_P99_MS),),
+        (_least("p99_ms", _HIGH_P99_MS),),
         (
             CauseRule(
                 "linger_is_long",
@@ -174,7 +174,7 @@ RULES: tuple[SymptomRule, ...] = (
         (_least("lag_growth_fraction", 0.01),),
         (
             CauseRule(
-                "polls_are_full", (_least("poll_fill_fraction", 0.9),), "max.poll.records", "raise", "max.poll.records"
+                "polls_are_full", (_least("fetch_of_poll_ratio", 1),), "max.poll.records", "raise", "max.poll.records"
             ),
             CauseRule("processing_is_slow", (_most("poll_idle_fraction", 0.1),), "", "raise", "consumers"),
             CauseRule(
@@ -221,6 +221,7 @@ def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dic
     queue_ms, request_ms = numbers.get("queue_time_avg_ms"), numbers.get("request_latency_avg_ms")
     bytes_s = _times(numbers.get("throughput_mib_s"), _MIB)
     derived = {
+        "p99_ms": numbers.get("latency_p99_ms", numbers.get("end_to_end_latency_p99_ms")),
         "linger_ms": told.get("linger.ms"),
         "fetch_min_bytes": told.get("fetch.min.bytes"),
         "is_uncompressed": None if "compression.type" not in settings else settings["compression.type"] == "none",
@@ -230,8 +231,8 @@ def _numbers(measured: Mapping[str, Sequence[Value]], settings: Settings) -> dic
         "queue_fraction": None if request_ms is None or queue_ms is None else _ratio(queue_ms, queue_ms + request_ms),
         "linger_of_queue_fraction": _ratio(told.get("linger.ms"), queue_ms),
         "fetch_wait_fraction": _ratio(numbers.get("fetch_latency_avg_ms"), told.get("fetch.max.wait.ms")),
-        "poll_fill_fraction": _ratio(numbers.get("records_per_poll_avg"), told.get("max.poll.records")),
-        "lag_growth_fraction": _ratio(numbers.get("lag_slope_records_s"), numbers.get("throughput_records_s")),
+        "fetch_of_poll_ratio": _ratio(numbers.get("records_per_fetch_avg"), told.get("max.poll.records")),
+        "lag_growth_fraction": _ratio(numbers.get("lag_slope_records_s"), numbers.get("live_rate_records_s")),
         "consumers_per_partition": _ratio(told.get("consumers"), told.get("partitions")),
     }
     return numbers | {name: float(value) for name, value in derived.items() if value is not None}

@@ -76,6 +76,12 @@ def test_a_high_latency_is_traced_to_what_the_record_waited_for(
     assert cause in found(settings, latency_p99_ms=[90, 100, 95], **measured)["high_latency"]
 
 
+def test_a_consumers_end_to_end_latency_counts_where_no_producers_is_there() -> None:
+    found_alone = symptoms_found({"end_to_end_latency_p99_ms": [90]}, CONSUMER)
+    assert [(symptom.code, symptom.numbers) for symptom in found_alone] == [("high_latency", {"p99_ms": 90})]
+    assert symptom_text(found_alone[0]) == "The latency is high: p99 90 ms; none of the guide's causes shows."
+
+
 def test_a_single_bad_repetition_is_no_symptom() -> None:
     assert found({}, latency_p99_ms=[12, 500, 11]) == {}
 
@@ -90,13 +96,18 @@ def test_a_buffer_that_holds_seconds_and_is_full_all_the_same_shows_that_too_muc
 
 
 def test_a_growing_lag_is_traced_to_polls_processing_or_partitions() -> None:
-    lag = {"lag_slope_records_s": [500], "poll_idle_fraction": [0.02], "records_per_poll_avg": [499]}
+    lag = {
+        "lag_slope_records_s": [500],
+        "poll_idle_fraction": [0.02],
+        "records_per_fetch_avg": [900],
+        "live_rate_records_s": [10_000],
+    }
     assert found({"consumers": 6}, **lag)["growing_lag"] == [
         "polls_are_full",
         "processing_is_slow",
         "too_few_partitions",
     ]
-    assert "growing_lag" not in found({}, lag_slope_records_s=[-5])
+    assert "growing_lag" not in found({}, lag_slope_records_s=[-5], live_rate_records_s=[10_000])
 
 
 def test_the_guides_four_symptoms_are_rules_and_every_cause_says_what_acts_on_it() -> None:
@@ -113,7 +124,8 @@ def test_every_cause_can_be_said() -> None:
         "gc_pause_longest_ms": [150],
         "lag_slope_records_s": [500],
         "poll_idle_fraction": [0.0],
-        "records_per_poll_avg": [500],
+        "records_per_fetch_avg": [900],
+        "live_rate_records_s": [10_000],
         "fetch_latency_avg_ms": [480],
     }
     said = []
@@ -126,9 +138,7 @@ def test_every_cause_can_be_said() -> None:
                 said += [symptom_text(symptom), *(f"{cause.code} {cause_text(cause)}" for cause in symptom.causes)]
     codes = {cause.code for rule in RULES for cause in rule.causes}
     assert codes <= {line.partition(" ")[0] for line in said}
-    assert "The lag grows by 5% of what is read." in said
-    assert "polls_are_full A poll returns 100% of max.poll.records: raise max.poll.records." in said
-    too_fast = (
-        "More is sent than the cluster takes, and a larger buffer would only fill later: send less, or add brokers."
-    )
-    assert f"sent_too_fast {too_fast}add brokers." in said
+    assert "The lag grows by 5% of what is sent." in said
+    assert "polls_are_full A fetch brings 1.8 times what a poll may return: raise max.poll.records." in said
+    too_fast = "More is sent than the cluster takes, and a larger buffer would only fill later"
+    assert f"sent_too_fast {too_fast}: send less, or add brokers." in said

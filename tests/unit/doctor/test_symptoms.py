@@ -140,7 +140,5 @@ def test_every_cause_can_be_said() -> None:
     assert codes <= {line.partition(" ")[0] for line in said}
     assert "The lag grows by 5% of what is sent." in said
     assert "polls_are_full A fetch brings 1.8 times what a poll may return: raise max.poll.records." in said
-    too_fast = (
-        "More is sent than the cluster takes, and a larger buffer would only fill later: send less, or add brokers."
-    )
-    assert f"sent_too_fast {too_fast}add brokers." in said
+    too_fast = "More is sent than the cluster takes, and a larger buffer would only fill later"
+    assert f"sent_too_fast {too_fast}: send less, or add brokers." in said

@@ -165,7 +165,9 @@ def _quantities(
         generator_bound=generator_bound(request, result, cores),
         counters=with_client(counted, request, result, max(leading_brokers, 1)),
     )
-    setting = LoadSetting(request.record_size_bytes, request.properties, _rate_limit_records_s(request))
+    setting = LoadSetting(
+        request.record_size_bytes, request.properties, _rate_limit_records_s(request), request.producers
+    )
     return replace(found, limited_by=verdict_on(found.values(), setting).code)
 
 

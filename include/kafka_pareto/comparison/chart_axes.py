@@ -18,11 +18,11 @@ _MOST_UPRIGHT_TICKS = 7
 _WIDE, _VERY_WIDE = 6.0, 1000.0
 
 
-def side_by_side(number: int, width: float = 4.6) -> tuple[Figure, list[Any]]:
-    """Returns a figure with so many pairs of axes, two in a row."""
+def side_by_side(number: int, width: float = 4.6, height: float = 3.5) -> tuple[Figure, list[Any]]:
+    """Returns a figure with so many pairs of axes, two in a row; width and height are those of a pair, in inches."""
     columns = min(number, 2)
     rows = -(-number // columns)
-    figure = Figure(figsize=(max(width * columns, 6.0), 3.5 * rows + 0.5), layout="constrained")
+    figure = Figure(figsize=(max(width * columns, 6.0), height * rows + 0.5), layout="constrained")
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     for spare in axes[number:]:
         spare.remove()

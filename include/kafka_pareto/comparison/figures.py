@@ -97,18 +97,21 @@ def draw_curve(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
     """Draws the means over an ordered factor on logarithmic axes, and shades the bands in which a latency jumps."""
     figure, all_axes = side_by_side(len(quantities), width=5.4)
     for axes, quantity in zip(all_axes, quantities, strict=True):
-        points = [point for point in points_of(part, quantity) if point.mean]
-        places, means = [point.place for point in points], [point.mean for point in points]
-        values = [mean.value for mean in means if mean]
+        axes.set(title=directed_text(quantity), ylabel=quantity.heading)
+        known = [(point, point.mean) for point in points_of(part, quantity) if point.mean and point.mean.value > 0]
+        if not known:
+            say(axes, "no value above zero")
+            continue
+        points, means = [point for point, _ in known], [mean for _, mean in known]
+        places, values = [point.place for point in points], [mean.value for mean in means]
         axes.plot(places, values, color=_BLUE, linewidth=1.2, marker="o", markersize=5, zorder=3, label="mean")
-        axes.errorbar(places, values, yerr=_errors([m for m in means if m]), ecolor=_BLUE, **_INTERVAL)
-        own = [(point.place, point.mean.value) for point in points if point.is_reference and point.mean]
+        axes.errorbar(places, values, yerr=_errors(means), ecolor=_BLUE, **_INTERVAL)
+        own = [(point.place, mean.value) for point, mean in known if point.is_reference]
         if own:
             axes.scatter(*zip(*own, strict=True), **_REFERENCE)
         _shade_bands(axes, part, quantity)
         name_levels(axes, part, points)
-        name_values(axes, [end for m in means if m for end in present([m.low, m.value, m.high]) if end > 0])
-        axes.set(title=directed_text(quantity), ylabel=quantity.heading)
+        name_values(axes, [end for mean in means for end in present([mean.low, mean.value, mean.high]) if end > 0])
     shared_legend(figure)
     return figure
 
@@ -119,10 +122,8 @@ def draw_grid(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
     maps = [heat_of(part, quantity) for quantity in quantities]
     sides, tops = maps[0].sides, maps[0].tops
     width = max(4.3, 0.95 * len(tops) + 1.4)
-    figure = Figure(figsize=(width * len(quantities), 0.62 * len(sides) + 2.0), layout="constrained")
-    for axes, quantity, heat in zip(
-        figure.subplots(1, len(quantities), squeeze=False)[0], quantities, maps, strict=True
-    ):
+    figure, all_axes = side_by_side(len(quantities), width=width, height=0.62 * len(sides) + 1.6)
+    for axes, quantity, heat in zip(all_axes, quantities, maps, strict=True):
         better = np.array(heat.better, dtype=float)
         most = max(float(np.nanmax(np.abs(better), initial=0)), 0.05)
         axes.imshow(better, cmap=_WORSE_TO_BETTER, vmin=-most, vmax=most, aspect="auto")
@@ -202,7 +203,8 @@ def _errors(intervals: Sequence[Interval]) -> list[list[float]]:
 
 def _drawn(point: Point) -> list[float]:
     ends = [point.ratio.low, point.ratio.value, point.ratio.high] if point.ratio else []
-    return present([*ends, point.published_ratio])
+    # The interval of a mean of differences may reach below zero, where no logarithm is.
+    return [end for end in present([*ends, point.published_ratio]) if end > 0]
 
 
 def _join(axes: Any, points: Sequence[Point]) -> None:

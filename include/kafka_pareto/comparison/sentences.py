@@ -60,8 +60,8 @@ class Effect:
         kept = {name: value for name, value in ours.items() if name not in changed}
         replaced = " with ".join(str(theirs[name]) for name in changed)
         at = f" at {setting_text(kept)}" if kept else ""
-        interval = _times(self.ratio).replace("(", "(95 % interval ")
-        return f"{setting_text(changed)} instead of {replaced}{at}{fixed_text(self.part)}, to {interval}"
+        changes = f"{setting_text(changed)} instead of {replaced}{at}{fixed_text(self.part)}"
+        return f"{changes}, to {_times(self.ratio, '95 % interval ')}"
 
 
 def closing_sentences(parts: Sequence[PartComparison], shown: Sequence[Quantity] = ()) -> list[str]:
@@ -184,10 +184,11 @@ def _what_limited(parts: Sequence[PartComparison]) -> str:
     return f"the reference was limited by {resource_text(code)}{where}"
 
 
-def _times(ratio: Interval) -> str:
+def _times(ratio: Interval, named: str = "") -> str:
+    """Returns a ratio with its interval in brackets, which may be named there."""
     if ratio.low is None or ratio.high is None:
         return f"{times_text(ratio.value)} times"
-    return f"{times_text(ratio.value)} times ({times_text(ratio.low)} to {times_text(ratio.high)})"
+    return f"{times_text(ratio.value)} times ({named}{times_text(ratio.low)} to {times_text(ratio.high)})"
 
 
 def _blocks(parts: Sequence[PartComparison]) -> str:

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from kafka_pareto.comparison.figures import draw_curve, draw_grid, draw_levels, draw_scaling, part_figures
-from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.records import Estimate, Interval, PartComparison
 from tests.unit.comparison.made_parts import (
     COMPARED,
     THROUGHPUT,
@@ -120,3 +120,26 @@ def test_levels_without_ratios_say_so_and_a_part_without_values_has_no_figure() 
     (text,) = draw_levels(without("ratio", "p_value_holm"), COMPARED).axes[0].texts
     assert text.get_text() == "no ratio:\ntoo few blocks with values"
     assert part_figures(without("ratio", "mean"), COMPARED) == {}
+
+
+def test_an_interval_that_reaches_below_zero_is_drawn_as_far_as_a_logarithm_goes() -> None:
+    part = same_part()
+    wide = part.levels[1].estimates[THROUGHPUT.name].model_copy(
+        update={"ratio": Interval(value=0.5, low=-0.4, high=1.4)}
+    )  # fmt: skip
+    level = part.levels[1].model_copy(update={"estimates": part.levels[1].estimates | {THROUGHPUT.name: wide}})
+    axes = draw_levels(part.model_copy(update={"levels": [part.levels[0], level]}), COMPARED).axes[0]
+    low, high = axes.get_ylim()
+    assert 0 < low < 0.5
+    assert high > 1.4
+
+
+def test_a_curve_of_zeros_says_so() -> None:
+    part = record_size_part()
+    zero = Estimate(repetitions=5, mean=Interval(value=0.0), sd=0.0)
+    levels = [
+        level.model_copy(update={"estimates": level.estimates | {THROUGHPUT.name: zero}}) for level in part.levels
+    ]
+    throughput, latency = draw_curve(part.model_copy(update={"levels": levels}), COMPARED).axes
+    assert [text.get_text() for text in throughput.texts] == ["no value above zero"]
+    assert latency.get_yscale() == "log"

@@ -188,7 +188,13 @@ def _own_brokers(study: ProducerStudy, case: str, settings: Settings) -> Brokers
         raise RuntimeError(f"study {study.name} has no brokers of its own")
     properties = study.broker_properties(study.baseline_configuration(case))
     log.info("starting %d brokers of the study's own", asked.brokers)
-    return Brokers(asked.brokers, settings, properties=properties, heap_mib=asked.heap_mib)
+    return Brokers(
+        asked.brokers,
+        settings,
+        properties=properties,
+        heap_mib=asked.heap_mib,
+        jmx_configuration=BROKER_METRICS,
+    )
 
 
 def _machine_lease() -> str:

@@ -6,25 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE
+from kafka_pareto.bottleneck.words import LABELS
 from kafka_pareto.comparison.records import Estimate, Interval, Level, PartComparison
 from kafka_pareto.study.driver import DRIVERS
 from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.quantity import Quantity
 
 NONE = "-"
-
-_RESOURCES = {
-    "buffer_memory": "the producer's buffer",
-    "cpu": "the CPU",
-    "disk": "the disk",
-    "gc": "garbage collection",
-    "in_flight": "the requests in flight",
-    "load_tool": "the load tool",
-    "network": "the network",
-    "network_threads": "the brokers' network threads",
-    "request_handlers": "the brokers' request handlers",
-    "throttled": "a quota",
-}
 
 
 def quantity_named(name: str) -> Quantity:
@@ -114,7 +102,7 @@ def relative_text(estimate: Estimate | None) -> str:
 
 def resource_text(code: str) -> str:
     """Names the resource that a verdict's code stands for, as a sentence needs it; empty for no verdict."""
-    return _RESOURCES.get(code, code.replace("_", " "))
+    return LABELS.get(code, code.replace("_", " "))
 
 
 def resource_name(code: str) -> str:

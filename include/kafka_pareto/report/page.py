@@ -200,8 +200,8 @@ def _weaker_fronts(evidence: Evidence) -> list[dict[str, Any]]:
     found = []
     best, _ = evidence.study.declaration.plane
     for case, front in evidence.fronts.items():
-        order = {"ascending": not is_maximised(best), "kind": "stable"}
-        weaker = front[~front.durability_accepted].sort_values(f"estimated_{best}", **order)
+        rising = not is_maximised(best)
+        weaker = front[~front.durability_accepted].sort_values(f"estimated_{best}", ascending=rising, kind="stable")
         rows = [
             {
                 "configuration_id": row["configuration_id"],

@@ -15,7 +15,7 @@ from kafka_pareto.study.producer_protocol import ProducerProtocol
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.study_classes import STUDY_CLASSES, CompareProducer, TuneProducer
+from kafka_pareto.study.study_classes import STUDY_CLASSES
 from kafka_pareto.study.tune import Tune
 
 PAGE = Path(__file__).parent / "study-reference.md"
@@ -31,13 +31,15 @@ may also be the name of a `producer.properties` beside it.
 Some keys belong to every study. A study's `kind` (`tune` where it is absent) and its `driver` add their own.
 [Comparisons](comparisons.md) says how those of `kind: compare` are used.
 """
+_KINDS: dict[str, type[Study]] = {"tune": Tune, "compare": Compare}
+_PAIR_KEYS = {"kind", "driver"}
 _LAYERS: dict[str, dict[str, type[Section]]] = {
-    "TuneProducer": {"Every study": Study, "kind: tune": Tune, "kind: tune, driver: producer": TuneProducer},
-    "CompareProducer": {"": Study, "kind: compare": Compare, "kind: compare, driver: producer": CompareProducer},
+    **{
+        study.__name__: {"Every study": Study, f"kind: {kind}": _KINDS[kind], f"kind: {kind}, driver: {driver}": study}
+        for (kind, driver), study in STUDY_CLASSES.items()
+    },
     "ProducerProtocol": {"protocol": Protocol, "protocol, driver: producer": ProducerProtocol},
 }
-# A layer may narrow a key of a layer above it: its section has it again.
-_AGAIN = {"kind: compare, driver: producer": {"protocol"}}
 _BOUNDS = {
     "minimum": "≥ {}",
     "exclusiveMinimum": "> {}",
@@ -60,6 +62,7 @@ class Reference:
         self._schemas = schemas
         self._definitions: Schema = {name: part for schema in schemas for name, part in schema["$defs"].items()}
         self.titles: dict[str, str] = {}
+        self._shown: dict[str, Schema] = {}
         for schema in schemas:
             self._meet(schema, "")
 
@@ -80,15 +83,23 @@ class Reference:
                     self._meet(self._definitions[name], place)
 
     def _sections(self, name: str, title: str, schema: Schema) -> list[str]:
-        """Renders a model, each of its layers in a section of its own."""
-        sections, shown = [], set()
-        for layer, model in _LAYERS.get(name, {}).items():
-            names = {*model.model_fields} - shown | _AGAIN.get(layer, set())
-            own = {key: value for key, value in schema["properties"].items() if key in names}
-            if layer:
+        """Renders a model, each of its layers in a section of its own; one that studies share, once.
+
+        A key stands in the first layer that has it, and in the last one again if that takes other values for it.
+        """
+        if name not in _LAYERS:
+            return [self._section(title, schema)]
+        sections: list[str] = []
+        above: Schema = {}
+        *_, last = _LAYERS[name]
+        for layer, model in _LAYERS[name].items():
+            keys = {key: value for key, value in schema["properties"].items() if key in model.model_fields}
+            narrowed = {key for key in above.keys() - _PAIR_KEYS if layer == last and above[key] != keys.get(key)}
+            own = {key: value for key, value in keys.items() if key not in above or key in narrowed}
+            if layer not in self._shown:
                 sections.append(self._section(layer, {**schema, "description": getdoc(model), "properties": own}))
-            shown |= {*own}
-        return sections or [self._section(title, schema)]
+            above |= self._shown.setdefault(layer, own)
+        return sections
 
     def _section(self, title: str, schema: Schema) -> str:
         rows = [

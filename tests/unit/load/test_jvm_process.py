@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kafka_pareto.drivers.producer.testbed import target_of
+from kafka_pareto.drivers.cluster_access import target_of
 from kafka_pareto.errors import BadInputError, LoadStartError, LoadToolError
 from kafka_pareto.kafka.client_properties import secrets_in
 from kafka_pareto.load.jvm_process import heap_mib, java_argv

@@ -9,11 +9,12 @@ from functools import cached_property
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan
+from kafka_pareto.drivers.cluster_access import target_of, topic_name
 from kafka_pareto.drivers.producer.cost import cost_of, require_fit
 from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
 from kafka_pareto.drivers.producer.own_brokers import OwnBrokersSystem
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.drivers.producer.testbed import open_testbed, target_of, topic_name
+from kafka_pareto.drivers.producer.testbed import open_testbed
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.settings import Settings

@@ -14,7 +14,7 @@ import numpy as np
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.cluster_access import topic_name
-from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
+from kafka_pareto.drivers.fingerprint import fingerprint_of
 from kafka_pareto.drivers.producer.payload_files import payload_files
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.kafka.cluster import Broker, Cluster, ClusterDescription, LogDir, PartitionHealth, TopicHealth

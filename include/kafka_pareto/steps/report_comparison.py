@@ -29,7 +29,7 @@ def run(campaign: Campaign) -> Manifest:
     parts = [campaign.read_record(keys.comparison(case), PartComparison) for case in study.cases]
     shown = study.declaration.shown_quantities
     sentences = closing_sentences(parts, shown)
-    text = "\n".join([comparison_text(parts, shown), *sentences]) + "\n"
+    text = "\n".join([comparison_text(parts), *sentences]) + "\n"  # the page and the CSV have all quantities
     figures = {part.part: part_figures(part, shown) for part in parts}
     page = comparison_page(
         PageContext(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.factors import Configuration, FactorValue
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.workload import Topic
@@ -19,3 +20,14 @@ class TopicStudy(Study):
     def varies_brokers(self, case: str) -> bool:  # noqa: ARG002
         """Tells whether the case's configurations need different properties of the brokers."""
         return False
+
+
+def topic_study(study: Study) -> TopicStudy:
+    """Returns the study as one that works on a topic.
+
+    Raises:
+        BadInputError: If its driver has none.
+    """
+    if not isinstance(study, TopicStudy):
+        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be one that works on a topic here")
+    return study

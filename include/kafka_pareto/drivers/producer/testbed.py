@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.drivers.cluster_access import open_cluster, topic_configs, topic_name
-from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
+from kafka_pareto.drivers.fingerprint import fingerprint_of
 from kafka_pareto.drivers.producer.payload_files import PayloadFiles, payload_files
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.load_generator import LoadGenerator

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
-
-from pydantic import model_validator
+from typing import Any, ClassVar, Literal
 
 from kafka_pareto.kafka.producer_config import (
     CHOICES,
@@ -147,13 +145,3 @@ class CompareProducer(ProducerStudy, Compare):
             "testbed": self.own_brokers.model_dump() if self.own_brokers else {"cluster": "installation"},
         }
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
-
-    @model_validator(mode="after")
-    def _a_broker_for_each_replica(self) -> Self:
-        own, replicas = self.own_brokers, self.workload.replication_factor
-        if own is not None and replicas > own.brokers:
-            raise ValueError(
-                f"workload.replication_factor {replicas}: must not exceed testbed.brokers {own.brokers}; ask for more "
-                "brokers, or for fewer replicas (with min_insync_replicas no higher)"
-            )
-        return self

@@ -44,7 +44,7 @@ def comparison(**changes: Any) -> CompareProducer:
                 "levels": ["none", "lz4"],
                 "published": {"throughput_records_s": [1_000_000, 1_200_000]},
             },
-            {"factor": "record.size", "levels": [512, 1024, 8192], "fixed": {"payload": "text"}},
+            {"factor": "record.size", "levels": [512, 1024, 2048], "fixed": {"payload": "text"}},
         ],
         "grid": {"factors": {"batch.size": [16384, 65536], "linger.ms": [0, 5]}},
         "protocol": BURST,

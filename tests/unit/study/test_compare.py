@@ -75,7 +75,7 @@ def test_everything_that_any_part_varies_or_fixes_is_a_factor_with_all_of_its_va
     assert comparison().varied_factors == {
         "compression.type": CategoricalFactor(type="categorical", levels=["none", "lz4"]),
         "payload": CategoricalFactor(type="categorical", levels=["random", "text"]),
-        "record.size": NumericFactor(type="integer", levels=[512, 1024, 8192]),
+        "record.size": NumericFactor(type="integer", levels=[512, 1024, 2048]),
         "batch.size": NumericFactor(type="integer", levels=[16384, 65536]),
         "linger.ms": NumericFactor(type="integer", levels=[0, 5]),
     }

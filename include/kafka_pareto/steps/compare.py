@@ -13,8 +13,9 @@ from kafka_pareto.comparison.measured import PlannedLevel
 from kafka_pareto.comparison.part_comparison import Curve, compare_part
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.tables import part_text
-from kafka_pareto.study.compare import Compare, Grid, compare_study
+from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.parts import Grid
 
 logger = logging.getLogger(__name__)
 

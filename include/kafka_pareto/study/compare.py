@@ -191,9 +191,10 @@ class Compare(Study):
                     raise ValueError(f"{place}: fixed.{name}: is the part's own factor")
             for name, levels in part.factors.items():
                 self._check_levels(name, levels, place)
-            self._check_published(part, place)
         if twice := sorted({name for name in self.cases if self.cases.count(name) > 1}):
             raise ValueError(f"part {twice[0]}: is there twice; give one of them another name")
+        for part in self.parts:  # a part's levels hold the factors of all parts, so these are checked before
+            self._check_published(part, f"part {part.part}")
         return self
 
     @model_validator(mode="after")

@@ -35,7 +35,6 @@ final class GroupMember implements ConsumerRebalanceListener {
     private long bytes;
     private long measuredRecords;
     private long measuredBytes;
-    private long measuredPolls;
     private double waitedNs;
     private double cpuNs;
     private long cpuBeforeNs;
@@ -86,7 +85,6 @@ final class GroupMember implements ConsumerRebalanceListener {
         waitedNs += Math.max(waitedHereNs, 0) * shared.measured().shareOf(calledNs, returnedNs);
         cpuNs += (cpuReturnedNs - cpuBeforeNs) * shared.measured().shareOf(beforeNs, returnedNs);
         cpuBeforeNs = cpuReturnedNs;
-        measuredPolls += shared.measured().holds(returnedNs) ? 1 : 0;
         if (!polled.isEmpty() && shared.pauseNs() > 0) {
             shared.clock().waitUntil(returnedNs + shared.pauseNs());
         }
@@ -148,11 +146,6 @@ final class GroupMember implements ConsumerRebalanceListener {
 
     long measuredBytes() {
         return measuredBytes;
-    }
-
-    /** Returns how many polls returned while the group was measured. */
-    long measuredPolls() {
-        return measuredPolls;
     }
 
     /** Returns the measured time that the thread spent in {@code poll()} without using a core. */

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -104,6 +105,16 @@ class CompareConsumer(Compare, TopicStudy):
     def derived_quantities(self, values: Values) -> dict[str, Value]:
         """Returns what a repetition cost."""
         return costs_of(values)
+
+    def rule_parameters(self) -> dict[str, object]:
+        """Returns what the `$…` of the consumer's rules stand for."""
+        return {"live_columns": ["live_rate_records_s", "lag_max_records"] if self.protocol.live else []}
+
+    def derived_values(self, values: Values) -> dict[str, float]:
+        """Returns what follows from a repetition's values, for the consumer's rules."""
+        held, asked = values["live_rate_records_s"], values["live_rate_asked_records_s"]
+        known = isinstance(held, (int, float)) and isinstance(asked, (int, float)) and asked > 0
+        return {"live_rate_held": float(held) / float(asked) if known else math.nan}  # type: ignore[arg-type]
 
     def described_protocol(self) -> dict[str, str]:
         """Says how one repetition reads, as names and texts for people."""

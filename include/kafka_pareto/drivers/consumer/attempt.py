@@ -99,7 +99,7 @@ def judge(results: list[ConsumerResult]) -> tuple[Outcome, str]:
 def _quantities(results: list[ConsumerResult], consumers: int) -> ConsumerQuantities:
     """Returns the figures of reading the topic, and those of following beside them."""
     by_mode = {result.quantities.mode: result.quantities for result in results}
-    read = by_mode.get("drain") or ConsumerQuantities(mode="drain", consumers=consumers)
+    read = by_mode.get("drain") or ConsumerQuantities(mode="drain", group_size=consumers)
     return replace(read, live=by_mode["live"].live) if "live" in by_mode else read
 
 

@@ -21,11 +21,12 @@ from tests.stack.embedded_stack import CAMPAIGN_BEGINS, EmbeddedStack, Finished,
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """The whole embedded stack, up and ready; beside the shipped studies it has three small ones of the tests."""
+    """The whole embedded stack, up and ready; beside the shipped studies it has four small ones of the tests."""
     folder = tmp_path_factory.mktemp("stack")
     shutil.copytree(STUDIES, folder / "studies")
     _write_paper_small(folder / "studies")
     _write_drifting(folder / "studies")
+    _write_comparing(folder / "studies")
     write_contested_study(folder / "studies", batch_bytes=262144)
     with embedded_stack(folder / "state") as started:
         started.environment["KAFKA_PARETO_STUDIES"] = str(folder / "studies")
@@ -80,3 +81,21 @@ def _write_drifting(folder: Path) -> None:
     content["confirmation"] |= {"final_blocks": 6, "more_blocks": 0}
     content |= {"surrogate": {"n_estimators": 50}, "search": {"generations": 10}}
     (folder / "drifting.yaml").write_text(yaml.safe_dump(content))
+
+
+def _write_comparing(folder: Path) -> None:
+    """Two tables of two levels each, by bursts to the stack's own brokers."""
+    content = {
+        "schema_version": 1,
+        "kind": "compare",
+        "name": "comparing",
+        "description": "Two tables on the cluster of the installation; the numbers mean nothing.",
+        "tables": [
+            {"factor": "acks", "levels": [1, "all"], "published": {"throughput_records_s": [1_247_000, 892_000]}},
+            {"factor": "linger.ms", "levels": [5, 50]},
+        ],
+        "protocol": {"kind": "cold_burst", "records": 500, "repetitions": 3, "order": "blocks"},
+        # Bursts this small are now and then outliers: no reason to stop here.
+        "validation": {"tolerated_rejected_fraction": 0.5},
+    }
+    (folder / "comparing.yaml").write_text(yaml.safe_dump(content))

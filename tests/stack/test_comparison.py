@@ -1,0 +1,112 @@
+"""A comparison, whole: through its DAG on the embedded stack, into MLflow, and onto the explorer's page."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.storage.store import open_store
+from kafka_pareto_embedded.airflow_api.client import AirflowClient
+from kafka_pareto_embedded.airflow_api.connection import AirflowConnection, Login
+from tests.stack.embedded_stack import CAMPAIGN_BEGINS, EmbeddedStack, Finished
+
+pytestmark = [pytest.mark.stack, pytest.mark.timeout(400)]
+
+STUDY, PARTS = "comparing", ["acks", "linger_ms"]
+STEPS = {"design", "measure", "validate", "compare", "report"}
+
+
+@pytest.fixture(scope="module")
+def compared(stack: EmbeddedStack) -> Finished:
+    """`comparing` run to its end."""
+    code, said = stack.command("run", STUDY=STUDY, timeout_s=300)
+    assert code == 0, said
+    [campaign_id] = CAMPAIGN_BEGINS.findall(said)
+    return Finished(Campaign.open(open_store(stack.stack.settings()), STUDY, campaign_id), said)
+
+
+def test_it_ends_with_its_tables_as_text_three_sentences_and_the_addresses(
+    compared: Finished, stack: EmbeddedStack
+) -> None:
+    tables = compared.campaign.store.get(compared.campaign.keys.report("tables.txt")).decode().rstrip()
+    assert tables in compared.said
+    assert re.search(r"^acks, compared with acks=all, 3 blocks", tables, re.MULTILINE)
+    for address in (f"{stack.stack.airflow_url}/kafka-pareto/comparisons#study={STUDY}", "report.html", "index.html"):
+        assert address in compared.said
+
+
+def test_every_level_was_measured_once_in_a_block(compared: Finished) -> None:
+    repetitions = compared.campaign.read_measurements(PARTS, [0])
+    measured = [(each.case, each.block, each.configuration_id) for each in repetitions]
+    assert len(set(measured)) == len(measured) == 2 * 2 * 3
+
+
+def test_the_run_is_green_in_airflow_with_tasks_labelled_by_part(compared: Finished, airflow: AirflowClient) -> None:
+    runs = airflow.latest_runs("compare_configurations")
+    [run] = [run for run in runs if run.parameters.get("campaign") == compared.campaign.keys.campaign]
+    tasks = airflow.tasks("compare_configurations", run.dag_run_id)
+    assert run.state == "success"
+    assert {task.task_id: task.state for task in tasks} == dict.fromkeys(STEPS, "success")
+    assert {task.label for task in tasks if task.task_id == "measure"} == set(PARTS)
+
+
+@pytest.mark.usefixtures("compared")
+def test_mlflow_has_one_run_of_the_campaign_and_a_child_for_each_part(stack: EmbeddedStack) -> None:
+    program = (
+        "import json, mlflow\n"
+        f"runs = mlflow.search_runs(experiment_names=['kafka-pareto/{STUDY}'], output_format='list')\n"
+        "print(json.dumps([[r.info.run_id, r.info.run_name, r.data.tags.get('mlflow.parentRunId'), r.info.status,"
+        " r.data.metrics] for r in runs]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, **stack.mlflow_environment()},
+        cwd=stack.state,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    runs = json.loads(done.stdout.splitlines()[-1])
+    [(parent, *_)] = [run for run in runs if run[2] is None]
+    children = {name: metrics for _, name, of, _, metrics in runs if of == parent}
+    assert {status for *_, status, _ in runs} == {"FINISHED"}
+    assert set(children) == {f"compare {part}" for part in PARTS}
+    assert {"throughput_records_s/1", "throughput_records_s_sd/1", "throughput_records_s_ratio/1"} <= set(
+        children["compare acks"]
+    )
+
+
+def test_the_explorer_lists_it_among_the_comparisons_alone(compared: Finished, stack: EmbeddedStack) -> None:
+    login = stack.stack.credentials
+    account = Login(login.airflow_admin_user, login.airflow_admin_password)
+    connection = AirflowConnection(stack.stack.airflow_url, account)
+    campaign = compared.campaign.keys.campaign
+
+    def listed(kind: str) -> list[tuple[str, str]]:
+        entries = connection.ask("GET", f"/kafka-pareto/api/{kind}").json()
+        return [(each["study"], each["campaign"]) for each in entries]
+
+    try:
+        assert (STUDY, campaign) in listed("comparisons")
+        assert (STUDY, campaign) not in listed("campaigns")
+        overview = connection.ask("GET", f"/kafka-pareto/api/comparisons/{STUDY}/{campaign}").json()
+        assert overview["parts"] == PARTS
+        csv = connection.ask("GET", f"/kafka-pareto/api/comparisons/{STUDY}/{campaign}/acks/levels.csv").text
+        assert csv == compared.campaign.store.get(compared.campaign.keys.report("tables/acks.csv")).decode()
+    finally:
+        connection.close()
+
+
+def test_it_goes_on_by_its_id_alone_and_measures_nothing_again(compared: Finished, stack: EmbeddedStack) -> None:
+    keys, store = compared.campaign.keys, compared.campaign.store
+    stored = {key: store.get(key) for part in PARTS for key in store.keys(keys.measurements(part))}
+    code, said = stack.command("run", CAMPAIGN=keys.campaign, timeout_s=300)
+    assert code == 0, said
+    assert {key: store.get(key) for part in PARTS for key in store.keys(keys.measurements(part))} == stored

@@ -14,6 +14,8 @@ LEAST_SHARE = 0.5
 def common_code(codes: Sequence[str | None]) -> str | None:
     """Returns the code that most repetitions carry, if at least half of them do; else an empty text, for none found.
 
+    Where as many found nothing as found a resource, the resource is named.
+
     Args:
         codes: Of each repetition; None where nobody looked.
 
@@ -23,7 +25,7 @@ def common_code(codes: Sequence[str | None]) -> str | None:
     looked_at = [code for code in codes if code is not None]
     if not looked_at:
         return None
-    code, number = Counter(looked_at).most_common(1)[0]
+    code, number = max(Counter(looked_at).items(), key=lambda each: (each[1], each[0] != NONE_FOUND.code))
     return code if number >= LEAST_SHARE * len(codes) else NONE_FOUND.code
 
 

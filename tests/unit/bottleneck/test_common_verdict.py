@@ -19,6 +19,7 @@ pytestmark = pytest.mark.fast
         (["cpu", "disk"], "cpu"),
         (["cpu", "disk", "gc"], ""),
         (["", "", "cpu"], ""),
+        (["", "cpu"], "cpu"),
         (["cpu", None, None], ""),
     ],
 )

@@ -112,7 +112,7 @@ def test_the_price_of_the_largest_gain_is_told_with_both_means_and_what_limited_
     assert theirs
     assert cost.startswith("The price: linger.ms 0, with 0.31 times")
     assert f"the throughput: {ours.value:,.0f} instead of {theirs.value:,.0f} records/s" in cost
-    assert cost.endswith("; the reference was limited by the CPU in 1 of 2 parts.")
+    assert cost.endswith("; the reference was limited by CPU in 1 of 2 parts.")
 
 
 def test_a_resource_without_words_is_named_by_its_code() -> None:

@@ -7,16 +7,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 
+from kafka_pareto.bottleneck.verdict import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.records import Fingerprint, Plan
+from kafka_pareto.campaign.records import Fingerprint, Plan, Sizing
+from kafka_pareto.drivers.producer.attempt import sized_for
+from kafka_pareto.drivers.producer.ceilings import keep_ceilings
 from kafka_pareto.drivers.producer.cost import cost_of, require_fit
 from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
+from kafka_pareto.drivers.producer.load_setting import load_setting
 from kafka_pareto.drivers.producer.own_brokers import OwnBrokersSystem
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import open_testbed, target_of, topic_name
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.settings import Settings
+from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.producer_study import producer_study
 from kafka_pareto.study.study import Study
 
@@ -60,8 +65,15 @@ class ProducerDriver:
         with Cluster(*target_of(study, settings), settings) as cluster:
             yield ProducerSystem(cluster)
 
+    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:
+        """Returns what a repetition of this configuration was asked to do."""
+        study = campaign.producer
+        sizing = campaign.read_record(campaign.keys.sizing(study.sized_like(case)), Sizing)
+        return load_setting(study, case, configuration, sized_for(case, configuration, study, sizing))
+
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:
         """Opens what runs the repetitions of one record size: cluster, lease, topic and load tool."""
         with open_testbed(campaign, case, settings) as testbed:
+            keep_ceilings(campaign, case, testbed, settings)
             yield ProducerRunner(campaign, case, testbed)

@@ -29,9 +29,8 @@ $(foreach name,$(filter-out KAFKA_PARETO_%,$(OPTIONS)),$(eval export KAFKA_PARET
 help: ## this list
 	@awk -F ':.*## ' '/^##@/ {print substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
 	@printf '%s\n' \
-	  'Options of run' \
-	  '  STUDY=quick|cold_burst|steady|paper|…  RECORD_SIZES=1024,8192  SEED=42  REPETITIONS=10  COOL_DOWN_S=0' \
-	  '  STUDY=impact_quick|impact|…  PARTS=acks,grid: these parts   FACTOR=linger.ms LEVELS=0,5,20: one factor' \
+	  'Options of run: STUDY=quick|cold_burst|steady|paper|…, or one that compares: impact_quick|impact|…' \
+	  '  RECORD_SIZES=1024,8192  SEED=42  REPETITIONS=10  COOL_DOWN_S=0  PARTS=acks,grid  FACTOR=linger.ms LEVELS=0,5' \
 	  '  CAMPAIGN=<id>: goes on with it           WARM_START=latest|<id>,<id>: learns from earlier campaigns' \
 	  '  BASELINE=producer.properties: to compare with   APPROVAL=yes: a person is asked before it is in force' \
 	  '  KAFKA=host:9092,… KAFKA_CONFIG=client.properties CEILING_MIB_S=… CEILING_GIB=…: a cluster of your own;' \

@@ -25,9 +25,9 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.candidates import candidates_of
 from kafka_pareto.campaign.records import Sizing
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.drivers.cluster_access import topic_configs, topic_name
 from kafka_pareto.drivers.producer.attempt import request_for
-from kafka_pareto.drivers.producer.driver import ProducerSystem
-from kafka_pareto.drivers.producer.testbed import topic_configs, topic_name
+from kafka_pareto.drivers.systems import ClusterSystem
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.jvm_process import java_argv
 from kafka_pareto.load.producer_performance import MAIN_CLASS, perf_test_options
@@ -81,7 +81,7 @@ def begin_campaign(folder: Path, cluster: Cluster, brokers: int, repetitions: in
     content["protocol"] |= {"repetitions": repetitions}
     study = tune_study(parse_study(yaml.safe_dump(content), "quick, without pauses"))
     store = FolderStore(folder / "store")
-    design.run(store, study, "overhead", ProducerSystem(cluster))
+    design.run(store, study, "overhead", ClusterSystem(cluster))
     return Campaign.open(store, study.name, "overhead")
 
 

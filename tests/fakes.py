@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
+from kafka_pareto.drivers.cluster_access import topic_name
+from kafka_pareto.drivers.fingerprint import fingerprint_of
 from kafka_pareto.drivers.producer.payload_files import payload_files
-from kafka_pareto.drivers.producer.testbed import Testbed, topic_name
+from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.kafka.cluster import Broker, Cluster, ClusterDescription, LogDir, PartitionHealth, TopicHealth
 from kafka_pareto.kafka.producer_config import resolved
 from kafka_pareto.load.producer_performance import load_result

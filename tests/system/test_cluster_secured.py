@@ -14,9 +14,10 @@ import pytest
 from kafka_pareto.brokers.jvm import java_environment
 from kafka_pareto.campaign.candidates import candidates_of
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.drivers.cluster_access import topic_name
 from kafka_pareto.drivers.producer.payload_files import PayloadFiles
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.drivers.producer.testbed import Testbed, topic_name
+from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import BadInputError, ClusterError, SafetyStop
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.producer_performance import ProducerPerformance

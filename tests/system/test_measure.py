@@ -16,7 +16,7 @@ from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.drivers.producer.testbed import topic_name
+from kafka_pareto.drivers.cluster_access import topic_name
 from kafka_pareto.errors import EXIT_BAD_INPUT, EXIT_TEMPORARY
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.settings import load_settings

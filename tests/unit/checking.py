@@ -12,8 +12,8 @@ from kafka_pareto.campaign.candidates import Candidate, baseline_candidate
 from kafka_pareto.campaign.keys import CampaignKeys, CheckKeys
 from kafka_pareto.campaign.records import Fingerprint, Sizing
 from kafka_pareto.drift.check_records import Check, CheckedCase
-from kafka_pareto.drivers.producer.driver import ProducerSystem
 from kafka_pareto.drivers.producer.runner import ProducerRunner
+from kafka_pareto.drivers.systems import ClusterSystem
 from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
@@ -94,7 +94,7 @@ def put_in_force(campaign: Campaign, version: int = 1, **changes: Any) -> Settin
 
 def begin(folder: Path, check_id: str, study: Study | None = None, cluster: FakeCluster | None = None) -> list[int]:
     """The step `check`; the record sizes that it has measured."""
-    manifest = check.run(FolderStore(folder), study or study_of(), check_id, ProducerSystem(cluster or FakeCluster()))
+    manifest = check.run(FolderStore(folder), study or study_of(), check_id, ClusterSystem(cluster or FakeCluster()))
     return manifest.cases
 
 

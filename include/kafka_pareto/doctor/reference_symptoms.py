@@ -10,6 +10,7 @@ from kafka_pareto.doctor.symptom_words import cause_text, symptom_text
 from kafka_pareto.doctor.symptoms import symptoms_found
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.quantity import Value
+from kafka_pareto.study.topic_study import TopicStudy
 
 
 def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[SymptomText]:
@@ -30,6 +31,8 @@ def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[Sym
             for name, value in each.quantities.items():
                 measured.setdefault(name, []).append(value)
     settings = study.effective(study.baseline_configuration(case))
+    if isinstance(study, TopicStudy):
+        settings["partitions"] = study.workload.topic_partitions
     return [
         SymptomText(
             symptom_text(symptom),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from kafka_pareto.drivers.consumer.driver import ConsumerDriver
 from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.measurement.driver_runtime import DriverRuntime
 from kafka_pareto.study.study import Study
 
-DRIVERS: dict[str, DriverRuntime] = {"producer": ProducerDriver()}
+DRIVERS: dict[str, DriverRuntime] = {"producer": ProducerDriver(), "consumer": ConsumerDriver()}
 
 
 def driver_of(study: Study) -> DriverRuntime:

@@ -6,7 +6,6 @@ credential, a class or a serializer are left out, since no study varies them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Annotated, TypeAlias
@@ -14,8 +13,9 @@ from typing import Annotated, TypeAlias
 from pydantic import Field
 
 from kafka_pareto.errors import did_you_mean
+from kafka_pareto.kafka import property_values
 
-PropertyValue: TypeAlias = str | int | float | bool
+PropertyValue: TypeAlias = property_values.PropertyValue
 
 DEFAULTS: dict[str, PropertyValue] = {
     "acks": "all",
@@ -54,9 +54,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "partitioner.adaptive.partitioning.enable": ("true", "false"),
     "partitioner.ignore.keys": ("true", "false"),
 }
-
-
-_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")  # no setting of Kafka's needs more digits
 
 
 class Durability(IntEnum):
@@ -110,12 +107,4 @@ def typed_value(name: str, text: str) -> PropertyValue:
     Raises:
         ValueError: If the text is none of the property's choices, or no whole number where one is needed.
     """
-    if name in CHOICES and text not in CHOICES[name] and (name, text) != ("acks", "-1"):
-        raise ValueError(f"{name}: {text!r} must be one of {', '.join(CHOICES[name])}")
-    if isinstance(DEFAULTS[name], bool):
-        return text == "true"
-    if isinstance(DEFAULTS[name], str):
-        return "all" if text == "-1" else text
-    if not _WHOLE_NUMBER.fullmatch(text):
-        raise ValueError(f"{name}: {text!r} must be a whole number")
-    return int(text)
+    return property_values.value_of(name, "all" if (name, text) == ("acks", "-1") else text, DEFAULTS, CHOICES)

@@ -9,23 +9,51 @@ import select
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, ClassVar, Protocol, TypeVar
 
 from kafka_pareto.brokers.processes import tied
 from kafka_pareto.errors import LoadStartError, LoadToolError
 from kafka_pareto.kafka.client_properties import hidden, read_client_config, secrets_in
-from kafka_pareto.kafka.producer_config import DEFAULTS
+from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.kafka.properties_file import parse_properties, properties_lines
-from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult
+from kafka_pareto.load.tool import Execution
 from kafka_pareto.settings import Settings
 
 _WATCH_EVERY_S = 1.0
 _NEVER_STARTED = (126, 127)  # of the shell that ties it: not to be executed, not to be found
 _GRACE_S = 15.0
-_MIB = 1 << 20
+
+
+class JvmRequest(Protocol):
+    """Describes one execution of a Java program."""
+
+    @property
+    def timeout_s(self) -> float:
+        """Returns the longest time that it may take."""
+
+    @property
+    def heap_mib(self) -> int:
+        """Returns the heap that it needs, in MiB."""
+
+    @property
+    def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:
+        """Returns the properties of its clients, each by the option that names the client's file."""
+
+
+class JvmResult(Protocol):
+    """Is a dataclass that holds what came of an execution, and the program's first complaint."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def errors(self) -> str:
+        """Returns the first complaint; empty where there is none."""
+
+
+Result = TypeVar("Result", bound=JvmResult)
 
 
 class LoadProcess:
@@ -36,7 +64,7 @@ class LoadProcess:
         self._client_config = client_config
         self._settings = settings
 
-    def jvm_warmup_s(self, request: LoadRequest) -> float:  # noqa: ARG002 (a warm JVM's answer depends on it)
+    def jvm_warmup_s(self, request: JvmRequest) -> float:  # noqa: ARG002 (a warm JVM's answer depends on it)
         """Returns how long the JVM that gets this request must send first, to be like the one of any other request."""
         return 0.0
 
@@ -47,11 +75,11 @@ class LoadProcess:
         self,
         main_class: str,
         options: list[str],
-        request: LoadRequest,
+        request: JvmRequest,
         watch: Callable[[], None] | None,
-        read: Callable[[Execution], LoadResult],
-    ) -> LoadResult:
-        """Runs the class with the options and the file of the producer's properties, and parses its output.
+        read: Callable[[Execution], Result],
+    ) -> Result:
+        """Runs the class with the options and the files of its clients' properties, and parses its output.
 
         Neither result nor error holds a secret of the client configuration, whatever the tool printed.
 
@@ -64,10 +92,12 @@ class LoadProcess:
         secrets = secrets_in(client)
         try:
             with tempfile.TemporaryDirectory(prefix="kafka-pareto-load-") as name:
-                properties_file = Path(name) / "producer.properties"
-                properties_file.touch(mode=0o600)
-                properties_file.write_text(self._properties_text(request, client), encoding="ascii")
-                all_options = [*options, "--command-config", str(properties_file)]
+                all_options = list(options)
+                for option, properties in request.client_properties.items():
+                    properties_file = Path(name) / f"{option.strip('-')}.properties"
+                    properties_file.touch(mode=0o600)
+                    properties_file.write_text(self._properties_text(properties, client), encoding="ascii")
+                    all_options += [option, str(properties_file)]
                 result = read(self._execute(main_class, all_options, request, watch, secrets))
         except LoadToolError as error:
             raise type(error)(hidden(str(error), secrets)) from None  # its cause would show the secrets
@@ -77,7 +107,7 @@ class LoadProcess:
         self,
         main_class: str,
         options: list[str],
-        request: LoadRequest,
+        request: JvmRequest,
         watch: Callable[[], None] | None,
         secrets: list[str],
     ) -> Execution:
@@ -92,29 +122,24 @@ class LoadProcess:
             output.seek(0)
             return Execution(output.read().decode(errors="replace"), complaint, wall_s, cpu_s)
 
-    def _properties_text(self, request: LoadRequest, client: str) -> str:
+    def _properties_text(self, properties: Mapping[str, PropertyValue], client: str) -> str:
         # Parsed and written again in ASCII: Kafka's own tool reads a properties file as ISO 8859-1.
-        own = {"bootstrap.servers": self._bootstrap_servers, **request.properties}
+        own = {"bootstrap.servers": self._bootstrap_servers, **properties}
         return properties_lines({**parse_properties(client), **own})
 
 
-def java_argv(settings: Settings, request: LoadRequest, main_class: str) -> list[str]:
+def java_argv(settings: Settings, request: JvmRequest, main_class: str, serving_s: float = 0.0) -> list[str]:
     """Returns the command line up to the program's own options.
 
     Everything that may be secret is in the properties file. The program has a time limit of its own, somewhat above the
-    one that `LoadProcess` keeps, in whole minutes: if nobody is left who would end it, it ends itself.
+    one that `LoadProcess` keeps, in whole minutes: if nobody is left who would end it, it ends itself. One that serves
+    several requests lives for `serving_s` longer.
     """
-    limit_minutes = math.ceil((request.timeout_s + _GRACE_S) / 60)
+    limit_minutes = math.ceil((serving_s + request.timeout_s + _GRACE_S) / 60)
     # A Java that knows no such limit starts all the same.
     argv = [settings.java, "-XX:+IgnoreUnrecognizedVMOptions", f"-XX:SelfDestructTimer={limit_minutes}"]
-    argv += [f"-Xmx{heap_mib(request)}m"]
+    argv += [f"-Xmx{request.heap_mib}m"]
     return [*argv, "-Duser.language=en", "-Duser.country=US", "-cp", f"{settings.kafka_jars}/*", main_class]
-
-
-def heap_mib(request: LoadRequest) -> int:
-    """Returns the heap that the request's producers need, in MiB."""
-    buffer_mib = int(request.properties.get("buffer.memory", DEFAULTS["buffer.memory"])) // _MIB
-    return 192 + 2 * request.producers * buffer_mib
 
 
 def start(argv: list[str], stdin: int, stdout: int, stderr: BinaryIO) -> subprocess.Popen[bytes]:

@@ -10,9 +10,11 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
 from kafka_pareto.study.producer_quantities import ClientMetrics, LoadFigures
 from kafka_pareto.study.workload import MadePayload
+
+_MIB = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,17 @@ class LoadRequest:
     keys: int = 0
     made_payload: MadePayload = "random"
     producers: int = 1
+
+    @property
+    def client_properties(self) -> Mapping[str, Mapping[str, PropertyValue]]:
+        """Returns the producer's properties by the option of either tool that names their file."""
+        return {"--command-config": self.properties}
+
+    @property
+    def heap_mib(self) -> int:
+        """Returns the heap that the producers need, in MiB."""
+        buffer_mib = int(self.properties.get("buffer.memory", DEFAULTS["buffer.memory"])) // _MIB
+        return 192 + 2 * self.producers * buffer_mib
 
 
 def client_metrics(found: Mapping[str, float]) -> ClientMetrics:

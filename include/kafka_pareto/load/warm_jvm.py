@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -18,15 +17,15 @@ from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 from kafka_pareto.brokers.processes import tied
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.load.jvm_process import (
+    JvmRequest,
     LoadProcess,
     complaint_in,
-    heap_mib,
     java_argv,
     require_success,
     start,
     wait_until_readable,
 )
-from kafka_pareto.load.tool import Execution, LoadRequest
+from kafka_pareto.load.tool import Execution
 from kafka_pareto.settings import Settings
 
 # The client's CPU time per record of 1,024 B fell from some 30 to 10 µs in the first five seconds of sending, and
@@ -58,7 +57,7 @@ class WarmLoadProcess(LoadProcess):
         super().__init__(bootstrap_servers, client_config, settings)
         self._jvm: _Jvm | None = None
 
-    def jvm_warmup_s(self, request: LoadRequest) -> float:
+    def jvm_warmup_s(self, request: JvmRequest) -> float:
         """Returns how long a new JVM must send first; 0 where a warm one takes the request."""
         return 0.0 if self._jvm is not None and self._jvm.can_take(request) else JVM_WARMUP_S
 
@@ -72,7 +71,7 @@ class WarmLoadProcess(LoadProcess):
         self,
         main_class: str,
         options: list[str],
-        request: LoadRequest,
+        request: JvmRequest,
         watch: Callable[[], None] | None,
         secrets: list[str],
     ) -> Execution:
@@ -94,13 +93,12 @@ class WarmLoadProcess(LoadProcess):
 class _Jvm:
     """Holds one server process, and what it was started for."""
 
-    def __init__(self, settings: Settings, request: LoadRequest, main_class: str) -> None:
-        self._heap_mib = heap_mib(request)
+    def __init__(self, settings: Settings, request: JvmRequest, main_class: str) -> None:
+        self._heap_mib = request.heap_mib
         self._started = time.monotonic()
         self._loads = 0
         self._unread = b""
-        limited = replace(request, timeout_s=LONGEST_LIFE_S + request.timeout_s)
-        argv = tied(java_argv(settings, limited, main_class))
+        argv = tied(java_argv(settings, request, main_class, LONGEST_LIFE_S))
         with ExitStack() as opened:
             self._errors = opened.enter_context(tempfile.TemporaryFile())
             self._socket, servers_end = (opened.enter_context(end) for end in socket.socketpair())
@@ -108,10 +106,10 @@ class _Jvm:
             servers_end.close()  # else the server's end would be no end of the connection
             self._opened = opened.pop_all()
 
-    def can_take(self, request: LoadRequest) -> bool:
+    def can_take(self, request: JvmRequest) -> bool:
         """Returns whether it runs, is not worn out, and has the heap for this request."""
         is_worn = self._loads >= MOST_LOADS or time.monotonic() - self._started > LONGEST_LIFE_S
-        return not is_worn and self._heap_mib >= heap_mib(request) and self._process.poll() is None
+        return not is_worn and self._heap_mib >= request.heap_mib and self._process.poll() is None
 
     def close(self) -> None:
         self._process.kill()

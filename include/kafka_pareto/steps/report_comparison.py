@@ -34,7 +34,8 @@ def run(campaign: Campaign) -> Manifest:
     sentences = closing_sentences(parts, shown)
     symptoms = symptom_texts(study, [each for case in study.cases for each in accepted_repetitions(campaign, case)])
     remarks = Remarks(parts, symptoms, stored_ceilings(campaign))
-    text = "\n".join([comparison_text(parts, shown), remarks_text(remarks), *sentences]) + "\n"
+    # The page and the CSV have all quantities.
+    text = "\n".join([comparison_text(parts), remarks_text(remarks), *sentences]) + "\n"
     figures = {part.part: part_figures(part, shown) for part in parts}
     page = comparison_page(
         PageContext(

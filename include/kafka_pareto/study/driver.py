@@ -1,4 +1,4 @@
-"""Lists the drivers: what is loaded and measured. Today there is one, `producer`.
+"""Lists the drivers: what is loaded and measured.
 
 Objectives and features of all drivers share one vocabulary: a name, unit included, means the same wherever it stands.
 """
@@ -6,10 +6,11 @@ Objectives and features of all drivers share one vocabulary: a name, unit includ
 from __future__ import annotations
 
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.consumer import CONSUMER
 from kafka_pareto.study.declaration import Driver, Feature, Objective
 from kafka_pareto.study.producer import PRODUCER
 
-DRIVERS: dict[str, Driver] = {PRODUCER.name: PRODUCER}
+DRIVERS: dict[str, Driver] = {each.name: each for each in (PRODUCER, CONSUMER)}
 
 
 def objective_named(name: str) -> Objective:

@@ -9,20 +9,20 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.study import producer_rules
 from kafka_pareto.study.declaration import Driver
-from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.producer_protocol import ProducerProtocol
 from kafka_pareto.study.quantity import Values
 from kafka_pareto.study.study import Study
-from kafka_pareto.study.workload import ProducerLoad, Topic
+from kafka_pareto.study.topic_study import TopicStudy
+from kafka_pareto.study.workload import ProducerLoad
 
 
-class ProducerStudy(Study):
-    """Adds to which kind of topic is sent, and how one repetition is run. What is sent follows from the case."""
+class ProducerStudy(TopicStudy):
+    """Adds how one repetition is sent. What is sent follows from the case and the configuration."""
 
     declaration: ClassVar[Driver] = PRODUCER
 
-    workload: Topic
     protocol: ProducerProtocol
 
     @abstractmethod
@@ -32,14 +32,6 @@ class ProducerStudy(Study):
     @abstractmethod
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Returns the producer's settings, with idempotence as it is resolved."""
-
-    def broker_properties(self, configuration: Configuration) -> dict[str, FactorValue]:  # noqa: ARG002
-        """Returns the properties that the study's own brokers need for this configuration; none for other brokers."""
-        return {}
-
-    def varies_brokers(self, case: str) -> bool:  # noqa: ARG002
-        """Tells whether the case's configurations need different properties of the brokers."""
-        return False
 
     def sized_like(self, case: str) -> str:
         """Returns the case whose sizing this one shares: of those with the same baseline, the first."""

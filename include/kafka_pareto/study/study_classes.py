@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafka_pareto.study.compare_consumer import CompareConsumer
 from kafka_pareto.study.compare_producer import CompareProducer
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune_producer import TuneProducer
@@ -9,5 +10,6 @@ from kafka_pareto.study.tune_producer import TuneProducer
 STUDY_CLASSES: dict[tuple[str, str], type[Study]] = {
     ("tune", "producer"): TuneProducer,
     ("compare", "producer"): CompareProducer,
+    ("compare", "consumer"): CompareConsumer,
 }
 """Which class checks a file, by its `kind` and its `driver`."""

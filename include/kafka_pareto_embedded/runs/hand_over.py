@@ -71,7 +71,7 @@ def _tables(stack: Stack, store: Store, keys: CampaignKeys, run_address: str) ->
     names = [keys.report(name) for name in ("report.html", "tables.txt")]
     report = download(store, [*names, *store.keys(keys.report("tables/"))], keys.report(""), folder)
     addresses = {
-        "Explorer": f"{stack.airflow_url}/kafka-pareto/#view=comparisons&study={keys.study}&campaign={keys.campaign}",
+        "Explorer": f"{stack.airflow_url}/kafka-pareto/comparisons#study={keys.study}&campaign={keys.campaign}",
         "Report": address_of(report, "report.html"),
         "Tables": (folder / "tables").as_uri(),
         "Airflow": run_address,

@@ -11,7 +11,7 @@ from kafka_pareto.campaign.advice import NO_ROOM, FollowedAdvice, follow
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
-from kafka_pareto.drivers.producer.driver import ProducerSystem
+from kafka_pareto.drivers.systems import ClusterSystem
 from kafka_pareto.settings import load_settings
 from kafka_pareto.steps import design
 from kafka_pareto.storage.folder_store import FolderStore
@@ -53,7 +53,7 @@ def test_two_that_advise_the_same_are_measured_once_and_both_named() -> None:
 
 def test_the_design_begins_with_what_is_advised_and_later_files_change_it_no_more(tmp_path: Path) -> None:
     study, store = SHIPPED["quick"], FolderStore(tmp_path)
-    design.run(store, study, "c1", ProducerSystem(FakeCluster()), advice=ADVICE)
+    design.run(store, study, "c1", ClusterSystem(FakeCluster()), advice=ADVICE)
     campaign = Campaign(study, CampaignKeys(study.name, "c1"), store)
     before = campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS)
     followed = campaign.read_record(campaign.keys.advice(), FollowedAdvice)
@@ -61,6 +61,6 @@ def test_the_design_begins_with_what_is_advised_and_later_files_change_it_no_mor
         drawn = before[(before.case == case) & ~before.is_baseline]
         assert list(drawn.configuration_id[:4]) == list(followed.titles(case))
         assert len(drawn) == study.design.configurations
-    manifest = design.run(store, study, "c1", ProducerSystem(FakeCluster()), advice=ADVICE[:1])
+    manifest = design.run(store, study, "c1", ClusterSystem(FakeCluster()), advice=ADVICE[:1])
     assert campaign.read_table(campaign.keys.design(), DESIGN_COLUMNS).equals(before)
     assert campaign.keys.advice() in manifest.artifacts

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from kafka_pareto.drivers.producer.testbed import target_of
+from kafka_pareto.drivers.cluster_access import target_of
 from kafka_pareto.errors import BadInputError, LoadStartError, LoadToolError
 from kafka_pareto.kafka.client_properties import secrets_in
-from kafka_pareto.load.jvm_process import heap_mib, java_argv
+from kafka_pareto.load.jvm_process import java_argv
 from kafka_pareto.load.producer_performance import ProducerPerformance, perf_test_options
 from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.settings import Settings, load_settings
@@ -50,8 +50,8 @@ def test_no_secret_of_the_client_configuration_is_repeated_whatever_the_tool_pri
 def test_every_producer_of_a_load_has_a_buffer_of_its_own_in_the_heap():
     properties = {"buffer.memory": 64 << 20}
 
-    assert heap_mib(request()) == 192 + 2 * 32
-    assert heap_mib(request(properties=properties, producers=3)) == 192 + 2 * 3 * 64
+    assert request().heap_mib == 192 + 2 * 32
+    assert request(properties=properties, producers=3).heap_mib == 192 + 2 * 3 * 64
 
 
 def test_a_java_that_is_not_there_is_no_fault_of_the_configuration(tmp_path: Path):

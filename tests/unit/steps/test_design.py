@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kafka_pareto.campaign.keys import CampaignKeys
-from kafka_pareto.drivers.producer.driver import ProducerSystem
+from kafka_pareto.drivers.systems import ClusterSystem
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.steps import design
 from kafka_pareto.storage.folder_store import FolderStore
@@ -25,7 +25,7 @@ KEYS = CampaignKeys(STUDY.name, "c1")
 
 def test_the_text_is_kept_with_the_campaign_and_the_frozen_study_keeps_its_name(tmp_path: Path):
     store, corpus = FolderStore(tmp_path), read_corpus(STUDY, GOOD, "study")
-    manifest = design.run(store, STUDY, "c1", ProducerSystem(FakeCluster()), corpus)
+    manifest = design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), corpus)
 
     assert store.get(KEYS.payload()) == (GOOD / "log_lines.txt").read_bytes()
     assert "Überweisung" in store.get(KEYS.payload()).decode()
@@ -35,24 +35,24 @@ def test_the_text_is_kept_with_the_campaign_and_the_frozen_study_keeps_its_name(
 
 def test_a_campaign_goes_on_with_the_same_text_alone(tmp_path: Path):
     store = FolderStore(tmp_path)
-    design.run(store, STUDY, "c1", ProducerSystem(FakeCluster()), "one text")
-    design.run(store, STUDY, "c1", ProducerSystem(FakeCluster()), "one text")
+    design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "one text")
+    design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "one text")
 
     with pytest.raises(BadInputError, match=r"another text in its workload\.payload\.file"):
-        design.run(store, STUDY, "c1", ProducerSystem(FakeCluster()), "another text")
+        design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "another text")
     assert store.get(KEYS.payload()) == b"one text"
 
 
 def test_a_study_that_names_no_file_has_no_text(tmp_path: Path):
     study = load_study(GOOD / "compressible_payload.yaml")
     store = FolderStore(tmp_path)
-    design.run(store, study, "c1", ProducerSystem(FakeCluster()), read_corpus(study, GOOD, "study"))
+    design.run(store, study, "c1", ClusterSystem(FakeCluster()), read_corpus(study, GOOD, "study"))
 
     assert CampaignKeys(study.name, "c1").payload() not in store.keys("")
 
 
 def test_a_campaign_goes_on_whatever_its_study_says_of_checks_by_now(tmp_path: Path):
     store, scheduled = FolderStore(tmp_path), STUDY.model_copy(update={"retune": Retune(schedule="@daily")})
-    design.run(store, STUDY, "c1", ProducerSystem(FakeCluster()), "one text")
+    design.run(store, STUDY, "c1", ClusterSystem(FakeCluster()), "one text")
 
-    assert design.run(store, scheduled, "c1", ProducerSystem(FakeCluster()), "one text").campaign == "c1"
+    assert design.run(store, scheduled, "c1", ClusterSystem(FakeCluster()), "one text").campaign == "c1"

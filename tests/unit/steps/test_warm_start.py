@@ -12,7 +12,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Prior
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, FRONT_COLUMNS, PRIOR_TRIAL_COLUMNS, TRIAL_COLUMNS, table_schema
-from kafka_pareto.drivers.producer.driver import ProducerSystem
+from kafka_pareto.drivers.systems import ClusterSystem
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.history.prior_trials import best_known
 from kafka_pareto.steps import design, propose
@@ -32,7 +32,7 @@ KEYS = CampaignKeys(WARM.name, "c9")
 def designed(folder: Path) -> Campaign:
     """A campaign that begins warm, by what the one before it knows."""
     past_campaign(folder)
-    design.run(FolderStore(folder), WARM, "c9", ProducerSystem(FakeCluster()))
+    design.run(FolderStore(folder), WARM, "c9", ClusterSystem(FakeCluster()))
     return Campaign.open(FolderStore(folder), WARM.name, "c9")
 
 
@@ -64,7 +64,7 @@ def test_a_design_begins_with_the_best_known_and_draws_the_rest_anew(tmp_path: P
 
 def test_what_it_begins_with_is_written_down_and_named_in_the_manifest(tmp_path: Path) -> None:
     past_campaign(tmp_path)
-    manifest = design.run(FolderStore(tmp_path), WARM, "c9", ProducerSystem(FakeCluster()))
+    manifest = design.run(FolderStore(tmp_path), WARM, "c9", ClusterSystem(FakeCluster()))
     prior = Campaign.open(FolderStore(tmp_path), WARM.name, "c9").read_record(KEYS.prior(), Prior)
 
     assert {KEYS.prior(), KEYS.prior_trials()} <= set(manifest.artifacts)
@@ -78,14 +78,14 @@ def test_a_campaign_that_goes_on_keeps_what_it_began_with_though_there_is_a_late
     kept = {key: campaign.store.get(key) for key in (KEYS.prior(), KEYS.prior_trials(), KEYS.design())}
     past_campaign(tmp_path, "c1", days_later=1, block=1)
 
-    design.run(campaign.store, WARM, "c9", ProducerSystem(FakeCluster()))
+    design.run(campaign.store, WARM, "c9", ClusterSystem(FakeCluster()))
     assert {key: campaign.store.get(key) for key in kept} == kept
 
 
 def test_a_named_campaign_that_is_not_there_stops_the_campaign_before_it_begins(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
     with pytest.raises(BadInputError, match=r"warm_start\.campaigns: c1: there is no such"):
-        design.run(store, study_in_rounds(warm_start={"campaigns": ["c1"]}), "c9", ProducerSystem(FakeCluster()))
+        design.run(store, study_in_rounds(warm_start={"campaigns": ["c1"]}), "c9", ClusterSystem(FakeCluster()))
 
     assert store.tag(KEYS.frozen_study()) is None
 
@@ -94,7 +94,7 @@ def test_without_a_warm_start_nothing_of_the_past_is_read_or_written(tmp_path: P
     past = past_campaign(tmp_path)
     for key in past.store.keys(past.keys.prefix):
         past.store.put(key, b"nothing that could be read")
-    manifest = design.run(past.store, COLD, "c9", ProducerSystem(FakeCluster()))
+    manifest = design.run(past.store, COLD, "c9", ClusterSystem(FakeCluster()))
 
     assert not {KEYS.prior(), KEYS.prior_trials()} & {*manifest.artifacts, *past.store.keys("")}
     assert not {"prior_trials", "known_configurations"} & manifest.counts.keys()
@@ -102,9 +102,9 @@ def test_without_a_warm_start_nothing_of_the_past_is_read_or_written(tmp_path: P
 
 def test_a_round_learns_from_what_the_campaign_began_with(tmp_path: Path) -> None:
     (tmp_path / "cold").mkdir()
-    design.run(FolderStore(tmp_path / "cold"), COLD, "c9", ProducerSystem(FakeCluster()))
+    design.run(FolderStore(tmp_path / "cold"), COLD, "c9", ClusterSystem(FakeCluster()))
     cold = Campaign.open(FolderStore(tmp_path / "cold"), COLD.name, "c9")
-    design.run(FolderStore(tmp_path / "empty"), WARM, "c9", ProducerSystem(FakeCluster()))
+    design.run(FolderStore(tmp_path / "empty"), WARM, "c9", ClusterSystem(FakeCluster()))
     empty = Campaign.open(FolderStore(tmp_path / "empty"), WARM.name, "c9")
 
     without = proposed(cold)

@@ -19,8 +19,8 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.campaign.records import Stop
 from kafka_pareto.campaign.tables import CANDIDATE_COLUMNS, FRONT_COLUMNS, TRIAL_COLUMNS
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.drivers.producer.driver import ProducerSystem
 from kafka_pareto.drivers.producer.runner import ProducerRunner
+from kafka_pareto.drivers.systems import ClusterSystem
 from kafka_pareto.errors import BadInputError, ConsentError, PlanError
 from kafka_pareto.report.cards import Cards
 from kafka_pareto.steps import confirm, design, measure, optimize, propose, report, train, validate
@@ -58,7 +58,7 @@ def run_until_decided(
     store: FolderStore, study: Study, load: Callable[[str, Campaign, int], None] = run_on_fake
 ) -> Campaign:
     with FakeCluster() as cluster:
-        design.run(store, study, "c1", ProducerSystem(cluster))
+        design.run(store, study, "c1", ClusterSystem(cluster))
     campaign = Campaign.open(store, study.name, "c1")
     for case in study.cases:
         load("measure", campaign, case)
@@ -285,13 +285,13 @@ def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_al
 @pytest.mark.fast
 def test_going_on_with_a_campaign_under_other_values_is_refused(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
-    design.run(store, study_of(), "c1", ProducerSystem(FakeCluster()))
+    design.run(store, study_of(), "c1", ClusterSystem(FakeCluster()))
     frozen = store.get(CampaignKeys("quick", "c1").design())
-    design.run(store, study_of(), "c1", ProducerSystem(FakeCluster()))
+    design.run(store, study_of(), "c1", ClusterSystem(FakeCluster()))
 
     assert store.get(CampaignKeys("quick", "c1").design()) == frozen
     with pytest.raises(BadInputError, match="started with other values"):
-        design.run(store, study_of(seed=43), "c1", ProducerSystem(FakeCluster()))
+        design.run(store, study_of(seed=43), "c1", ClusterSystem(FakeCluster()))
 
 
 @pytest.mark.fast
@@ -300,7 +300,7 @@ def test_a_refused_plan_freezes_nothing(tmp_path: Path) -> None:
     cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 4.0, "ceiling_gib": 9.0}
 
     with pytest.raises(PlanError, match="consent"):
-        design.run(store, study_of(cluster=cluster), "c1", ProducerSystem(FakeCluster()))
+        design.run(store, study_of(cluster=cluster), "c1", ClusterSystem(FakeCluster()))
     assert store.keys("") == []
 
 
@@ -308,8 +308,8 @@ def test_a_refused_plan_freezes_nothing(tmp_path: Path) -> None:
 def test_an_interrupted_campaign_on_a_foreign_cluster_goes_on_once_consent_is_given(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
     cluster = {"bootstrap_servers": "b:9092", "ceiling_mib_s": 4.0, "ceiling_gib": 9.0, "consent": True}
-    manifest = design.run(store, study_of(cluster=cluster), "c1", ProducerSystem(FakeCluster()))
+    manifest = design.run(store, study_of(cluster=cluster), "c1", ClusterSystem(FakeCluster()))
 
     assert json.loads(manifest.model_dump_json())["cases"] == CASES
     with pytest.raises(ConsentError, match="consent"):
-        design.run(store, study_of(cluster=cluster | {"consent": False}), "c1", ProducerSystem(FakeCluster()))
+        design.run(store, study_of(cluster=cluster | {"consent": False}), "c1", ClusterSystem(FakeCluster()))

@@ -14,7 +14,7 @@ from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.load_window import expected_window, measured_window
 from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome, Sizing
-from kafka_pareto.drivers.producer.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.load_setting import rate_limit_records_s
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError, SafetyStop

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.producer.sizing import sizing_loads_s
 from kafka_pareto.errors import PlanError
-from kafka_pareto.kafka.cluster import LogDir
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
 from kafka_pareto.study.producer_study import ProducerStudy
 
@@ -19,25 +18,8 @@ _BROKERS_START_S = 15.0  # three brokers of the study's own with a topic of 100 
 _BROKER_RESTART_S = 5.0
 # The broker frees what was deleted only at its next check, so a few portions lie on the disk at once.
 _PORTIONS_ON_DISK = 4
-_FREE_DISK_MARGIN = 1.2
 # A steady repetition is sized by time; what it sends is known only when the baseline's pace is measured.
 _ASSUMED_STEADY_MIB_S = 200.0
-
-
-def require_fit(plan: Plan, study: ProducerStudy, log_dirs: tuple[LogDir, ...]) -> None:
-    """Refuses a plan whose bursts do not end before their timeout, or that does not fit the brokers' disks.
-
-    Raises:
-        PlanError: Saying which, with both numbers and the remedy.
-    """
-    require_in_time(study)
-    usable = [directory.usable_bytes for directory in log_dirs if directory.usable_bytes is not None]
-    needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / _distinct_volumes(log_dirs)
-    if usable and min(usable) < needed_bytes:
-        raise PlanError(
-            f"the campaign may need {needed_bytes / _GIB:.1f} GiB at once on a broker's disk, and one has "
-            f"{min(usable) / _GIB:.1f} GiB free; free some, or ask for smaller record sizes"
-        )
 
 
 def require_in_time(study: ProducerStudy) -> None:
@@ -118,8 +100,3 @@ def _sending_s(study: ProducerStudy) -> float:
     if protocol.paced.seconds is None:
         return unthrottled_s * protocol.paced.rate_fraction
     return unthrottled_s + (_measured_s(study) - unthrottled_s) * protocol.paced.rate_fraction
-
-
-def _distinct_volumes(log_dirs: tuple[LogDir, ...]) -> int:
-    """Over how many disks the replicas spread; log folders of equal size count as one disk, as embedded ones are."""
-    return max(len({directory.total_bytes for directory in log_dirs}), 1)

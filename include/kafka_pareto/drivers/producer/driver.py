@@ -5,20 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property
 
 from kafka_pareto.bottleneck.verdict import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.records import Fingerprint, Plan, Sizing
+from kafka_pareto.campaign.records import Plan, Sizing
+from kafka_pareto.drivers.cluster_access import target_of
 from kafka_pareto.drivers.producer.attempt import sized_for
 from kafka_pareto.drivers.producer.ceilings import keep_ceilings
-from kafka_pareto.drivers.producer.cost import cost_of, require_fit
-from kafka_pareto.drivers.producer.fingerprint import fingerprint_of
+from kafka_pareto.drivers.producer.cost import cost_of, require_in_time
 from kafka_pareto.drivers.producer.load_setting import load_setting
-from kafka_pareto.drivers.producer.own_brokers import OwnBrokersSystem
 from kafka_pareto.drivers.producer.runner import ProducerRunner
-from kafka_pareto.drivers.producer.testbed import open_testbed, target_of, topic_name
-from kafka_pareto.kafka.cluster import Cluster, ClusterDescription
+from kafka_pareto.drivers.producer.testbed import open_testbed
+from kafka_pareto.drivers.systems import ClusterSystem, OwnBrokersSystem
+from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.factors import Configuration
@@ -26,27 +25,6 @@ from kafka_pareto.study.producer_study import producer_study
 from kafka_pareto.study.study import Study
 
 log = logging.getLogger(__name__)
-
-
-class ProducerSystem:
-    """The cluster that the producer sends to."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-
-    def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
-        """Describes the cluster and this machine, as they are now."""
-        return fingerprint_of(self._description, campaign.producer, topic_name(campaign.keys, case))
-
-    def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:
-        """Refuses a plan whose loads do not end before their timeout, or that does not fit the brokers' disks."""
-        require_fit(plan, campaign.producer, self._cluster.log_dirs(topic_name(campaign.keys, case)))
-
-    @cached_property
-    def _description(self) -> ClusterDescription:
-        description = self._cluster.describe()
-        log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
-        return description
 
 
 class ProducerDriver:
@@ -58,12 +36,17 @@ class ProducerDriver:
 
     @contextmanager
     def system(self, study: Study, settings: Settings) -> Iterator[System]:
-        """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
+        """Opens the cluster that the study is about; brokers of its own do not run before it measures.
+
+        Raises:
+            PlanError: If a load of the study would not end before its timeout.
+        """
+        require_in_time(producer_study(study))
         if study.own_brokers is not None:
             yield OwnBrokersSystem(study.own_brokers)
             return
         with Cluster(*target_of(study, settings), settings) as cluster:
-            yield ProducerSystem(cluster)
+            yield ClusterSystem(cluster)
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:
         """Returns what a repetition of this configuration was asked to do."""

@@ -7,8 +7,8 @@ from functools import cached_property
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition, Sizing
+from kafka_pareto.drivers.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.attempt import attempt_repetition, duplicates_reason, request_for, sized_for
-from kafka_pareto.drivers.producer.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
 from kafka_pareto.drivers.producer.sizing import sizing_of
 from kafka_pareto.drivers.producer.testbed import Testbed

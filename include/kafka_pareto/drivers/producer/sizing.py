@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import RampStep, Sizing
-from kafka_pareto.drivers.producer.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactError

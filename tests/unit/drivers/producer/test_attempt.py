@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto.drivers.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.attempt import attempt_repetition, request_for
-from kafka_pareto.drivers.producer.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.sizing import sizing_of
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.study.protocol import OutlierRule

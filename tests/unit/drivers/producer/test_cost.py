@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.drivers.producer.cost import require_fit
+from kafka_pareto.drivers.producer.cost import require_in_time
 from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.errors import PlanError
 from kafka_pareto.measurement.cost import describe_plan, plan_campaign, plan_check
@@ -123,7 +123,7 @@ def test_bursts_that_take_longer_than_the_timeout_are_refused_with_both_numbers(
     study = altered("paper", {"throughput_limit_mib_s": 0.5})
 
     with pytest.raises(PlanError, match=r"0\.5 MiB/s a burst takes 125 s, and protocol\.timeout_s is 120 s"):
-        require_fit(planned(study), study, ())
+        require_in_time(study)
 
 
 def test_a_paced_repetition_is_planned_to_send_its_fraction_of_the_limit():

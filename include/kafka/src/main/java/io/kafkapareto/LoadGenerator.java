@@ -124,7 +124,7 @@ public final class LoadGenerator {
             AtomicBoolean failed = new AtomicBoolean();
             for (Payloads each : records) {
                 Pace share = pace.shareOf(senders.size(), records.size());
-                senders.add(new Sender(topic, producers.get(), each, share, clock, failed));
+                senders.add(new Sender(producers.get(), dueNs -> each.next(topic), share, clock, failed));
             }
             send(senders, threads, clock.nanoTime(), warmupSeconds);
             part.put("warmup_attempted", senders.stream().mapToLong(Sender::attempted).sum());

@@ -22,8 +22,8 @@ final class Outcomes {
     /** Messages often name a partition or a time, so that there may be as many as failures. */
     private static final int MAX_REASONS = 10;
 
-    private final Histogram fromDue = new Histogram(HIGHEST_US, SIGNIFICANT_DIGITS);
-    private final Histogram fromSend = new Histogram(HIGHEST_US, SIGNIFICANT_DIGITS);
+    private final Histogram fromDue = histogram();
+    private final Histogram fromSend = histogram();
     private final Map<String, Integer> failures = new LinkedHashMap<>();
     private int[] windowRecords = new int[0];
     private final MonotonicClock clock;
@@ -53,8 +53,8 @@ final class Outcomes {
             return;
         }
         lastNs = clock.nanoTime();
-        fromDue.recordValue(Math.min((lastNs - dueNs) / 1_000, HIGHEST_US));
-        fromSend.recordValue(Math.min((lastNs - sentNs) / 1_000, HIGHEST_US));
+        record(fromDue, lastNs - dueNs);
+        record(fromSend, lastNs - sentNs);
         int window = (int) ((lastNs - startedNs) / (WINDOW_MS * 1_000_000L));
         extendTo(window + 1);
         windowRecords[window]++;
@@ -119,7 +119,17 @@ final class Outcomes {
         failures.forEach(reasons::put);
     }
 
-    private static ObjectNode describe(Histogram histogram, ObjectNode parent) {
+    /** Makes an empty histogram of microseconds; an hour and more are one. */
+    static Histogram histogram() {
+        return new Histogram(HIGHEST_US, SIGNIFICANT_DIGITS);
+    }
+
+    static void record(Histogram histogram, long latencyNs) {
+        histogram.recordValue(Math.min(latencyNs / 1_000, HIGHEST_US));
+    }
+
+    /** Returns the histogram's figures in microseconds; null where it is empty. */
+    static ObjectNode describe(Histogram histogram, ObjectNode parent) {
         if (histogram.getTotalCount() == 0) {
             return null;
         }

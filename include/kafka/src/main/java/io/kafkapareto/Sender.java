@@ -5,16 +5,17 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongFunction;
 import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
 
 /** One producer of a part, and what the thread does that calls its {@code send()}. */
 final class Sender implements AutoCloseable {
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
     final Outcomes outcomes;
-    private final String topic;
     private final Producer<byte[], byte[]> producer;
-    private final Payloads payloads;
+    private final LongFunction<ProducerRecord<byte[], byte[]>> records;
     private final Pace pace;
     private final MonotonicClock clock;
     private ObjectNode warmupMetrics;
@@ -22,13 +23,15 @@ final class Sender implements AutoCloseable {
     private long endedNs;
     private long cpuNs;
 
-    /** A failure of any sender that shares {@code failed} ends the sending of all. */
+    /**
+     * Takes the next record from {@code records}, given the time at which it is due. A failure of any sender that shares
+     * {@code failed} ends the sending of all.
+     */
     Sender(
-            String topic, Producer<byte[], byte[]> producer, Payloads payloads, Pace pace, MonotonicClock clock,
-            AtomicBoolean failed) {
-        this.topic = topic;
+            Producer<byte[], byte[]> producer, LongFunction<ProducerRecord<byte[], byte[]>> records, Pace pace,
+            MonotonicClock clock, AtomicBoolean failed) {
         this.producer = producer;
-        this.payloads = payloads;
+        this.records = records;
         this.pace = pace;
         this.clock = clock;
         outcomes = new Outcomes(clock, failed);
@@ -77,7 +80,7 @@ final class Sender implements AutoCloseable {
             long sentNs = clock.nanoTime();
             long dueNs = pace.fixed() ? slotNs : sentNs;
             try {
-                producer.send(payloads.next(topic), (metadata, failure) -> outcomes.completed(dueNs, sentNs, failure));
+                producer.send(records.apply(dueNs), (metadata, failure) -> outcomes.completed(dueNs, sentNs, failure));
             } catch (RuntimeException failure) {
                 outcomes.completed(dueNs, sentNs, failure);
             }

@@ -1,4 +1,4 @@
-"""Describes the cluster and the machine that the producer's repetitions are measured on."""
+"""Describes the cluster and the machine that repetitions are measured on."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import psutil
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.kafka.cluster import ClusterDescription
 from kafka_pareto.measurement.fingerprint import CONTAINER, Container, client_machine
-from kafka_pareto.study.producer_study import ProducerStudy
+from kafka_pareto.study.topic_study import TopicStudy
 
 
 def fingerprint_of(
-    description: ClusterDescription, study: ProducerStudy, topic: str, container: Container = CONTAINER
+    description: ClusterDescription, study: TopicStudy, topic: str, container: Container = CONTAINER
 ) -> Fingerprint:
     """The cluster as described and the machine that this process runs on."""
     return Fingerprint(
@@ -36,7 +36,7 @@ def fingerprint_of(
     )
 
 
-def _own_brokers(study: ProducerStudy) -> dict[str, int]:
+def _own_brokers(study: TopicStudy) -> dict[str, int]:
     """Returns what is known of brokers that the study starts itself; they are new, with another id, at every start."""
     own = study.own_brokers
     return {} if own is None else {"broker_heap_mib": own.heap_mib}

@@ -1,19 +1,26 @@
-"""Checks, before a campaign, that this machine has room for the brokers that its study starts."""
+"""Describes the system of a study before anything is sent, and refuses a plan that it has no room for."""
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
+from functools import cached_property
 from pathlib import Path
 
 import psutil
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan
-from kafka_pareto.drivers.producer.cost import require_in_time
+from kafka_pareto.drivers.cluster_access import topic_name
+from kafka_pareto.drivers.fingerprint import fingerprint_of
 from kafka_pareto.errors import PlanError
+from kafka_pareto.kafka.cluster import Cluster, ClusterDescription, LogDir
 from kafka_pareto.measurement.fingerprint import client_machine
 from kafka_pareto.study.sections import OwnBrokers
+from kafka_pareto.study.topic_study import topic_study
+
+log = logging.getLogger(__name__)
 
 _GIB = 1 << 30
 _MIB = 1 << 20
@@ -21,6 +28,38 @@ _MIB = 1 << 20
 _BESIDE_HEAP_MIB = 350
 _LOAD_TOOL_MIB = 1024
 _FREE_DISK_MARGIN = 1.2
+
+
+class ClusterSystem:
+    """Stands for a cluster that is there."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:
+        """Describes the cluster and this machine, as they are now."""
+        return fingerprint_of(self._description, topic_study(campaign.study), topic_name(campaign.keys, case))
+
+    def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:
+        """Refuses a plan that does not fit the brokers' disks.
+
+        Raises:
+            PlanError: With both numbers and the remedy.
+        """
+        log_dirs = self._cluster.log_dirs(topic_name(campaign.keys, case))
+        usable = [directory.usable_bytes for directory in log_dirs if directory.usable_bytes is not None]
+        needed_bytes = plan.peak_disk_gib * _GIB * _FREE_DISK_MARGIN / _distinct_volumes(log_dirs)
+        if usable and min(usable) < needed_bytes:
+            raise PlanError(
+                f"the campaign may need {needed_bytes / _GIB:.1f} GiB at once on a broker's disk, and one has "
+                f"{min(usable) / _GIB:.1f} GiB free; free some, or ask for smaller record sizes"
+            )
+
+    @cached_property
+    def _description(self) -> ClusterDescription:
+        description = self._cluster.describe()
+        log.info("cluster %s, Kafka %s", description.cluster_id, description.kafka_version)
+        return description
 
 
 class OwnBrokersSystem:
@@ -37,12 +76,11 @@ class OwnBrokersSystem:
         )
 
     def require_fit(self, plan: Plan, campaign: Campaign, case: str) -> None:  # noqa: ARG002
-        """Refuses a plan that this machine has no memory or disk for, or whose loads do not end before their timeout.
+        """Refuses a plan that this machine has no memory or disk for.
 
         Raises:
             PlanError: With both numbers and the remedy.
         """
-        require_in_time(campaign.producer)
         needed_mib = self._asked.brokers * (self._asked.heap_mib + _BESIDE_HEAP_MIB) + _LOAD_TOOL_MIB
         free_mib = psutil.virtual_memory().available // _MIB
         if free_mib < needed_mib:
@@ -57,3 +95,8 @@ class OwnBrokersSystem:
                 f"the brokers may write {needed_bytes / _GIB:.1f} GiB at once below {self._folder}, and "
                 f"{free_bytes / _GIB:.1f} GiB are free there; free some, or name another folder with TMPDIR"
             )
+
+
+def _distinct_volumes(log_dirs: tuple[LogDir, ...]) -> int:
+    """Over how many disks the replicas spread; log folders of equal size count as one disk, as embedded ones are."""
+    return max(len({directory.total_bytes for directory in log_dirs}), 1)

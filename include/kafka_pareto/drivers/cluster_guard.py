@@ -11,15 +11,15 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_delay, wait_fixed
 
-from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, PlanError, SafetyStop
-from kafka_pareto.kafka.cluster import TopicHealth
+from kafka_pareto.kafka.cluster import Cluster, TopicHealth
 from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
-from kafka_pareto.study.producer_study import ProducerStudy
+from kafka_pareto.study.topic_study import TopicStudy
 
 log = logging.getLogger(__name__)
 
@@ -32,11 +32,23 @@ _MIB = 1 << 20
 _REFUSAL = re.compile(r"(Authorization|Authentication)Exception")
 
 
+class TopicTestbed(Protocol):
+    """Names the cluster and the topic that are watched."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """Returns the cluster."""
+
+    @property
+    def topic(self) -> str:
+        """Returns the topic's name."""
+
+
 class ClusterGuard:
     """Watches one testbed's cluster before, during and after each load."""
 
     def __init__(
-        self, study: ProducerStudy, testbed: Testbed, sent_bytes: int = 0, limits: MeasuringLimits = LIMITS
+        self, study: TopicStudy, testbed: TopicTestbed, sent_bytes: int = 0, limits: MeasuringLimits = LIMITS
     ) -> None:
         self._foreign = study.cluster
         self._replication_factor = study.workload.replication_factor

@@ -1,0 +1,84 @@
+package io.kafkapareto;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.kafka.common.Metric;
+import org.apache.kafka.common.MetricName;
+
+/** The few of a consumer's own metrics that tell how it fetches and how long it takes to join a group. */
+final class ConsumerMetrics {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final String FETCHES = "fetch-total";
+    private static final String REBALANCES = "rebalance-total";
+    private static final Set<String> OF_FETCHES = Set.of(
+            "bytes-consumed-total",
+            "fetch-latency-avg",
+            "fetch-latency-max",
+            "fetch-size-avg",
+            "fetch-throttle-time-max",
+            FETCHES,
+            "records-consumed-total",
+            "records-per-request-avg");
+    private static final Set<String> OF_THE_GROUP =
+            Set.of("rebalance-latency-avg", "rebalance-latency-max", REBALANCES);
+
+    private ConsumerMetrics() {
+    }
+
+    /** Returns those of the whole client that have a finite value; Kafka gives NaN where nothing was measured. */
+    static ObjectNode read(Map<MetricName, ? extends Metric> metrics) {
+        ObjectNode found = JSON.createObjectNode();
+        for (Map.Entry<MetricName, ? extends Metric> entry : metrics.entrySet()) {
+            MetricName name = entry.getKey();
+            if (isWanted(name)
+                    && entry.getValue().metricValue() instanceof Double number
+                    && Double.isFinite(number)) {
+                found.put(name.name(), number);
+            }
+        }
+        return found;
+    }
+
+    private static boolean isWanted(MetricName name) {
+        boolean ofOneTopic = name.tags().containsKey("topic");
+        return switch (name.group()) {
+            case "consumer-fetch-manager-metrics" -> !ofOneTopic && OF_FETCHES.contains(name.name());
+            case "consumer-coordinator-metrics" -> OF_THE_GROUP.contains(name.name());
+            default -> false;
+        };
+    }
+
+    /**
+     * Returns one set of metrics for all members of a group: totals are summed, the highest maximum counts, and an
+     * average is weighted by the fetches or rebalances that each member's is over.
+     */
+    static ObjectNode merged(List<ObjectNode> members) {
+        ObjectNode merged = JSON.createObjectNode();
+        for (ObjectNode member : members) {
+            member.fieldNames().forEachRemaining(name -> {
+                double value = merged(name, members);
+                if (Double.isFinite(value)) {
+                    merged.put(name, value);
+                }
+            });
+        }
+        return merged;
+    }
+
+    private static double merged(String name, List<ObjectNode> members) {
+        List<ObjectNode> having = members.stream().filter(each -> each.has(name)).toList();
+        if (name.endsWith("-total")) {
+            return having.stream().mapToDouble(each -> each.get(name).asDouble()).sum();
+        }
+        if (name.endsWith("-max")) {
+            return having.stream().mapToDouble(each -> each.get(name).asDouble()).max().orElse(Double.NaN);
+        }
+        String weight = OF_THE_GROUP.contains(name) ? REBALANCES : FETCHES;
+        double weights = having.stream().mapToDouble(each -> each.path(weight).asDouble()).sum();
+        return having.stream().mapToDouble(each -> each.path(weight).asDouble() * each.get(name).asDouble()).sum()
+                / weights;
+    }
+}

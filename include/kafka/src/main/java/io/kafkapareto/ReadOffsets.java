@@ -1,0 +1,114 @@
+package io.kafkapareto;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.TopicPartition;
+
+/**
+ * Which offsets of each partition a group has read: which of them twice, and which it has passed over.
+ *
+ * <p>Of a topic without transactions and compaction, so that every offset holds a record. A partition may go from one
+ * member's thread to another's.
+ */
+final class ReadOffsets {
+    private final Map<TopicPartition, Partition> partitions = new HashMap<>();
+    private final AtomicLong ahead = new AtomicLong();
+
+    /** Reading begins at the {@code begins}; {@link #ahead} counts from there to the end offsets. */
+    ReadOffsets(Map<TopicPartition, Long> begins, Map<TopicPartition, Long> ends) {
+        begins.forEach((partition, begin) -> partitions.put(partition, new Partition(begin)));
+        endAt(ends);
+    }
+
+    /** Sets other end offsets, as of records that were sent since. */
+    void endAt(Map<TopicPartition, Long> ends) {
+        long left = 0;
+        for (Map.Entry<TopicPartition, Partition> entry : partitions.entrySet()) {
+            Partition partition = entry.getValue();
+            synchronized (partition) {
+                partition.end = ends.get(entry.getKey());
+                left += partition.end - partition.next;
+            }
+        }
+        ahead.set(left);
+    }
+
+    Set<TopicPartition> partitions() {
+        return partitions.keySet();
+    }
+
+    /** Returns the offset that comes after all that was read of the partition. */
+    long next(TopicPartition partition) {
+        Partition found = partitions.get(partition);
+        synchronized (found) {
+            return found.next;
+        }
+    }
+
+    /** Counts what one poll returned of the partition. */
+    void read(TopicPartition partition, List<ConsumerRecord<byte[], byte[]>> records) {
+        Partition found = partitions.get(partition);
+        synchronized (found) {
+            long before = found.next;
+            records.forEach(each -> found.read(each.offset()));
+            ahead.addAndGet(before - found.next);
+        }
+    }
+
+    /** Returns how many offsets the group has still to reach; below 0 where records came after the end offsets. */
+    long ahead() {
+        return ahead.get();
+    }
+
+    void describe(ArrayNode described) {
+        partitions.entrySet().stream()
+                .sorted(Comparator.comparingInt(entry -> entry.getKey().partition()))
+                .forEach(entry -> entry.getValue().describe(described.addObject().put("partition", entry.getKey().partition())));
+    }
+
+    private static final class Partition {
+        private final long begin;
+        private long end;
+        private long next;
+        private long first = -1;
+        private long records;
+        private long passedOver;
+        private long twice;
+
+        Partition(long begin) {
+            this.begin = begin;
+            next = begin;
+        }
+
+        void read(long offset) {
+            records++;
+            first = first < 0 ? offset : Math.min(first, offset);
+            if (offset < next) {
+                twice++;
+                return;
+            }
+            passedOver += offset - next;
+            next = offset + 1;
+        }
+
+        synchronized void describe(ObjectNode described) {
+            described.put("begin", begin).put("end", end);
+            if (records > 0) {
+                described.put("first", first).put("last", next - 1);
+            } else {
+                described.putNull("first").putNull("last");
+            }
+            described.put("records", records)
+                    .put("lost", passedOver)
+                    .put("unread", Math.max(end - next, 0))
+                    .put("twice", twice);
+        }
+    }
+}

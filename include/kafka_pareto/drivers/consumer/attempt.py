@@ -1,0 +1,107 @@
+"""One attempt at a repetition of a group of consumers: it reads a topic, then follows a producer, and is judged."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import psutil
+
+from kafka_pareto.campaign.records import Outcome
+from kafka_pareto.drivers.consumer.testbed import ConsumerTestbed
+from kafka_pareto.errors import LoadStartError, LoadToolError
+from kafka_pareto.load.consumer_load import ConsumerRequest, ConsumerResult, LiveLoad
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
+from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.study.compare_consumer import CompareConsumer
+from kafka_pareto.study.consumer_quantities import ConsumerQuantities
+
+
+def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed: ConsumerTestbed) -> Attempt:
+    """Lets the group read, and judges what came of it.
+
+    Raises:
+        LoadToolError: Never; what the tool could not do is the attempt's reason.
+    """
+    started_at, cpu_before = datetime.now(UTC).isoformat(), psutil.cpu_times()
+    results, reason, is_excused = [], "", False
+    try:
+        for request in requests_for(planned, study, testbed):
+            results.append(testbed.load_tool.run(request))  # noqa: PERF401 (what was read before a failure is kept)
+    except LoadStartError as error:
+        reason, is_excused = str(error), True
+    except LoadToolError as error:
+        reason = str(error)
+    client_cpu_s = sum(result.client_cpu_s for result in results)
+    steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), client_cpu_s)
+    outcome, judged = judge(results) if results and not reason else ("failed", reason)
+    outlier = outlier_reason(study.protocol.outliers, steal, other) if outcome in ("valid", "failed") else ""
+    if outlier:
+        outcome, judged, is_excused = "failed", f"{outlier}; {judged}" if judged else outlier, True
+    return Attempt(
+        outcome=outcome,
+        reason=judged,
+        is_excused=is_excused,
+        trouble=None,
+        started_at=started_at,
+        quantities=_quantities(results, study.consumers(planned.candidate.configuration)).values(),
+        wall_s=sum(result.wall_s for result in results),
+        client_cpu_s=client_cpu_s,
+        cpu_steal_fraction=steal,
+        other_cpu_fraction=other,
+    )
+
+
+def requests_for(planned: PlannedRepetition, study: CompareConsumer, testbed: ConsumerTestbed) -> list[ConsumerRequest]:
+    """Returns what the load tool is asked: to read what the topic holds, and to follow a producer if the study does."""
+    protocol, workload = study.protocol, study.workload
+    configuration = planned.candidate.configuration
+    reading = ConsumerRequest(
+        topic=testbed.topic,
+        group=_new_group(planned),
+        properties=study.properties(configuration),
+        timeout_s=protocol.timeout_s,
+        consumers=study.consumers(configuration),
+        warmup_s=protocol.warmup_seconds,
+        read_timeout_s=protocol.timeout_s / 2,
+    )
+    if protocol.live is None:
+        return [reading]
+    live = LiveLoad(
+        record_size_bytes=workload.record_size_bytes,
+        rate_records_s=protocol.live.rate_records_s,
+        seconds=protocol.live.seconds,
+        properties=workload.producer_properties(),
+    )
+    return [reading, replace(reading, topic=testbed.live_topic, group=_new_group(planned), live=live)]
+
+
+def judge(results: list[ConsumerResult]) -> tuple[Outcome, str]:
+    """Judges what the group read against what there was to read.
+
+    Each record of the topic must be read once. A group that follows a producer may leave records unread: it lags.
+    """
+    for result in results:
+        found, said = result.quantities, result.errors or "no reason given"
+        if found.records_lost:
+            return "records_lost", f"{found.records_lost} of {found.records_expected} records were passed over"
+        if found.records_twice:
+            return "records_duplicated", f"{found.records_twice} records were read more than once"
+        if found.mode == "drain" and (result.records_unread or found.records_read != found.records_expected):
+            return "failed", f"{found.records_read} of {found.records_expected} records were read: {said}"
+        if found.figures is None:
+            return "failed", f"nothing was measured: {said}"
+    return "valid", ""
+
+
+def _quantities(results: list[ConsumerResult], consumers: int) -> ConsumerQuantities:
+    """Returns the figures of reading the topic, and those of following beside them."""
+    by_mode = {result.quantities.mode: result.quantities for result in results}
+    read = by_mode.get("drain") or ConsumerQuantities(mode="drain", group_size=consumers)
+    return replace(read, live=by_mode["live"].live) if "live" in by_mode else read
+
+
+def _new_group(planned: PlannedRepetition) -> str:
+    return f"{planned.repetition_id}-{secrets.token_hex(4)}"

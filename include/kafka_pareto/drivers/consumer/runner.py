@@ -1,0 +1,81 @@
+"""Runs repetitions of groups of consumers on a testbed, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.drivers.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.consumer.attempt import attempt_reading
+from kafka_pareto.drivers.consumer.testbed import ConsumerTestbed
+from kafka_pareto.errors import LeaseHeldError
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.host_load import wait_until_undisturbed
+from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
+from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.study.compare_consumer import CompareConsumer
+
+
+class ConsumerRunner:
+    """Runs the repetitions of one part: the `RepetitionRunner` of this driver."""
+
+    def __init__(
+        self, study: CompareConsumer, case: str, testbed: ConsumerTestbed, limits: MeasuringLimits = LIMITS
+    ) -> None:
+        self._study = study
+        self._testbed = testbed
+        self._limits = limits
+        self._guard = ClusterGuard(study, testbed, limits=limits)
+        self._restarts_brokers = study.varies_brokers(case)
+        self._is_begun = False
+
+    def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
+        """Waits for a cluster that is healthy and has room for what is sent meanwhile."""
+        live = self._study.protocol.live
+        seconds = self._study.protocol.warmup_seconds + live.seconds if live else 0.0
+        sent = (live.rate_records_s if live else 0.0) * seconds * self._study.workload.record_size_bytes
+        self._guard.wait_until_healthy(round(sent * len(planned)))
+
+    def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
+        """Prepares for the next reading; starts the study's own brokers anew where the levels need different ones."""
+        self._require_lease(self._testbed.lease.is_held())
+        if self._restarts_brokers and self._testbed.brokers is not None:
+            self._testbed.brokers.reconfigure(self._study.broker_properties(planned.candidate.configuration))
+            self._guard.wait_until_healthy()
+        self._guard.require_healthy()
+        self._is_begun = True
+
+    def attempt(self, planned: PlannedRepetition) -> Attempt:
+        """Lets the group read that `begin` prepared for, and judges what came of it."""
+        if not self._is_begun:
+            raise RuntimeError("begin() comes before attempt()")
+        self._is_begun = False
+        attempt = attempt_reading(planned, self._study, self._testbed)
+        self._require_lease(self._testbed.lease.renew())
+        return attempt
+
+    def wait_until_undisturbed(self) -> None:
+        """Waits for the rest of the machine to keep within the study's outlier rule, for a limited time."""
+        wait_until_undisturbed(self._study.protocol.outliers, self._limits)
+
+    def require_unharmed(self) -> None:
+        """Refuses a cluster of which a log directory is offline."""
+        self._guard.require_log_dirs()
+
+    def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
+        """Deletes what was sent while groups followed."""
+        if self._study.protocol.live is not None:
+            self._testbed.cluster.delete_records(self._testbed.live_topic)
+
+    def end(self, last: Repetition | None) -> None:
+        """Leaves the topic as it is: another try, or the next phase, reads it again."""
+
+    def clean_up(self) -> None:
+        """Deletes both topics."""
+        for topic in (self._testbed.topic, self._testbed.live_topic):
+            self._testbed.cluster.delete_topic(topic)
+
+    @staticmethod
+    def _require_lease(is_ours: bool) -> None:
+        if not is_ours:
+            raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")

@@ -1,0 +1,94 @@
+"""The testbed of consumers: the cluster, its lease, a topic that is full, and one that is sent to meanwhile."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.drivers.cluster_access import open_cluster, topic_configs, topic_name
+from kafka_pareto.drivers.fingerprint import fingerprint_of
+from kafka_pareto.errors import ClusterError
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.load.consumer_load import ConsumerLoad
+from kafka_pareto.load.producer_performance import ProducerPerformance
+from kafka_pareto.load.tool import LoadRequest
+from kafka_pareto.measurement.fingerprint import keep_fingerprint
+from kafka_pareto.settings import Settings
+from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.study.compare_consumer import CompareConsumer
+
+log = logging.getLogger(__name__)
+
+_FILL_TIMEOUT_S = 900.0
+
+
+@dataclass(frozen=True)
+class ConsumerTestbed:
+    """Holds what measuring consumers needs of the outside world.
+
+    Attributes:
+        topic: Holds the records that are read.
+        live_topic: Receives what is sent while a group follows.
+        brokers: The study's own, if it has any.
+    """
+
+    cluster: Cluster
+    load_tool: ConsumerLoad
+    lease: ClusterLease
+    topic: str
+    live_topic: str
+    brokers: Brokers | None = None
+
+
+@contextmanager
+def open_consumer_testbed(
+    campaign: Campaign, study: CompareConsumer, case: str, settings: Settings
+) -> Iterator[ConsumerTestbed]:
+    """Opens the cluster, takes its lease, and sees to it that the topic holds what is to be read.
+
+    Raises:
+        ClusterError: If the cluster cannot be reached, a broker does not start, or the topic cannot be filled.
+        LeaseHeldError: If another load runs on the cluster, or on this machine where the brokers are the study's own.
+    """
+    topic = topic_name(campaign.keys, case)
+    with open_cluster(study, case, campaign.store, settings) as system:
+        keep_fingerprint(campaign, case, fingerprint_of(system.description, study, topic))
+        cluster, workload = system.cluster, study.workload
+        live_topic = f"{topic}.live"
+        for name in (topic, live_topic):
+            cluster.create_topic(name, workload.topic_partitions, workload.replication_factor, topic_configs(workload))
+        _fill(cluster, topic, study, ProducerPerformance(system.bootstrap_servers, system.client_config, settings))
+        tool = ConsumerLoad(system.bootstrap_servers, system.client_config, settings)
+        yield ConsumerTestbed(cluster, tool, system.lease, topic, live_topic, system.brokers)
+
+
+def _fill(cluster: Cluster, topic: str, study: CompareConsumer, tool: ProducerPerformance) -> None:
+    """Sends what the topic lacks; a topic that holds other than that is made anew.
+
+    Raises:
+        ClusterError: If the topic does not hold the records afterwards.
+    """
+    workload = study.workload
+    held = cluster.end_offset(topic)
+    if held == workload.records:
+        return
+    if held:
+        cluster.delete_topic(topic)
+        cluster.create_topic(topic, workload.topic_partitions, workload.replication_factor, topic_configs(workload))
+    log.info("filling %s with %d records of %d B", topic, workload.records, workload.record_size_bytes)
+    tool.run(
+        LoadRequest(
+            topic=topic,
+            records=workload.records,
+            record_size_bytes=workload.record_size_bytes,
+            properties=workload.producer_properties(),
+            timeout_s=_FILL_TIMEOUT_S,
+        )
+    )
+    grown = cluster.wait_for_end_offset_growth(topic, 0, workload.records, deadline_s=15.0)
+    if grown != workload.records:
+        raise ClusterError(f"{topic} holds {grown} records, where {workload.records} were to be sent to it")

@@ -1,0 +1,75 @@
+"""Holds the settings of Kafka's consumer and their defaults.
+
+Names, types and defaults are those of `ConsumerConfig.configDef()` in Kafka 4.3.1. Properties that name a server, a
+group, a credential, a class or a deserializer are left out, since no study varies them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kafka_pareto.errors import did_you_mean
+from kafka_pareto.kafka.property_values import PropertyValue, value_of
+
+DEFAULTS: dict[str, PropertyValue] = {
+    "auto.commit.interval.ms": 5000,
+    "check.crcs": True,
+    "connections.max.idle.ms": 540000,
+    "enable.auto.commit": True,
+    "fetch.max.bytes": 52428800,
+    "fetch.max.wait.ms": 500,
+    "fetch.min.bytes": 1,
+    "group.protocol": "classic",
+    "heartbeat.interval.ms": 3000,
+    "isolation.level": "read_uncommitted",
+    "max.partition.fetch.bytes": 1048576,
+    "max.poll.interval.ms": 300000,
+    "max.poll.records": 500,
+    "metadata.max.age.ms": 300000,
+    "receive.buffer.bytes": 65536,
+    "request.timeout.ms": 30000,
+    "retry.backoff.max.ms": 1000,
+    "retry.backoff.ms": 100,
+    "send.buffer.bytes": 131072,
+    "session.timeout.ms": 45000,
+}
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "check.crcs": ("true", "false"),
+    "enable.auto.commit": ("true", "false"),
+    "group.protocol": ("classic", "consumer"),
+    "isolation.level": ("read_uncommitted", "read_committed"),
+}
+
+SET_BY_THE_BROKERS = ("heartbeat.interval.ms", "session.timeout.ms")
+"""The properties that a consumer refuses with `group.protocol` consumer (KIP-848): the brokers hold them then."""
+
+
+def unknown_property_rule(name: str) -> str:
+    """Says that `name` is no tunable consumer property, and which one was probably meant."""
+    return f"is not a tunable property of Kafka's consumer{did_you_mean(name, DEFAULTS)}"
+
+
+def resolved(properties: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
+    """Returns the tunable properties as the consumer applies them: the given values, and defaults for all others."""
+    return {**DEFAULTS, **properties}
+
+
+def typed_value(name: str, text: str) -> PropertyValue:
+    """Converts the text of a property to a value of its type.
+
+    Raises:
+        ValueError: If the text is none of the property's choices, or no whole number where one is needed.
+    """
+    return value_of(name, text, DEFAULTS, CHOICES)
+
+
+def conflict_in(properties: Mapping[str, PropertyValue]) -> str:
+    """Names a combination that no consumer starts with, and the rule; empty where there is none."""
+    if str(properties.get("group.protocol", "classic")).lower() == "consumer":
+        held = [name for name in SET_BY_THE_BROKERS if name in properties]
+        return f"{held[0]} must be left out with group.protocol consumer: the brokers hold it" if held else ""
+    heartbeat_ms, session_ms = (int(resolved(properties)[name]) for name in SET_BY_THE_BROKERS)
+    if heartbeat_ms >= session_ms:
+        return f"heartbeat.interval.ms {heartbeat_ms} must be below session.timeout.ms {session_ms}"
+    return ""

@@ -1,0 +1,30 @@
+"""Types the values of Kafka's settings, which properties files hold as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+PropertyValue: TypeAlias = str | int | float | bool
+
+_WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")  # no setting of Kafka's needs more digits
+
+
+def value_of(
+    name: str, text: str, defaults: Mapping[str, PropertyValue], choices: Mapping[str, tuple[str, ...]]
+) -> PropertyValue:
+    """Converts the text of a property to a value of its default's type.
+
+    Raises:
+        ValueError: If the text is none of the property's choices, or no whole number where one is needed.
+    """
+    if name in choices and text not in choices[name]:
+        raise ValueError(f"{name}: {text!r} must be one of {', '.join(choices[name])}")
+    if isinstance(defaults[name], bool):
+        return text == "true"
+    if isinstance(defaults[name], str):
+        return text
+    if not _WHOLE_NUMBER.fullmatch(text):
+        raise ValueError(f"{name}: {text!r} must be a whole number")
+    return int(text)

@@ -1,0 +1,159 @@
+"""Reads what the project's consumers print, and refuses what does not add up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import linear_regression
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.load.load_generator import LatencyUs
+
+_LEAST_SAMPLES = 3
+_Amount = Annotated[FiniteFloat, Field(ge=0)]
+_Count = Annotated[int, Field(ge=0)]
+
+
+class _Output(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class PartitionRead(_Output):
+    """Holds which offsets of a partition the group read: `first` to `last`, of those from `begin` up to `end`.
+
+    `lost` were passed over, `twice` came again. Records that came after the end offset was asked for count as well.
+    """
+
+    partition: _Count
+    begin: _Count
+    end: _Count
+    first: _Count | None
+    last: _Count | None
+    records: _Count
+    lost: _Count
+    unread: _Count
+    twice: _Count
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if (self.first is None) != (self.records == 0) or (self.last is None) != (self.records == 0):
+            raise ValueError("there are a first and a last offset where records were read, and only there")
+        reached = self.begin if self.last is None else self.last + 1
+        if self.records - self.twice + self.lost != reached - self.begin:
+            raise ValueError("records read once and records lost must be as many as the offsets that were reached")
+        if self.unread != max(self.end - reached, 0):
+            raise ValueError("unread are the offsets from the last one read to the end")
+        return self
+
+
+class LagSample(_Output):
+    """Says how far the group was behind, `at_s` after its warm-up."""
+
+    at_s: FiniteFloat
+    lag_records: _Count
+    lag_s: _Amount
+
+
+class Sent(_Output):
+    """Holds what the producer beside the group sent, warm-up included; its latencies count to the acknowledgement."""
+
+    planned: _Count
+    attempted: _Count
+    acknowledged: _Count
+    sending_s: _Amount
+    elapsed_s: _Amount
+    latency_us: LatencyUs | None
+    latency_from_send_us: LatencyUs | None
+    window_ms: Annotated[int, Field(gt=0)]
+    window_records: list[_Count]
+    failures: dict[str, Annotated[int, Field(gt=0)]]
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if self.attempted > self.planned:
+            raise ValueError("no more records may be attempted than were planned")
+        if self.acknowledged + sum(self.failures.values()) != self.attempted:
+            raise ValueError("acknowledged and failed records must be as many as were attempted")
+        return self
+
+
+class ConsumerOutput(_Output):
+    """Holds what the tool prints; the last five keys are there where something was sent beside the group."""
+
+    mode: Literal["drain", "live"]
+    consumers: Annotated[int, Field(gt=0)]
+    failure: str | None
+    rebalance_s: _Amount | None
+    assignments_changed: _Count
+    records: _Count
+    bytes: _Count
+    measured_s: _Amount
+    measured_records: _Count
+    measured_bytes: _Count
+    measured_polls: _Count
+    poll_wait_s: _Amount
+    threads_cpu_s: _Amount
+    client_metrics: dict[str, FiniteFloat]
+    partitions: Annotated[list[PartitionRead], Field(min_length=1)]
+    lag_samples: list[LagSample] | None = None
+    sent: Sent | None = None
+    waited_for_unread_s: _Amount | None = None
+    latency_records: _Count | None = None
+    latency_us: LatencyUs | None = None
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> Self:
+        if sum(each.records for each in self.partitions) != self.records:
+            raise ValueError("the partitions must hold as many records as were read")
+        if self.measured_records > self.records or self.measured_bytes > self.bytes:
+            raise ValueError("no more may be measured than was read")
+        if (self.latency_us is not None) != bool(self.latency_records):
+            raise ValueError("there are latencies where records had due times, and only there")
+        is_whole = self.failure is None
+        if is_whole and self.rebalance_s is None:
+            raise ValueError("a group that read was complete at some time")
+        if is_whole and self.mode == "drain" and self.records_unread():
+            raise ValueError("a group that ended well must have reached the end offsets")
+        if is_whole and (self.sent is not None) != (self.mode == "live"):
+            raise ValueError("something is sent beside a live group, and only there")
+        return self
+
+    def records_unread(self) -> int:
+        """Returns how many records were in the topic when the tool ended, and not read."""
+        return sum(each.unread for each in self.partitions)
+
+    def first_failure(self) -> str:
+        """Says what the group or the producer beside it failed by; empty where neither did."""
+        refused = next(iter(self.sent.failures.items()), None) if self.sent else None
+        return self.failure or (f"{refused[0]} ({refused[1]} records)" if refused else "")
+
+
+def parse_consumer_output(text: str) -> ConsumerOutput:
+    """Reads the last line of the tool's standard output.
+
+    Raises:
+        LoadToolError: If it is not the tool's JSON, or its numbers do not add up.
+    """
+    lines = text.strip().splitlines()
+    if not lines:
+        raise LoadToolError("the consumers' load tool printed nothing")
+    try:
+        return ConsumerOutput.model_validate_json(lines[-1])
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the last line"
+        raise LoadToolError(
+            f"the consumers' output cannot be read: {place}: {first['msg']}; it ends with: {lines[-1][-200:]!r}"
+        ) from error
+
+
+def lag_slope_records_s(samples: Sequence[LagSample]) -> float | None:
+    """Returns the slope of the least-squares line through the lag in records over time; None of fewer than 3 samples.
+
+    A group that keeps up has a slope of about 0; one that does not, of the rate less what it reads.
+    """
+    if len(samples) < _LEAST_SAMPLES:
+        return None
+    return linear_regression([each.at_s for each in samples], [float(each.lag_records) for each in samples]).slope

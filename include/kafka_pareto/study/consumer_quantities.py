@@ -1,0 +1,119 @@
+"""Declares the quantities of a group of consumers: each once, from the load tool's parser to the tables."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Annotated, Any, Literal, Self
+
+from kafka_pareto.study.quantity import Shown, Value, Values, quantities_of
+
+
+@dataclass(frozen=True)
+class ReadingFigures:
+    """Holds what a group of consumers read after its warm-up.
+
+    `poll_idle_fraction` is the share of the consumers' time in which `poll()` waited: the threads' time in `poll()`
+    less their CPU time there, over the measured time of all threads. On a machine whose cores are all in use it holds
+    the waiting for a core as well.
+    """
+
+    measured_s: float
+    read_records_s: Annotated[float, Shown("records read", maximised=True)]
+    poll_idle_fraction: Annotated[float, Shown("poll idle", maximised=True)]
+    consumer_threads_cpu_s: float
+
+
+@dataclass(frozen=True)
+class LiveFigures:
+    """Holds how far a group was behind a producer that sent beside it at a fixed rate, after the warm-up.
+
+    End-to-end latency counts from the moment a record was due to the return of the `poll()` that brought it. Lag in
+    records is what was acknowledged and not read yet. Lag in seconds is how long ago that record was due that comes
+    next if records are read in the order of their due times. Both are sampled every 250 ms; the slope is the
+    least-squares line's through the lag in records. None: too little was read or sampled.
+    """
+
+    live_rate_asked_records_s: float
+    live_rate_records_s: float
+    live_records_unread: int
+    end_to_end_latency_p50_ms: float | None = None
+    end_to_end_latency_p95_ms: Annotated[float | None, Shown("end-to-end p95 latency", maximised=False)] = None
+    end_to_end_latency_p99_ms: float | None = None
+    lag_avg_records: float | None = None
+    lag_max_records: float | None = None
+    lag_avg_s: Annotated[float | None, Shown("lag", maximised=False)] = None
+    lag_max_s: float | None = None
+    lag_slope_records_s: Annotated[float | None, Shown("slope of lag", maximised=False)] = None
+
+
+@dataclass(frozen=True)
+class FetchMetrics:
+    """Holds the consumers' own metrics (groups `consumer-fetch-manager-metrics` and `consumer-coordinator-metrics`).
+
+    Averages cover the client's last 30 to 60 s and are over all fetches, or rebalances, of all consumers. None: the
+    client did not say.
+    """
+
+    fetch_latency_avg_ms: Annotated[float | None, Shown("fetch latency", maximised=False)] = None
+    fetch_latency_max_ms: float | None = None
+    fetch_size_avg_bytes: float | None = None
+    records_per_fetch_avg: float | None = None
+    fetch_throttle_max_ms: float | None = None
+    rebalance_latency_avg_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class ConsumerQuantities:
+    """Holds all quantities of one repetition of a group of consumers.
+
+    Attributes:
+        mode: Whether it read what the topic held, or what was sent meanwhile.
+        group_size: How many consumers there were, one thread each.
+        records_expected: By the topic's offsets, warm-up included.
+        records_read: What the consumers counted.
+        records_lost: Offsets that were passed over; 0 unless records are missing.
+        records_twice: Records that came more than once.
+        rebalance_s: From the request to join until all partitions were assigned.
+        read_mib_s: Keys and values read after the warm-up, by time.
+        figures: None where nothing was measured.
+        live: None where nothing was sent beside it, or nothing was measured.
+    """
+
+    mode: Literal["drain", "live"]
+    group_size: int
+    records_expected: int | None = None
+    records_read: int | None = None
+    records_lost: int | None = None
+    records_twice: int | None = None
+    rebalance_s: Annotated[float | None, Shown("rebalance", maximised=False)] = None
+    read_mib_s: Annotated[float | None, Shown("read", maximised=True)] = None
+    figures: ReadingFigures | None = None
+    live: LiveFigures | None = None
+    client: FetchMetrics = FetchMetrics()
+
+    @classmethod
+    def of(cls, values: Values) -> Self:
+        """Reads the quantities of a stored repetition."""
+        return cls(
+            figures=_measured(ReadingFigures, values, "read_records_s"),
+            live=_measured(LiveFigures, values, "live_rate_records_s"),
+            client=FetchMetrics(**_own(FetchMetrics, values)),
+            **_own(cls, values),
+        )
+
+    def values(self) -> dict[str, Value]:
+        """Returns the quantities by name, as a repetition holds them."""
+        parts = [self, self.client, *(part for part in (self.figures, self.live) if part is not None)]
+        known = {name: value for part in parts for name, value in asdict(part).items()}
+        return {each.name: known.get(each.name) for each in CONSUMER_QUANTITIES}
+
+
+CONSUMER_QUANTITIES = quantities_of(ConsumerQuantities)
+
+
+def _measured(model: type, values: Values, needed: str) -> Any:
+    return None if values[needed] is None else model(**_own(model, values))
+
+
+def _own(model: type, values: Values) -> dict[str, Any]:
+    return {each.name: values[each.name] for each in fields(model) if each.name in values}

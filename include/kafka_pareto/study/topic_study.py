@@ -1,0 +1,33 @@
+"""Defines what a study has that works on a topic of a Kafka cluster, whatever it does there."""
+
+from __future__ import annotations
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.study import Study
+from kafka_pareto.study.workload import Topic
+
+
+class TopicStudy(Study):
+    """Adds the topic, and what its brokers need where they are the study's own."""
+
+    workload: Topic
+
+    def broker_properties(self, configuration: Configuration) -> dict[str, FactorValue]:  # noqa: ARG002
+        """Returns the properties that the study's own brokers need for this configuration; none for other brokers."""
+        return {}
+
+    def varies_brokers(self, case: str) -> bool:  # noqa: ARG002
+        """Tells whether the case's configurations need different properties of the brokers."""
+        return False
+
+
+def topic_study(study: Study) -> TopicStudy:
+    """Returns the study as one that works on a topic.
+
+    Raises:
+        BadInputError: If its driver has none.
+    """
+    if not isinstance(study, TopicStudy):
+        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be one that works on a topic here")
+    return study

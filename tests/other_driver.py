@@ -198,6 +198,9 @@ class CallDriver:
     def system(self, study: Study, settings: Settings) -> Iterator[CallCentre]:  # noqa: ARG002
         yield CallCentre()
 
+    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> None:  # noqa: ARG002
+        return None
+
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[CallRunner]:  # noqa: ARG002
         keep_fingerprint(campaign, case, CallCentre().fingerprint(campaign, case))

@@ -21,7 +21,7 @@ from kafka_pareto.settings import Settings
 
 _MIB = 1 << 20
 _MAIN_CLASS = "io.kafkapareto.ClientCeilings"
-_JAVA_TIMEOUT_S = 120.0
+_JAVA_TIMEOUT_S = 30.0
 _SOCKET_TIMEOUT_S = 10.0
 _CHUNK_BYTES = 1 * _MIB
 _LEFT_FREE_FRACTION = 0.1
@@ -37,21 +37,23 @@ class ClientCeilings(BaseModel):
 
 
 def measure_ceilings(
-    folder: Path,
+    folder: Path | None,
     settings: Settings,
     *,
     record_size_bytes: int,
     batch_size_bytes: int,
     payload_file: Path | None = None,
+    payload: str = "random",
 ) -> Ceilings:
     """Measures all ceilings, one after the other; nothing else should run meanwhile.
 
     Args:
-        folder: Where brokers keep their data; it is written to and cleaned up.
+        folder: Where brokers keep their data; it is written to and cleaned up. None to leave the disk out.
         settings: Where Java and Kafka's jars are.
         record_size_bytes: Of a record's value.
         batch_size_bytes: How much a codec compresses at a time: the producer's `batch.size`.
         payload_file: One record per line; None for random letters.
+        payload: What the records are, in the study's words.
 
     Raises:
         LoadToolError: If the Java program fails, or prints something else.
@@ -59,9 +61,10 @@ def measure_ceilings(
     client = measure_client(settings, record_size_bytes, batch_size_bytes, payload_file)
     return Ceilings(
         record_size_bytes=record_size_bytes,
+        payload=payload,
         batch_size_bytes=batch_size_bytes,
         loopback_mib_s=measure_loopback(),
-        disk_write_mib_s=measure_disk_write(folder),
+        disk_write_mib_s=None if folder is None else measure_disk_write(folder),
         codec_mib_s=client.codec_mib_s,
         generator_records_s=client.generator_records_s,
     )

@@ -12,15 +12,18 @@ class Ceilings(Record):
 
     Attributes:
         record_size_bytes: What codecs and generator were measured with.
+        payload: What the records were, as the study says it.
         batch_size_bytes: How much a codec compressed at a time.
         loopback_mib_s: One TCP connection over loopback, in one direction.
-        disk_write_mib_s: Written one after the other to a file in the given folder, and flushed; None without room.
+        disk_write_mib_s: Written one after the other to a file in the given folder, and flushed; None without room
+            or a folder.
         codec_mib_s: What one core compresses in each second, by `compression.type`, with Kafka's own codecs and the
             generator's records.
         generator_records_s: What one thread of the load generator hands to a producer that does nothing.
     """
 
     record_size_bytes: int
+    payload: str = "random"
     batch_size_bytes: int
     loopback_mib_s: float
     disk_write_mib_s: float | None

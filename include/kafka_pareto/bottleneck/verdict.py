@@ -76,12 +76,14 @@ class LoadSetting:
         properties: The producer's; Kafka's defaults stand for what is missing.
         rate_limit_records_s: What the load tool was told not to exceed; None for as fast as it goes.
         producers: How many threads send, each with a producer of its own.
+        payload: What the records are, as the study says it.
     """
 
     record_size_bytes: int
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     rate_limit_records_s: float | None = None
     producers: int = 1
+    payload: str = "random"
 
     def property_of(self, name: str) -> PropertyValue:
         """Returns a producer property, or Kafka's default."""

@@ -31,6 +31,10 @@ class CampaignKeys:
         """Returns the key of repetitions, duration, bytes and peak disk as computed before the start (JSON, `Plan`)."""
         return f"{self.prefix}/plan.json"
 
+    def ceilings(self) -> str:
+        """Returns the key of what the machine of a comparison can do without Kafka (JSON, `Ceilings`)."""
+        return f"{self.prefix}/ceilings.json"
+
     def fingerprint(self, case: str) -> str:
         """Returns the key of the cluster and machine as found before this case was measured (JSON, `Fingerprint`)."""
         return f"{self.prefix}/fingerprints/{case}.json"

@@ -13,7 +13,9 @@ from urllib.parse import quote
 
 import jinja2
 
+from kafka_pareto.comparison.ceiling_rows import ceiling_rows, ceilings_sentence, share_rows
 from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.remarks import Remarks, shown_text
 from kafka_pareto.comparison.rows import (
     PUBLISHED,
     Row,
@@ -21,6 +23,7 @@ from kafka_pareto.comparison.rows import (
     interaction_rows,
     interaction_sentence,
     limit_rows,
+    limit_sentences,
     matrix_rows,
     notes,
     other_rows,
@@ -51,6 +54,7 @@ class PageContext:
         published_on: The machine and the source of the published numbers; empty where there are none.
         csv_addresses: By part: where its CSV lies; one that has none here is a data URI.
         addresses: Other links, by their text.
+        remarks: What is said of all parts together.
     """
 
     study: str
@@ -65,6 +69,7 @@ class PageContext:
     published_on: str = ""
     csv_addresses: Mapping[str, str] = field(default_factory=dict)
     addresses: Mapping[str, str] = field(default_factory=dict)
+    remarks: Remarks = field(default_factory=Remarks)
 
 
 def comparison_page(context: PageContext) -> str:
@@ -82,6 +87,10 @@ def comparison_page(context: PageContext) -> str:
         parts=[_part(context, part) for part in context.parts],
         legend=legend(context.parts),
         published=PUBLISHED,
+        shown_text=shown_text,
+        ceilings=ceiling_rows(context.remarks.ceilings),
+        ceilings_sentence=ceilings_sentence,
+        shares=share_rows(context.remarks.parts),
     )
 
 
@@ -93,7 +102,11 @@ def _part(context: PageContext, part: PartComparison) -> dict[str, Any]:
             {"uri": f"data:image/png;base64,{base64.b64encode(content).decode()}", "caption": caption}
             for caption, content in context.figures.get(part.part, {}).values()
         ],
-        "sentences": [*scaling_sentences(part, context.shown), *band_sentences(part, context.shown)],
+        "sentences": [
+            *scaling_sentences(part, context.shown),
+            *band_sentences(part, context.shown),
+            *limit_sentences(part),
+        ],
         "tables": [{"title": heading, "rows": rows} for heading, rows in part_tables(part, context.shown)],
         "notes": notes(part),
         "csv": context.csv_addresses.get(part.part) or f"data:text/csv;charset=utf-8,{quote(part_csv(part))}",

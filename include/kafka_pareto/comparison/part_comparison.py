@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -17,6 +18,8 @@ from kafka_pareto.analysis.paired_tests import holm, welch_p_value
 from kafka_pareto.analysis.ratios import ByBlock, Ratio, ratio_of_levels
 from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.analysis.scaling import Share, fit_scaling
+from kafka_pareto.bottleneck.common_verdict import common_verdict
+from kafka_pareto.bottleneck.shares import CeilingName, Limit
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.comparison.measured import Measured, PlannedLevel
 from kafka_pareto.comparison.records import Band, Estimate, Interaction, Interval, Level, PartComparison, Scaling
@@ -24,9 +27,6 @@ from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.quantity import Quantity
 
 SIGNIFICANCE = 0.05
-BOTTLENECK = "limited_by"
-"""Names the quantity that holds a repetition's bottleneck as a code."""
-_SMALLEST_SHARE_OF_BOTTLENECK = 0.5
 
 
 class Curve(NamedTuple):
@@ -51,6 +51,7 @@ def compare_part(
     published: Mapping[str, Mapping[str, float]] | None = None,
     scaling: Curve | None = None,
     bands: Curve | None = None,
+    limits: Mapping[str, Limit] | None = None,
 ) -> PartComparison:
     """Compares the levels of a part with its reference, in every quantity that is a number.
 
@@ -71,6 +72,7 @@ def compare_part(
         published: What the published work states, by configuration id and quantity.
         scaling: The factor that counts clients, from one on, with throughputs.
         bands: An ordered factor above zero, with latencies.
+        limits: What limited a repetition, by its id; one that is missing here tells nothing of it.
 
     Raises:
         ValueError: If not exactly one planned level is the reference, a compared quantity is no number, or a curve's
@@ -90,7 +92,7 @@ def compare_part(
         reference=dict(reference),
         compared=list(compared),
         blocks=blocks,
-        levels=[_level(measured, each, estimates, published or {}) for each in planned],
+        levels=[_level(measured, each, estimates, published or {}, limits or {}) for each in planned],
         interactions=_interactions(measured, compared) if kind == "grid" else [],
         scaling=_scaling(measured, scaling) if scaling else [],
         bands=_bands(measured, bands) if bands else [],
@@ -111,9 +113,12 @@ def _level(
     level: PlannedLevel,
     estimates: Mapping[tuple[str, str], Estimate],
     published: Mapping[str, Mapping[str, float]],
+    limits: Mapping[str, Limit],
 ) -> Level:
     name = level.configuration_id
     valid = measured.in_block_order(level)
+    found = [limits[each.repetition_id] for each in valid if each.repetition_id in limits]
+    verdict = common_verdict([each.verdict for each in found])
     return Level(
         configuration_id=name,
         values=measured.values_of(level),
@@ -122,18 +127,17 @@ def _level(
         repetition_ids=[each.repetition_id for each in valid],
         estimates={quantity: one for (of, quantity), one in estimates.items() if of == name},
         published=dict(published.get(name, {})),
-        bottleneck=_bottleneck(valid),
+        bottleneck=verdict.code,
+        bottleneck_numbers=dict(verdict.numbers),
+        ceiling_shares=_means([each.shares for each in found]),
         notes=list(dict.fromkeys(each.reason for each in valid if each.reason)),
     )
 
 
-def _bottleneck(valid: Sequence[Repetition]) -> str:
-    """Returns the code that most repetitions carry, if at least half of them do; else an empty text."""
-    codes = Counter(str(code) for each in valid if (code := each.quantities.get(BOTTLENECK)))
-    for code, count in codes.most_common(1):
-        if count >= _SMALLEST_SHARE_OF_BOTTLENECK * len(valid):
-            return code
-    return ""
+def _means(found: Sequence[Mapping[CeilingName, float]]) -> dict[str, float]:
+    """Returns the mean of each number over those that have it."""
+    names = dict.fromkeys(name for each in found for name in each)
+    return {name: statistics.fmean(each[name] for each in found if name in each) for name in names}
 
 
 def _estimates(

@@ -62,7 +62,9 @@ class Level(_Content):
         published: What the published work states, by quantity, as the study holds it.
         bottleneck: What limited the level, as a code of `bottleneck.verdict`; empty where nothing was found or
             looked at, or in fewer than half of its repetitions.
-        bottleneck_numbers: What the verdict was found by, by name with unit.
+        bottleneck_numbers: What the verdict was found by, by name with unit: the means of those repetitions.
+        ceiling_shares: The mean share of each ceiling of the machine at which the level ran, by `bottleneck.shares`'
+            names; empty where no ceilings were measured.
         notes: The distinct reasons that valid repetitions carry, like a fixed rate that was not held.
     """
 
@@ -75,6 +77,7 @@ class Level(_Content):
     published: dict[str, float] = Field(default_factory=dict)
     bottleneck: str = ""
     bottleneck_numbers: dict[str, float] = Field(default_factory=dict)
+    ceiling_shares: dict[str, float] = Field(default_factory=dict)
     notes: list[str] = Field(default_factory=list)
 
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.wording import counted, p_text
+from kafka_pareto.bottleneck.words import verdict_text
 from kafka_pareto.comparison.records import Interaction, Level, PartComparison
 from kafka_pareto.comparison.words import (
     NONE,
@@ -39,7 +40,7 @@ def quantity_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
     The published value has its own ratio in brackets: over the published reference, never over a value of this machine.
     """
     columns: list[tuple[str, list[str]]] = [
-        (" x ".join(part.factors), [_named(level) for level in part.levels]),
+        (" x ".join(part.factors), [named_level(level) for level in part.levels]),
         (quantity.heading, [mean_text(level.estimates.get(quantity.name)) for level in part.levels]),
         ("over the reference", [_over_reference(level, quantity) for level in part.levels]),
         ("relative", [relative_text(level.estimates.get(quantity.name)) for level in part.levels]),
@@ -60,7 +61,7 @@ def other_rows(part: PartComparison, shown: Sequence[Quantity]) -> list[Row]:
     quantities = other_quantities(part, shown)
     if not quantities:
         return []
-    header = (" x ".join(part.factors), *map(_named, part.levels))
+    header = (" x ".join(part.factors), *map(named_level, part.levels))
     return [header, *((quantity.heading, *_means(part, quantity)) for quantity in quantities)]
 
 
@@ -149,16 +150,24 @@ def band_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> list
 
 def limit_rows(part: PartComparison) -> list[Row]:
     """Returns what every verdict on a limit was found by, the header first; nothing where no verdict has numbers."""
-    found = [level for level in part.levels if level.bottleneck and level.bottleneck_numbers]
     rows: list[Row] = [
-        (
-            _named(level),
-            resource_name(level.bottleneck),
-            ", ".join(f"{name} {number_text(value)}" for name, value in level.bottleneck_numbers.items()),
-        )
-        for level in found
+        (named_level(level), resource_name(level.bottleneck), verdict_text(level.bottleneck, level.bottleneck_numbers))
+        for level in part.levels
+        if level.bottleneck and level.bottleneck_numbers
     ]
     return [(" x ".join(part.factors), "limited by", "found by"), *rows] if rows else []
+
+
+def limit_sentences(part: PartComparison) -> list[str]:
+    """Says what limited the reference, and each level that something else limited; nothing where nobody looked."""
+    reference = part.reference_level
+    others = [level for level in part.levels if level.bottleneck != reference.bottleneck]
+    if not any(level.bottleneck_numbers for level in part.levels):
+        return []
+    return [
+        f"{named_level(level)}: {verdict_text(level.bottleneck, level.bottleneck_numbers)}"
+        for level in (reference, *others)
+    ]
 
 
 def published_rows(part: PartComparison) -> list[Row]:
@@ -167,7 +176,7 @@ def published_rows(part: PartComparison) -> list[Row]:
     if not names:
         return []
     quantities = [quantity_named(name) for name in names]
-    rows = [(_named(level), *(published_text(part, level, name) for name in names)) for level in part.levels]
+    rows = [(named_level(level), *(published_text(part, level, name) for name in names)) for level in part.levels]
     return [(" x ".join(part.factors), *(quantity.heading for quantity in quantities)), *rows]
 
 
@@ -191,7 +200,8 @@ def published_text(part: PartComparison, level: Level, name: str) -> str:
     return f"{number_text(value)} ({times_text(value / reference)})"
 
 
-def _named(level: Level) -> str:
+def named_level(level: Level) -> str:
+    """Names a level by its values, and the reference as such."""
     return f"{level_text(level)} ({REFERENCE})" if level.is_reference else level_text(level)
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 from kafka_pareto.analysis.plain_table import table_lines
 from kafka_pareto.analysis.wording import counted
+from kafka_pareto.comparison.ceiling_rows import ceiling_rows, ceilings_sentence, share_rows
 from kafka_pareto.comparison.records import Interval, Level, PartComparison
+from kafka_pareto.comparison.remarks import Remarks, SymptomText, shown_text
 from kafka_pareto.comparison.rows import (
     MARK,
     PUBLISHED,
@@ -18,6 +20,7 @@ from kafka_pareto.comparison.rows import (
     band_sentences,
     interaction_rows,
     interaction_sentence,
+    limit_sentences,
     matrix_rows,
     notes,
     other_rows,
@@ -55,7 +58,12 @@ def part_text(part: PartComparison, shown: Sequence[Quantity] = ()) -> str:
     lines = [*_wrapped(title(part), ""), *rows]
     if part.scaling:
         lines += ["", *_table(scaling_rows(part, shown))]
-    sentences = [*scaling_sentences(part, shown), *band_sentences(part, shown), *(f"Note: {n}" for n in notes(part))]
+    sentences = [
+        *scaling_sentences(part, shown),
+        *band_sentences(part, shown),
+        *limit_sentences(part),
+        *(f"Note: {n}" for n in notes(part)),
+    ]
     if sentences:
         lines += ["", *(line for sentence in sentences for line in _wrapped(sentence))]
     return "\n".join(line.rstrip() for line in lines) + "\n"
@@ -90,6 +98,23 @@ def legend(parts: Sequence[PartComparison]) -> list[str]:
     return sentences
 
 
+def remarks_text(remarks: Remarks) -> str:
+    """Returns what the report says beside its parts as text: symptoms, and what the machine can do without Kafka."""
+    lines: list[str] = []
+    if remarks.symptoms:
+        lines += ["Symptoms at the reference", *(line for each in remarks.symptoms for line in _symptom(each)), ""]
+    for rows in (ceiling_rows(remarks.ceilings), share_rows(remarks.parts)):
+        lines += [*_table(rows), ""] if rows else []
+    if remarks.ceilings is not None:
+        lines += [*_wrapped(ceilings_sentence(remarks.ceilings)), ""]
+    return "\n".join(lines)
+
+
+def _symptom(symptom: SymptomText) -> list[str]:
+    causes = [f"{cause.text} {shown_text(cause)}" for cause in symptom.causes]
+    return [*_wrapped(symptom.text), *(line for cause in causes for line in _wrapped(cause, 2 * _INDENT))]
+
+
 def part_csv(part: PartComparison) -> str:
     """Returns every level and quantity of the part as CSV: all numbers unrounded, and the ids of the repetitions.
 
@@ -99,7 +124,7 @@ def part_csv(part: PartComparison) -> str:
     factor_columns = [f"factor {name}" for name in part.factors]
     header = [
         "part", "kind", "fixed", "configuration_id", "is_reference", *factor_columns, *_ESTIMATE_COLUMNS, "limited_by",
-        "limited_by_numbers", "outcomes", "notes", "repetition_ids",
+        "limited_by_numbers", "ceiling_shares", "outcomes", "notes", "repetition_ids",
     ]  # fmt: skip
     writer = csv.DictWriter(content, header, lineterminator="\n")
     writer.writeheader()
@@ -113,6 +138,7 @@ def part_csv(part: PartComparison) -> str:
             **{f"factor {name}": level.values[name] for name in part.factors},
             "limited_by": level.bottleneck,
             "limited_by_numbers": _pairs(level.bottleneck_numbers),
+            "ceiling_shares": _pairs(level.ceiling_shares),
             "outcomes": _pairs(level.outcomes),
             "notes": "; ".join(level.notes),
             "repetition_ids": " ".join(level.repetition_ids),

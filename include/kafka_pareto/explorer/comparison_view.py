@@ -11,7 +11,7 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.comparison.chart_data import AxisKind, Heat, Point, axis_kind, heat_of, points_of, tick_texts
 from kafka_pareto.comparison.page import part_tables
 from kafka_pareto.comparison.records import PartComparison
-from kafka_pareto.comparison.rows import Row, band_sentences, notes, scaling_sentences
+from kafka_pareto.comparison.rows import Row, band_sentences, limit_sentences, notes, scaling_sentences
 from kafka_pareto.comparison.tables import legend, title
 from kafka_pareto.comparison.words import compared_quantities, directed_text, number_text
 from kafka_pareto.errors import BadInputError
@@ -130,7 +130,7 @@ def part_view(part: PartComparison, keys: CampaignKeys, shown: Sequence[Quantity
         ticks=tick_texts(part),
         charts=[_chart(part, quantity) for quantity in compared_quantities(part, shown)],
         tables=[Table(title=heading, rows=rows) for heading, rows in part_tables(part, shown)],
-        sentences=[*scaling_sentences(part, shown), *band_sentences(part, shown)],
+        sentences=[*scaling_sentences(part, shown), *band_sentences(part, shown), *limit_sentences(part)],
         notes=notes(part),
         legend=legend([part]),
     )

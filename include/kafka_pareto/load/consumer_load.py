@@ -132,7 +132,7 @@ def consumer_result(output: ConsumerOutput, request: ConsumerRequest, ended: Exe
         failure = f"nothing was measured: all was read before the warm-up of {request.warmup_s:g} s was over"
     quantities = ConsumerQuantities(
         mode=output.mode,
-        consumers=output.consumers,
+        group_size=output.consumers,
         records_expected=sum(each.end - each.begin for each in output.partitions),
         records_read=output.records,
         records_lost=sum(each.lost for each in output.partitions),

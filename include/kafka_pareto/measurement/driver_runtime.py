@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from kafka_pareto.bottleneck.verdict import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan
 from kafka_pareto.measurement.repetition_runner import RepetitionRunner
 from kafka_pareto.settings import Settings
+from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.study import Study
 
 
@@ -49,6 +51,13 @@ class DriverRuntime(Protocol):
 
         Raises:
             BadInputError: If the settings name none.
+        """
+
+    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting | None:
+        """Returns what a measured repetition was asked to do, for the verdict on what limited it; None for no verdict.
+
+        Raises:
+            ArtifactError: If the campaign has not kept what was sent.
         """
 
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> AbstractContextManager[RepetitionRunner]:

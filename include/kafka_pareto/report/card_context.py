@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from kafka_pareto.analysis.noise_study import noise_lines
 from kafka_pareto.analysis.repetition_values import Variability
 from kafka_pareto.analysis.sentinel import SentinelReport, sentinel_report
 from kafka_pareto.analysis.wording import counted
+from kafka_pareto.bottleneck.common_verdict import common_code
+from kafka_pareto.bottleneck.words import LABELS
 from kafka_pareto.campaign.records import NoiseReport, Repetition, RoundsSoFar, Sizing, Stop
 from kafka_pareto.decision.decision import Decision
 from kafka_pareto.report.latency_breakdown import Breakdown, latency_breakdown
@@ -35,6 +37,9 @@ class CardContext(BaseModel):
         breakdown: Where the latency goes; None where the client's metrics were not recorded.
         repetitions_set_aside: Measured, and measured again for a cause that no configuration can have.
         rounds: What the rounds after the design came to; None where the study has none.
+        limited_by: By configuration id of the baseline, of what is in force and of the pick: the resource that limited
+            at least half of its valid repetitions in the confirmation, as a code of `bottleneck.verdict`; empty where
+            none did. A configuration is missing where nobody looked, as in earlier cards.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -47,6 +52,7 @@ class CardContext(BaseModel):
     breakdown: Breakdown | None
     repetitions_set_aside: int
     rounds: RoundsSoFar | None = None
+    limited_by: dict[str, str] = Field(default_factory=dict)
 
 
 def card_context(
@@ -72,6 +78,7 @@ def card_context(
         breakdown=latency_breakdown(decision, confirmation) if study.declaration.has("queue_time_avg_ms") else None,
         repetitions_set_aside=len(set_aside),
         rounds=rounds,
+        limited_by=_limits(decision, confirmation),
     )
 
 
@@ -91,7 +98,41 @@ def context_lines(context: CardContext, decision: Decision) -> dict[str, list[st
         lines["Noise"] = noise_lines(context.noise)
     if not context.sentinel.moved:
         lines["Sentinel"] = sentinel_sentences(context.sentinel)
+    if limits := _limits_text(context, decision):
+        lines["Limited by"] = [limits]
     return lines
+
+
+def _sides(decision: Decision) -> dict[str, str]:
+    """Maps what the card compares to the configuration ids, each configuration once."""
+    sides = {"baseline": decision.baseline_configuration_id}
+    if decision.in_force:
+        sides["in force"] = decision.in_force.configuration_id
+    if decision.pick_configuration_id is not None:
+        sides["pick"] = decision.pick_configuration_id
+    first = {configuration: side for side, configuration in reversed(sides.items())}
+    return {side: configuration for side, configuration in sides.items() if first[configuration] == side}
+
+
+def _limits(decision: Decision, confirmation: Sequence[Repetition]) -> dict[str, str]:
+    found = {}
+    for configuration in _sides(decision).values():
+        valid = [each for each in confirmation if each.configuration_id == configuration and each.outcome == "valid"]
+        # Repetitions from before the verdict have no such quantity.
+        codes = [each.quantities.get("limited_by") for each in valid]
+        code = common_code([code if isinstance(code, str) else None for code in codes])
+        if code is not None:
+            found[configuration] = code
+    return found
+
+
+def _limits_text(context: CardContext, decision: Decision) -> str:
+    named = [
+        f"{LABELS.get(context.limited_by[configuration], context.limited_by[configuration])} ({side})"
+        for side, configuration in _sides(decision).items()
+        if configuration in context.limited_by
+    ]
+    return f"{', '.join(named)}." if named else ""
 
 
 def _protocol(context: CardContext, decision: Decision) -> list[str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.bottleneck.shares import Limit, limit_of
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Repetition
@@ -13,6 +15,8 @@ from kafka_pareto.comparison.measured import PlannedLevel
 from kafka_pareto.comparison.part_comparison import Curve, compare_part
 from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.tables import part_text
+from kafka_pareto.drivers.table import driver_of
+from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.parts import Grid
@@ -27,26 +31,60 @@ def run(campaign: Campaign) -> Manifest:
         ArtifactError: If a repetition or the table of rejected ones cannot be read.
     """
     study, keys = compare_study(campaign.study), campaign.keys
-    rejected_key, columns = keys.validation("rejected.parquet"), rejected_columns(study.declaration)
-    rejected = set(campaign.read_table(rejected_key, columns).repetition_id)
+    ceilings = stored_ceilings(campaign)
     written, levels = [], 0
     for case in study.cases:
-        measured = campaign.read_measurements([case], [0])
-        accepted = [each for each in measured if each.repetition_id not in rejected]
-        part = compared_part(study, case, accepted)
+        accepted = accepted_repetitions(campaign, case)
+        part = compared_part(study, case, accepted, _limits(campaign, case, accepted, ceilings))
         logger.info("%s", part_text(part))
         written.append(campaign.write_record(keys.comparison(case), part))
         levels += len(part.levels)
     return campaign.manifest("compare", written, {"parts": len(written), "levels": levels})
 
 
-def compared_part(study: Compare, case: str, repetitions: list[Repetition]) -> PartComparison:
+def accepted_repetitions(campaign: Campaign, case: str) -> list[Repetition]:
+    """Reads the repetitions of a part that the gate did not reject, with any outcome.
+
+    Raises:
+        ArtifactError: If one, or the table of rejected ones, cannot be read.
+    """
+    key, columns = campaign.keys.validation("rejected.parquet"), rejected_columns(campaign.study.declaration)
+    rejected = set(campaign.read_table(key, columns).repetition_id)
+    return [each for each in campaign.read_measurements([case], [0]) if each.repetition_id not in rejected]
+
+
+def stored_ceilings(campaign: Campaign) -> Ceilings | None:
+    """Returns what the machine can do without Kafka; None where that was not measured."""
+    try:
+        return campaign.read_record(campaign.keys.ceilings(), Ceilings)
+    except MissingArtifactError:
+        return None
+
+
+def _limits(
+    campaign: Campaign, case: str, repetitions: Sequence[Repetition], ceilings: Ceilings | None
+) -> dict[str, Limit]:
+    """Names again what limited each valid repetition: with the ceilings, which the driver has not."""
+    driver, study = driver_of(campaign.study), compare_study(campaign.study)
+    found: dict[str, Limit] = {}
+    for level in study.levels_of(case):
+        setting = driver.load_setting(campaign, case, level)
+        for each in repetitions:
+            if setting and each.outcome == "valid" and each.configuration_id == configuration_id(level):
+                found[each.repetition_id] = limit_of(each.quantities, setting, ceilings)
+    return found
+
+
+def compared_part(
+    study: Compare, case: str, repetitions: list[Repetition], limits: Mapping[str, Limit] | None = None
+) -> PartComparison:
     """Compares the levels of one part, as its study declares it.
 
     Args:
         study: The campaign's study.
         case: The part.
         repetitions: Those of the part that the gate accepted, with any outcome.
+        limits: What limited them, by their ids.
     """
     part, driver = study.part(case), study.declaration
     planned = [
@@ -78,6 +116,7 @@ def compared_part(study: Compare, case: str, repetitions: list[Repetition]) -> P
         published=published,
         scaling=_curve(study.throughputs_by_clients, factors),
         bands=_curve(study.latencies_by_size, factors),
+        limits=limits,
     )
 
 

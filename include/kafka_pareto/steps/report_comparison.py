@@ -10,8 +10,11 @@ from kafka_pareto.campaign.records import Fingerprint, Plan
 from kafka_pareto.comparison.figures import part_figures
 from kafka_pareto.comparison.page import PageContext, comparison_page
 from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.remarks import Remarks
 from kafka_pareto.comparison.sentences import closing_sentences
-from kafka_pareto.comparison.tables import comparison_text, part_csv
+from kafka_pareto.comparison.tables import comparison_text, part_csv, remarks_text
+from kafka_pareto.doctor.reference_symptoms import symptom_texts
+from kafka_pareto.steps.compare import accepted_repetitions, stored_ceilings
 from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.tracking import comparison_runs
 
@@ -29,7 +32,10 @@ def run(campaign: Campaign) -> Manifest:
     parts = [campaign.read_record(keys.comparison(case), PartComparison) for case in study.cases]
     shown = study.declaration.shown_quantities
     sentences = closing_sentences(parts, shown)
-    text = "\n".join([comparison_text(parts), *sentences]) + "\n"  # the page and the CSV have all quantities
+    symptoms = symptom_texts(study, [each for case in study.cases for each in accepted_repetitions(campaign, case)])
+    remarks = Remarks(parts, symptoms, stored_ceilings(campaign))
+    # The page and the CSV have all quantities.
+    text = "\n".join([comparison_text(parts), remarks_text(remarks), *sentences]) + "\n"
     figures = {part.part: part_figures(part, shown) for part in parts}
     page = comparison_page(
         PageContext(
@@ -43,6 +49,7 @@ def run(campaign: Campaign) -> Manifest:
             measured=_how_measured(study, campaign.read_record(keys.plan(), Plan)),
             facts=campaign.read_record(keys.fingerprint(study.cases[0]), Fingerprint).facts(),
             published_on=study.published_by,
+            remarks=remarks,
         )
     ).encode()
     written = [

@@ -68,7 +68,7 @@ class ConsumerQuantities:
 
     Attributes:
         mode: Whether it read what the topic held, or what was sent meanwhile.
-        consumers: How many there were, one thread each.
+        group_size: How many consumers there were, one thread each.
         records_expected: By the topic's offsets, warm-up included.
         records_read: What the consumers counted.
         records_lost: Offsets that were passed over; 0 unless records are missing.
@@ -80,7 +80,7 @@ class ConsumerQuantities:
     """
 
     mode: Literal["drain", "live"]
-    consumers: int
+    group_size: int
     records_expected: int | None = None
     records_read: int | None = None
     records_lost: int | None = None

@@ -8,6 +8,8 @@ import pytest
 
 from kafka_pareto.analysis.paired_tests import holm, welch_p_value
 from kafka_pareto.analysis.ratios import ratio_of_levels
+from kafka_pareto.bottleneck.shares import Limit
+from kafka_pareto.bottleneck.verdict import Code, Verdict
 from kafka_pareto.comparison.measured import PlannedLevel
 from kafka_pareto.comparison.part_comparison import Curve
 from kafka_pareto.comparison.records import PartComparison
@@ -16,7 +18,6 @@ from kafka_pareto.study.quantity import Quantity
 from tests.unit.made_parts import (
     COMPARED,
     LATENCY,
-    LIMITED_BY,
     MODE,
     QUANTITIES,
     THROUGHPUT,
@@ -180,9 +181,16 @@ def test_published_numbers_stand_beside_their_level():
         (("", "", "", ""), ""),
     ],
 )
-def test_a_bottleneck_is_named_where_at_least_half_of_the_repetitions_found_it(codes: tuple[str, ...], bottleneck: str):
-    repetitions = [made_repetition(LINGERS[2], at, {LIMITED_BY: code}) for at, code in enumerate(codes)]
-    assert compared(LINGERS, repetitions).reference_level.bottleneck == bottleneck
+def test_a_limit_is_named_where_at_least_half_of_the_repetitions_found_it(codes: tuple[Code, ...], bottleneck: str):
+    repetitions = [made_repetition(LINGERS[2], at, {}) for at in range(len(codes))]
+    limits = {
+        each.repetition_id: Limit(Verdict(code, {"host_cpu_busy_fraction": 0.2 * at}), {"generator": 0.1 * at})
+        for at, (each, code) in enumerate(zip(repetitions, codes, strict=True))
+    }
+    found = compared(LINGERS, repetitions, limits=limits).reference_level
+    assert found.bottleneck == bottleneck
+    assert found.bottleneck_numbers == ({"host_cpu_busy_fraction": pytest.approx(0.1)} if bottleneck else {})
+    assert found.ceiling_shares == {"generator": pytest.approx(0.15)}
 
 
 def grid() -> tuple[list[PlannedLevel], np.ndarray]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import re
 from functools import cache
 
@@ -15,6 +16,7 @@ from kafka_pareto.decision.decision import Decision
 from kafka_pareto.kafka.properties_file import parse_properties
 from kafka_pareto.report.card_context import CardContext, card_context
 from kafka_pareto.report.card_layout import WIDTH, cards_text
+from kafka_pareto.report.card_parts import card_parts
 from kafka_pareto.report.cards import Cards, properties_text
 from kafka_pareto.report.summary import summary_sentences
 from kafka_pareto.study.constraints import ForbiddenRegion
@@ -57,9 +59,10 @@ def context_of(
     decision: Decision,
     design: list[Repetition] | None = None,
     noise: list[Repetition] | None = None,
+    confirmation: list[Repetition] | None = None,
     **changes: object,
 ) -> CardContext:
-    recorded = recorded_repetitions((decision.case,), phase="gain")
+    recorded = confirmation or recorded_repetitions((decision.case,), phase="gain")
     context = card_context(
         paper_study(),
         decision,
@@ -100,6 +103,44 @@ def test_a_card_states_both_values_the_change_and_its_interval_for_every_objecti
         assert f"{gain.reference_value:.{decimals}f}" in line
         assert " to " in line
         assert gain.resolution.removesuffix(" shown") in line
+
+
+def limited(repetitions: list[Repetition], codes: dict[str, list[str | None]]) -> list[Repetition]:
+    """Returns the repetitions with these verdicts, in turn for each configuration."""
+    endless = {name: itertools.cycle(given) for name, given in codes.items()}
+    return [
+        each.model_copy(update={"quantities": {**each.quantities, "limited_by": next(endless[each.configuration_id])}})
+        if each.configuration_id in endless
+        else each
+        for each in repetitions
+    ]
+
+
+@pytest.mark.parametrize(
+    ("of_pick", "said"),
+    [
+        ([""], "CPU (baseline), none found (pick)."),
+        (["disk", "disk", "network"], "CPU (baseline), disk of the brokers (pick)."),
+        (["disk", "network", "gc"], "CPU (baseline), none found (pick)."),
+        ([None], "CPU (baseline)."),
+    ],
+)
+def test_a_card_says_what_limited_at_least_half_of_each_sides_repetitions(of_pick: list[str | None], said: str):
+    decision = recorded_decision("all")
+    assert decision.pick_configuration_id
+    codes = {decision.baseline_configuration_id: ["cpu"], decision.pick_configuration_id: of_pick}
+    context = context_of(decision, confirmation=limited(recorded_repetitions((CASE,), phase="gain"), codes))
+    assert f"Limited by {said}" in flat(text_of(decision, contexts=[context]))
+    parts = card_parts(decision, context, "20261121-recorded")
+    assert parts.context["Limited by"] == [said]
+    assert CardContext.model_validate_json(context.model_dump_json()) == context
+
+
+def test_a_card_from_before_the_verdict_says_nothing_of_limits():
+    decision = recorded_decision("all")
+    stored = context_of(decision).model_dump(exclude={"limited_by"})
+    context = CardContext.model_validate(stored)
+    assert "Limited by" not in text_of(decision, contexts=[context])
 
 
 def test_the_widest_values_of_every_column_keep_the_card_within_its_columns():

@@ -16,6 +16,7 @@ from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.compare_consumer import CompareConsumer
+from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.study import Study
 
 _MIB = 1 << 20
@@ -60,6 +61,10 @@ class ConsumerDriver:
             return
         with Cluster(*target_of(study, settings), settings) as cluster:
             yield ClusterSystem(cluster)
+
+    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> None:  # noqa: ARG002
+        """Returns nothing: what limits consumers is not counted."""
+        return None  # noqa: RET501 (the protocol's answer)
 
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ConsumerRunner]:

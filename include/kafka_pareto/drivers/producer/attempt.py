@@ -15,6 +15,7 @@ from kafka_pareto.bottleneck.load_window import expected_window, measured_window
 from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome, Sizing
 from kafka_pareto.drivers.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.producer.load_setting import rate_limit_records_s
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
@@ -24,6 +25,7 @@ from kafka_pareto.load.tool import LoadRequest, LoadResult
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
 from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.producer_quantities import LoadFigures, ProducerQuantities
 from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.protocol import OutlierRule
@@ -102,7 +104,7 @@ def request_for(
 ) -> LoadRequest:
     """Returns the request to the load tool for a planned repetition."""
     load = study.load_of(planned.case, planned.candidate.configuration)
-    sized = sized_for(planned, study, sizing)
+    sized = sized_for(planned.case, planned.candidate.configuration, study, sizing)
     return LoadRequest(
         topic=topic,
         records=sized.records,
@@ -119,14 +121,14 @@ def request_for(
     )
 
 
-def sized_for(planned: PlannedRepetition, study: ProducerStudy, sizing: Sizing) -> Sizing:
-    """Returns the sizing for this repetition's records, which a comparison may make larger than its reference's.
+def sized_for(case: str, configuration: Configuration, study: ProducerStudy, sizing: Sizing) -> Sizing:
+    """Returns the sizing for this configuration's records, which a comparison may make larger than its reference's.
 
     The fixed rate then has the reference's bytes per second. Smaller records keep its records per second: at its bytes
     per second they would be more than any producer can send.
     """
-    reference = study.load_of(planned.case, study.baseline_configuration(planned.case)).record_size_bytes
-    share = reference / study.load_of(planned.case, planned.candidate.configuration).record_size_bytes
+    reference = study.load_of(case, study.baseline_configuration(case)).record_size_bytes
+    share = reference / study.load_of(case, configuration).record_size_bytes
     if share >= 1:
         return sizing
     limit, timed = sizing.throughput_limit_records_s, sizing.timed
@@ -165,17 +167,9 @@ def _quantities(
         generator_bound=generator_bound(request, result, cores),
         counters=with_client(counted, request, result, max(leading_brokers, 1)),
     )
-    setting = LoadSetting(
-        request.record_size_bytes, request.properties, _rate_limit_records_s(request), request.producers
-    )
+    limit_records_s = rate_limit_records_s(request.timed, request.throughput_records_s)
+    setting = LoadSetting(request.record_size_bytes, request.properties, limit_records_s, request.producers)
     return replace(found, limited_by=verdict_on(found.values(), setting).code)
-
-
-def _rate_limit_records_s(request: LoadRequest) -> float | None:
-    """Returns the rate that the first part of a load may not exceed; None for as fast as it goes."""
-    if request.timed is not None and request.timed.seconds <= 0:
-        return request.timed.paced_rate_records_s
-    return request.throughput_records_s
 
 
 def judge(result: LoadResult, end_offset_growth: int, record_size_bytes: int) -> tuple[Outcome, str]:

@@ -6,16 +6,21 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from kafka_pareto.bottleneck.verdict import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.campaign.records import Plan
+from kafka_pareto.campaign.records import Plan, Sizing
 from kafka_pareto.drivers.cluster_access import target_of
+from kafka_pareto.drivers.producer.attempt import sized_for
+from kafka_pareto.drivers.producer.ceilings import keep_ceilings
 from kafka_pareto.drivers.producer.cost import cost_of, require_in_time
+from kafka_pareto.drivers.producer.load_setting import load_setting
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import open_testbed
 from kafka_pareto.drivers.systems import ClusterSystem, OwnBrokersSystem
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.settings import Settings
+from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.producer_study import producer_study
 from kafka_pareto.study.study import Study
 
@@ -43,8 +48,15 @@ class ProducerDriver:
         with Cluster(*target_of(study, settings), settings) as cluster:
             yield ClusterSystem(cluster)
 
+    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:
+        """Returns what a repetition of this configuration was asked to do."""
+        study = campaign.producer
+        sizing = campaign.read_record(campaign.keys.sizing(study.sized_like(case)), Sizing)
+        return load_setting(study, case, configuration, sized_for(case, configuration, study, sizing))
+
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:
         """Opens what runs the repetitions of one record size: cluster, lease, topic and load tool."""
         with open_testbed(campaign, case, settings) as testbed:
+            keep_ceilings(campaign, case, testbed, settings)
             yield ProducerRunner(campaign, case, testbed)

@@ -110,8 +110,9 @@ class ProducerRunner:
         return self._study.varies_brokers(self._case)
 
     def _bytes_of(self, planned: PlannedRepetition) -> int:
-        load = self._study.load_of(planned.case, planned.candidate.configuration)
-        return sized_for(planned, self._study, self._sizing).records * load.record_size_bytes
+        case, configuration = planned.case, planned.candidate.configuration
+        load = self._study.load_of(case, configuration)
+        return sized_for(case, configuration, self._study, self._sizing).records * load.record_size_bytes
 
     def _delete_records(self) -> None:
         if self._bytes_to_delete:

@@ -1,0 +1,75 @@
+"""Says of one load what limited it, and sets it beside what its machine can do without Kafka. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.bottleneck.verdict import LoadSetting, Verdict, verdict_on
+from kafka_pareto.study.quantity import Values
+
+CeilingName: TypeAlias = Literal["generator", "codec", "disk", "loopback"]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Holds what limited a load, and at what share of each ceiling it ran."""
+
+    verdict: Verdict
+    shares: Mapping[CeilingName, float] = field(default_factory=dict)
+
+
+def limit_of(values: Values, setting: LoadSetting, ceilings: Ceilings | None) -> Limit:
+    """Returns what limited a load; ceilings of other records have no part in the verdict.
+
+    Args:
+        values: The quantities of the repetition, by name.
+        setting: What it was asked to do.
+        ceilings: What the same machine can do without Kafka, where that was measured.
+    """
+    if ceilings is None:
+        return Limit(verdict_on(values, setting))
+    comparable = ceilings if is_comparable(ceilings, setting) else None
+    return Limit(verdict_on(values, setting, comparable), shares_of(values, setting, ceilings))
+
+
+def is_comparable(ceilings: Ceilings, setting: LoadSetting) -> bool:
+    """Tells whether codecs and load generator were measured with such records as the load sent."""
+    return (ceilings.record_size_bytes, ceilings.payload) == (setting.record_size_bytes, setting.payload)
+
+
+def shares_of(values: Values, setting: LoadSetting, ceilings: Ceilings) -> dict[CeilingName, float]:
+    """Returns at what share of each ceiling a load ran; what was not measured is left out.
+
+    The generator's ceiling is of as many threads as sent, the codec's of as many cores. On the loopback counts what the
+    client sent after compression, over all its connections.
+
+    Args:
+        values: The quantities of the repetition, by name.
+        setting: What it was asked to do.
+        ceilings: Of the same machine. Those of codecs and generator count only where they are of such records.
+    """
+    sent_mib_s, codec = _number(values, "throughput_mib_s"), str(setting.property_of("compression.type"))
+    rate, kept = _number(values, "compression_rate_avg"), is_comparable(ceilings, setting)
+    on_the_wire_mib_s = None if sent_mib_s is None else sent_mib_s * (1.0 if rate is None else rate)
+    pairs: Mapping[CeilingName, tuple[float | None, float | None]] = {
+        "generator": (
+            _number(values, "throughput_records_s"),
+            ceilings.generator_records_s * setting.producers if kept else None,
+        ),
+        "codec": (sent_mib_s, _times(ceilings.codec_mib_s.get(codec) if kept else None, setting.producers)),
+        "disk": (_number(values, "disk_write_mib_s"), ceilings.disk_write_mib_s),
+        "loopback": (on_the_wire_mib_s, ceilings.loopback_mib_s),
+    }
+    return {name: done / most for name, (done, most) in pairs.items() if done is not None and most}
+
+
+def _number(values: Values, name: str) -> float | None:
+    value = values.get(name)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _times(value: float | None, factor: int) -> float | None:
+    return None if value is None else value * factor

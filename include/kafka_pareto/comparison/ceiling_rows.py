@@ -1,0 +1,58 @@
+"""Lays out what the machine can do without Kafka, and at what share of it the levels of a comparison ran. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafka_pareto.bottleneck.records import Ceilings
+from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.rows import Row, named_level
+from kafka_pareto.comparison.words import NONE, number_text
+
+SHARES = {
+    "generator": "of the load generator",
+    "codec": "of the codec",
+    "disk": "of the disk",
+    "loopback": "of the loopback",
+}
+"""What the columns of the shares are called, by `bottleneck.shares`' names."""
+
+
+def ceiling_rows(ceilings: Ceilings | None) -> list[Row]:
+    """Returns each ceiling of the machine, the header first; nothing where none was measured."""
+    if ceilings is None:
+        return []
+    disk, codecs = ceilings.disk_write_mib_s, ceilings.codec_mib_s
+    return [
+        ("without Kafka", "at most"),
+        ("loopback TCP, one connection", f"{number_text(ceilings.loopback_mib_s)} MiB/s"),
+        ("sequential write, flushed", "not measured" if disk is None else f"{number_text(disk)} MiB/s"),
+        *((f"{codec}, one core", f"{number_text(codecs[codec])} MiB/s") for codec in sorted(codecs)),
+        ("load generator, one thread", f"{number_text(ceilings.generator_records_s)} records/s"),
+    ]
+
+
+def ceilings_sentence(ceilings: Ceilings) -> str:
+    """Says what codecs and load generator were measured with."""
+    return (
+        f"Measured once, before anything was sent. Codecs and load generator with records of "
+        f"{ceilings.record_size_bytes:,} B, codecs with {ceilings.batch_size_bytes:,} B at a time: their shares are "
+        "stated of levels that send such records, of as many cores and threads as there are producers."
+    )
+
+
+def share_rows(parts: Sequence[PartComparison]) -> list[Row]:
+    """Returns at what share of each ceiling every level ran, the header first; nothing where none is known."""
+    known = [name for name in SHARES if any(name in level.ceiling_shares for part in parts for level in part.levels)]
+    if not known:
+        return []
+    rows = [
+        (
+            part.part,
+            named_level(level),
+            *(f"{level.ceiling_shares[name]:.0%}" if name in level.ceiling_shares else NONE for name in known),
+        )
+        for part in parts
+        for level in part.levels
+    ]
+    return [("part", "level", *(SHARES[name] for name in known)), *rows]

@@ -1,0 +1,47 @@
+"""Finds the symptoms at the reference of a comparison, each cause with the part that measured what acts on it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.comparison.remarks import CauseText, SymptomText
+from kafka_pareto.doctor.symptom_words import cause_text, symptom_text
+from kafka_pareto.doctor.symptoms import symptoms_found
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.quantity import Value
+from kafka_pareto.study.topic_study import TopicStudy
+
+
+def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[SymptomText]:
+    """Returns the symptoms at the study's reference.
+
+    A part that fixes a setting has another reference; its repetitions count only where no part has the study's own.
+
+    Args:
+        study: The comparison.
+        repetitions: Those of all parts that the gate accepted, with any outcome.
+    """
+    plain = [case for case in study.cases if study.baseline_id(case) == study.baseline_id()]
+    case = (plain or study.cases)[0]
+    reference = study.baseline_id(case)
+    measured: dict[str, list[Value]] = {}
+    for each in repetitions:
+        if each.outcome == "valid" and each.configuration_id == reference:
+            for name, value in each.quantities.items():
+                measured.setdefault(name, []).append(value)
+    settings = study.effective(study.baseline_configuration(case))
+    if isinstance(study, TopicStudy):
+        settings["partitions"] = study.workload.topic_partitions
+    return [
+        SymptomText(
+            symptom_text(symptom),
+            [CauseText(cause_text(cause), _part_of(study, cause.factor)) for cause in symptom.causes],
+        )
+        for symptom in symptoms_found(measured, settings)
+    ]
+
+
+def _part_of(study: Compare, factor: str) -> str:
+    """Returns the part that varies the factor: a table before a grid; empty where none does."""
+    return next((part.part for part in study.parts if factor in part.factors), "")

@@ -1,0 +1,62 @@
+"""Measures, once for each comparison, what the machine can do without Kafka, and keeps it with the campaign."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+
+from kafka_pareto.bottleneck.ceilings import measure_ceilings
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.drivers.producer.load_setting import payload_text
+from kafka_pareto.drivers.producer.testbed import Testbed
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.compare import Compare
+
+log = logging.getLogger(__name__)
+
+
+def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Settings) -> None:
+    """Measures the ceilings before anything is sent, unless the campaign has them; a tuning campaign needs none.
+
+    They tell nothing where the brokers run on other machines. A comparison does without them where they cannot be
+    measured.
+    """
+    study, key = campaign.producer, campaign.keys.ceilings()
+    if not isinstance(study, Compare) or campaign.store.tag(key) is not None:
+        return
+    if not campaign.read_record(campaign.keys.fingerprint(case), Fingerprint).load_and_brokers_share_a_machine:
+        return
+    reference = study.baseline_configuration()
+    load = study.load_of(case, reference)
+    log.info("measuring what this machine can do without Kafka: loopback, disk, codecs, load generator; some seconds")
+    began_s = time.monotonic()
+    try:
+        found = measure_ceilings(
+            _data_folder(testbed),
+            settings,
+            record_size_bytes=load.record_size_bytes,
+            batch_size_bytes=int(study.effective(reference)["batch.size"]),
+            payload_file=testbed.payloads.file_of(load),
+            payload="random" if load.made_payload == "zeros" else payload_text(load.payload),
+        )
+    except (LoadToolError, OSError) as error:
+        log.warning("the comparison goes on without the machine's ceilings: %s", error)
+        return
+    campaign.write_record(key, found)
+    log.info(
+        "in %.1f s: loopback %.0f MiB/s, disk %s, one core compresses %s, one thread makes %.0f records/s",
+        time.monotonic() - began_s,
+        found.loopback_mib_s,
+        "not measured" if found.disk_write_mib_s is None else f"{found.disk_write_mib_s:.0f} MiB/s",
+        ", ".join(f"{codec} {mib_s:.0f} MiB/s" for codec, mib_s in found.codec_mib_s.items()),
+        found.generator_records_s,
+    )
+
+
+def _data_folder(testbed: Testbed) -> Path | None:
+    """Returns where the study's own brokers keep their data; it is not known where others do."""
+    node = next(iter(testbed.brokers.nodes.values()), None) if testbed.brokers else None
+    return node.data_folder if node else None

@@ -45,7 +45,7 @@ def test_a_level_sends_at_most_the_references_bytes_and_records_per_second(
     place: int, records: int, limit_records_s: float, paced_rate_records_s: float
 ) -> None:
     study = comparison()
-    sized = sized_for(planned(study, "record_size", place), study, SIZING)
+    sized = sized_for("record_size", study.levels_of("record_size")[place], study, SIZING)
     assert sized.timed is not None
     assert (sized.records, sized.throughput_limit_records_s) == (records, limit_records_s)
     assert sized.timed == TIMED.model_copy(update={"paced_rate_records_s": paced_rate_records_s})
@@ -53,13 +53,13 @@ def test_a_level_sends_at_most_the_references_bytes_and_records_per_second(
 
 def test_levels_of_anything_else_are_sized_as_their_reference() -> None:
     study = comparison()
-    assert [sized_for(planned(study, "grid", place), study, SIZING) for place in range(4)] == [SIZING] * 4
+    assert [sized_for("grid", level, study, SIZING) for level in study.levels_of("grid")] == [SIZING] * 4
 
 
 def test_even_the_largest_record_is_sent_once_and_at_a_rate_above_zero() -> None:
     study = comparison(tables=[{"factor": "record.size", "levels": [1, 1_000_000]}], reference={"record.size": 1})
     slow = SIZING.model_copy(update={"records": 10, "timed": TIMED.model_copy(update={"paced_rate_records_s": 2.0})})
-    sized = sized_for(planned(study, "record_size", 1), study, slow)
+    sized = sized_for("record_size", study.levels_of("record_size")[1], study, slow)
     assert sized.timed is not None
     assert (sized.records, sized.timed.paced_rate_records_s) == (1, 1.0)
 

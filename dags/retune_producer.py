@@ -135,7 +135,8 @@ own, named = own_route(), routes_of_studies()  # asked once: they read every stu
 with_own_checks = studies_with_checks_of_their_own(named)
 # A study that cannot be read has no DAG of its own: the common one says why.
 all_others = CheckedStudies(elsewhere=tuple(name for name in named if name in with_own_checks))
-retune_dag(DEFAULT_STUDY, Retune(), own, all_others, schedule_of(Retune(), takes_events=True))
+if own.studies or named:  # a folder may hold comparisons alone
+    retune_dag(DEFAULT_STUDY, Retune(), own, all_others, schedule_of(Retune(), takes_events=True))
 for name, retune in with_own_checks.items():
     schedule = schedule_of(retune, takes_events=name in named)
     retune_dag(name, retune, named.get(name, own), CheckedStudies(only=name), schedule)

@@ -1,4 +1,4 @@
-"""Groups of consumers on a real broker: each record once, Kafka's own tool counts as many, a slow one lags."""
+"""Groups of consumers on a real broker: each record once, as many as Kafka's own tool counts, and a slow one's lag."""
 
 from __future__ import annotations
 

@@ -54,12 +54,15 @@ def quantity_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
 
 
 def other_rows(part: PartComparison, shown: Sequence[Quantity]) -> list[Row]:
-    """Returns the quantities that are shown and not tested, the header first; nothing where there is none."""
+    """Returns the quantities that are shown and not tested, a row each, the header first; nothing without any.
+
+    Levels stand in columns here, since most parts have fewer of them than there are quantities.
+    """
     quantities = other_quantities(part, shown)
     if not quantities:
         return []
-    header = (" x ".join(part.factors), *(quantity.heading for quantity in quantities))
-    return [header, *((named_level(level), *_means(level, quantities)) for level in part.levels)]
+    header = (" x ".join(part.factors), *map(named_level, part.levels))
+    return [header, *((quantity.heading, *_means(part, quantity)) for quantity in quantities)]
 
 
 def matrix_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
@@ -202,8 +205,8 @@ def named_level(level: Level) -> str:
     return f"{level_text(level)} ({REFERENCE})" if level.is_reference else level_text(level)
 
 
-def _means(level: Level, quantities: Sequence[Quantity]) -> list[str]:
-    return [mean_text(level.estimates.get(quantity.name)) for quantity in quantities]
+def _means(part: PartComparison, quantity: Quantity) -> list[str]:
+    return [mean_text(level.estimates.get(quantity.name)) for level in part.levels]
 
 
 def _over_reference(level: Level, quantity: Quantity) -> str:

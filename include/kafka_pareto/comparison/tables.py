@@ -73,9 +73,9 @@ def part_text(part: PartComparison, shown: Sequence[Quantity] = ()) -> str:
 def title(part: PartComparison) -> str:
     """Says what the part varies, what every level is compared with, and in how many blocks."""
     factors = " x ".join(part.factors)
-    name = f"{part.part}: " if part.part != factors else ""
+    name = f"{part.part}: " if part.part != factors.replace(".", "_").lower() else ""
     beside = f"compared with {setting_text(part.reference)}"
-    return f"{name}{factors}{fixed_text(part)}, {beside}, {counted(part.blocks, 'block')}"
+    return f"{name}{factors}{fixed_text(part)}, {beside}, in {counted(part.blocks, 'block')}"
 
 
 def legend(parts: Sequence[PartComparison]) -> list[str]:

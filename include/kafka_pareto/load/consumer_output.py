@@ -92,7 +92,6 @@ class ConsumerOutput(_Output):
     measured_s: _Amount
     measured_records: _Count
     measured_bytes: _Count
-    measured_polls: _Count
     poll_wait_s: _Amount
     threads_cpu_s: _Amount
     client_metrics: dict[str, FiniteFloat]

@@ -17,8 +17,9 @@ from kafka_pareto.comparison.records import PartComparison
 from kafka_pareto.comparison.tables import part_text
 from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import MissingArtifactError
-from kafka_pareto.study.compare import Compare, Grid, compare_study
+from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.parts import Grid
 
 logger = logging.getLogger(__name__)
 

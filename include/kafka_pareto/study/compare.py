@@ -5,67 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, JsonValue, model_validator
 
 from kafka_pareto.errors import BadInputError, did_you_mean
 from kafka_pareto.kafka.producer_config import Durability, PropertyValue
-from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.factors import Configuration, Factor, FactorValue, distinct
+from kafka_pareto.study.parts import Grid, Table
 from kafka_pareto.study.quantity import Value, Values
-from kafka_pareto.study.section import Section
-from kafka_pareto.study.sections import OwnBrokers
+from kafka_pareto.study.sections import OwnBrokers, Testbed
 from kafka_pareto.study.setting import Setting
 from kafka_pareto.study.study import Study
 
 FEWEST_BLOCKS = 3
-
-_PartName = Annotated[str, Field(pattern=f"^{CASE}$")]
-
-
-class Table(Section):
-    """Sets the levels of one factor beside each other, one of which is the reference's.
-
-    `fixed` is set at all of its levels, the reference included. `published` has for each quantity a number for each
-    level, or null: it is shown beside what was measured, and has no part in any test.
-    """
-
-    factor: str
-    levels: Annotated[list[PropertyValue], Field(min_length=2)]
-    name: _PartName | None = None
-    fixed: dict[str, PropertyValue] = Field(default_factory=dict)
-    published: dict[str, list[float | None]] = Field(default_factory=dict)
-
-    @property
-    def part(self) -> str:
-        """Returns the part's name: its own, else the factor's with `_` for each dot."""
-        return self.name or self.factor.replace(".", "_").lower()
-
-    @property
-    def factors(self) -> dict[str, list[PropertyValue]]:
-        """Maps the one factor to its levels."""
-        return {self.factor: self.levels}
-
-
-class Grid(Section):
-    """Sets all combinations of two factors' levels beside each other."""
-
-    factors: dict[str, Annotated[list[PropertyValue], Field(min_length=2)]]
-    name: _PartName = "grid"
-    fixed: dict[str, PropertyValue] = Field(default_factory=dict)
-    published: dict[str, list[float | None]] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _of_two(self) -> Self:
-        if len(self.factors) != 2:
-            raise ValueError(f"a grid has two factors; this one has {len(self.factors)}")
-        return self
-
-    @property
-    def part(self) -> str:
-        """Returns the part's name."""
-        return self.name
 
 
 class Compare(Study):
@@ -78,7 +31,7 @@ class Compare(Study):
     reference: dict[str, PropertyValue] = Field(default_factory=dict)
     tables: list[Table] = Field(default_factory=list)
     grid: Grid | None = None
-    testbed: OwnBrokers | Literal["cluster"] = "cluster"
+    testbed: Testbed = "cluster"
     published_by: str = ""
 
     throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -166,9 +119,12 @@ class Compare(Study):
         except ValueError as error:
             raise BadInputError(f"study {self.name}: {error}") from error
         reference = self._of_reference(factor)
-        if reference in typed:
-            return {"factor": factor, "levels": typed}
-        return {"factor": factor, "levels": [reference, *typed]}
+        wanted = typed if reference in typed else [reference, *typed]
+        if self.one_line_table() and factor == self.tables[0].factor:
+            of_file = self.tables[0].levels
+            if self._typed(factor, of_file) == wanted:  # as the file writes them, so that the studies are equal
+                return {"factor": factor, "levels": of_file}
+        return {"factor": factor, "levels": wanted}
 
     @property
     def varied_factors(self) -> dict[str, Factor]:
@@ -226,18 +182,19 @@ class Compare(Study):
         if not self.parts:
             raise ValueError("a comparison needs tables or a grid")
         for name, value in self.reference.items():
-            self._setting(name, "reference").value(value)
+            self._check_values(name, [value], "reference")
         for part in self.parts:
             place = f"part {part.part}"
             for name, value in part.fixed.items():
-                self._setting(name, f"{place}: fixed").value(value)
+                self._check_values(name, [value], f"{place}: fixed")
                 if name in part.factors:
                     raise ValueError(f"{place}: fixed.{name}: is the part's own factor")
             for name, levels in part.factors.items():
                 self._check_levels(name, levels, place)
-            self._check_published(part, place)
         if twice := sorted({name for name in self.cases if self.cases.count(name) > 1}):
             raise ValueError(f"part {twice[0]}: is there twice; give one of them another name")
+        for part in self.parts:  # a part's levels hold the factors of all parts, so these are checked before
+            self._check_published(part, f"part {part.part}")
         return self
 
     @model_validator(mode="after")
@@ -249,6 +206,11 @@ class Compare(Study):
             )
         if self.protocol.order != "blocks" or self.protocol.adaptive is not None:
             raise ValueError("a comparison is measured in order blocks, without adaptive repetitions")
+        if self.protocol.noise_repetitions:
+            raise ValueError(
+                f"protocol.noise_repetitions {self.protocol.noise_repetitions}: must be 0 in a comparison; its blocks "
+                "show the noise"
+            )
         return self
 
     @model_validator(mode="after")
@@ -274,9 +236,15 @@ class Compare(Study):
             raise ValueError(f"{place}: {name}: is no setting of the driver {self.driver}{did_you_mean(name, known)}")
         return known[name]
 
-    def _check_levels(self, name: str, levels: Sequence[PropertyValue], place: str) -> None:
+    def _check_values(self, name: str, values: Sequence[PropertyValue], place: str) -> list[FactorValue]:
         setting = self._setting(name, place)
-        typed = setting.of(levels)
+        try:
+            return setting.of(values)
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from error
+
+    def _check_levels(self, name: str, levels: Sequence[PropertyValue], place: str) -> None:
+        typed = self._check_values(name, levels, place)
         if len(set(typed)) != len(typed):
             raise ValueError(f"{place}: {name}: a level is listed twice")
         if self._of_reference(name) not in typed:

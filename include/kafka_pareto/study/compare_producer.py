@@ -57,8 +57,8 @@ _PROTOCOL = ProducerProtocol(
 )
 
 
-# The driver's class comes first: its protocol takes the place of the common one.
-class CompareProducer(ProducerStudy, Compare):
+# The kind comes first: what it says of the brokers takes the place of the common answers.
+class CompareProducer(Compare, ProducerStudy):
     """Compares settings of a producer.
 
     Levels may be producer properties, broker properties of the study's own brokers, and of the load `record.size`

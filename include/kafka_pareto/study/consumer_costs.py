@@ -16,7 +16,7 @@ class ConsumerCosts:
         reading_cores: CPU seconds of the consumers' threads in each second in which they read what the topic held.
     """
 
-    reading_cores: Annotated[float | None, Shown("consumers' CPU in cores", maximised=False)] = None
+    reading_cores: Annotated[float | None, Shown("consumers' CPU", maximised=False)] = None
 
 
 CONSUMER_COSTS = quantities_of(ConsumerCosts)

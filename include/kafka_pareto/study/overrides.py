@@ -42,9 +42,11 @@ def _flat(study: Study) -> dict[str, JsonValue]:
 
 def _shown(value: JsonValue) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name}={_shown(each)}" for name, each in value.items()) or "none"
+        said = {name: each for name, each in value.items() if each not in (None, {}, [])}
+        return ", ".join(f"{name}={_shown(each)}" for name, each in said.items()) or "none"
     if isinstance(value, list):
-        return ", ".join(map(_shown, value)) or "none"
+        separator = "; " if any(isinstance(each, dict) for each in value) else ", "
+        return separator.join(map(_shown, value)) or "none"
     if isinstance(value, bool):
         return str(value).lower()
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -18,10 +18,8 @@ class ProducerCosts:
         batch_fill_fraction: The average batch as it was sent, compressed where it is, over `batch.size`.
     """
 
-    client_cores: Annotated[float | None, Shown("client CPU in cores", maximised=False)] = None
-    client_cpu_s_per_million_records: Annotated[
-        float | None, Shown("client CPU s per million records", maximised=False)
-    ] = None
+    client_cores: Annotated[float | None, Shown("client CPU", maximised=False)] = None
+    client_cpu_s_per_million_records: Annotated[float | None, Shown("client CPU", maximised=False)] = None
     batch_fill_fraction: Annotated[float | None, Shown("batch fill", maximised=True)] = None
 
 

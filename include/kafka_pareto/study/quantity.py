@@ -11,7 +11,16 @@ Value: TypeAlias = float | int | str | None
 Values: TypeAlias = Mapping[str, Value]
 
 # The longest ending first: a rate is no time.
-_UNITS = {"_mib_s": "MiB/s", "_records_s": "records/s", "_records": "records", "_bytes": "B", "_ms": "ms", "_s": "s"}
+_UNITS = {
+    "_s_per_million_records": "s per million records",
+    "_mib_s": "MiB/s",
+    "_records_s": "records/s",
+    "_records": "records",
+    "_cores": "cores",
+    "_bytes": "B",
+    "_ms": "ms",
+    "_s": "s",
+}
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.study.identifiers import CLUSTER_NAME, MOST_ROUNDS
@@ -171,6 +171,23 @@ class OwnBrokers(Section):
     brokers: Annotated[int, Field(ge=1, le=16)] = 3
     heap_mib: Annotated[int, Field(ge=128)] = 512
     properties: dict[str, PropertyValue] = Field(default_factory=dict)
+
+
+def _testbed_kind(given: Any) -> str | None:
+    if given == "cluster":
+        return "testbed_cluster"
+    return "testbed_brokers" if isinstance(given, (OwnBrokers, dict)) else None
+
+
+Testbed = Annotated[
+    Annotated[OwnBrokers, Tag("testbed_brokers")] | Annotated[Literal["cluster"], Tag("testbed_cluster")],
+    Discriminator(
+        _testbed_kind,
+        custom_error_type="testbed",
+        custom_error_message="must be cluster, or {brokers: 3} for brokers of the study's own",
+    ),
+]
+"""Says what a comparison loads: brokers of its own, or a cluster that is there."""
 
 
 class ForeignCluster(Section):

@@ -26,6 +26,7 @@ _UNION_TAGS = (
     *("categorical", "integer", "float", _WHOLE_OR_NOT),
     *("payload_made", "payload_file", "payload_compressible"),
     *("choose_by_name", "choose_by_order", "choose_by_weights"),
+    *("testbed_brokers", "testbed_cluster"),
 )
 _MAY_BE_SECRET = re.compile(SENSITIVE_NAMES, re.IGNORECASE)
 _LARGEST_FILE_BYTES = 16 << 20

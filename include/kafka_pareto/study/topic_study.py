@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Self
+
+from pydantic import model_validator
+
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.factors import Configuration, FactorValue
 from kafka_pareto.study.study import Study
@@ -20,6 +24,16 @@ class TopicStudy(Study):
     def varies_brokers(self, case: str) -> bool:  # noqa: ARG002
         """Tells whether the case's configurations need different properties of the brokers."""
         return False
+
+    @model_validator(mode="after")
+    def _a_broker_for_each_replica(self) -> Self:
+        own, replicas = self.own_brokers, self.workload.replication_factor
+        if own is not None and replicas > own.brokers:
+            raise ValueError(
+                f"workload.replication_factor {replicas}: must not exceed testbed.brokers {own.brokers}; ask for more "
+                "brokers, or for fewer replicas (with min_insync_replicas no higher)"
+            )
+        return self
 
 
 def topic_study(study: Study) -> TopicStudy:

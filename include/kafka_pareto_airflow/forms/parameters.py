@@ -142,7 +142,7 @@ def in_force_parameters() -> dict[str, Param]:
         ),
         # A study whose file is gone may still have settings in force.
         "study": Param(
-            studies[0],
+            studies[0] if studies else DEFAULT_STUDY,
             type="string",
             pattern=f"^{STUDY_NAME}$",
             examples=studies,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 import httpx
 import psutil
@@ -68,13 +69,23 @@ def wait_for_airflow(stack: Stack, supervisor: Supervisor) -> None:
     _wait(stack, supervisor, names, "every part of Airflow is healthy", lambda: is_healthy(stack))
     _check_owner(supervisor, "airflow-api-server", stack.ports.airflow)
     with administrator(stack) as airflow:
-        clusters = cluster_names(sorted(stack.settings().studies.glob("*.yaml"))).values()
-        for name in dict.fromkeys(["", *clusters]):
+        for name in dict.fromkeys(["", *cluster_names(study_files(stack)).values()]):
             create_pool(airflow, pool_of(name))
-        kinds = {kind_of(file) for file in stack.settings().studies.glob("*.yaml")}
-        for dag in [TUNE_DAG_ID, *([COMPARE_DAG_ID] if "compare" in kinds else [])]:
+        for dag in dags_of_own_cluster(study_files(stack)):
             _wait(stack, supervisor, names, f"Airflow knows the DAG {dag}", partial(has_dag, airflow, dag))
             airflow.set_paused(dag, False)
+
+
+def study_files(stack: Stack) -> list[Path]:
+    """Lists the files of the studies that the stack offers."""
+    return sorted(stack.settings().studies.glob("*.yaml"))
+
+
+def dags_of_own_cluster(files: Sequence[Path]) -> list[str]:
+    """Lists the DAGs that run campaigns on the installation's own cluster: one for each kind that a study has."""
+    named = cluster_names(files)
+    kinds = {kind_of(file) for file in files if file.stem not in named}
+    return [dag for kind, dag in (("tune", TUNE_DAG_ID), ("compare", COMPARE_DAG_ID)) if kind in kinds]
 
 
 def _wait(stack: Stack, supervisor: Supervisor, names: list[str], what: str, condition: Callable[[], bool]) -> None:

@@ -73,6 +73,19 @@ class RunRequest(BaseModel):
     consent: bool = False
 
 
+def study_name(request: RunRequest, store: Store, settings: Settings) -> str:
+    """Returns the study of the run: that of the campaign that goes on, if there is one, whatever else is named.
+
+    Raises:
+        BadInputError: If there is no such campaign.
+    """
+    if request.campaign is None:
+        return request.study
+    if not re.fullmatch(CAMPAIGN_ID, request.campaign):
+        raise BadInputError(f"CAMPAIGN: {request.campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
+    return _find_campaign(store, settings, request.study, request.campaign)[0]
+
+
 def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dict[str, Any]:
     """Returns the parameters of the run; `study` and `campaign` are always among them.
 
@@ -82,9 +95,7 @@ def dag_parameters(request: RunRequest, store: Store, settings: Settings) -> dic
     Raises:
         BadInputError: If something given cannot be used.
     """
-    study, campaign, frozen = request.study, request.campaign or timestamp(), None
-    if not re.fullmatch(CAMPAIGN_ID, campaign):
-        raise BadInputError(f"CAMPAIGN: {campaign!r}: must be 1 to 63 letters, digits, '-' or '_'")
+    study, campaign, frozen = study_name(request, store, settings), request.campaign or timestamp(), None
     if request.warm_start is not None and not re.fullmatch(CAMPAIGN_IDS, request.warm_start):
         raise BadInputError(f"WARM_START: {request.warm_start!r}: must be latest, or ids of campaigns like id,id")
     if request.campaign is not None:

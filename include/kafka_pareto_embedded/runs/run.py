@@ -20,7 +20,7 @@ from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
 from kafka_pareto_embedded.runs.follow import failed_rows, follow, say_notices, say_what_failed, stop
 from kafka_pareto_embedded.runs.hand_over import hand_over
 from kafka_pareto_embedded.runs.progress import CampaignProgress, Progress, Row
-from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, timestamp
+from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, study_name, timestamp
 from kafka_pareto_embedded.stack.stack import Stack
 
 _INTERRUPTED = 130
@@ -40,8 +40,9 @@ def run(stack: Stack, request: RunRequest) -> int:
     """
     settings = stack.settings()
     store = open_store(settings)
-    of_kind = compare_dag_of if kind_of(settings.studies / f"{request.study}.yaml") == "compare" else tune_dag_of
-    with stack_runs(stack, of_kind(cluster_of(settings.studies, request.study))) as runs:
+    study = study_name(request, store, settings)
+    of_kind = compare_dag_of if kind_of(settings.studies / f"{study}.yaml") == "compare" else tune_dag_of
+    with stack_runs(stack, of_kind(cluster_of(settings.studies, study))) as runs:
         return run_campaign(stack, runs, store, dag_parameters(request, store, settings))
 
 

@@ -62,7 +62,7 @@ def test_the_page_leads_with_the_three_sentences_and_holds_every_part() -> None:
     read = Read(comparison_page(CONTEXT))
     places = [read.text.index(sentence) for sentence in CONTEXT.sentences]
     assert places == sorted(places)
-    assert places[-1] < read.text.index("How it was measured") < read.text.index("batch_size: batch.size")
+    assert places[-1] < read.text.index("How it was measured") < read.text.index("batch.size, compared with")
     assert all(f"#part-{part.part}" in read.addresses for part in PARTS)
     assert "Throughput tends to 4.55" in read.text
     assert "P99 latency jumps up between" in read.text

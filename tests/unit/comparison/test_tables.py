@@ -8,7 +8,8 @@ import io
 import pytest
 
 from kafka_pareto.comparison.records import PartComparison
-from kafka_pareto.comparison.tables import WIDTH, comparison_text, part_csv, part_text
+from kafka_pareto.comparison.tables import WIDTH, comparison_text, part_csv, part_text, title
+from kafka_pareto.comparison.words import mean_text
 from tests.unit.comparison.made_parts import (
     COMPARED,
     FETCH,
@@ -78,9 +79,16 @@ def test_what_is_shown_and_not_tested_has_means_alone() -> None:
         for level in part.levels
     ]
     shown = part_text(part.model_copy(update={"levels": levels}), (*COMPARED, P50))
-    after = shown[shown.index("p50 latency") :]
-    assert row_of(after, "16384").split()[-3:] == row_of(shown[shown.index("p99 latency") :], "16384").split()[1:4]
-    assert "*" not in after
+    row = row_of(shown, "p50 latency")
+    for level in part.levels:
+        assert mean_text(level.estimates[P99.name]) in row
+    assert "*" not in row
+
+
+def test_a_part_that_is_named_by_its_factor_does_not_say_its_name_twice() -> None:
+    part = batch_size_part()
+    assert title(part.model_copy(update={"part": "batch_size"})).startswith("batch.size, compared with batch.size")
+    assert title(part.model_copy(update={"part": "of_zeros"})).startswith("of_zeros: batch.size, compared with")
 
 
 def test_a_grid_is_a_matrix_of_means_and_ratios_with_the_interactions_that_hold() -> None:

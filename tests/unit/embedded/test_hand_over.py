@@ -15,7 +15,7 @@ from kafka_pareto_embedded.bootstrap.ports import Ports
 from kafka_pareto_embedded.runs.hand_over import hand_over
 from kafka_pareto_embedded.stack.credentials import Credentials, write_credentials
 from kafka_pareto_embedded.stack.stack import Stack
-from tests.recorded import paper_study
+from tests.recorded import STUDIES, paper_study
 from tests.unit.report.test_cards import context_of, recorded_decision
 
 pytestmark = pytest.mark.fast
@@ -42,6 +42,16 @@ def stack(tmp_path: Path) -> Stack:
     stack.state.mkdir()
     write_credentials(stack.secrets_file, Credentials())
     return stack
+
+
+def test_a_comparison_ends_with_its_tables_and_the_explorers_page_of_comparisons(tmp_path: Path, stack: Stack) -> None:
+    keys, store = CampaignKeys("impact_quick", "c"), FolderStore(tmp_path / "compared")
+    store.put(keys.frozen_study(), (STUDIES / "impact_quick.yaml").read_bytes())
+    store.put(keys.report("tables.txt"), b"acks, compared with acks 1, in 3 blocks\n")
+    store.put(keys.report("report.html"), b"<html>report</html>")
+    said = hand_over(stack, store, keys, "http://run", None)
+    assert said.startswith("acks, compared with acks 1, in 3 blocks\n\nExplorer")
+    assert f" {stack.airflow_url}/kafka-pareto/comparisons#study=impact_quick&campaign=c\n" in said
 
 
 def test_the_explorers_view_of_this_campaign_is_the_first_address_and_commands_to_try_the_last(

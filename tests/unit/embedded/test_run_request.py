@@ -15,7 +15,8 @@ from kafka_pareto.storage.folder_store import FolderStore
 from kafka_pareto.study.overriding import baseline_of, with_overrides
 from kafka_pareto.study.sections import ForeignCluster
 from kafka_pareto.study.study_file import dump_study, load_study
-from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters
+from kafka_pareto_embedded.runs.request import RunRequest, dag_parameters, study_name
+from tests.compared import comparison
 from tests.recorded import STUDIES, paper_study
 
 pytestmark = pytest.mark.fast
@@ -202,3 +203,79 @@ def test_what_cannot_be_used_is_one_clear_line(
     with pytest.raises(BadInputError, match=message) as raised:
         dag_parameters(request_, store, settings)
     assert "\n" not in str(raised.value)
+
+
+@pytest.fixture
+def with_comparison(tmp_path: Path) -> Settings:
+    """Settings whose folder of studies holds the small comparison beside `quick`."""
+    folder = tmp_path / "studies"
+    folder.mkdir()
+    (folder / "quick.yaml").write_text((STUDIES / "quick.yaml").read_text())
+    (folder / "impact_small.yaml").write_text(dump_study(comparison()))
+    return Settings(client_configs=tmp_path / "client-configs", studies=folder)
+
+
+@pytest.mark.parametrize(
+    ("study", "options", "option"),
+    [
+        ("quick", {"parts": "acks"}, "PARTS"),
+        ("quick", {"factor": "linger.ms", "levels": "0,5"}, "FACTOR"),
+        ("impact_small", {"record_sizes": "1024"}, "RECORD_SIZES"),
+        ("impact_small", {"warm_start": "latest"}, "WARM_START"),
+        ("impact_small", {"approval": True}, "APPROVAL"),
+    ],
+)
+def test_an_option_that_studies_of_this_kind_do_not_have_is_refused(
+    store: FolderStore, with_comparison: Settings, study: str, options: dict[str, Any], option: str
+) -> None:
+    with pytest.raises(BadInputError, match=f"^{option}: study {study} is of kind .*, which has no such option$"):
+        dag_parameters(RunRequest(study=study, **options), store, with_comparison)
+
+
+def test_the_parts_or_the_one_factor_of_a_comparison_become_parameters(
+    store: FolderStore, with_comparison: Settings
+) -> None:
+    parts = dag_parameters(RunRequest(study="impact_small", parts="compression_type, grid"), store, with_comparison)
+    assert parts["parts"] == ["compression_type", "grid"]
+    one = dag_parameters(RunRequest(study="impact_small", factor="linger.ms", levels="0,5"), store, with_comparison)
+    assert (one["factor"], one["levels"], one.get("parts")) == ("linger.ms", "0,5", None)
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {},
+        {"cases": ["record_size"], "seed": 7, "repetitions": 4},
+        {"table": {"factor": "linger.ms", "levels": [5, 0, 20]}},
+        {"table": {"factor": "acks", "levels": ["1", "all"]}, "cool_down_s": 0.5},
+    ],
+)
+def test_an_interrupted_comparison_goes_on_with_the_very_study_that_it_was_started_with(
+    store: FolderStore, with_comparison: Settings, overrides: dict[str, Any]
+) -> None:
+    file = comparison()
+    started = with_overrides(file, **overrides)
+    store.put("impact_small/c/study.yaml", dump_study(started).encode())
+
+    parameters = dag_parameters(RunRequest(campaign="c"), store, with_comparison)
+
+    given = parameters.get("levels")
+    again = with_overrides(
+        file,
+        parameters.get("parts"),
+        parameters["seed"],
+        parameters["repetitions"],
+        cool_down_s=parameters["cool_down_s"],
+        table=None if given is None else file.table_of(parameters["factor"], given.split(",")),
+    )
+    assert again == started
+
+
+def test_a_campaign_names_its_own_study_whatever_else_was_said(store: FolderStore, with_comparison: Settings) -> None:
+    store.put("impact_small/c/study.yaml", dump_study(comparison()).encode())
+    assert study_name(RunRequest(campaign="c"), store, with_comparison) == "impact_small"
+    assert study_name(RunRequest(), store, with_comparison) == "quick"
+    with pytest.raises(BadInputError, match="there is no such campaign"):
+        study_name(RunRequest(campaign="d"), store, with_comparison)
+    with pytest.raises(BadInputError, match=r"CAMPAIGN: '\.\./c': must be 1 to 63 letters"):
+        study_name(RunRequest(campaign="../c"), store, with_comparison)

@@ -98,3 +98,8 @@ def test_what_a_producer_measured_comes_back_from_its_values() -> None:
 def test_without_a_figure_that_every_tool_measures_there_are_none() -> None:
     values = ProducerQuantities("whole_run", 10, figures=FIGURES).values()
     assert ProducerQuantities.of(values | {"latency_p95_ms": None}).figures is None
+
+
+def test_a_cost_is_shown_with_the_unit_that_its_name_ends_with() -> None:
+    headings = [each.heading for each in PRODUCER.derived_quantities]
+    assert headings == ["client CPU [cores]", "client CPU [s per million records]", "batch fill"]

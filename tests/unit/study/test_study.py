@@ -9,6 +9,7 @@ import pytest
 from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.kafka.properties_file import properties_lines
+from kafka_pareto.study.compare import compare_study
 from kafka_pareto.study.overrides import overrides_of
 from kafka_pareto.study.overriding import baseline_of, with_overrides
 from kafka_pareto.study.study_file import dump_study, load_named_study, load_study, parse_study, read_corpus
@@ -134,6 +135,14 @@ def test_every_override_is_named():
         "protocol.repetitions 3 (file: 10)",
         "protocol.minimum_valid_repetitions 3 (file: 10)",
     ]
+
+
+def test_a_table_in_place_of_a_comparisons_parts_is_named_without_what_it_leaves_open():
+    file = compare_study(load_study(STUDIES / "impact_quick.yaml"))
+    study = with_overrides(file, table=file.table_of("linger.ms", ["0", "10"]))
+    (tables,) = [str(each) for each in overrides_of(file, study) if each.key == "tables"]
+    assert tables.startswith("tables factor=linger.ms, levels=0, 10 (file: factor=acks, levels=1, all, published=")
+    assert "; factor=compression.type, levels=none, lz4, " in tables
 
 
 def test_a_baselines_text_is_read_as_java_reads_it_and_addresses_and_classes_are_skipped():

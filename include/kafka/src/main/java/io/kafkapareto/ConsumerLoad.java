@@ -195,7 +195,6 @@ public final class ConsumerLoad {
         result.put("measured_s", measured.lengthNs() / 1e9);
         result.put("measured_records", members.stream().mapToLong(GroupMember::measuredRecords).sum());
         result.put("measured_bytes", members.stream().mapToLong(GroupMember::measuredBytes).sum());
-        result.put("measured_polls", members.stream().mapToLong(GroupMember::measuredPolls).sum());
         result.put("poll_wait_s", members.stream().mapToDouble(GroupMember::waitedS).sum());
         result.put("threads_cpu_s", members.stream().mapToDouble(GroupMember::cpuS).sum());
         result.set("client_metrics", ConsumerMetrics.merged(

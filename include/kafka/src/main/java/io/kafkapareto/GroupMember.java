@@ -35,7 +35,6 @@ final class GroupMember implements ConsumerRebalanceListener {
     private long bytes;
     private long measuredRecords;
     private long measuredBytes;
-    private long measuredPolls;
     private double waitedNs;
     private double cpuNs;
     private long cpuBeforeNs;
@@ -63,6 +62,7 @@ final class GroupMember implements ConsumerRebalanceListener {
                     poll(WHILE_JOINING);
                 }
             }
+            poll(Duration.ZERO); // only the next poll counts a fetch that is used up in the client's metrics
             metrics = ConsumerMetrics.read(consumer.metrics());
         }
     }
@@ -85,7 +85,6 @@ final class GroupMember implements ConsumerRebalanceListener {
         waitedNs += Math.max(waitedHereNs, 0) * shared.measured().shareOf(calledNs, returnedNs);
         cpuNs += (cpuReturnedNs - cpuBeforeNs) * shared.measured().shareOf(beforeNs, returnedNs);
         cpuBeforeNs = cpuReturnedNs;
-        measuredPolls += shared.measured().holds(returnedNs) ? 1 : 0;
         if (!polled.isEmpty() && shared.pauseNs() > 0) {
             shared.clock().waitUntil(returnedNs + shared.pauseNs());
         }
@@ -120,9 +119,12 @@ final class GroupMember implements ConsumerRebalanceListener {
         shared.start().assign(number, added);
     }
 
+    /** What a consumer gives up as it is closed is no rebalance. */
     @Override
     public void onPartitionsRevoked(Collection<TopicPartition> removed) {
-        shared.start().revoke(number, removed);
+        if (!shared.stopped().get()) {
+            shared.start().revoke(number, removed);
+        }
     }
 
     /** Returns the metrics of the consumer's whole life; null where it failed. */
@@ -144,11 +146,6 @@ final class GroupMember implements ConsumerRebalanceListener {
 
     long measuredBytes() {
         return measuredBytes;
-    }
-
-    /** Returns how many polls returned while the group was measured. */
-    long measuredPolls() {
-        return measuredPolls;
     }
 
     /** Returns the measured time that the thread spent in {@code poll()} without using a core. */

@@ -1,0 +1,127 @@
+"""What a comparison's repetitions send, from which files, and what they cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.campaign.candidates import Candidate
+from kafka_pareto.campaign.records import Sizing
+from kafka_pareto.drivers.producer.attempt import request_for, sized_for
+from kafka_pareto.drivers.producer.driver import ProducerDriver
+from kafka_pareto.drivers.producer.payload_files import payload_files
+from kafka_pareto.load.tool import TimedLoad
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.cost import plan_comparison
+from kafka_pareto.study.compare_producer import CompareProducer
+from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.workload import CompressiblePayload, ProducerLoad
+from tests.compared import BLOCKS, comparison, designed
+
+pytestmark = pytest.mark.fast
+
+TIMED = TimedLoad(warmup_s=1.0, seconds=2.0, paced_warmup_s=0.5, paced_seconds=2.0, paced_rate_records_s=1000.0)
+SIZING = Sizing(records=4000, warmup_records=0, throughput_limit_records_s=2000.0, timed=TIMED)
+TEXT = CompressiblePayload(compressed_fraction=0.3)
+
+
+def planned(study: CompareProducer, case: str, place: int) -> PlannedRepetition:
+    level = study.levels_of(case)[place]
+    candidate = Candidate(configuration_id(level), level == study.baseline_configuration(case), dict(level))
+    return PlannedRepetition("design", 0, case, candidate, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("place", "records", "limit_records_s", "paced_rate_records_s"),
+    [
+        pytest.param(0, 4000, 2000.0, 1000.0, id="smaller records keep the reference's records per second"),
+        pytest.param(1, 4000, 2000.0, 1000.0, id="the reference"),
+        pytest.param(2, 2000, 1000.0, 500.0, id="records twice as large keep the reference's bytes per second"),
+    ],
+)
+def test_a_level_sends_at_most_the_references_bytes_and_records_per_second(
+    place: int, records: int, limit_records_s: float, paced_rate_records_s: float
+) -> None:
+    study = comparison()
+    sized = sized_for(planned(study, "record_size", place), study, SIZING)
+    assert sized.timed is not None
+    assert (sized.records, sized.throughput_limit_records_s) == (records, limit_records_s)
+    assert sized.timed == TIMED.model_copy(update={"paced_rate_records_s": paced_rate_records_s})
+
+
+def test_levels_of_anything_else_are_sized_as_their_reference() -> None:
+    study = comparison()
+    assert [sized_for(planned(study, "grid", place), study, SIZING) for place in range(4)] == [SIZING] * 4
+
+
+def test_even_the_largest_record_is_sent_once_and_at_a_rate_above_zero() -> None:
+    study = comparison(tables=[{"factor": "record.size", "levels": [1, 1_000_000]}], reference={"record.size": 1})
+    slow = SIZING.model_copy(update={"records": 10, "timed": TIMED.model_copy(update={"paced_rate_records_s": 2.0})})
+    sized = sized_for(planned(study, "record_size", 1), study, slow)
+    assert sized.timed is not None
+    assert (sized.records, sized.timed.paced_rate_records_s) == (1, 1.0)
+
+
+def test_the_load_tool_is_asked_for_the_levels_producers_and_payload() -> None:
+    study = comparison(
+        tables=[
+            {"factor": "producers", "levels": [1, 5]},
+            {"factor": "payload", "levels": ["random", "zeros"], "fixed": {"record.size": 100}},
+        ]
+    )
+    of_producers = request_for(planned(study, "producers", 1), study, SIZING, "topic")
+    assert (of_producers.producers, of_producers.made_payload, of_producers.record_size_bytes) == (5, "random", 1024)
+    of_payload = request_for(planned(study, "payload", 1), study, SIZING, "topic")
+    assert (of_payload.producers, of_payload.made_payload, of_payload.record_size_bytes) == (1, "zeros", 100)
+    assert {"producers", "payload", "record.size"}.isdisjoint(of_payload.properties)
+
+
+def test_each_kind_and_size_of_text_has_one_file_with_a_record_in_each_line(tmp_path: Path) -> None:
+    with payload_files(designed(tmp_path)) as payloads:
+        small, again, large = (payloads.file_of(ProducerLoad(size, TEXT)) for size in (4096, 4096, 65536))
+        assert small is not None
+        assert large is not None
+        assert small == again != large
+        assert {len(line) for line in small.read_text().splitlines()} == {4096}
+        assert {len(line) for line in large.read_text().splitlines()} == {65536}
+    assert not small.exists()
+
+
+def test_what_the_load_tool_makes_by_itself_needs_no_file(tmp_path: Path) -> None:
+    with payload_files(designed(tmp_path)) as payloads:
+        assert payloads.file_of(ProducerLoad(100)) is None
+        assert payloads.file_of(ProducerLoad(100, "zeros")) is None
+
+
+def test_a_comparison_costs_every_level_of_every_part_once_in_a_block() -> None:
+    plan = plan_comparison(comparison(), ProducerDriver())
+    assert plan.repetitions == (2 + 3 + 4) * BLOCKS
+    # Each part at its largest record.
+    sent_bytes = 1000 * BLOCKS * (2 * 1024 + 3 * 2048 + 4 * 1024)
+    assert plan.sent_gib == pytest.approx(sent_bytes / (1 << 30))
+
+
+def test_own_brokers_cost_a_start_for_each_part_and_a_restart_before_each_repetition_of_their_settings() -> None:
+    def duration_s(brokers: int | None, factor: str, levels: list[int]) -> float:
+        content = {"testbed": {"brokers": brokers}} if brokers else {}
+        study = comparison(tables=[{"factor": factor, "levels": levels}], grid=None, **content)
+        return plan_comparison(study, ProducerDriver()).duration_s
+
+    without = duration_s(None, "linger.ms", [0, 5])
+    started = duration_s(3, "linger.ms", [0, 5])
+    restarted = duration_s(3, "num.io.threads", [1, 8])
+    assert without < started < restarted
+    assert restarted - started == pytest.approx(2 * BLOCKS * 3 * 5.0)
+    assert duration_s(6, "num.io.threads", [1, 8]) - started == pytest.approx(2 * (restarted - started))
+
+
+def test_parts_with_one_reference_are_sized_once() -> None:
+    steady = {"kind": "steady", "seconds": 2.0, "repetitions": BLOCKS, "order": "blocks"}
+    study = comparison(protocol=steady)
+    assert study.sized_like("grid") == "compression_type"
+    driver = ProducerDriver()
+    alone = [plan_comparison(with_overrides(study, [case]), driver).duration_s for case in ("compression_type", "grid")]
+    together = plan_comparison(with_overrides(study, ["compression_type", "grid"]), driver).duration_s
+    assert together < sum(alone)

@@ -1,0 +1,255 @@
+"""What a study compares: its parts, their levels, the reference of each, and what one campaign may change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_pareto.errors import BadInputError, StudyError
+from kafka_pareto.study.compare import Compare, compare_study
+from kafka_pareto.study.compare_producer import CompareProducer
+from kafka_pareto.study.factors import CategoricalFactor, NumericFactor
+from kafka_pareto.study.overrides import overrides_of
+from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.sections import ForeignCluster
+from kafka_pareto.study.study_file import load_study
+from kafka_pareto.study.workload import CompressiblePayload
+from tests.compared import comparison
+from tests.recorded import FIXTURES, paper_study
+
+pytestmark = pytest.mark.fast
+
+GOOD = FIXTURES / "studies" / "good"
+ONE_TABLE = {"tables": [{"factor": "linger.ms", "levels": [0, 5, 20]}], "grid": None}
+
+
+def shipped_good(name: str) -> CompareProducer:
+    study = load_study(GOOD / f"compare_{name}.yaml")
+    assert isinstance(study, CompareProducer)
+    return study
+
+
+def test_a_study_of_ones_own_takes_at_most_twelve_lines() -> None:
+    lines = (GOOD / "compare_in_twelve_lines.yaml").read_text().splitlines()
+    assert len(lines) <= 12
+    study = shipped_good("in_twelve_lines")
+    assert (study.cases, study.protocol.repetitions) == (["linger_ms"], 5)
+
+
+def test_a_part_is_called_like_its_factor_with_underscores_unless_it_has_a_name() -> None:
+    assert comparison().cases == ["compression_type", "record_size", "grid"]
+    assert shipped_good("fixed_payloads").cases == ["letters", "text", "zeros", "record_size", "producers"]
+    assert shipped_good("grid").cases == ["batching"]
+
+
+def test_the_levels_of_a_table_differ_from_the_reference_in_its_factor_alone() -> None:
+    study = comparison()
+    reference, other = study.levels_of("compression_type")
+    assert reference == study.baseline_configuration("compression_type") == study.baseline_configuration()
+    assert {name for name in reference if reference[name] != other[name]} == {"compression.type"}
+
+
+def test_a_grid_has_every_combination_once_with_the_reference_among_them() -> None:
+    study = comparison()
+    levels = study.levels_of("grid")
+    assert [(each["batch.size"], each["linger.ms"]) for each in levels] == [
+        (16384, 0),
+        (16384, 5),
+        (65536, 0),
+        (65536, 5),
+    ]
+    assert levels.count(study.baseline_configuration("grid")) == 1
+
+
+def test_what_a_part_fixes_holds_at_all_of_its_levels_and_in_its_own_reference_alone() -> None:
+    study = comparison()
+    assert {each["payload"] for each in study.levels_of("record_size")} == {"text"}
+    assert study.baseline_configuration("record_size")["payload"] == "text"
+    assert study.baseline_configuration("grid")["payload"] == "random"
+    assert study.baseline_id("record_size") != study.baseline_id("grid") == study.baseline_id("compression_type")
+
+
+def test_everything_that_any_part_varies_or_fixes_is_a_factor_with_all_of_its_values() -> None:
+    assert comparison().varied_factors == {
+        "compression.type": CategoricalFactor(type="categorical", levels=["none", "lz4"]),
+        "payload": CategoricalFactor(type="categorical", levels=["random", "text"]),
+        "record.size": NumericFactor(type="integer", levels=[512, 1024, 2048]),
+        "batch.size": NumericFactor(type="integer", levels=[16384, 65536]),
+        "linger.ms": NumericFactor(type="integer", levels=[0, 5]),
+    }
+
+
+def test_a_producer_is_told_what_the_reference_or_the_level_states_and_no_default() -> None:
+    study = comparison()
+    told = study.properties(study.levels_of("compression_type")[1])
+    assert told == {
+        "acks": "1",
+        "batch.size": 65536,
+        "compression.type": "lz4",
+        "linger.ms": 5,
+        "enable.idempotence": False,
+    }
+    assert "buffer.memory" not in told
+    assert study.effective({})["buffer.memory"] == 33554432
+
+
+def test_what_is_sent_follows_from_the_level() -> None:
+    study = shipped_good("fixed_payloads")
+    zeros = study.load_of("zeros", study.levels_of("zeros")[1])
+    assert (zeros.record_size_bytes, zeros.payload, zeros.made_payload, zeros.producers) == (100, "zeros", "zeros", 1)
+    text = study.load_of("text", study.levels_of("text")[0])
+    assert (text.record_size_bytes, text.payload) == (1024, CompressiblePayload(compressed_fraction=0.3))
+    assert [study.load_of("producers", each).producers for each in study.levels_of("producers")] == [1, 2, 10]
+    assert study.largest_record_bytes("record_size") == 65536
+
+
+def test_parts_with_the_same_reference_share_the_sizing_of_the_first() -> None:
+    study = comparison()
+    assert [study.sized_like(case) for case in study.cases] == ["compression_type", "record_size", "compression_type"]
+
+
+def test_brokers_of_the_studys_own_get_its_properties_and_what_reference_and_level_set_of_them() -> None:
+    study = shipped_good("broker_settings")
+    common = {"num.partitions": 3, "auto.create.topics.enable": "false", "num.io.threads": 4, "num.network.threads": 3}
+    slow, fast = (study.broker_properties(each) for each in study.levels_of("socket_buffer_bytes"))
+    assert slow == common | {"socket.send.buffer.bytes": 102400, "socket.receive.buffer.bytes": 102400}
+    assert fast == common | {"socket.send.buffer.bytes": 1048576, "socket.receive.buffer.bytes": 1048576}
+    assert "num.io.threads" not in study.properties(study.baseline_configuration())
+
+
+def test_brokers_are_restarted_between_the_levels_of_their_own_settings_alone() -> None:
+    of_brokers, of_clients = shipped_good("broker_settings"), comparison()
+    assert all(of_brokers.varies_brokers(case) for case in of_brokers.cases)
+    assert not any(of_clients.varies_brokers(case) for case in of_clients.cases)
+
+
+def test_the_keys_of_some_parts_hold_these_and_no_others() -> None:
+    study = comparison()
+    keys = study.keys_of_cases(["grid", "record_size"])
+    assert [table["factor"] for table in keys["tables"]] == ["record.size"]  # type: ignore[union-attr,index,call-overload]
+    assert keys["grid"] is not None
+    assert study.keys_of_cases(["compression_type"])["grid"] is None
+    with pytest.raises(BadInputError, match="parts: 'codec': is no part of study impact_small; there are compression_"):
+        study.keys_of_cases(["codec"])
+
+
+def test_a_campaign_of_some_parts_has_these_alone_and_says_so() -> None:
+    study = comparison()
+    some = with_overrides(study, ["grid"], repetitions=4)
+    assert (some.cases, some.protocol.repetitions) == (["grid"], 4)
+    changed = {each.key for each in overrides_of(study, some)}
+    assert changed >= {"tables", "protocol.repetitions"}
+    assert "grid" not in changed
+    assert some.baseline_id("grid") != study.baseline_id("grid"), "factors that no part varies are no part of an id"
+
+
+def test_a_table_from_the_command_line_takes_the_place_of_all_parts() -> None:
+    study = comparison()
+    one = with_overrides(study, table=study.table_of("linger.ms", ["0", "5", "20"]))
+    assert one.cases == ["linger_ms"]
+    assert [each["linger.ms"] for each in one.levels_of("linger_ms")] == [0, 5, 20]
+
+
+def test_a_table_from_the_command_line_gets_the_references_level_where_it_is_missing() -> None:
+    assert comparison().table_of("linger.ms", ["0", "20"]) == {"factor": "linger.ms", "levels": [5, 0, 20]}
+    assert comparison().table_of("acks", ["1", "all"]) == {"factor": "acks", "levels": ["1", "all"]}
+
+
+@pytest.mark.parametrize(
+    ("factor", "levels", "rule"),
+    [
+        ("linger", ["0"], "factor: linger: is no setting of the driver producer; did you mean linger.ms?"),
+        ("linger.ms", ["0", "soon"], "study impact_small: linger.ms: 'soon': must be a whole number"),
+        ("acks", ["1", "2"], "study impact_small: acks: '2': must be one of 0, 1, all"),
+    ],
+)
+def test_a_table_from_the_command_line_is_refused_by_key_value_and_rule(
+    factor: str, levels: list[str], rule: str
+) -> None:
+    with pytest.raises(BadInputError, match=rule):
+        comparison().table_of(factor, levels)
+
+
+def test_a_table_that_the_study_could_not_have_is_refused_like_a_file() -> None:
+    study = comparison()
+    with pytest.raises(StudyError, match=r"num\.io\.threads: is a broker's setting; it needs testbed"):
+        with_overrides(study, table=study.table_of("num.io.threads", ["1"]))
+    with pytest.raises(StudyError, match=r"protocol\.repetitions 2: must be at least 3"):
+        with_overrides(study, repetitions=2)
+    with pytest.raises(StudyError, match=r"baseline: .* is not a key of a study"):
+        with_overrides(study, baseline={"linger.ms": 20})
+
+
+@pytest.mark.parametrize(
+    ("changes", "one_line"),
+    [
+        (ONE_TABLE, {"factor": "linger.ms", "levels": "0,5,20"}),
+        ({}, {}),
+        ({"grid": None}, {}),
+        ({"tables": [{**ONE_TABLE["tables"][0], "name": "waiting"}], "grid": None}, {}),  # type: ignore[index]
+        ({"tables": [{**ONE_TABLE["tables"][0], "fixed": {"acks": "all"}}], "grid": None}, {}),  # type: ignore[index]
+        ({"tables": []}, {}),
+    ],
+)
+def test_a_study_of_one_plain_table_fits_on_one_line_and_no_other(
+    changes: dict[str, Any], one_line: dict[str, str]
+) -> None:
+    assert comparison(**changes).one_line_table() == one_line
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"factor": "linger.ms", "levels": [0, 5, 20]},
+        {"factor": "acks", "levels": [1, "all"]},
+        {"factor": "enable.idempotence", "levels": [True, False]},
+        {"factor": "payload", "levels": ["zeros", "random"]},
+    ],
+)
+def test_a_study_of_one_plain_table_is_the_same_by_its_line_as_by_its_file(table: dict[str, Any]) -> None:
+    study = comparison(tables=[table], grid=None)
+    line = study.one_line_table()
+    assert with_overrides(study, table=study.table_of(line["factor"], line["levels"].split(","))) == study
+
+
+def test_on_an_existing_cluster_no_brokers_of_the_studys_own_start() -> None:
+    cluster = ForeignCluster(bootstrap_servers="a:9092", ceiling_mib_s=5, ceiling_gib=1)
+    moved = with_overrides(shipped_good("fixed_payloads"), cluster=cluster)
+    assert (moved.own_brokers, moved.cluster) == (None, cluster)
+    with pytest.raises(StudyError, match=r"num\.network\.threads: is a broker's setting"):
+        with_overrides(shipped_good("broker_settings"), cluster=cluster)
+
+
+def test_published_numbers_stand_for_each_level_in_the_files_order() -> None:
+    part = shipped_good("grid").part("batching")
+    assert part.published == {"latency_p99_ms": [None, 8, None, 12.5, None, None]}
+
+
+def test_only_a_study_that_compares_is_taken_for_one() -> None:
+    study = comparison()
+    assert compare_study(study) is study
+    with pytest.raises(BadInputError, match="study paper: kind: 'tune': must be compare here"):
+        compare_study(paper_study())
+
+
+def test_what_a_repetitions_outcome_depends_on_is_told_apart_by_brokers_reference_and_topic() -> None:
+    def conditions(**changes: Any) -> dict[str, Any]:
+        return comparison(**changes).conditions()
+
+    assert conditions() == conditions(description="In other words.", seed=7)
+    for changes in (
+        {"testbed": {"brokers": 3}},
+        {"reference": {"acks": "all", "batch.size": 65536}},
+        {"workload": {"topic_partitions": 12}},
+    ):
+        assert conditions(**changes) != conditions()
+
+
+@pytest.mark.parametrize("path", sorted(GOOD.glob("compare_*.yaml")), ids=lambda path: path.stem)
+def test_every_part_measures_its_reference_once_in_a_block(path: Path) -> None:
+    study = load_study(path)
+    assert isinstance(study, Compare)
+    for case in study.cases:
+        assert study.levels_of(case).count(study.baseline_configuration(case)) == 1

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.fast
 
 DRAINED = ConsumerQuantities(
     mode="drain",
-    consumers=3,
+    group_size=3,
     records_expected=100,
     records_read=100,
     records_lost=0,

@@ -22,7 +22,7 @@ _TROUBLE_PAGE = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Doctor</title>'
     '<link rel="stylesheet" href="static/explorer.css"></head><body>'
     '<header><h1>Doctor</h1><nav><a href="./">Pareto explorer</a></nav></header>'
-    '<p class="trouble" role="alert">{}</p><p class="quiet">Load the page again to look again.</p></body></html>'
+    '<p class="trouble" role="alert">{} Load the page again to look again.</p></body></html>'
 )
 
 
@@ -68,10 +68,8 @@ def doctor_router(examination: Examination, policy: str) -> APIRouter:
         try:
             return HTMLResponse(examination.page(), headers={"Content-Security-Policy": policy})
         except KafkaParetoError as error:
-            said = f"The cluster could not be examined: {error}"
-            return HTMLResponse(
-                _TROUBLE_PAGE.format(html.escape(said)), 404 if isinstance(error, BadInputError) else 503
-            )
+            said = html.escape(f"The cluster could not be examined: {error}.")
+            return HTMLResponse(_TROUBLE_PAGE.format(said), 404 if isinstance(error, BadInputError) else 503)
 
     return router
 

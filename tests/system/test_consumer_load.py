@@ -16,7 +16,7 @@ from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.consumer_load import ConsumerLoad, ConsumerRequest, ConsumerResult, LiveLoad
 from tests.system.broker_fixtures import RunningBrokers
 
-pytestmark = pytest.mark.brokers
+pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
 RECORDS, SIZE_BYTES, PARTITIONS = 20_000, 100, 6
 RATE_RECORDS_S = 400.0

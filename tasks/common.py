@@ -49,6 +49,7 @@ def run_step(step: Callable[[], Manifest], manifest_path: Path | None = None) ->
     TERM ends a step like Ctrl-C: contexts are left in order, so that the load stops and the lease is returned.
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it would tell of every reading of a broker's metrics
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         line = step().model_dump_json()

@@ -19,8 +19,8 @@ export function links(overview, path) {
       )
     : null;
   const report = overview.report ? artifact(overview.report, "Report") : null;
-  const comparisons = el("a", { href: "comparisons" }, "Comparisons");
-  fill("links", report, ...rounds, tracked, alone, comparisons, EMBEDDED ? null : el("a", { href: "../" }, "Airflow"));
+  const pages = [el("a", { href: "comparisons" }, "Comparisons"), el("a", { href: "doctor" }, "Doctor")];
+  fill("links", report, ...rounds, tracked, alone, ...pages, EMBEDDED ? null : el("a", { href: "../" }, "Airflow"));
 }
 
 /** What a warm start has brought along, in a line. */

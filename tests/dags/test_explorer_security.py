@@ -92,6 +92,21 @@ def test_comparisons_have_a_page_of_their_own_and_are_no_campaigns_of_the_pareto
     assert airflow.get("/kafka-pareto/api/comparisons", headers=headers).json() == []
 
 
+def test_the_doctors_page_says_what_is_wrong_where_it_cannot_look(
+    airflow: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "then open this page again" in airflow.get("/kafka-pareto/doctor").text
+    headers = headers_of(airflow, "reader")
+    answer = airflow.get("/kafka-pareto/doctor", headers=headers)
+    assert answer.status_code == 404
+    assert "this installation has no cluster of its own" in answer.text
+    monkeypatch.setenv("KAFKA_PARETO_BOOTSTRAP_SERVERS", "<b>:1")
+    answer = airflow.get("/kafka-pareto/doctor", headers=headers)
+    assert answer.status_code == 503
+    assert "could not be examined" in answer.text
+    assert "<b>" not in answer.text
+
+
 def test_every_answer_forbids_foreign_scripts_frames_and_guesses(airflow: TestClient, addresses: list[str]) -> None:
     headers = headers_of(airflow, "reader")
     for given in ({}, headers):

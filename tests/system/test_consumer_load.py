@@ -16,7 +16,7 @@ from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.consumer_load import ConsumerLoad, ConsumerRequest, ConsumerResult, LiveLoad
 from tests.system.broker_fixtures import RunningBrokers
 
-pytestmark = pytest.mark.brokers
+pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
 RECORDS, SIZE_BYTES, PARTITIONS = 20_000, 100, 6
 RATE_RECORDS_S = 400.0
@@ -84,7 +84,7 @@ def test_a_group_with_more_consumers_than_partitions_is_refused_by_both_numbers(
         filled.read(consumers=PARTITIONS + 1)
 
 
-def test_a_group_that_keeps_up_has_neither_lag_nor_a_slope_and_reads_all_that_was_sent(bench: Bench) -> None:
+def test_the_lag_of_a_group_that_keeps_up_does_not_grow_and_all_that_was_sent_is_read(bench: Bench) -> None:
     result = bench.read(consumers=2, warmup_s=1.0, live=LiveLoad(SIZE_BYTES, RATE_RECORDS_S, seconds=2.0))
 
     found, live = result.quantities, result.quantities.live
@@ -93,9 +93,9 @@ def test_a_group_that_keeps_up_has_neither_lag_nor_a_slope_and_reads_all_that_wa
     assert found.records_expected == found.records_read == 3 * RATE_RECORDS_S
     assert (found.records_lost, found.records_twice, live.live_records_unread) == (0, 0, 0)
     assert live.live_rate_records_s == pytest.approx(RATE_RECORDS_S, rel=0.05)
-    assert live.lag_slope_records_s == pytest.approx(0, abs=0.1 * RATE_RECORDS_S)
-    assert live.lag_max_s is not None
-    assert live.lag_max_s < 0.5
+    assert live.lag_slope_records_s is not None
+    assert live.lag_slope_records_s < 0.1 * RATE_RECORDS_S  # what a busy machine holds up at first makes it fall
+    assert result.lag_samples[-1].lag_s < 0.5
     assert live.end_to_end_latency_p50_ms is not None
     assert 0 < live.end_to_end_latency_p50_ms < 500
 

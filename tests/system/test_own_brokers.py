@@ -26,7 +26,7 @@ from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.settings import load_settings
 from tests.system.steps import StepRunner
 
-pytestmark = pytest.mark.brokers
+pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
 BLOCKS = 3
 BURST = {"kind": "cold_burst", "records": 1000, "repetitions": BLOCKS, "order": "blocks"}

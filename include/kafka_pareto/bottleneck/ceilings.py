@@ -21,7 +21,8 @@ from kafka_pareto.settings import Settings
 
 _MIB = 1 << 20
 _MAIN_CLASS = "io.kafkapareto.ClientCeilings"
-_JAVA_TIMEOUT_S = 30.0
+_JAVA_TIMEOUT_S = 60.0
+_SECONDS_OF_EACH = 0.25
 _SOCKET_TIMEOUT_S = 10.0
 _CHUNK_BYTES = 1 * _MIB
 _LEFT_FREE_FRACTION = 0.1
@@ -44,6 +45,7 @@ def measure_ceilings(
     batch_size_bytes: int,
     payload_file: Path | None = None,
     payload: str = "random",
+    client_timeout_s: float = _JAVA_TIMEOUT_S,
 ) -> Ceilings:
     """Measures all ceilings, one after the other; nothing else should run meanwhile.
 
@@ -54,11 +56,12 @@ def measure_ceilings(
         batch_size_bytes: How much a codec compresses at a time: the producer's `batch.size`.
         payload_file: One record per line; None for random letters.
         payload: What the records are, in the study's words.
+        client_timeout_s: How long codecs and load generator may take, which a crowded machine makes longer.
 
     Raises:
         LoadToolError: If the Java program fails, or prints something else.
     """
-    client = measure_client(settings, record_size_bytes, batch_size_bytes, payload_file)
+    client = measure_client(settings, record_size_bytes, batch_size_bytes, payload_file, client_timeout_s)
     return Ceilings(
         record_size_bytes=record_size_bytes,
         payload=payload,
@@ -89,7 +92,7 @@ def measure_loopback(seconds: float = 0.5) -> float:
             sender.join()
 
 
-def measure_disk_write(folder: Path, size_mib: int = 256, longest_s: float = 2.0) -> float | None:
+def measure_disk_write(folder: Path, size_mib: int = 256, longest_s: float = 1.0) -> float | None:
     """Returns the MiB/s at which a file is written from its start and flushed to the disk; None without room for it.
 
     Every part is flushed, so that neither the page cache nor a long flush at the end hides the disk. The bytes are
@@ -113,7 +116,11 @@ def measure_disk_write(folder: Path, size_mib: int = 256, longest_s: float = 2.0
 
 
 def measure_client(
-    settings: Settings, record_size_bytes: int, batch_size_bytes: int, payload_file: Path | None = None
+    settings: Settings,
+    record_size_bytes: int,
+    batch_size_bytes: int,
+    payload_file: Path | None = None,
+    timeout_s: float = _JAVA_TIMEOUT_S,
 ) -> ClientCeilings:
     """Measures Kafka's own codecs and the load generator's loop in a JVM of their own, with the generator's records.
 
@@ -122,11 +129,12 @@ def measure_client(
     """
     argv = [settings.java, "-Xmx512m", "-Duser.language=en", "-cp", f"{settings.kafka_jars.absolute()}/*", _MAIN_CLASS]
     argv += ["--record-size", str(record_size_bytes), "--batch-size", str(batch_size_bytes)]
+    argv += ["--seconds", str(_SECONDS_OF_EACH)]
     if payload_file is not None:
         argv += ["--payload-file", str(payload_file)]
     try:
         run = subprocess.run(
-            argv, env=java_environment(), capture_output=True, text=True, timeout=_JAVA_TIMEOUT_S, check=True
+            argv, env=java_environment(), capture_output=True, text=True, timeout=timeout_s, check=True
         )
         return ClientCeilings.model_validate_json(run.stdout.strip().rpartition("\n")[2])
     except subprocess.CalledProcessError as error:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Sequence
+from statistics import fmean
 
 from kafka_pareto.bottleneck.verdict import NONE_FOUND, Verdict
 
@@ -30,14 +30,18 @@ def common_code(codes: Sequence[str | None]) -> str | None:
 
 
 def common_verdict(verdicts: Sequence[Verdict]) -> Verdict:
-    """Returns the verdict that at least half of the repetitions share, with the mean of each of its numbers."""
+    """Returns the verdict that at least half of the repetitions share, with the means of its numbers.
+
+    One code may be found by different numbers, as the CPU by a codec or by busy cores. A number counts where at least
+    half of the repetitions with the code have it.
+    """
     code = common_code([verdict.code for verdict in verdicts])
     sharing = [verdict for verdict in verdicts if verdict.code == code]
     if not code or not sharing:
         return NONE_FOUND
-    names = dict.fromkeys(name for verdict in sharing for name in verdict.numbers)
-    means = {
-        name: statistics.fmean(verdict.numbers[name] for verdict in sharing if name in verdict.numbers)
-        for name in names
-    }
+    found: dict[str, list[float]] = {}
+    for verdict in sharing:
+        for name, number in verdict.numbers.items():
+            found.setdefault(name, []).append(number)
+    means = {name: fmean(numbers) for name, numbers in found.items() if len(numbers) >= LEAST_SHARE * len(sharing)}
     return Verdict(sharing[0].code, means)

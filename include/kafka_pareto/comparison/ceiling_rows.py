@@ -41,8 +41,13 @@ def ceilings_sentence(ceilings: Ceilings) -> str:
     )
 
 
-def share_rows(parts: Sequence[PartComparison]) -> list[Row]:
-    """Returns at what share of each ceiling every level ran, the header first; nothing where none is known."""
+def share_rows(parts: Sequence[PartComparison], least: float = 0.0) -> list[Row]:
+    """Returns at what share of each ceiling the levels ran, the header first; nothing where none is known.
+
+    Args:
+        parts: The comparison's.
+        least: Levels that ran at less than this share of every ceiling are left out.
+    """
     known = [name for name in SHARES if any(name in level.ceiling_shares for part in parts for level in part.levels)]
     if not known:
         return []
@@ -54,5 +59,6 @@ def share_rows(parts: Sequence[PartComparison]) -> list[Row]:
         )
         for part in parts
         for level in part.levels
+        if max(level.ceiling_shares.values(), default=-1.0) >= least
     ]
-    return [("part", "level", *(SHARES[name] for name in known)), *rows]
+    return [("part", "level", *(SHARES[name] for name in known)), *rows] if rows else []

@@ -32,6 +32,7 @@ from kafka_pareto.comparison.words import compared_quantities, fixed_text, quant
 from kafka_pareto.study.quantity import Quantity
 
 WIDTH = 110
+NEAR_A_CEILING = 0.5
 _INDENT = "  "
 _COLUMN_GAP = 2
 
@@ -99,11 +100,14 @@ def legend(parts: Sequence[PartComparison]) -> list[str]:
 
 
 def remarks_text(remarks: Remarks) -> str:
-    """Returns what the report says beside its parts as text: symptoms, and what the machine can do without Kafka."""
+    """Returns what the report says beside its parts as text: symptoms, and what the machine can do without Kafka.
+
+    Of the levels only those stand here that came near one of the machine's ceilings; the CSV has all.
+    """
     lines: list[str] = []
     if remarks.symptoms:
         lines += ["Symptoms at the reference", *(line for each in remarks.symptoms for line in _symptom(each)), ""]
-    for rows in (ceiling_rows(remarks.ceilings), share_rows(remarks.parts)):
+    for rows in (ceiling_rows(remarks.ceilings), share_rows(remarks.parts, NEAR_A_CEILING)):
         lines += [*_table(rows), ""] if rows else []
     if remarks.ceilings is not None:
         lines += [*_wrapped(ceilings_sentence(remarks.ceilings)), ""]

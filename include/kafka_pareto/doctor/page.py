@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import jinja2
 
 from kafka_pareto.doctor import words
 from kafka_pareto.doctor.records import VERDICTS, DoctorReport
 
 
-def doctor_page(report: DoctorReport) -> str:
-    """Returns the whole page; every value is escaped, and nothing is loaded from elsewhere."""
-    return _render("page.html.j2", report)
+def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None) -> str:
+    """Returns the whole page; every value is escaped, and nothing is loaded from elsewhere.
+
+    Args:
+        report: What was found.
+        addresses: Links above it, by their text.
+    """
+    return _render("page.html.j2", report, addresses or {})
 
 
 def doctor_fragment(report: DoctorReport) -> str:
     """Returns the findings as a part of another page, which brings the style."""
-    return _render("fragment.html.j2", report)
+    return _render("fragment.html.j2", report, {})
 
 
-def _render(template: str, report: DoctorReport) -> str:
+def _render(template: str, report: DoctorReport, addresses: Mapping[str, str]) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("kafka_pareto.doctor"),
         autoescape=True,
@@ -32,6 +39,7 @@ def _render(template: str, report: DoctorReport) -> str:
     }
     return environment.get_template(template).render(
         report=report,
+        addresses=addresses,
         by_group={name: findings for name, findings in by_group.items() if findings},
         verdicts=VERDICTS,
         verdict_words=words.VERDICT_WORDS,

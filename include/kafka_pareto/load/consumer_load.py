@@ -168,7 +168,7 @@ def _live_figures(output: ConsumerOutput, live: LiveLoad) -> LiveFigures | None:
     sent, latency, samples = output.sent, output.latency_us, output.lag_samples or []
     if sent is None or not sent.elapsed_s:
         return None
-    lags = [each.lag_records for each in samples]
+    lags = [float(each.lag_records) for each in samples]
     lags_s = [each.lag_s for each in samples]
     return LiveFigures(
         live_rate_asked_records_s=live.rate_records_s,

@@ -42,6 +42,7 @@ from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.tracking.links import run_address
 from kafka_pareto_airflow.explorer.comparison_routes import comparison_router
+from kafka_pareto_airflow.explorer.doctor_routes import Examination, doctor_router
 from kafka_pareto_airflow.explorer.parameters import ArtifactName, Bound, CampaignId, Case, ConfigurationId, StudyName
 
 PAGE = FilePath(__file__).parents[3] / "plugins" / "kafka_pareto_explorer"
@@ -86,6 +87,7 @@ def create_app() -> FastAPI:
         redirect_slashes=False,
     )
     app.include_router(comparison_router(_store))
+    app.include_router(doctor_router(Examination(), _STORED_PAGE_POLICY))
     app.include_router(router)  # the last: its last route takes what is left
     app.add_exception_handler(KafkaParetoError, _said)
     app.add_exception_handler(RequestValidationError, _refused)
@@ -294,6 +296,6 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
-    if status == 401 and request.url.path.endswith(("/", "/comparisons")):
+    if status == 401 and request.url.path.endswith(("/", "/comparisons", "/doctor")):
         return HTMLResponse(_LOGIN_PAGE, status)
     return JSONResponse({"detail": detail}, status)

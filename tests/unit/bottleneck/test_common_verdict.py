@@ -27,6 +27,13 @@ def test_a_code_is_common_where_at_least_half_of_the_repetitions_carry_it(codes:
     assert common_code(codes) == common
 
 
+def test_a_number_that_few_of_the_repetitions_were_judged_by_has_no_part_in_the_common_verdict():
+    by_cores = Verdict("cpu", {"host_cpu_busy_fraction": 0.9})
+    by_codec = Verdict("cpu", {"host_cpu_busy_fraction": 0.6, "sending_wait_fraction": 0.1})
+    found = common_verdict([by_codec, by_cores, by_cores])
+    assert found.numbers == pytest.approx({"host_cpu_busy_fraction": 0.8})
+
+
 def test_a_common_verdict_has_the_means_of_the_repetitions_that_share_it():
     found = common_verdict(
         [

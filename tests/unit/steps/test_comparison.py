@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kafka_pareto.bottleneck.records import Ceilings
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.expected_repetitions import ExpectedRepetitions, Part
 from kafka_pareto.campaign.records import Plan
@@ -209,3 +210,24 @@ def _rejected(campaign: Campaign) -> list[str]:
     columns = rejected_columns(campaign.study.declaration)
     found: list[str] = campaign.read_table(campaign.keys.validation("rejected.parquet"), columns).repetition_id.tolist()
     return found
+
+
+def test_compare_names_limits_by_numbers_and_sets_levels_beside_the_machines_ceilings(tmp_path: Path) -> None:
+    campaign = measured(tmp_path)
+    accept(campaign)
+    ceilings = Ceilings(
+        record_size_bytes=1024, batch_size_bytes=16384, loopback_mib_s=1.0e6, disk_write_mib_s=None,
+        generator_records_s=1.0e9,
+    )  # fmt: skip
+    campaign.write_record(campaign.keys.ceilings(), ceilings)
+    compare.run(campaign)
+    levels = [level for part in parts_of(campaign) for level in part.levels]
+    assert all(level.ceiling_shares["loopback"] > 0 for level in levels)
+    sizes = {level.values["record.size"] for level in levels if "record.size" in level.values}
+    beside = {
+        level.values["record.size"]
+        for level in levels
+        if "record.size" in level.values and "generator" in level.ceiling_shares
+    }
+    assert beside < sizes
+    assert all(bool(level.bottleneck) == bool(level.bottleneck_numbers) for level in levels)

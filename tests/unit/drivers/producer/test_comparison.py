@@ -33,6 +33,10 @@ def planned(study: CompareProducer, case: str, place: int) -> PlannedRepetition:
     return PlannedRepetition("design", 0, case, candidate, 0, 0)
 
 
+def sized(study: CompareProducer, case: str, place: int, sizing: Sizing) -> Sizing:
+    return sized_for(case, study.levels_of(case)[place], study, sizing)
+
+
 @pytest.mark.parametrize(
     ("place", "records", "limit_records_s", "paced_rate_records_s"),
     [
@@ -45,23 +49,23 @@ def test_a_level_sends_at_most_the_references_bytes_and_records_per_second(
     place: int, records: int, limit_records_s: float, paced_rate_records_s: float
 ) -> None:
     study = comparison()
-    sized = sized_for("record_size", study.levels_of("record_size")[place], study, SIZING)
-    assert sized.timed is not None
-    assert (sized.records, sized.throughput_limit_records_s) == (records, limit_records_s)
-    assert sized.timed == TIMED.model_copy(update={"paced_rate_records_s": paced_rate_records_s})
+    found = sized(study, "record_size", place, SIZING)
+    assert found.timed is not None
+    assert (found.records, found.throughput_limit_records_s) == (records, limit_records_s)
+    assert found.timed == TIMED.model_copy(update={"paced_rate_records_s": paced_rate_records_s})
 
 
 def test_levels_of_anything_else_are_sized_as_their_reference() -> None:
     study = comparison()
-    assert [sized_for("grid", level, study, SIZING) for level in study.levels_of("grid")] == [SIZING] * 4
+    assert [sized(study, "grid", place, SIZING) for place in range(4)] == [SIZING] * 4
 
 
 def test_even_the_largest_record_is_sent_once_and_at_a_rate_above_zero() -> None:
     study = comparison(tables=[{"factor": "record.size", "levels": [1, 1_000_000]}], reference={"record.size": 1})
     slow = SIZING.model_copy(update={"records": 10, "timed": TIMED.model_copy(update={"paced_rate_records_s": 2.0})})
-    sized = sized_for("record_size", study.levels_of("record_size")[1], study, slow)
-    assert sized.timed is not None
-    assert (sized.records, sized.timed.paced_rate_records_s) == (1, 1.0)
+    found = sized(study, "record_size", 1, slow)
+    assert found.timed is not None
+    assert (found.records, found.timed.paced_rate_records_s) == (1, 1.0)
 
 
 def test_the_load_tool_is_asked_for_the_levels_producers_and_payload() -> None:

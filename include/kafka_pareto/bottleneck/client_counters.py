@@ -23,12 +23,13 @@ def with_client(counters: LoadCounters, request: LoadRequest, result: LoadResult
     if figures is None or (request.timed is not None and not result.unthrottled_s):
         return counters
     seconds = result.unthrottled_s or result.records_sent / figures.throughput_records_s
+    threads_s = request.producers * seconds  # waits are those of all producers' threads together
     wait_s, buffer_s, cpu_s = result.unthrottled_wait_s, client.buffer_wait_s, result.sending_cpu_s
     return replace(
         counters,
         sending_cpu_cores=None if cpu_s is None else cpu_s / seconds,
-        sending_wait_fraction=None if wait_s is None else min(wait_s / seconds, 1.0),
-        buffer_wait_fraction=None if buffer_s is None else min(buffer_s / seconds, 1.0),
+        sending_wait_fraction=None if wait_s is None else min(wait_s / threads_s, 1.0),
+        buffer_wait_fraction=None if buffer_s is None else min(buffer_s / threads_s, 1.0),
         in_flight_requests=_in_flight_requests(
             figures.throughput_records_s, client.records_per_request_avg, client.request_latency_avg_ms, brokers
         ),

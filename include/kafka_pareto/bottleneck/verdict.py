@@ -188,7 +188,7 @@ def _codec_share(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) -
     sent_mib_s, cores = look.number("throughput_mib_s"), look.number("sending_cpu_cores")
     if codec == "none":
         return 0.0
-    if ceilings is None or codec not in ceilings.codec_mib_s or sent_mib_s is None or not cores:
+    if ceilings is None or not ceilings.codec_mib_s.get(codec) or sent_mib_s is None or not cores:
         return None
     return min(sent_mib_s / ceilings.codec_mib_s[codec] / cores, 1.0)
 

@@ -127,7 +127,7 @@ def _level(
         repetition_ids=[each.repetition_id for each in valid],
         estimates={quantity: one for (of, quantity), one in estimates.items() if of == name},
         published=dict(published.get(name, {})),
-        bottleneck=verdict.code,
+        bottleneck=verdict.code if found else None,
         bottleneck_numbers=dict(verdict.numbers),
         ceiling_shares=_means([each.shares for each in found]),
         notes=list(dict.fromkeys(each.reason for each in valid if each.reason)),

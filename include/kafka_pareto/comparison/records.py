@@ -60,8 +60,8 @@ class Level(_Content):
         outcomes: How many repetitions ended with each outcome.
         estimates: By quantity.
         published: What the published work states, by quantity, as the study holds it.
-        bottleneck: What limited the level, as a code of `bottleneck.verdict`; empty where nothing was found or
-            looked at, or in fewer than half of its repetitions.
+        bottleneck: What limited the level, as a code of `bottleneck.verdict`; empty where none was found, or
+            in fewer than half of its repetitions. None where nobody looked.
         bottleneck_numbers: What the verdict was found by, by name with unit: the means of those repetitions.
         ceiling_shares: The mean share of each ceiling of the machine at which the level ran, by `bottleneck.shares`'
             names; empty where no ceilings were measured.
@@ -75,7 +75,7 @@ class Level(_Content):
     repetition_ids: list[str]
     estimates: dict[str, Estimate]
     published: dict[str, float] = Field(default_factory=dict)
-    bottleneck: str = ""
+    bottleneck: str | None = None
     bottleneck_numbers: dict[str, float] = Field(default_factory=dict)
     ceiling_shares: dict[str, float] = Field(default_factory=dict)
     notes: list[str] = Field(default_factory=list)

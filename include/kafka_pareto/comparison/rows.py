@@ -49,7 +49,7 @@ def quantity_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
     if any(quantity.name in level.published for level in part.levels):
         columns.append((PUBLISHED, [published_text(part, level, quantity.name) for level in part.levels]))
     if part.compared and quantity.name == part.compared[0] and any(level.bottleneck for level in part.levels):
-        columns.append(("limited by", [resource_name(level.bottleneck) or NONE for level in part.levels]))
+        columns.append(("limited by", [resource_name(level.bottleneck or "") or NONE for level in part.levels]))
     return [tuple(name for name, _ in columns), *zip(*(cells for _, cells in columns), strict=True)]
 
 
@@ -105,7 +105,7 @@ def interaction_sentence(part: PartComparison) -> str:
     factors = " and ".join(part.factors)
     if held_interactions(part):
         return f"Together {factors} do more or less than the product of what each does alone:"
-    if not part.interactions:
+    if not any(each.p_value_holm is not None for each in part.interactions):
         return f"Whether {factors} act on each other was not tested."
     blocks = counted(part.blocks, "block")
     return f"No interaction of {factors} could be told with {blocks}: as far as they tell, the effects multiply."
@@ -128,6 +128,9 @@ def scaling_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> l
     sentences = []
     for each in part.scaling:
         words = _words(part, shown, each.quantity).capitalize()
+        if each.serial_fraction is not None and each.serial_fraction.low is None:
+            sentences.append(f"{words}: too few blocks to say what it tends to.")
+            continue
         if each.limit is None or each.serial_fraction is None:
             sentences.append(f"{words}: no limit shows up to {max(map(int, each.speedup), default=1)} clients.")
             continue
@@ -167,6 +170,7 @@ def limit_sentences(part: PartComparison) -> list[str]:
     return [
         f"{named_level(level)}: {verdict_text(level.bottleneck, level.bottleneck_numbers)}"
         for level in (reference, *others)
+        if level.bottleneck is not None
     ]
 
 

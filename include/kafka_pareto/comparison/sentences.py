@@ -176,6 +176,8 @@ def _absolute(effect: Effect) -> str:
 
 def _what_limited(parts: Sequence[PartComparison]) -> str:
     """Says what limited the reference in most parts."""
+    if all(part.reference_level.bottleneck is None for part in parts):
+        return "what limited the reference was not looked at"
     found = Counter(part.reference_level.bottleneck for part in parts if part.reference_level.bottleneck)
     if not found:
         return "no resource was found to limit the reference"

@@ -140,7 +140,7 @@ def part_csv(part: PartComparison) -> str:
             "configuration_id": level.configuration_id,
             "is_reference": level.is_reference,
             **{f"factor {name}": level.values[name] for name in part.factors},
-            "limited_by": level.bottleneck,
+            "limited_by": level.bottleneck or "",
             "limited_by_numbers": _pairs(level.bottleneck_numbers),
             "ceiling_shares": _pairs(level.ceiling_shares),
             "outcomes": _pairs(level.outcomes),

@@ -26,7 +26,7 @@ _GIB = 1 << 30
 _MIB = 1 << 20
 # What a broker takes beside its heap, seen on three of them with 100 partitions: code, threads, network buffers.
 _BESIDE_HEAP_MIB = 350
-_LOAD_TOOL_MIB = 1024
+_BESIDE_TOOL_HEAP_MIB = 300
 _FREE_DISK_MARGIN = 1.2
 
 
@@ -65,8 +65,9 @@ class ClusterSystem:
 class OwnBrokersSystem:
     """Stands for brokers that do not run yet: the `System` of a study that starts its own."""
 
-    def __init__(self, asked: OwnBrokers, folder: Path | None = None) -> None:
+    def __init__(self, asked: OwnBrokers, tool_heap_mib: int, folder: Path | None = None) -> None:
         self._asked = asked
+        self._tool_mib = tool_heap_mib + _BESIDE_TOOL_HEAP_MIB
         self._folder = folder or Path(tempfile.gettempdir())
 
     def fingerprint(self, campaign: Campaign, case: str) -> Fingerprint:  # noqa: ARG002
@@ -81,7 +82,7 @@ class OwnBrokersSystem:
         Raises:
             PlanError: With both numbers and the remedy.
         """
-        needed_mib = self._asked.brokers * (self._asked.heap_mib + _BESIDE_HEAP_MIB) + _LOAD_TOOL_MIB
+        needed_mib = self._asked.brokers * (self._asked.heap_mib + _BESIDE_HEAP_MIB) + self._tool_mib
         free_mib = psutil.virtual_memory().available // _MIB
         if free_mib < needed_mib:
             raise PlanError(

@@ -22,10 +22,11 @@ from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.section import Count
 from kafka_pareto.study.setting import BROKER_SETTINGS, Setting
 from kafka_pareto.study.topic_study import TopicStudy
-from kafka_pareto.study.workload import MadePayload, ProducerLoad, Topic
+from kafka_pareto.study.workload import Topic
 
 CONSUMERS = "consumers"
 _MOST_CONSUMERS = 64
+_DUE_TIME_BYTES = 8
 SETTINGS: dict[str, Setting] = {
     **{name: Setting(name, default, "client", CHOICES.get(name, ())) for name, default in DEFAULTS.items()},
     CONSUMERS: Setting(CONSUMERS, 1, "load", least=1, most=_MOST_CONSUMERS),
@@ -44,7 +45,6 @@ class ReadWorkload(Topic):
 
     records: Count = 2_000_000
     record_size_bytes: Annotated[int, Field(ge=1, le=MOST_RECORD_SIZE_BYTES)] = 1024
-    payload: MadePayload = "random"
     producer: dict[str, PropertyValue] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -58,10 +58,6 @@ class ReadWorkload(Topic):
     def bytes(self) -> int:
         """Returns the size of all records."""
         return self.records * self.record_size_bytes
-
-    def load(self) -> ProducerLoad:
-        """Returns what is sent to fill the topic."""
-        return ProducerLoad(self.record_size_bytes, self.payload)
 
     def producer_properties(self) -> dict[str, PropertyValue]:
         """Returns the producer's properties, with idempotence as it is resolved."""
@@ -139,9 +135,28 @@ class CompareConsumer(Compare, TopicStudy):
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
 
     @model_validator(mode="after")
+    def _reads_what_is_its_own(self) -> Self:
+        if self.cluster is not None:
+            raise ValueError(
+                "cluster: consumers are compared on brokers of the study's own, or on the installation's cluster; no "
+                "ceiling is kept yet while a topic is filled"
+            )
+        if self.protocol.live is not None and self.workload.record_size_bytes < _DUE_TIME_BYTES:
+            raise ValueError(
+                f"workload.record_size_bytes {self.workload.record_size_bytes}: must be at least {_DUE_TIME_BYTES} "
+                "with protocol.live, since each record holds the time at which it was due"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _consumers_start(self) -> Self:
         for part in self.cases:
             for level in self.levels_of(part):
+                if self.consumers(level) > self.workload.topic_partitions:
+                    raise ValueError(
+                        f"part {part}: consumers {self.consumers(level)}: must not exceed workload.topic_partitions "
+                        f"{self.workload.topic_partitions}; one without a partition would read nothing"
+                    )
                 if conflict := conflict_in(self.properties(level)):
                     raise ValueError(f"part {part}: {conflict}")
         return self

@@ -64,7 +64,7 @@ _PAGE_POLICY = (
 )
 _STORED_PAGE_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline' 'self'; img-src data: 'self'; font-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'self'; sandbox"
+    "form-action 'none'; frame-ancestors 'self'; sandbox allow-downloads"
 )
 _STORED_TYPES = {".html": "text/html", ".txt": "text/plain", ".csv": "text/csv", ".png": "image/png"}
 _STORED_TYPES |= {".css": "text/css", ".json": "application/json", ".yaml": "text/plain", ".properties": "text/plain"}

@@ -32,7 +32,7 @@ def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, 
     """
     study = Campaign.open(store, keys.study, keys.campaign).study
     if isinstance(study, Compare):
-        return _tables(stack, store, keys, run_address)
+        return _tables(stack, store, study, keys, run_address)
     key = keys.report("cards.json")
     cards = decode_record(store.get(key), key, Cards)
     driver = study.declaration
@@ -65,7 +65,7 @@ def hand_over(stack: Stack, store: Store, keys: CampaignKeys, run_address: str, 
     )
 
 
-def _tables(stack: Stack, store: Store, keys: CampaignKeys, run_address: str) -> str:
+def _tables(stack: Stack, store: Store, study: Compare, keys: CampaignKeys, run_address: str) -> str:
     """Returns the tables of a comparison and its sentences, and the addresses."""
     folder = stack.reports / keys.study / keys.campaign
     names = [keys.report(name) for name in ("report.html", "tables.txt")]
@@ -80,6 +80,8 @@ def _tables(stack: Stack, store: Store, keys: CampaignKeys, run_address: str) ->
         "Logs": stack.logs.as_uri(),
         "Logins": stack.logins,
     }
+    factor, levels = next(iter(study.parts[0].factors.items()))
+    one_factor = f"make run STUDY={keys.study} FACTOR={factor} LEVELS={','.join(map(str, levels))}"
     return "\n".join(
         [
             store.get(keys.report("tables.txt")).decode().rstrip(),
@@ -87,8 +89,8 @@ def _tables(stack: Stack, store: Store, keys: CampaignKeys, run_address: str) ->
             *(f"{name:<9}  {address}" for name, address in addresses.items()),
             "",
             "Next:",
-            f"  make run STUDY={keys.study} FACTOR=linger.ms LEVELS=0,5,20  one factor of your own",
-            f"  {'make down':<{len(keys.study) + 46}}  stops the stack; what was measured stays",
+            f"  {one_factor}  one factor with levels of your own",
+            f"  {'make down':<{len(one_factor)}}  stops the stack; what was measured stays",
         ]
     )
 

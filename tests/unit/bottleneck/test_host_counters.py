@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -20,42 +16,10 @@ from kafka_pareto.bottleneck.network_interface import (
     interface_speed_mbit_s,
     interface_to,
 )
-from kafka_pareto.brokers.jmx import JmxAgent
-from kafka_pareto.brokers.nodes import Node, nodes_in
 from kafka_pareto.study.load_counters import LoadCounters
+from tests.unit.bottleneck.busy_process import busy_process
 
 pytestmark = pytest.mark.fast
-
-_PAUSE = "[{at}][1.0s][info][gc          ] GC(1) Pause Full (G1 Compaction Pause) 71M->55M(72M) {ms}ms\n"
-
-
-class BusyProcess:
-    """Stands where a broker would: a process that uses a core, and a folder with a log of collections."""
-
-    def __init__(self, folder: Path, pid: int) -> None:
-        (node,) = nodes_in(folder, [(1, 2)])
-        node.data_folder.mkdir(parents=True)
-        self.nodes: dict[str, Node] = {node.name: node}
-        self.pids = {node.name: pid}
-        self.jmx: dict[str, JmxAgent] = {}
-
-    def gc_logs(self, name: str) -> list[Path]:
-        return sorted(self.nodes[name].folder.glob("gc-*.log"))
-
-    def log_pause(self, ms: float) -> None:
-        at = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime()) + f"{int(time.time() * 1000) % 1000:03d}+0000"
-        with (self.nodes["kafka-1"].folder / "gc-0001.log").open("a") as log:
-            log.write(_PAUSE.format(at=at, ms=ms))
-
-
-@contextmanager
-def busy_process(folder: Path) -> Iterator[BusyProcess]:
-    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        yield BusyProcess(folder, process.pid)
-    finally:
-        process.kill()
-        process.wait()
 
 
 def test_cpu_pauses_and_disk_of_what_runs_are_counted(tmp_path: Path) -> None:
@@ -81,21 +45,6 @@ def test_cpu_pauses_and_disk_of_what_runs_are_counted(tmp_path: Path) -> None:
     assert found.gc_pause_fraction == pytest.approx(0.120 / found.counted_s)
     assert found.nic_busy_fraction is None
     assert found.request_handler_idle_fraction is None
-
-
-def test_only_the_part_that_counts_is_counted(tmp_path: Path) -> None:
-    with busy_process(tmp_path) as probes:
-        with HostCounters(LoadWindow(0.1, 0.7), probes, period_s=0.05) as watched:
-            probes.log_pause(10.0)
-            time.sleep(0.8)
-            probes.log_pause(50.0)
-            time.sleep(0.7)
-        early, late = watched.counters(), watched.counters(LoadWindow(0.75, 1.5))
-
-    assert early.counted_s == pytest.approx(0.6, abs=0.15)
-    assert early.gc_pause_longest_ms == 0.0
-    assert late.gc_pause_longest_ms == 50.0
-    assert early.broker_cpu_s == late.broker_cpu_s  # of the whole load
 
 
 def test_a_load_that_is_over_at_once_has_no_counters() -> None:

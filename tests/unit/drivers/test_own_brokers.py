@@ -31,7 +31,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
 
 
 def test_small_brokers_and_little_data_fit(campaign: Campaign, tmp_path: Path) -> None:
-    OwnBrokersSystem(SMALLEST, tmp_path).require_fit(plan(0.001), campaign, "grid")
+    OwnBrokersSystem(SMALLEST, 724, tmp_path).require_fit(plan(0.001), campaign, "grid")
 
 
 def test_more_memory_than_is_free_is_refused_with_both_numbers_and_the_remedy(
@@ -39,7 +39,7 @@ def test_more_memory_than_is_free_is_refused_with_both_numbers_and_the_remedy(
 ) -> None:
     asked = OwnBrokers(brokers=16, heap_mib=1 << 20)
     with pytest.raises(PlanError) as refused:
-        OwnBrokersSystem(asked, tmp_path).require_fit(plan(0.001), campaign, "grid")
+        OwnBrokersSystem(asked, 724, tmp_path).require_fit(plan(0.001), campaign, "grid")
     assert re.fullmatch(
         r"16 brokers with 1048576 MiB of heap each, and the load tool, need about 16,783,840 MiB of memory, and "
         r"[\d,]+ MiB are free; ask for fewer brokers or less heap \(testbed\), or free some",
@@ -51,7 +51,7 @@ def test_more_disk_than_is_free_is_refused_with_both_numbers_the_folder_and_the_
     campaign: Campaign, tmp_path: Path
 ) -> None:
     with pytest.raises(PlanError) as refused:
-        OwnBrokersSystem(SMALLEST, tmp_path).require_fit(plan(1e7), campaign, "grid")
+        OwnBrokersSystem(SMALLEST, 724, tmp_path).require_fit(plan(1e7), campaign, "grid")
     assert re.fullmatch(
         rf"the brokers may write 12000000\.0 GiB at once below {re.escape(str(tmp_path))}, and [\d.]+ GiB are free "
         r"there; free some, or name another folder with TMPDIR",
@@ -63,11 +63,11 @@ def test_a_comparison_that_does_not_fit_is_refused_before_anything_is_frozen(tmp
     store, study = FolderStore(tmp_path), comparison(testbed={"brokers": 3, "heap_mib": 1 << 24})
     assert study.own_brokers is not None
     with pytest.raises(PlanError, match="of memory"):
-        design_comparison.run(store, study, CAMPAIGN, OwnBrokersSystem(study.own_brokers))
+        design_comparison.run(store, study, CAMPAIGN, OwnBrokersSystem(study.own_brokers, 724))
     assert store.keys("") == []
 
 
 def test_before_they_run_their_machine_is_described(campaign: Campaign) -> None:
-    found = OwnBrokersSystem(SMALLEST).fingerprint(campaign, "grid")
+    found = OwnBrokersSystem(SMALLEST, 724).fingerprint(campaign, "grid")
     assert found.system == {"cluster_id": "own brokers"}
     assert found.load_and_brokers_share_a_machine

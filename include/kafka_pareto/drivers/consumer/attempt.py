@@ -18,13 +18,11 @@ from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.study.compare_consumer import CompareConsumer
 from kafka_pareto.study.consumer_quantities import ConsumerQuantities
 
+_HELD_FRACTION = 0.97
+
 
 def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed: ConsumerTestbed) -> Attempt:
-    """Lets the group read, and judges what came of it.
-
-    Raises:
-        LoadToolError: Never; what the tool could not do is the attempt's reason.
-    """
+    """Lets the group read, and judges what came of it; what the tool could not do is the attempt's reason."""
     started_at, cpu_before = datetime.now(UTC).isoformat(), psutil.cpu_times()
     results, reason, is_excused = [], "", False
     try:
@@ -37,7 +35,9 @@ def attempt_reading(planned: PlannedRepetition, study: CompareConsumer, testbed:
     client_cpu_s = sum(result.client_cpu_s for result in results)
     steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), client_cpu_s)
     outcome, judged = judge(results) if results and not reason else ("failed", reason)
-    outlier = outlier_reason(study.protocol.outliers, steal, other) if outcome in ("valid", "failed") else ""
+    # Without a result the tool's own CPU time is not known, and would count as other processes'.
+    other_known = 0.0 if reason else other
+    outlier = outlier_reason(study.protocol.outliers, steal, other_known) if outcome in ("valid", "failed") else ""
     if outlier:
         outcome, judged, is_excused = "failed", f"{outlier}; {judged}" if judged else outlier, True
     return Attempt(
@@ -93,7 +93,26 @@ def judge(results: list[ConsumerResult]) -> tuple[Outcome, str]:
             return "failed", f"{found.records_read} of {found.records_expected} records were read: {said}"
         if found.figures is None:
             return "failed", f"nothing was measured: {said}"
-    return "valid", ""
+    return "valid", "; ".join(_reservations(results))
+
+
+def _reservations(results: list[ConsumerResult]) -> list[str]:
+    """Says what there is to know of the figures of a repetition that counts."""
+    found = []
+    for result in results:
+        live = result.quantities.live
+        if result.assignments_changed:
+            found.append(f"its figures hold a rebalance: partitions moved {result.assignments_changed} times meanwhile")
+        if live is not None and live.live_records_unread:
+            found.append(
+                f"its latencies are lower bounds: {live.live_records_unread} records were sent and not read in time"
+            )
+        if live is not None and live.live_rate_records_s < _HELD_FRACTION * live.live_rate_asked_records_s:
+            found.append(
+                f"its lag is that of another rate: {live.live_rate_records_s:,.0f} of "
+                f"{live.live_rate_asked_records_s:,.0f} records/s were sent"
+            )
+    return found
 
 
 def _quantities(results: list[ConsumerResult], consumers: int) -> ConsumerQuantities:

@@ -13,6 +13,7 @@ from kafka_pareto.drivers.consumer.testbed import open_consumer_testbed
 from kafka_pareto.drivers.systems import ClusterSystem, OwnBrokersSystem
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.load.consumer_load import ConsumerRequest, LiveLoad
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.compare_consumer import CompareConsumer
@@ -57,7 +58,7 @@ class ConsumerDriver:
     def system(self, study: Study, settings: Settings) -> Iterator[System]:
         """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
         if study.own_brokers is not None:
-            yield OwnBrokersSystem(study.own_brokers)
+            yield OwnBrokersSystem(study.own_brokers, _largest_heap_mib(consumer_study(study)))
             return
         with Cluster(*target_of(study, settings), settings) as cluster:
             yield ClusterSystem(cluster)
@@ -72,6 +73,20 @@ class ConsumerDriver:
         study = consumer_study(campaign.study)
         with open_consumer_testbed(campaign, study, case, settings) as testbed:
             yield ConsumerRunner(study, case, testbed)
+
+
+def _largest_heap_mib(study: CompareConsumer) -> int:
+    """Returns the largest heap that the load tool needs for any level, in MiB."""
+    live = study.protocol.live
+    properties = study.workload.producer_properties()
+    following = LiveLoad(1, live.rate_records_s, live.seconds, properties) if live else None
+    return max(
+        ConsumerRequest(
+            "", "", study.properties(level), timeout_s=0.0, consumers=study.consumers(level), live=following
+        ).heap_mib
+        for case in study.cases
+        for level in study.levels_of(case)
+    )
 
 
 def consumer_study(study: Study) -> CompareConsumer:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.consumer.attempt import attempt_reading
 from kafka_pareto.drivers.consumer.testbed import ConsumerTestbed
-from kafka_pareto.errors import LeaseHeldError
+from kafka_pareto.errors import ClusterError, LeaseHeldError, SafetyStop
+from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
@@ -27,7 +29,7 @@ class ConsumerRunner:
         self._limits = limits
         self._guard = ClusterGuard(study, testbed, limits=limits)
         self._restarts_brokers = study.varies_brokers(case)
-        self._is_begun = False
+        self._healthy: TopicHealth | None = None
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
         """Waits for a cluster that is healthy and has room for what is sent meanwhile."""
@@ -42,16 +44,21 @@ class ConsumerRunner:
         if self._restarts_brokers and self._testbed.brokers is not None:
             self._testbed.brokers.reconfigure(self._study.broker_properties(planned.candidate.configuration))
             self._guard.wait_until_healthy()
-        self._guard.require_healthy()
-        self._is_begun = True
+        self._healthy = self._guard.require_healthy()
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
         """Lets the group read that `begin` prepared for, and judges what came of it."""
-        if not self._is_begun:
+        if self._healthy is None:
             raise RuntimeError("begin() comes before attempt()")
-        self._is_begun = False
+        healthy, self._healthy = self._healthy, None
         attempt = attempt_reading(planned, self._study, self._testbed)
         self._require_lease(self._testbed.lease.renew())
+        try:
+            disturbance = self._guard.disturbance(healthy)
+        except (ClusterError, SafetyStop) as error:
+            return replace(attempt, outcome="failed", reason=str(error), trouble=error)
+        if disturbance and attempt.outcome in ("valid", "failed"):
+            return replace(attempt, outcome="failed", reason=attempt.reason or disturbance, is_excused=True)
         return attempt
 
     def wait_until_undisturbed(self) -> None:

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.producer.sizing import sizing_loads_s
 from kafka_pareto.errors import PlanError
+from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
+from kafka_pareto.study.compare import compare_study
 from kafka_pareto.study.producer_study import ProducerStudy
 
 _GIB = 1 << 30
@@ -100,3 +102,18 @@ def _sending_s(study: ProducerStudy) -> float:
     if protocol.paced.seconds is None:
         return unthrottled_s * protocol.paced.rate_fraction
     return unthrottled_s + (_measured_s(study) - unthrottled_s) * protocol.paced.rate_fraction
+
+
+def largest_heap_mib(study: ProducerStudy) -> int:
+    """Returns the largest heap that the load tool needs for any configuration of a comparison, in MiB."""
+    return max(
+        LoadRequest(
+            topic="",
+            record_size_bytes=1,
+            properties=study.properties(configuration),
+            timeout_s=0.0,
+            producers=study.load_of(case, configuration).producers,
+        ).heap_mib
+        for case in study.cases
+        for configuration in (compare_study(study).levels_of(case))
+    )

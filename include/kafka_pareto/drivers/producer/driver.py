@@ -12,7 +12,7 @@ from kafka_pareto.campaign.records import Plan, Sizing
 from kafka_pareto.drivers.cluster_access import target_of
 from kafka_pareto.drivers.producer.attempt import sized_for
 from kafka_pareto.drivers.producer.ceilings import keep_ceilings
-from kafka_pareto.drivers.producer.cost import cost_of, require_in_time
+from kafka_pareto.drivers.producer.cost import cost_of, largest_heap_mib, require_in_time
 from kafka_pareto.drivers.producer.load_setting import load_setting
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import open_testbed
@@ -43,7 +43,7 @@ class ProducerDriver:
         """
         require_in_time(producer_study(study))
         if study.own_brokers is not None:
-            yield OwnBrokersSystem(study.own_brokers)
+            yield OwnBrokersSystem(study.own_brokers, largest_heap_mib(producer_study(study)))
             return
         with Cluster(*target_of(study, settings), settings) as cluster:
             yield ClusterSystem(cluster)

@@ -1,0 +1,44 @@
+"""A process of this machine that uses a core, in the place of a broker."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kafka_pareto.brokers.jmx import JmxAgent
+from kafka_pareto.brokers.nodes import Node, nodes_in
+
+_PAUSE = "[{at}][1.0s][info][gc          ] GC(1) Pause Full (G1 Compaction Pause) 71M->55M(72M) {ms}ms\n"
+
+
+class BusyProcess:
+    """Stands where a broker would: a process that uses a core, and a folder with a log of collections."""
+
+    def __init__(self, folder: Path, pid: int) -> None:
+        (node,) = nodes_in(folder, [(1, 2)])
+        node.data_folder.mkdir(parents=True)
+        self.nodes: dict[str, Node] = {node.name: node}
+        self.pids = {node.name: pid}
+        self.jmx: dict[str, JmxAgent] = {}
+
+    def gc_logs(self, name: str) -> list[Path]:
+        return sorted(self.nodes[name].folder.glob("gc-*.log"))
+
+    def log_pause(self, ms: float) -> None:
+        at = time.strftime("%Y-%m-%dT%H:%M:%S.", time.gmtime()) + f"{int(time.time() * 1000) % 1000:03d}+0000"
+        with (self.nodes["kafka-1"].folder / "gc-0001.log").open("a") as log:
+            log.write(_PAUSE.format(at=at, ms=ms))
+
+
+@contextmanager
+def busy_process(folder: Path) -> Iterator[BusyProcess]:
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        yield BusyProcess(folder, process.pid)
+    finally:
+        process.kill()
+        process.wait()

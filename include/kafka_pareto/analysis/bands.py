@@ -15,7 +15,7 @@ from kafka_pareto.analysis.rounding import Values
 SMALLEST_JUMP = 1.25
 """As a ratio, up or down: smaller ones are not named, however sure."""
 MINIMUM_STEPS = 3
-"""Of two steps that differ, none tells which one is the jump."""
+"""Sets the fewest steps: where two differ, neither is known to be the jump."""
 _NEIGHBOURS = 2
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from kafka_pareto.brokers.jmx import JmxAgent
 
 BROKER_METRICS = Path(__file__).parents[2] / "kafka" / "load-metrics.yaml"
-"""What the JMX agents must read (`Brokers(…, jmx_configuration=BROKER_METRICS)`)."""
+"""Names the beans that the JMX agents must read (`Brokers(…, jmx_configuration=BROKER_METRICS)`)."""
 
 _NETWORK_WAIT = re.compile(r'kafka_network_processor_wait_ns\{.*listener="(?!CONTROLLER")')
 _HANDLER_IDLE = "kafka_request_handler_idle_ns"

@@ -28,7 +28,7 @@ LABELS: Mapping[str, str] = {
     "in_flight": "requests in flight",
     "buffer_memory": "the producer's buffer",
 }
-"""What each code is called in tables."""
+"""Maps each code to its name in tables."""
 
 
 def verdict_text(code: str, numbers: Mapping[str, float]) -> str:

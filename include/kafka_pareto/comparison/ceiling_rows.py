@@ -15,7 +15,7 @@ SHARES = {
     "disk": "of the disk",
     "loopback": "of the loopback",
 }
-"""What the columns of the shares are called, by `bottleneck.shares`' names."""
+"""Maps the names of `bottleneck.shares` to the heads of the shares' columns."""
 
 
 def ceiling_rows(ceilings: Ceilings | None) -> list[Row]:

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from kafka_pareto.analysis.bands import steps_beyond_trend
+from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.interaction import Combination, interactions
 from kafka_pareto.analysis.letters import letters_of
 from kafka_pareto.analysis.level_tests import Mean, Relative, mean_of, relative_to_best
@@ -25,8 +26,6 @@ from kafka_pareto.comparison.measured import Measured, PlannedLevel
 from kafka_pareto.comparison.records import Band, Estimate, Interaction, Interval, Level, PartComparison, Scaling
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.quantity import Quantity
-
-SIGNIFICANCE = 0.05
 
 
 class Curve(NamedTuple):

@@ -49,7 +49,7 @@ class OpenCluster:
 
 
 def target_of(study: Study, settings: Settings) -> tuple[str, Path | None]:
-    """The bootstrap servers and the client configuration of the cluster that the study is about.
+    """Returns the bootstrap servers and the client configuration of the cluster that the study is about.
 
     Raises:
         BadInputError: If there is none; if the client configuration is not where it should be, cannot be read, or is
@@ -102,12 +102,12 @@ def _require_own_brokers(cluster: ForeignCluster, servers_in_file: str, settings
 
 
 def topic_name(keys: CampaignKeys, case: str) -> str:
-    """The topic of one record size; all of a study's topics share the prefix `kafka-pareto.<study>.`."""
+    """Returns the name of a case's topic; all of a study's topics share the prefix `kafka-pareto.<study>.`."""
     return f"kafka-pareto.{keys.study}.{keys.campaign}.{case}"
 
 
 def topic_configs(topic: Topic) -> dict[str, str]:
-    """The settings of every topic that is measured."""
+    """Returns the settings of every topic that is measured."""
     return {
         "min.insync.replicas": str(topic.min_insync_replicas),
         # Deleted records leave the disk only in whole segments.

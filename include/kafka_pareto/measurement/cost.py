@@ -56,7 +56,7 @@ def plan_campaign(study: Tune, driver: DriverRuntime, in_force: Collection[str] 
 
 
 def plan_comparison(study: Compare, driver: DriverRuntime) -> Plan:
-    """The same of a comparison: every level once in each block."""
+    """Computes the same of a comparison: every level once in each block."""
     blocks = study.protocol.repetitions
     return driver.cost_of(study, {case: len(study.levels_of(case)) * blocks for case in study.cases}, sized=False)
 

@@ -95,4 +95,4 @@ BROKER_SETTINGS: dict[str, Setting] = {
         _brokers("socket.buffer.bytes", 102400, "socket.send.buffer.bytes", "socket.receive.buffer.bytes"),
     )
 }
-"""What of the brokers can be varied, where they are the study's own."""
+"""Lists the brokers' settings that can be varied, where the brokers are the study's own."""

@@ -11,7 +11,7 @@ from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from kafka_pareto.study.section import Count, Section
 
 MadePayload: TypeAlias = Literal["random", "zeros"]
-"""What a load tool fills records with by itself: random letters, or zero bytes."""
+"""Names the contents that a load tool makes by itself: random letters, or zero bytes."""
 
 
 class PayloadFile(Section):

@@ -11,8 +11,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.campaign.records import Repetition
-from kafka_pareto.comparison.part_comparison import SIGNIFICANCE, Curve
+from kafka_pareto.comparison.part_comparison import Curve
 from kafka_pareto.comparison.records import PartComparison
 from tests.recorded import paper_study
 from tests.simulations.campaigns import recorded_configurations

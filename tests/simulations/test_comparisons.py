@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from kafka_pareto.comparison.part_comparison import SIGNIFICANCE
+from kafka_pareto.analysis.gains import SIGNIFICANCE
 from tests.simulations.comparisons import LINGERS, NO_EFFECT, made_table, share
 from tests.unit.made_parts import THROUGHPUT
 

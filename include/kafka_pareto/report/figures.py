@@ -227,7 +227,7 @@ def _name_axes(axes: Any, case: str, x: str, y: str) -> None:
 def _draw_measured_front(axes: Any, confirmed: pd.DataFrame, x: str, y: str) -> None:
     known = confirmed.dropna(subset=[x, y])
     losses = np.column_stack([-known[each] if is_maximised(each) else known[each] for each in (x, y)])
-    front = known[non_dominated(losses)].sort_values(x)
+    front = known[non_dominated(losses)].sort_values(x, kind="stable")
     # Steps: a straight line would promise what lies between two points, which nobody measured.
     axes.step(
         front[x],

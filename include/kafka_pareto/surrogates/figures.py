@@ -58,7 +58,7 @@ def learning_curve(objective: ObjectiveName, curve: pd.DataFrame) -> bytes:
 def feature_importance(objective: ObjectiveName, shares: pd.Series) -> bytes:
     """Plots each feature's share of the total gain, largest on top."""
     figure, axes = _axes()
-    ordered = shares.sort_values()
+    ordered = shares.sort_values(kind="stable")
     names = [found.label if (found := feature_named(name)) else name for name in ordered.index]
     bars = axes.barh(names, ordered.to_numpy(), color=_COLOURS[0])
     axes.bar_label(bars, labels=[f"{share:.0%}" for share in ordered], padding=3)

@@ -243,7 +243,7 @@ def importance(surrogate: Surrogate) -> pd.Series:
     gains = surrogate.regressor.get_booster().get_score(importance_type="total_gain")
     shares = pd.Series({name: float(gains.get(name, 0.0)) for name in surrogate.encoding.features})
     total = shares.sum()
-    return (shares / total if total > 0 else shares).sort_values(ascending=False)
+    return (shares / total if total > 0 else shares).sort_values(ascending=False, kind="stable")
 
 
 def measured_objectives(trials: pd.DataFrame) -> list[ObjectiveName]:

@@ -43,10 +43,11 @@ def steps_beyond_trend(curve: Mapping[int | float, ByBlock]) -> list[Step]:
     """Returns the steps between neighbouring levels, less the trend of the curve, in ascending order.
 
     A step is the difference of the logs of both values, of one block, over the difference of the levels' logs: the
-    slope on axes with logarithms. The trend at a step is the median slope of the up to five steps around, its own
-    among them. Tukey's running median (Exploratory Data Analysis, 1977, chapter 7) follows a curve that bends one way,
-    and keeps off a single jump. Each block gives one difference from the trend; interval and p-value are Student's on
-    these, not adjusted for the number of steps.
+    slope on axes with logarithms. The trend at a step is the median slope of the five steps around, its own among
+    them; of three where two on a side are missing; at the ends it follows Tukey's end-point rule (Exploratory Data
+    Analysis, 1977, chapter 7). Running medians follow a curve that bends one way, and keep off a single jump. Each
+    block gives one difference from the trend; interval and p-value are Student's on these, not adjusted for the number
+    of steps.
 
     Args:
         curve: The values by level and block.
@@ -64,10 +65,15 @@ def steps_beyond_trend(curve: Mapping[int | float, ByBlock]) -> list[Step]:
         return []
     widths = np.diff(np.log(levels))
     slopes = np.diff(_logs(curve), axis=1) / widths
+    trends = np.full(slopes.shape, math.nan)
+    for row, trend in zip(slopes, trends, strict=True):
+        known = np.isfinite(row)
+        if known.sum() >= MINIMUM_STEPS:
+            trend[known] = _trend(row[known])
     found = []
     for at, (lower, upper) in enumerate(pairwise(sorted(curve))):
-        beyond = [(row[at] - _trend(row, at)) * widths[at] for row in slopes]
-        ratio = geometric_ratio(np.array([each for each in beyond if np.isfinite(each)]))
+        beyond = (slopes[:, at] - trends[:, at]) * widths[at]
+        ratio = geometric_ratio(beyond[np.isfinite(beyond)])
         if not math.isnan(ratio.value):
             found.append(Step(lower, upper, ratio))
     return found
@@ -80,8 +86,15 @@ def _logs(curve: Mapping[int | float, ByBlock]) -> Values:
     return np.log(np.where(values > 0, values, np.nan)).reshape(len(blocks), len(curve))
 
 
-def _trend(slopes: Values, at: int) -> float:
-    """Returns the median slope around a step of one block; NaN where fewer than three are known."""
-    around = slopes[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS + 1]
-    known = around[np.isfinite(around)]
-    return float(np.median(known)) if len(known) >= MINIMUM_STEPS else math.nan
+def _trend(slopes: Values) -> Values:
+    """Returns the trend at each of a block's steps, of which there are at least `MINIMUM_STEPS`."""
+    last = len(slopes) - 1
+    trend = np.array([_running_median(slopes, at, min(_NEIGHBOURS, at, last - at)) for at in range(len(slopes))])
+    for end, next_to_it, third in ((0, 1, 2), (last, last - 1, last - 2)):
+        near, far = trend[next_to_it], trend[third if len(slopes) > MINIMUM_STEPS else next_to_it]
+        trend[end] = np.median([slopes[end], near, 3 * near - 2 * far])
+    return trend
+
+
+def _running_median(slopes: Values, at: int, reach: int) -> float:
+    return float(np.median(slopes[at - reach : at + reach + 1]))

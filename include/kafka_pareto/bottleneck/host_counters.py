@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -16,6 +16,7 @@ from typing import Protocol, Self
 import psutil
 
 from kafka_pareto.bottleneck.broker_metrics import BrokerReading, BrokerUse, broker_use, read_broker
+from kafka_pareto.bottleneck.cores import CoreTimes, busiest_core_fraction, busy_fraction, read_cores
 from kafka_pareto.bottleneck.disk import DiskCounters, disk_statistics, disk_use, read_disk
 from kafka_pareto.bottleneck.gc_log import Pause, ends_of, pauses_since
 from kafka_pareto.bottleneck.load_window import LoadWindow
@@ -29,6 +30,8 @@ from kafka_pareto.brokers.jmx import JmxAgent
 from kafka_pareto.brokers.nodes import Node
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.study.load_counters import LoadCounters
+
+log = logging.getLogger(__name__)
 
 _IO_PRESSURE = Path("/proc/pressure/io")
 _SHORTEST_S = 0.5
@@ -57,19 +60,11 @@ class BrokerProbes(Protocol):
 
 
 @dataclass(frozen=True)
-class _Cores:
-    """Holds the seconds that each core was busy, and that there were, since the machine was started."""
-
-    busy_s: tuple[float, ...]
-    total_s: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class _Snapshot:
     """Holds what one look cost nothing to see."""
 
     at_s: float
-    cores: _Cores
+    cores: CoreTimes
     io_stall_s: float | None
     disk: DiskCounters | None
     nic_bytes: tuple[int, int] | None
@@ -115,6 +110,7 @@ class HostCounters:
         self._marks: list[_Mark] = []
         self._pauses: dict[str, list[Pause]] = {}
         self._ended = threading.Event()
+        self._failed = False
 
     def __enter__(self) -> Self:
         if self._expected.begin_s <= 0:
@@ -137,11 +133,13 @@ class HostCounters:
         self._pauses = {name: pauses_since(self._gc_ends[name], logs) for name, logs in self._gc_logs().items()}
 
     def counters(self, part: LoadWindow | None = None) -> LoadCounters:
-        """Returns what was counted; all None where the part was too short to see anything.
+        """Returns what was counted; all None where the part was too short to see anything, or looking failed.
 
         Args:
             part: When the part that counts really was; None for when it was expected.
         """
+        if self._failed:
+            return LoadCounters()
         part = part or self._expected
         begin_s, end_s = self._began_s + part.begin_s, self._began_s + part.end_s
         slack_s = self._period_s / 2
@@ -155,8 +153,8 @@ class HostCounters:
         pauses_ms = self._pauses_ms(first.at_s, last.at_s)
         return LoadCounters(
             counted_s=seconds,
-            host_cpu_busy_fraction=_busy_fraction(first.cores, last.cores),
-            busiest_core_fraction=_busiest_core_fraction([each.cores for each in seen]),
+            host_cpu_busy_fraction=busy_fraction(first.cores, last.cores),
+            busiest_core_fraction=busiest_core_fraction([each.cores for each in seen]),
             io_stall_fraction=_growth(first.io_stall_s, last.io_stall_s, seconds),
             broker_cpu_s=_broker_cpu_s(self._snapshots[0], self._snapshots[-1]),
             broker_cpu_cores=broker_cpu_cores,
@@ -175,16 +173,20 @@ class HostCounters:
         )
 
     def _watch(self) -> None:
-        while not self._ended.wait(self._period_s):
-            seen = self._look()
-            due_s = (self._expected.begin_s, self._expected.end_s, math.inf)[len(self._marks)]
-            if seen.at_s - self._began_s >= due_s:
-                self._mark(seen.at_s)
+        try:
+            while not self._ended.wait(self._period_s):
+                seen = self._look()
+                due_s = (self._expected.begin_s, self._expected.end_s, math.inf)[len(self._marks)]
+                if seen.at_s - self._began_s >= due_s:
+                    self._mark(seen.at_s)
+        except Exception:
+            self._failed = True
+            log.exception("nothing is counted during this load")
 
     def _look(self) -> _Snapshot:
         seen = _Snapshot(
             at_s=time.monotonic(),
-            cores=_read_cores(),
+            cores=read_cores(),
             io_stall_s=_read_io_stall_s(),
             disk=read_disk(self._disk) if self._disk else None,
             nic_bytes=interface_bytes(self._interface) if self._interface else None,
@@ -238,15 +240,6 @@ class HostCounters:
         )
 
 
-def _read_cores() -> _Cores:
-    cores = psutil.cpu_times(percpu=True)
-    waiting = [core.idle + getattr(core, "iowait", 0.0) for core in cores]
-    # A guest's time is part of user's; the sum of all fields would count it twice.
-    totals = [sum(core) - getattr(core, "guest", 0.0) - getattr(core, "guest_nice", 0.0) for core in cores]
-    busy = tuple(total - idle for total, idle in zip(totals, waiting, strict=True))
-    return _Cores(busy, tuple(totals))
-
-
 def _read_io_stall_s() -> float | None:
     """Returns for how long all had to wait for a disk (PSI, `full`); None where the kernel does not count it."""
     try:
@@ -264,20 +257,6 @@ def _read_cpu_s(pids: Mapping[str, int]) -> dict[str, float]:
             times = psutil.Process(pid).cpu_times()
             found[name] = times.user + times.system
     return found
-
-
-def _busy_fraction(before: _Cores, after: _Cores) -> float | None:
-    total_s = sum(after.total_s) - sum(before.total_s)
-    return (sum(after.busy_s) - sum(before.busy_s)) / total_s if total_s > 0 else None
-
-
-def _busiest_core_fraction(looks: Sequence[_Cores]) -> float | None:
-    found = []
-    for before, after in pairwise(looks):
-        times = zip(before.busy_s, after.busy_s, before.total_s, after.total_s, strict=True)
-        shares = [(busy - busy_0) / (total - total_0) for busy_0, busy, total_0, total in times if total > total_0]
-        found += [max(shares)] if shares else []
-    return sum(found) / len(found) if found else None
 
 
 def _broker_cpu_s(before: _Snapshot, after: _Snapshot) -> float | None:

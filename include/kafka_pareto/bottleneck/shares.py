@@ -43,8 +43,8 @@ def is_comparable(ceilings: Ceilings, setting: LoadSetting) -> bool:
 def shares_of(values: Values, setting: LoadSetting, ceilings: Ceilings) -> dict[CeilingName, float]:
     """Returns at what share of each ceiling a load ran; what was not measured is left out.
 
-    The generator's ceiling is of as many threads as sent, the codec's of as many cores. On the loopback counts what the
-    client sent after compression, over all its connections.
+    The ceilings of generator and codec, which one core reaches, are of as many cores as there are producers, and of no
+    more than the machine has. On the loopback counts what the client sent after compression, over all its connections.
 
     Args:
         values: The quantities of the repetition, by name.
@@ -54,12 +54,13 @@ def shares_of(values: Values, setting: LoadSetting, ceilings: Ceilings) -> dict[
     sent_mib_s, codec = _number(values, "throughput_mib_s"), str(setting.property_of("compression.type"))
     rate, kept = _number(values, "compression_rate_avg"), is_comparable(ceilings, setting)
     on_the_wire_mib_s = None if sent_mib_s is None else sent_mib_s * (1.0 if rate is None else rate)
+    cores = ceilings.cores_for(setting.producers)
     pairs: Mapping[CeilingName, tuple[float | None, float | None]] = {
         "generator": (
             _number(values, "throughput_records_s"),
-            ceilings.generator_records_s * setting.producers if kept else None,
+            ceilings.generator_records_s * cores if kept else None,
         ),
-        "codec": (sent_mib_s, _times(ceilings.codec_mib_s.get(codec) if kept else None, setting.producers)),
+        "codec": (sent_mib_s, _times(ceilings.codec_mib_s.get(codec) if kept else None, cores)),
         "disk": (_number(values, "disk_write_mib_s"), ceilings.disk_write_mib_s),
         "loopback": (on_the_wire_mib_s, ceilings.loopback_mib_s),
     }

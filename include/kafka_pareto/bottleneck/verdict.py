@@ -178,7 +178,7 @@ def _client_limit(look: _Look, setting: LoadSetting, ceilings: Ceilings | None) 
         names = ("sending_cpu_cores", "sending_wait_fraction", "throughput_mib_s", "host_cpu_busy_fraction")
         return look.verdict("cpu", *names, **known)
     if ceilings is not None:
-        known["ceiling_records_s"] = setting.producers * ceilings.generator_records_s
+        known["ceiling_records_s"] = ceilings.cores_for(setting.producers) * ceilings.generator_records_s
     return look.verdict("load_tool", "throughput_records_s", "sending_cpu_cores", "sending_wait_fraction", **known)
 
 

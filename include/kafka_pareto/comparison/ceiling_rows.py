@@ -37,7 +37,7 @@ def ceilings_sentence(ceilings: Ceilings) -> str:
     return (
         f"Measured once, before anything was sent. Codecs and load generator with records of "
         f"{ceilings.record_size_bytes:,} B, codecs with {ceilings.batch_size_bytes:,} B at a time: their shares are "
-        "stated of levels that send such records, of as many cores and threads as there are producers."
+        "stated of levels that send such records, of a core for each producer, as far as there are cores."
     )
 
 

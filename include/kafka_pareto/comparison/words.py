@@ -17,7 +17,7 @@ NONE = "-"
 
 def quantity_named(name: str) -> Quantity:
     """Returns the quantity of this name, of any driver; one that no driver declares has no label and no direction."""
-    declared = (quantity for driver in DRIVERS.values() for quantity in driver.quantities)
+    declared = (each for driver in DRIVERS.values() for each in (*driver.quantities, *driver.derived_quantities))
     return next(
         (quantity for quantity in declared if quantity.name == name), Quantity(name, float, may_be_missing=True)
     )

@@ -31,6 +31,7 @@ log = logging.getLogger(__name__)
 
 # Long enough for a killed holder's lease to lapse; whoever has to wait longer waits in Airflow's pool, not here.
 _LEASE_WAIT_S = 120.0
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 # Each partition keeps up to a segment of what was deleted, on every replica: of 100 partitions that would be 38 GiB.
 _FEW_PARTITIONS = 12
 _SMALL_SEGMENT_BYTES = 16 << 20
@@ -154,5 +155,11 @@ def _own_brokers(study: TopicStudy, case: str, settings: Settings) -> Brokers:
 
 
 def _machine_lease() -> str:
-    """Returns the name of the lease of this machine: the study's own brokers are new at every start."""
-    return f"machine-{socket.gethostname()}"
+    """Returns the name of the lease of this machine: the study's own brokers are new at every start.
+
+    Containers of a machine have names of their own, and share its kernel's id of this boot.
+    """
+    try:
+        return f"machine-{_BOOT_ID.read_text(encoding='ascii').strip()}"
+    except OSError:
+        return f"machine-{socket.gethostname()}"

@@ -108,7 +108,7 @@ def read_part(store: Store, keys: CampaignKeys, part: str) -> PartComparison:
 
 def labelled_quantities() -> list[Quantity]:
     """Lists the quantities that any driver gives a label, each once: what a page shows without being asked."""
-    declared = (quantity for driver in DRIVERS.values() for quantity in driver.quantities if quantity.label)
+    declared = (quantity for driver in DRIVERS.values() for quantity in driver.shown_quantities)
     return list({quantity.name: quantity for quantity in declared}.values())
 
 

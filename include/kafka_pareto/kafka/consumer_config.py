@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafka_pareto.errors import did_you_mean
-from kafka_pareto.kafka.property_values import PropertyValue, value_of
+from kafka_pareto.kafka.property_values import PropertyValue, least_of, value_of
 
 DEFAULTS: dict[str, PropertyValue] = {
     "auto.commit.interval.ms": 5000,
@@ -40,6 +40,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "group.protocol": ("classic", "consumer"),
     "isolation.level": ("read_uncommitted", "read_committed"),
 }
+
+LEAST = least_of(DEFAULTS, {"max.poll.interval.ms": 1, "max.poll.records": 1})
+"""The smallest value of every property that is a whole number."""
 
 SET_BY_THE_BROKERS = ("heartbeat.interval.ms", "session.timeout.ms")
 """The properties that a consumer refuses with `group.protocol` consumer (KIP-848): the brokers hold them then."""

@@ -55,6 +55,17 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "partitioner.ignore.keys": ("true", "false"),
 }
 
+LEAST = property_values.least_of(
+    DEFAULTS,
+    {
+        "compression.gzip.level": -1,
+        "compression.lz4.level": 1,
+        "compression.zstd.level": -131072,
+        "max.in.flight.requests.per.connection": 1,
+    },
+)
+"""The smallest value of every property that is a whole number."""
+
 
 class Durability(IntEnum):
     """Orders the promises made for an acknowledged record, from the weakest to the strongest."""

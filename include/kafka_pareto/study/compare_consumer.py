@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from kafka_pareto.kafka.consumer_config import CHOICES, DEFAULTS, conflict_in
+from kafka_pareto.kafka.consumer_config import CHOICES, DEFAULTS, LEAST, conflict_in
 from kafka_pareto.kafka.producer_config import DEFAULTS as PRODUCER_DEFAULTS
 from kafka_pareto.kafka.producer_config import PropertyValue, is_idempotent, unknown_property_rule
 from kafka_pareto.study.compare import Compare
@@ -20,7 +20,7 @@ from kafka_pareto.study.factors import Configuration, FactorValue
 from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.section import Count
-from kafka_pareto.study.setting import BROKER_SETTINGS, Setting
+from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
 from kafka_pareto.study.topic_study import TopicStudy
 from kafka_pareto.study.workload import Topic
 
@@ -28,7 +28,7 @@ CONSUMERS = "consumers"
 _MOST_CONSUMERS = 64
 _DUE_TIME_BYTES = 8
 SETTINGS: dict[str, Setting] = {
-    **{name: Setting(name, default, "client", CHOICES.get(name, ())) for name, default in DEFAULTS.items()},
+    **client_settings(DEFAULTS, CHOICES, LEAST),
     CONSUMERS: Setting(CONSUMERS, 1, "load", least=1, most=_MOST_CONSUMERS),
     **BROKER_SETTINGS,
 }

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import model_validator
 
 from kafka_pareto.kafka.producer_config import (
     CHOICES,
     DEFAULTS,
+    LEAST,
     Durability,
     PropertyValue,
     durability_of,
     is_idempotent,
+    resolved,
 )
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import Configuration
@@ -21,7 +25,7 @@ from kafka_pareto.study.producer_costs import costs_of
 from kafka_pareto.study.producer_protocol import Paced, ProducerProtocol
 from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.quantity import Value, Values
-from kafka_pareto.study.setting import BROKER_SETTINGS, Setting
+from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
 from kafka_pareto.study.workload import CompressiblePayload, Payload, ProducerLoad, Topic
 
 PRODUCERS = "producers"
@@ -38,7 +42,7 @@ _LOAD_SETTINGS = (
     Setting(PAYLOAD, "random", "load", choices=tuple(_PAYLOADS)),
 )
 SETTINGS: dict[str, Setting] = {
-    **{name: Setting(name, default, "client", CHOICES.get(name, ())) for name, default in DEFAULTS.items()},
+    **client_settings(DEFAULTS, CHOICES, LEAST),
     **{each.name: each for each in _LOAD_SETTINGS},
     **BROKER_SETTINGS,
 }
@@ -135,6 +139,36 @@ class CompareProducer(Compare, ProducerStudy):
     def durability_of(self, configuration: Configuration) -> Durability:
         """Returns the durability that a producer with this configuration promises."""
         return durability_of(self.properties(configuration))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_protocol_without_a_kind_changes_the_default(cls, given: Any) -> Any:
+        protocol = given.get("protocol") if isinstance(given, dict) else None
+        if not isinstance(protocol, dict) or "kind" in protocol:
+            return given
+        return {**given, "protocol": {**_PROTOCOL.model_dump(exclude_none=True), **protocol}}
+
+    @model_validator(mode="after")
+    def _levels_differ(self) -> Self:
+        for case in self.cases:
+            factors, known = self.part(case).factors, list[tuple[Any, Configuration]]()
+            for level in self.levels_of(case):
+                sent = (self._what_counts(level), self.load_of(case, level), self.broker_properties(level))
+                if same := next((other for what, other in known if what == sent), None):
+                    ours, theirs = (", ".join(f"{name} {each[name]}" for name in factors) for each in (level, same))
+                    raise ValueError(
+                        f"part {case}: {ours} is the same to the producer as {theirs}, beside acks {sent[0]['acks']} "
+                        f"and compression.type {sent[0]['compression.type']}"
+                    )
+                known.append((sent, level))
+        return self
+
+    def _what_counts(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """Returns the settings that the producer applies, without the levels of codecs that it does not use."""
+        applied = resolved(self.properties(configuration))
+        unused = {f"compression.{codec}.level" for codec in CHOICES["compression.type"]}
+        unused.discard(f"compression.{applied['compression.type']}.level")
+        return {name: value for name, value in applied.items() if name not in unused}
 
     def conditions(self) -> dict[str, Any]:
         """Returns the reference, the topic, the brokers and the protocol of a single repetition, by their keys."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -73,6 +73,16 @@ class Setting:
         if not self.is_number:
             return CategoricalFactor(type="categorical", levels=[str(level) for level in levels])
         return NumericFactor(type="integer", levels=sorted(int(level) for level in levels))
+
+
+def client_settings(
+    defaults: Mapping[str, PropertyValue], choices: Mapping[str, tuple[str, ...]], least: Mapping[str, int]
+) -> dict[str, Setting]:
+    """Returns a client's properties as settings, by name."""
+    return {
+        name: Setting(name, default, "client", choices.get(name, ()), least.get(name))
+        for name, default in defaults.items()
+    }
 
 
 def _brokers(name: str, default: int, *properties: str) -> Setting:

@@ -47,6 +47,19 @@ def test_curves_that_are_flat_straight_or_bend_one_way_have_no_jump(latency_ms: 
     assert not any(named(steps_beyond_trend(curve(latency_ms, seed=seed))) for seed in range(10))
 
 
+@pytest.mark.parametrize("latency_ms", [lambda level: 0.4 + level / 16384, lambda level: 5 + 3000 / level])
+def test_a_bend_at_an_end_of_few_levels_far_apart_is_no_jump(latency_ms: Callable[[float], float]):
+    levels = [4**power for power in range(5, 11)]
+    steps = steps_beyond_trend({level: dict(enumerate([latency_ms(level)] * 3)) for level in levels})
+    assert not any(step.is_large for step in steps)
+
+
+def test_a_jump_between_the_first_two_levels_or_the_last_two_is_found():
+    first = steps_beyond_trend(curve(lambda size: 10 * (1.6 if size > 100 else 1)))
+    last = steps_beyond_trend(curve(lambda size: 10 * (1.6 if size > 32768 else 1)))
+    assert (named(first), named(last)) == ([(100, 128)], [(32768, 65536)])
+
+
 def test_a_sure_jump_that_is_small_is_not_named():
     steps = steps_beyond_trend(curve(lambda size: 10 * (1.15 if size > 512 else 1), sd=0.002))
     jump = next(step for step in steps if step.upper == 1024)

@@ -8,6 +8,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from kafka_pareto.bottleneck import host_counters
+from kafka_pareto.bottleneck.cores import CoreTimes
 from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.load_window import LoadWindow
 from kafka_pareto.bottleneck.network_interface import (
@@ -70,3 +72,21 @@ def test_an_interface_is_as_busy_as_its_busier_direction_and_unknown_without_a_s
     assert interface_busy_fraction(1000, before, after, 4.0) == pytest.approx(0.5)
     assert interface_busy_fraction(interface_speed_mbit_s("lo"), before, after, 4.0) is None
     assert interface_busy_fraction(1000, before, interface_bytes("gone"), 4.0) is None
+
+
+def test_looks_that_fail_cost_the_load_nothing_and_are_not_counted(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def unreadable() -> CoreTimes:
+        raise OSError("/proc/stat")
+
+    with HostCounters(period_s=0.05) as watched:
+        time.sleep(0.6)
+        with monkeypatch.context() as broken:
+            broken.setattr(host_counters, "read_cores", unreadable)
+            until_s = time.monotonic() + 10
+            while not caplog.text and time.monotonic() < until_s:
+                time.sleep(0.02)
+
+    assert watched.counters() == LoadCounters()
+    assert "nothing is counted during this load" in caplog.text

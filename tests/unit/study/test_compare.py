@@ -204,7 +204,7 @@ def test_a_study_of_one_plain_table_fits_on_one_line_and_no_other(
     [
         {"factor": "linger.ms", "levels": [0, 5, 20]},
         {"factor": "acks", "levels": [1, "all"]},
-        {"factor": "enable.idempotence", "levels": [True, False]},
+        {"factor": "partitioner.ignore.keys", "levels": [True, False]},
         {"factor": "payload", "levels": ["zeros", "random"]},
     ],
 )

@@ -30,7 +30,8 @@ def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Set
     study, key = campaign.producer, campaign.keys.ceilings()
     if not isinstance(study, Compare) or campaign.store.tag(key) is not None:
         return
-    if not campaign.read_record(campaign.keys.fingerprint(case), Fingerprint).load_and_brokers_share_a_machine:
+    machine = campaign.read_record(campaign.keys.fingerprint(case), Fingerprint)
+    if not machine.load_and_brokers_share_a_machine:
         return
     reference = study.baseline_configuration()
     load = study.load_of(case, reference)
@@ -44,6 +45,7 @@ def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Set
             batch_size_bytes=int(study.effective(reference)["batch.size"]),
             payload_file=testbed.payloads.file_of(load),
             client_timeout_s=_CLIENT_TIMEOUT_S,
+            cores=machine.client_cores,
             payload="random" if load.made_payload == "zeros" else payload_text(load.payload),
         )
     except (LoadToolError, OSError) as error:

@@ -29,15 +29,13 @@ final class ReadOffsets {
 
     /** Sets other end offsets, as of records that were sent since. */
     void endAt(Map<TopicPartition, Long> ends) {
-        long left = 0;
-        for (Map.Entry<TopicPartition, Partition> entry : partitions.entrySet()) {
-            Partition partition = entry.getValue();
+        partitions.forEach((key, partition) -> {
             synchronized (partition) {
-                partition.end = ends.get(entry.getKey());
-                left += partition.end - partition.next;
+                long end = ends.get(key);
+                ahead.addAndGet(end - partition.end);
+                partition.end = end;
             }
-        }
-        ahead.set(left);
+        });
     }
 
     Set<TopicPartition> partitions() {
@@ -84,6 +82,7 @@ final class ReadOffsets {
 
         Partition(long begin) {
             this.begin = begin;
+            end = begin;
             next = begin;
         }
 

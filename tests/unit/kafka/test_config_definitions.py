@@ -1,0 +1,60 @@
+"""The properties that studies may set are those of Kafka's own clients: their defaults, and their smallest values."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from kafka_pareto.kafka import consumer_config, producer_config
+from kafka_pareto.settings import Settings
+
+pytestmark = pytest.mark.fast
+
+PROGRAM = """
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.config.ConfigDef;
+
+class Definitions {
+    public static void main(String[] arguments) {
+        ConfigDef clients = arguments[0].equals("producer") ? ProducerConfig.configDef() : ConsumerConfig.configDef();
+        for (var key : clients.configKeys().values()) {
+            System.out.println(String.join("\\t", key.name, "" + key.defaultValue, "" + key.validator));
+        }
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module", params=["producer", "consumer"])
+def definitions(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
+    program = tmp_path_factory.mktemp("definitions") / "Definitions.java"
+    program.write_text(PROGRAM, encoding="utf-8")
+    settings = Settings()
+    argv = [settings.java, "-cp", f"{settings.kafka_jars}/*", str(program), request.param]
+    lines = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    found = {name: rest for name, *rest in (line.split("\t") for line in lines if line.count("\t") == 2)}
+    return found, {"producer": producer_config, "consumer": consumer_config}[request.param]
+
+
+def test_defaults_are_those_of_kafkas_client(definitions):
+    found, ours = definitions
+    texts = {name: str(value) for name, value in ours.DEFAULTS.items()}
+    assert {name: found[name][0] for name in texts} == {
+        name: text.lower() if text in ("True", "False") else text for name, text in texts.items()
+    }
+
+
+def test_smallest_values_are_those_of_kafkas_client(definitions):
+    found, ours = definitions
+    stated = {name: found[name][1] for name in ours.LEAST}
+    bounded = {name: _least(text) for name, text in stated.items() if text.startswith("[")}
+    assert {name: ours.LEAST[name] for name in bounded} == bounded
+    assert len(bounded) > len(stated) / 2
+
+
+def _least(rule: str) -> int:
+    """Reads `[0,...]`, or `[1,...,9] or -1`."""
+    bounds, _, besides = rule.partition(" or ")
+    return int(besides or bounds[1:].split(",")[0])

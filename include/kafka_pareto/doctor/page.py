@@ -17,15 +17,6 @@ def doctor_page(report: DoctorReport, addresses: Mapping[str, str] | None = None
         report: What was found.
         addresses: Links above it, by their text.
     """
-    return _render("page.html.j2", report, addresses or {})
-
-
-def doctor_fragment(report: DoctorReport) -> str:
-    """Returns the findings as a part of another page, which brings the style."""
-    return _render("fragment.html.j2", report, {})
-
-
-def _render(template: str, report: DoctorReport, addresses: Mapping[str, str]) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("kafka_pareto.doctor"),
         autoescape=True,
@@ -37,9 +28,9 @@ def _render(template: str, report: DoctorReport, addresses: Mapping[str, str]) -
         name: [finding for finding in report.findings if finding.check.group == group]
         for group, name in words.GROUPS.items()
     }
-    return environment.get_template(template).render(
+    return environment.get_template("page.html.j2").render(
         report=report,
-        addresses=addresses,
+        addresses=addresses or {},
         by_group={name: findings for name, findings in by_group.items() if findings},
         verdicts=VERDICTS,
         verdict_words=words.VERDICT_WORDS,

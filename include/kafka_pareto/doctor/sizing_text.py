@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kafka_pareto.analysis.wording import counted
 from kafka_pareto.doctor.sizing import IN_FLIGHT_REQUESTS, Sizing, gbit_s
 
 
@@ -18,7 +19,7 @@ def sizing_text(sizing: Sizing) -> str:
     return "\n".join(
         [
             f"{asked.records_s:,.0f} records/s of {asked.record_size:,} B; {asked.brokers} brokers, replication "
-            f"{asked.replication}, {_counted(asked.consumers, 'consumer group')}",
+            f"{asked.replication}, {counted(asked.consumers, 'consumer group')}",
             "",
             f"{'Network':<12}{'cluster':>26}{'per broker':>28}",
             *(f"  {name:<10}{_rate(gb_s):>26}{_rate(gb_s / asked.brokers):>28}" for name, gb_s in rows),
@@ -43,14 +44,10 @@ def sizing_text(sizing: Sizing) -> str:
             f"  lz4 takes about {sizing.codec_cores:.1f} cores of the producers together (0.5 GB/s per core).",
             f"In flight     {_rate(sizing.connection_gb_s)} per connection at most = {IN_FLIGHT_REQUESTS} requests x "
             f"{asked.batch_size:,} B / {asked.round_trip_ms:g} ms",
-            f"  At least {_counted(sizing.fewest_producers, 'producer')}, connected to every broker.",
+            f"  At least {counted(sizing.fewest_producers, 'producer')}, connected to every broker.",
         ]
     )
 
 
 def _rate(gb_s: float) -> str:
     return f"{gb_s:.2f} GB/s ({gbit_s(gb_s):.1f} Gbit/s)"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

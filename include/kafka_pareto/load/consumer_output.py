@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from statistics import linear_regression
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
-from kafka_pareto.errors import LoadToolError
+from kafka_pareto.load.last_line import read_last_line
 from kafka_pareto.load.load_generator import LatencyUs
 
 _LEAST_SAMPLES = 3
@@ -135,17 +135,7 @@ def parse_consumer_output(text: str) -> ConsumerOutput:
     Raises:
         LoadToolError: If it is not the tool's JSON, or its numbers do not add up.
     """
-    lines = text.strip().splitlines()
-    if not lines:
-        raise LoadToolError("the consumers' load tool printed nothing")
-    try:
-        return ConsumerOutput.model_validate_json(lines[-1])
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the last line"
-        raise LoadToolError(
-            f"the consumers' output cannot be read: {place}: {first['msg']}; it ends with: {lines[-1][-200:]!r}"
-        ) from error
+    return read_last_line(text, ConsumerOutput, "the consumers' load tool")
 
 
 def lag_slope_records_s(samples: Sequence[LagSample]) -> float | None:

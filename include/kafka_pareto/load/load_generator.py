@@ -8,10 +8,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.load.jvm_process import LoadProcess
+from kafka_pareto.load.last_line import read_last_line
 from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult, TimedLoad, client_metrics
 from kafka_pareto.load.warm_jvm import WarmLoadProcess
 from kafka_pareto.load.within_run_cv import latency_cv_in_run, throughput_cv_in_run
@@ -197,17 +198,7 @@ def parse_generator_output(text: str) -> GeneratorOutput:
     Raises:
         LoadToolError: If it is not the generator's JSON, or its numbers do not add up.
     """
-    lines = text.strip().splitlines()
-    if not lines:
-        raise LoadToolError("the load generator printed nothing")
-    try:
-        return GeneratorOutput.model_validate_json(lines[-1])
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the last line"
-        raise LoadToolError(
-            f"the load generator's output cannot be read: {place}: {first['msg']}; it ends with: {lines[-1][-200:]!r}"
-        ) from error
+    return read_last_line(text, GeneratorOutput, "the load generator")
 
 
 def load_result(output: GeneratorOutput, timed: TimedLoad, ended: Execution, producers: int = 1) -> LoadResult:

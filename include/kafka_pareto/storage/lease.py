@@ -171,3 +171,13 @@ class ClusterLease:
         except (ArtifactError, ValueError):
             return {}
         return {key: str(value) for key, value in content.items()} if isinstance(content, dict) else {}
+
+
+def require_ours(is_ours: bool) -> None:
+    """Goes on only with a lease that is the holder's: `is_held`, or `renew`.
+
+    Raises:
+        LeaseHeldError: If it is not.
+    """
+    if not is_ours:
+        raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")

@@ -9,12 +9,13 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.consumer.attempt import attempt_reading
 from kafka_pareto.drivers.consumer.testbed import ConsumerTestbed
-from kafka_pareto.errors import ClusterError, LeaseHeldError, SafetyStop
+from kafka_pareto.errors import ClusterError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.storage.lease import require_ours
 from kafka_pareto.study.compare_consumer import CompareConsumer
 
 
@@ -40,7 +41,7 @@ class ConsumerRunner:
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
         """Prepares for the next reading; starts the study's own brokers anew where the levels need different ones."""
-        self._require_lease(self._testbed.lease.is_held())
+        require_ours(self._testbed.lease.is_held())
         if self._restarts_brokers and self._testbed.brokers is not None:
             self._testbed.brokers.reconfigure(self._study.broker_properties(planned.candidate.configuration))
             self._guard.wait_until_healthy()
@@ -52,7 +53,7 @@ class ConsumerRunner:
             raise RuntimeError("begin() comes before attempt()")
         healthy, self._healthy = self._healthy, None
         attempt = attempt_reading(planned, self._study, self._testbed)
-        self._require_lease(self._testbed.lease.renew())
+        require_ours(self._testbed.lease.renew())
         try:
             disturbance = self._guard.disturbance(healthy)
         except (ClusterError, SafetyStop) as error:
@@ -81,8 +82,3 @@ class ConsumerRunner:
         """Deletes both topics."""
         for topic in (self._testbed.topic, self._testbed.live_topic):
             self._testbed.cluster.delete_topic(topic)
-
-    @staticmethod
-    def _require_lease(is_ours: bool) -> None:
-        if not is_ours:
-            raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")

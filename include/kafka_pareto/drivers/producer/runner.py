@@ -12,7 +12,6 @@ from kafka_pareto.drivers.producer.attempt import attempt_repetition, duplicates
 from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
 from kafka_pareto.drivers.producer.sizing import sizing_of
 from kafka_pareto.drivers.producer.testbed import Testbed
-from kafka_pareto.errors import LeaseHeldError
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.kafka.end_offsets import EndOffsets
 from kafka_pareto.measurement.blocks import PlannedRepetition
@@ -20,6 +19,7 @@ from kafka_pareto.measurement.fingerprint import usable_cores
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.storage.lease import require_ours
 from kafka_pareto.study.producer_quantities import ProducerQuantities
 
 
@@ -52,7 +52,7 @@ class ProducerRunner:
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> Repetition | None:
         """Prepares for the next load; returns the last repetition amended if some of its records came late."""
-        _require_lease(self._testbed.lease.is_held())
+        require_ours(self._testbed.lease.is_held())
         if self._bytes_to_delete > self._limits.delete_within_block_bytes:
             self._delete_records()
         late_records = self._end_offsets.begin()
@@ -75,7 +75,7 @@ class ProducerRunner:
         attempt, result = attempt_repetition(
             request, testbed, self._guard, healthy, self._end_offsets, outliers, usable_cores()
         )
-        _require_lease(self._testbed.lease.renew())
+        require_ours(self._testbed.lease.renew())
         sent = result.records_attempted if result else request.records
         self._guard.count((sent - request.records) * request.record_size_bytes)
         self._bytes_to_delete += sent * request.record_size_bytes
@@ -122,11 +122,6 @@ class ProducerRunner:
     def _bytes_before_deletion(self, planned: Sequence[PlannedRepetition]) -> int:
         load_bytes = max(self._bytes_of(each) for each in planned)
         return min(len(planned) * load_bytes, self._limits.delete_within_block_bytes + load_bytes)
-
-
-def _require_lease(is_ours: bool) -> None:
-    if not is_ours:
-        raise LeaseHeldError("the lease on the cluster was lost; the task's next try goes on from here")
 
 
 def _amended(last: Repetition | None, late_records: int) -> Repetition | None:

@@ -1,7 +1,7 @@
 """Keeps a real campaign's data: `python -m benchmarks.keep_campaign <study> <campaign>`, on the stack that measured it.
 
-Writes the frozen study, the cards, the report's tables and every repetition of design, rounds and confirmation to
-`benchmarks/data/campaigns/<study>/`.
+Writes the frozen study, the cards (of a comparison its text, the machine and its ceilings), the report's tables and
+every repetition of design, rounds and confirmation to `benchmarks/data/campaigns/<study>/`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.campaign.tables import repetition_row
 from kafka_pareto.storage.store import open_store
+from kafka_pareto.study.compare import Compare
 
 _SIGNIFICANT_DIGITS = "%.6g"
 
@@ -43,12 +44,23 @@ def keep(campaign: Campaign, folder: Path) -> int:
     tables = keys.report(f"{TABLES}/")
     (folder / TABLES).mkdir(parents=True, exist_ok=True)
     (folder / "study.yaml").write_bytes(store.get(keys.frozen_study()))
-    (folder / "cards.txt").write_bytes(store.get(keys.report("cards.txt")))
+    for key in _told(campaign):
+        (folder / key.rpartition("/")[2]).write_bytes(store.get(key))
     for key in store.keys(tables):
         (folder / TABLES / key.removeprefix(tables)).write_bytes(store.get(key))
     rows = pd.DataFrame([_row(each) for each in _repetitions(campaign)]).dropna(axis="columns", how="all")
     rows.to_csv(folder / "repetitions.csv", index=False, float_format=_SIGNIFICANT_DIGITS)
     return len(rows)
+
+
+def _told(campaign: Campaign) -> list[str]:
+    """Returns the keys of what is kept besides tables and repetitions."""
+    keys = campaign.keys
+    if not isinstance(campaign.study, Compare):
+        return [keys.report("cards.txt")]
+    machine = keys.fingerprint(campaign.study.cases[0])
+    ceilings = [keys.ceilings()] if campaign.store.tag(keys.ceilings()) is not None else []
+    return [keys.report("tables.txt"), machine, *ceilings]
 
 
 def _repetitions(campaign: Campaign) -> list[Repetition]:

@@ -44,8 +44,8 @@ def keep(campaign: Campaign, folder: Path) -> int:
     tables = keys.report(f"{TABLES}/")
     (folder / TABLES).mkdir(parents=True, exist_ok=True)
     (folder / "study.yaml").write_bytes(store.get(keys.frozen_study()))
-    for key in _told(campaign):
-        (folder / key.rpartition("/")[2]).write_bytes(store.get(key))
+    for name, key in _files_beside_tables(campaign).items():
+        (folder / name).write_bytes(store.get(key))
     for key in store.keys(tables):
         (folder / TABLES / key.removeprefix(tables)).write_bytes(store.get(key))
     rows = pd.DataFrame([_row(each) for each in _repetitions(campaign)]).dropna(axis="columns", how="all")
@@ -53,14 +53,14 @@ def keep(campaign: Campaign, folder: Path) -> int:
     return len(rows)
 
 
-def _told(campaign: Campaign) -> list[str]:
-    """Returns the keys of what is kept besides tables and repetitions."""
+def _files_beside_tables(campaign: Campaign) -> dict[str, str]:
+    """Maps the names of further files to their keys in the store."""
     keys = campaign.keys
     if not isinstance(campaign.study, Compare):
-        return [keys.report("cards.txt")]
-    machine = keys.fingerprint(campaign.study.cases[0])
-    ceilings = [keys.ceilings()] if campaign.store.tag(keys.ceilings()) is not None else []
-    return [keys.report("tables.txt"), machine, *ceilings]
+        return {"cards.txt": keys.report("cards.txt")}
+    found = {"tables.txt": keys.report("tables.txt"), "fingerprint.json": keys.fingerprint(campaign.study.cases[0])}
+    has_ceilings = campaign.store.tag(keys.ceilings()) is not None
+    return found | ({"ceilings.json": keys.ceilings()} if has_ceilings else {})
 
 
 def _repetitions(campaign: Campaign) -> list[Repetition]:

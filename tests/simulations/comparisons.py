@@ -42,11 +42,17 @@ def made_grid(rng: np.random.Generator) -> PartComparison:
     return compared(GRID, made_repetitions(GRID, values), kind="grid")
 
 
-def made_curve(rng: np.random.Generator) -> PartComparison:
-    """A curve of a latency that grows with the record size, without a jump."""
-    growth = np.array([[5 + level.configuration["record_size_bytes"] / 4000] for level in SIZES])
-    values = {LATENCY: growth * noise(rng, len(SIZES), BLOCKS, sd=0.2, block_sd=0.3)}
-    return compared(SIZES, made_repetitions(SIZES, values), bands=Curve("record_size_bytes", [LATENCY]))
+def made_curve(rng: np.random.Generator, every: int = 1) -> PartComparison:
+    """A curve of a latency that grows with the record size, without a jump; of all sizes, or of one in so many."""
+    sizes = SIZES[::every]
+    growth = np.array([[5 + level.configuration["record_size_bytes"] / 4000] for level in sizes])
+    values = {LATENCY: growth * noise(rng, len(sizes), BLOCKS, sd=0.2, block_sd=0.3)}
+    return compared(sizes, made_repetitions(sizes, values), bands=Curve("record_size_bytes", [LATENCY]))
+
+
+def made_short_curve(rng: np.random.Generator) -> PartComparison:
+    """A curve of few sizes, which are far apart."""
+    return made_curve(rng, every=2)
 
 
 def resampled_table(rng: np.random.Generator) -> PartComparison:
@@ -101,6 +107,7 @@ NO_EFFECT: dict[str, tuple[Part, Callable[[PartComparison], bool]]] = {
     "resampled table, letters": (resampled_table, tells_levels_apart),
     "made grid, interaction": (made_grid, claims_an_interaction),
     "made curve, bands": (made_curve, lambda part: bool(part.bands)),
+    "made short curve, bands": (made_short_curve, lambda part: bool(part.bands)),
 }
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.keep_campaign import keep
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import ValidationSummary
@@ -64,6 +65,16 @@ def test_no_trials_are_written_and_the_data_docs_are(finished: tuple[Campaign, M
     assert campaign.keys.validation("data_docs/index.html") in found
     columns = rejected_columns(campaign.study.declaration)
     assert campaign.read_table(campaign.keys.validation("rejected.parquet"), columns).empty
+
+
+def test_it_is_kept_with_all_repetitions_its_text_and_the_machine(
+    finished: tuple[Campaign, Manifest], tmp_path: Path
+) -> None:
+    campaign, _ = finished
+    assert keep(campaign, tmp_path) == LEVELS * BLOCKS
+    kept = {str(each.relative_to(tmp_path)) for each in tmp_path.rglob("*") if each.is_file()}
+    tables = {f"tables/{case}.csv" for case in campaign.study.cases}
+    assert kept == {"study.yaml", "repetitions.csv", "tables.txt", "fingerprint.json", *tables}
 
 
 CORRUPTIONS: dict[str, tuple[Corruption, str]] = {

@@ -46,7 +46,7 @@ def measure_ceilings(
     payload_file: Path | None = None,
     payload: str = "random",
     client_timeout_s: float = _JAVA_TIMEOUT_S,
-    cores: int | None = None,
+    client_cores: int | None = None,
 ) -> Ceilings:
     """Measures all ceilings, one after the other; nothing else should run meanwhile.
 
@@ -58,7 +58,7 @@ def measure_ceilings(
         payload_file: One record per line; None for random letters.
         payload: What the records are, in the study's words.
         client_timeout_s: How long codecs and load generator may take, which a crowded machine makes longer.
-        cores: How many the load generator may use, where that is known.
+        client_cores: How many the load generator may use, where that is known.
 
     Raises:
         LoadToolError: If the Java program fails, or prints something else.
@@ -72,7 +72,7 @@ def measure_ceilings(
         disk_write_mib_s=None if folder is None else measure_disk_write(folder),
         codec_mib_s=client.codec_mib_s,
         generator_records_s=client.generator_records_s,
-        cores=cores,
+        client_cores=client_cores,
     )
 
 

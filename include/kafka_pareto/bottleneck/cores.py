@@ -34,9 +34,13 @@ def busy_fraction(before: CoreTimes, after: CoreTimes) -> float | None:
 
 
 def busiest_core_fraction(looks: Sequence[CoreTimes]) -> float | None:
-    """Returns how busy the busiest core was, as the mean over the spaces between the looks; None for fewer than two."""
+    """Returns how busy the busiest core was, as the mean over the spaces between the looks; None for fewer than two.
+
+    A space in which a core came or went is left out.
+    """
     found = []
-    for before, after in pairwise(looks):
+    alike = [(before, after) for before, after in pairwise(looks) if len(before.busy_s) == len(after.busy_s)]
+    for before, after in alike:
         times = zip(before.busy_s, after.busy_s, before.total_s, after.total_s, strict=True)
         shares = [(busy - busy_0) / (total - total_0) for busy_0, busy, total_0, total in times if total > total_0]
         found += [max(shares)] if shares else []

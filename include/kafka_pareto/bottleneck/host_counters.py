@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,7 +118,7 @@ class HostCounters:
         self._gc_ends = {name: ends_of(logs) for name, logs in self._gc_logs().items()}
         self._epoch_s = time.time() - time.monotonic()
         self._began_s = self._look().at_s
-        self._thread = threading.Thread(target=self._watch, name="host-counters", daemon=True)
+        self._thread = threading.Thread(target=self._counting, args=(self._watch,), name="host-counters", daemon=True)
         self._thread.start()
         return self
 
@@ -127,10 +127,8 @@ class HostCounters:
     ) -> None:
         self._ended.set()
         self._thread.join()
-        last = self._look()
-        if len(self._marks) == 1:
-            self._mark(last.at_s)
-        self._pauses = {name: pauses_since(self._gc_ends[name], logs) for name, logs in self._gc_logs().items()}
+        if not self._failed:
+            self._counting(self._look_last)
 
     def counters(self, part: LoadWindow | None = None) -> LoadCounters:
         """Returns what was counted; all None where the part was too short to see anything, or looking failed.
@@ -172,16 +170,26 @@ class HostCounters:
             log_flushes_per_s=_most([use.log_flushes_per_s for use in uses]),
         )
 
-    def _watch(self) -> None:
+    def _counting(self, look: Callable[[], None]) -> None:
+        """Looks; where that fails, nothing is told of the load, which goes on."""
         try:
-            while not self._ended.wait(self._period_s):
-                seen = self._look()
-                due_s = (self._expected.begin_s, self._expected.end_s, math.inf)[len(self._marks)]
-                if seen.at_s - self._began_s >= due_s:
-                    self._mark(seen.at_s)
+            look()
         except Exception:
             self._failed = True
             log.exception("nothing is counted during this load")
+
+    def _watch(self) -> None:
+        while not self._ended.wait(self._period_s):
+            seen = self._look()
+            due_s = (self._expected.begin_s, self._expected.end_s, math.inf)[len(self._marks)]
+            if seen.at_s - self._began_s >= due_s:
+                self._mark(seen.at_s)
+
+    def _look_last(self) -> None:
+        last = self._look()
+        if len(self._marks) == 1:
+            self._mark(last.at_s)
+        self._pauses = {name: pauses_since(self._gc_ends[name], logs) for name, logs in self._gc_logs().items()}
 
     def _look(self) -> _Snapshot:
         seen = _Snapshot(

@@ -20,7 +20,7 @@ class Ceilings(Record):
         codec_mib_s: What one core compresses in each second, by `compression.type`, with Kafka's own codecs and the
             generator's records.
         generator_records_s: What one thread of the load generator hands to a producer that does nothing.
-        cores: How many it may use; None where an older record does not say.
+        client_cores: How many cores codecs and generator may use; None where an older record does not say.
     """
 
     record_size_bytes: int
@@ -30,8 +30,8 @@ class Ceilings(Record):
     disk_write_mib_s: float | None
     codec_mib_s: dict[str, float] = Field(default_factory=dict)
     generator_records_s: float
-    cores: int | None = None
+    client_cores: int | None = None
 
     def cores_for(self, threads: int) -> int:
         """Returns how many cores so many threads can have."""
-        return threads if self.cores is None else min(threads, self.cores)
+        return threads if self.client_cores is None else min(threads, self.client_cores)

@@ -29,15 +29,17 @@ def ceiling_rows(ceilings: Ceilings | None) -> list[Row]:
         ("sequential write, flushed", "not measured" if disk is None else f"{number_text(disk)} MiB/s"),
         *((f"{codec}, one core", f"{number_text(codecs[codec])} MiB/s") for codec in sorted(codecs)),
         ("load generator, one thread", f"{number_text(ceilings.generator_records_s)} records/s"),
+        *([("cores of the client", f"{ceilings.client_cores}")] if ceilings.client_cores else []),
     ]
 
 
 def ceilings_sentence(ceilings: Ceilings) -> str:
     """Says what codecs and load generator were measured with."""
+    cores = f", and of {ceilings.client_cores} at most" if ceilings.client_cores else ""
     return (
         f"Measured once, before anything was sent. Codecs and load generator with records of "
         f"{ceilings.record_size_bytes:,} B, codecs with {ceilings.batch_size_bytes:,} B at a time: their shares are "
-        "stated of levels that send such records, of a core for each producer, as far as there are cores."
+        f"stated of levels that send such records, of one core for each producer{cores}."
     )
 
 

@@ -133,7 +133,7 @@ def open_cluster(study: TopicStudy, case: str, store: Store, settings: Settings)
             lease = opened.enter_context(ClusterLease(store, description.cluster_id, _LEASE_WAIT_S))
             yield OpenCluster(cluster, description, lease, servers, client_config)
             return
-        lease = opened.enter_context(ClusterLease(store, _machine_lease(), _LEASE_WAIT_S))
+        lease = opened.enter_context(ClusterLease(store, machine_lease(), _LEASE_WAIT_S))
         brokers = opened.enter_context(_own_brokers(study, case, settings))
         cluster = opened.enter_context(Cluster(brokers.bootstrap_servers, None, settings))
         yield OpenCluster(cluster, cluster.describe(), lease, brokers.bootstrap_servers, None, brokers)
@@ -154,12 +154,12 @@ def _own_brokers(study: TopicStudy, case: str, settings: Settings) -> Brokers:
     )
 
 
-def _machine_lease() -> str:
+def machine_lease(boot_id: Path = _BOOT_ID) -> str:
     """Returns the name of the lease of this machine: the study's own brokers are new at every start.
 
-    Containers of a machine have names of their own, and share its kernel's id of this boot.
+    Containers of Docker and Kubernetes have names of their own, and share the id of their machine's boot.
     """
     try:
-        return f"machine-{_BOOT_ID.read_text(encoding='ascii').strip()}"
+        return f"machine-{boot_id.read_text(encoding='ascii').strip()}"
     except OSError:
         return f"machine-{socket.gethostname()}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafka_pareto.errors import did_you_mean
-from kafka_pareto.kafka.property_values import PropertyValue, least_of, value_of
+from kafka_pareto.kafka.property_values import Bounds, PropertyValue, value_of
 
 DEFAULTS: dict[str, PropertyValue] = {
     "auto.commit.interval.ms": 5000,
@@ -41,8 +41,22 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "isolation.level": ("read_uncommitted", "read_committed"),
 }
 
-LEAST = least_of(DEFAULTS, {"max.poll.interval.ms": 1, "max.poll.records": 1})
-"""The smallest value of every property that is a whole number."""
+BOUNDS: dict[str, Bounds] = {
+    "auto.commit.interval.ms": (0, None),
+    "fetch.max.bytes": (0, None),
+    "fetch.max.wait.ms": (0, None),
+    "fetch.min.bytes": (0, None),
+    "max.partition.fetch.bytes": (0, None),
+    "max.poll.interval.ms": (1, None),
+    "max.poll.records": (1, None),
+    "metadata.max.age.ms": (0, None),
+    "receive.buffer.bytes": (-1, None),
+    "request.timeout.ms": (0, None),
+    "retry.backoff.max.ms": (0, None),
+    "retry.backoff.ms": (0, None),
+    "send.buffer.bytes": (-1, None),
+}
+"""The bounds of the properties that have any."""
 
 SET_BY_THE_BROKERS = ("heartbeat.interval.ms", "session.timeout.ms")
 """The properties that a consumer refuses with `group.protocol` consumer (KIP-848): the brokers hold them then."""

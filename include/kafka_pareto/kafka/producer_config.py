@@ -55,16 +55,27 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "partitioner.ignore.keys": ("true", "false"),
 }
 
-LEAST = property_values.least_of(
-    DEFAULTS,
-    {
-        "compression.gzip.level": -1,
-        "compression.lz4.level": 1,
-        "compression.zstd.level": -131072,
-        "max.in.flight.requests.per.connection": 1,
-    },
-)
-"""The smallest value of every property that is a whole number."""
+BOUNDS: dict[str, property_values.Bounds] = {
+    "batch.size": (0, None),
+    "buffer.memory": (0, None),
+    "compression.gzip.level": (-1, 9),
+    "compression.lz4.level": (1, 17),
+    "compression.zstd.level": (-131072, 22),
+    "delivery.timeout.ms": (0, None),
+    "linger.ms": (0, None),
+    "max.block.ms": (0, None),
+    "max.in.flight.requests.per.connection": (1, None),
+    "max.request.size": (0, None),
+    "metadata.max.age.ms": (0, None),
+    "partitioner.availability.timeout.ms": (0, None),
+    "receive.buffer.bytes": (-1, None),
+    "request.timeout.ms": (0, None),
+    "retries": (0, 2147483647),
+    "retry.backoff.max.ms": (0, None),
+    "retry.backoff.ms": (0, None),
+    "send.buffer.bytes": (-1, None),
+}
+"""The bounds of the properties that have any."""
 
 
 class Durability(IntEnum):

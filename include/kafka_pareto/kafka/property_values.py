@@ -8,14 +8,10 @@ from typing import TypeAlias
 
 PropertyValue: TypeAlias = str | int | float | bool
 
-_LEAST = {"send.buffer.bytes": -1, "receive.buffer.bytes": -1}  # the operating system's own size
+Bounds: TypeAlias = tuple[int, int | None]
+"""The smallest value and the largest; None where there is none."""
+
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")  # no setting of Kafka's needs more digits
-
-
-def least_of(defaults: Mapping[str, PropertyValue], others: Mapping[str, int]) -> dict[str, int]:
-    """Returns the smallest value of every whole number among the defaults: 0, but for sockets and `others`."""
-    numbers = (name for name, value in defaults.items() if isinstance(value, int) and not isinstance(value, bool))
-    return {name: others.get(name, _LEAST.get(name, 0)) for name in numbers}
 
 
 def value_of(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from kafka_pareto.kafka.consumer_config import CHOICES, DEFAULTS, LEAST, conflict_in
+from kafka_pareto.kafka.consumer_config import BOUNDS, CHOICES, DEFAULTS, conflict_in
 from kafka_pareto.kafka.producer_config import DEFAULTS as PRODUCER_DEFAULTS
 from kafka_pareto.kafka.producer_config import PropertyValue, is_idempotent, unknown_property_rule
 from kafka_pareto.study.compare import Compare
@@ -28,7 +28,7 @@ CONSUMERS = "consumers"
 _MOST_CONSUMERS = 64
 _DUE_TIME_BYTES = 8
 SETTINGS: dict[str, Setting] = {
-    **client_settings(DEFAULTS, CHOICES, LEAST),
+    **client_settings(DEFAULTS, CHOICES, BOUNDS),
     CONSUMERS: Setting(CONSUMERS, 1, "load", least=1, most=_MOST_CONSUMERS),
     **BROKER_SETTINGS,
 }

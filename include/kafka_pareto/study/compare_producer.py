@@ -8,9 +8,10 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from kafka_pareto.kafka.producer_config import (
+    BOUNDS,
     CHOICES,
     DEFAULTS,
-    LEAST,
+    DURABILITY_PROPERTIES,
     Durability,
     PropertyValue,
     durability_of,
@@ -42,7 +43,7 @@ _LOAD_SETTINGS = (
     Setting(PAYLOAD, "random", "load", choices=tuple(_PAYLOADS)),
 )
 SETTINGS: dict[str, Setting] = {
-    **client_settings(DEFAULTS, CHOICES, LEAST),
+    **client_settings(DEFAULTS, CHOICES, BOUNDS),
     **{each.name: each for each in _LOAD_SETTINGS},
     **BROKER_SETTINGS,
 }
@@ -64,6 +65,8 @@ _PROTOCOL = ProducerProtocol(
 # The kind comes first: what it says of the brokers takes the place of the common answers.
 class CompareProducer(Compare, ProducerStudy):
     """Compares settings of a producer.
+
+    A `protocol` without a `kind` changes only what it names of the default; so does its `paced`.
 
     Levels may be producer properties, broker properties of the study's own brokers, and of the load `record.size`
     (bytes), `producers` (threads with a producer each) and `payload`: `random` letters, `text` that shrinks to about 30
@@ -146,7 +149,10 @@ class CompareProducer(Compare, ProducerStudy):
         protocol = given.get("protocol") if isinstance(given, dict) else None
         if not isinstance(protocol, dict) or "kind" in protocol:
             return given
-        return {**given, "protocol": {**_PROTOCOL.model_dump(exclude_none=True), **protocol}}
+        default = _PROTOCOL.model_dump(exclude_none=True)
+        if isinstance(protocol.get("paced"), dict):
+            protocol = {**protocol, "paced": {**default["paced"], **protocol["paced"]}}
+        return {**given, "protocol": {**default, **protocol}}
 
     @model_validator(mode="after")
     def _levels_differ(self) -> Self:
@@ -157,11 +163,20 @@ class CompareProducer(Compare, ProducerStudy):
                 if same := next((other for what, other in known if what == sent), None):
                     ours, theirs = (", ".join(f"{name} {each[name]}" for name in factors) for each in (level, same))
                     raise ValueError(
-                        f"part {case}: {ours} is the same to the producer as {theirs}, beside acks {sent[0]['acks']} "
-                        f"and compression.type {sent[0]['compression.type']}"
+                        f"part {case}: {ours} is the same to the producer as {theirs}{self._why_same(level, same)}; "
+                        "leave one of them out, or fix what makes them differ"
                     )
                 known.append((sent, level))
         return self
+
+    def _why_same(self, level: Configuration, other: Configuration) -> str:
+        """Names the setting beside which the levels do not differ; empty where that is none of the usual ones."""
+        stated, differing = self.effective(level), {name for name in level if level[name] != other[name]}
+        if any(name.startswith("compression.") for name in differing):
+            return f", beside compression.type {stated['compression.type']}"
+        conflicting = [name for name in DURABILITY_PROPERTIES if not is_idempotent({name: stated[name]})]
+        found = [name for name in conflicting if name not in differing]
+        return f", beside {found[0]} {stated[found[0]]}" if "enable.idempotence" in differing and found else ""
 
     def _what_counts(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Returns the settings that the producer applies, without the levels of codecs that it does not use."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.kafka.property_values import Bounds, PropertyValue
 from kafka_pareto.study.factors import CategoricalFactor, Factor, FactorValue, NumericFactor
 
 Scope: TypeAlias = Literal["client", "load", "broker"]
@@ -76,11 +76,11 @@ class Setting:
 
 
 def client_settings(
-    defaults: Mapping[str, PropertyValue], choices: Mapping[str, tuple[str, ...]], least: Mapping[str, int]
+    defaults: Mapping[str, PropertyValue], choices: Mapping[str, tuple[str, ...]], bounds: Mapping[str, Bounds]
 ) -> dict[str, Setting]:
     """Returns a client's properties as settings, by name."""
     return {
-        name: Setting(name, default, "client", choices.get(name, ()), least.get(name))
+        name: Setting(name, default, "client", choices.get(name, ()), *bounds.get(name, (None, None)))
         for name, default in defaults.items()
     }
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
 import psutil
 import pytest
 
-from kafka_pareto.bottleneck import host_counters
-from kafka_pareto.bottleneck.cores import CoreTimes
 from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.load_window import LoadWindow
 from kafka_pareto.bottleneck.network_interface import (
@@ -19,7 +18,7 @@ from kafka_pareto.bottleneck.network_interface import (
     interface_to,
 )
 from kafka_pareto.study.load_counters import LoadCounters
-from tests.unit.bottleneck.busy_process import busy_process
+from tests.unit.bottleneck.busy_process import BusyProcess, busy_process
 
 pytestmark = pytest.mark.fast
 
@@ -74,19 +73,35 @@ def test_an_interface_is_as_busy_as_its_busier_direction_and_unknown_without_a_s
     assert interface_busy_fraction(1000, before, interface_bytes("gone"), 4.0) is None
 
 
-def test_looks_that_fail_cost_the_load_nothing_and_are_not_counted(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def unreadable() -> CoreTimes:
-        raise OSError("/proc/stat")
+class _UnreadableFrom(BusyProcess):
+    """Brokers whose processes cannot be read from this look on."""
 
-    with HostCounters(period_s=0.05) as watched:
-        time.sleep(0.6)
-        with monkeypatch.context() as broken:
-            broken.setattr(host_counters, "read_cores", unreadable)
-            until_s = time.monotonic() + 10
-            while not caplog.text and time.monotonic() < until_s:
-                time.sleep(0.02)
+    looks = 0
+
+    def __init__(self, folder: Path, look: int) -> None:
+        self._first_failing = look
+        super().__init__(folder, os.getpid())
+
+    @property
+    def pids(self) -> dict[str, int]:
+        self.looks += 1
+        if self.looks >= self._first_failing:
+            raise OSError("/proc is gone")
+        return {"kafka-1": os.getpid()}
+
+    @pids.setter
+    def pids(self, found: dict[str, int]) -> None:
+        """Takes no notice: this process is the one."""
+
+
+@pytest.mark.parametrize(("failing", "seconds"), [(3, 2.0), (2, 0.0)], ids=["during the load", "at its end"])
+def test_looks_that_fail_cost_the_load_nothing_and_are_not_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, failing: int, seconds: float
+) -> None:
+    until_s = time.monotonic() + seconds
+    with HostCounters(probes=_UnreadableFrom(tmp_path, failing), period_s=0.05 if seconds else 60.0) as watched:
+        while not caplog.text and time.monotonic() < until_s:
+            time.sleep(0.02)
 
     assert watched.counters() == LoadCounters()
-    assert "nothing is counted during this load" in caplog.text
+    assert caplog.text.count("nothing is counted during this load") == 1

@@ -32,7 +32,7 @@ def test_each_ceiling_is_of_as_many_threads_and_cores_as_send_and_the_wire_holds
 
 
 def test_producers_that_share_cores_have_no_more_than_the_machine_has():
-    shares = shares_of(MEASURED, replace(SETTING, producers=10), CEILINGS.model_copy(update={"cores": 4}))
+    shares = shares_of(MEASURED, replace(SETTING, producers=10), CEILINGS.model_copy(update={"client_cores": 4}))
     assert shares["generator"] == pytest.approx(0.05)
     assert shares["codec"] == pytest.approx(0.1)
 

@@ -46,15 +46,18 @@ def test_defaults_are_those_of_kafkas_client(definitions):
     }
 
 
-def test_smallest_values_are_those_of_kafkas_client(definitions):
+UNBOUNDED = {"connections.max.idle.ms", "heartbeat.interval.ms", "session.timeout.ms"}
+
+
+def test_bounds_are_those_of_kafkas_client(definitions):
     found, ours = definitions
-    stated = {name: found[name][1] for name in ours.LEAST}
-    bounded = {name: _least(text) for name, text in stated.items() if text.startswith("[")}
-    assert {name: ours.LEAST[name] for name in bounded} == bounded
-    assert len(bounded) > len(stated) / 2
+    numbers = {name for name, value in ours.DEFAULTS.items() if type(value) is int}
+    assert {name: _bounds(found[name][1]) for name in numbers - UNBOUNDED} == ours.BOUNDS
+    assert not [name for name in numbers & UNBOUNDED if found[name][1].startswith("[")]
 
 
-def _least(rule: str) -> int:
-    """Reads `[0,...]`, or `[1,...,9] or -1`."""
+def _bounds(rule: str) -> tuple[int, int | None]:
+    """Reads `[0,...]`, `[0,...,9]`, or `[1,...,9] or -1`."""
     bounds, _, besides = rule.partition(" or ")
-    return int(besides or bounds[1:].split(",")[0])
+    least, _, most = bounds.strip("[]").split(",") if bounds.count(",") == 2 else (*bounds.strip("[]").split(","), "")
+    return int(besides or least), int(most) if most else None

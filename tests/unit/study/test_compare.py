@@ -222,6 +222,12 @@ def test_on_an_existing_cluster_no_brokers_of_the_studys_own_start() -> None:
         with_overrides(shipped_good("broker_settings"), cluster=cluster)
 
 
+def test_a_protocol_without_a_kind_changes_what_it_names_and_nothing_else() -> None:
+    default, changed = shipped_good("in_twelve_lines").protocol, shipped_good("other_blocks").protocol
+    paced = default.paced.model_copy(update={"rate_fraction": 0.3})
+    assert changed == default.model_copy(update={"repetitions": 3, "paced": paced})
+
+
 def test_published_numbers_stand_for_each_level_in_the_files_order() -> None:
     part = shipped_good("grid").part("batching")
     assert part.published == {"latency_p99_ms": [None, 8, None, 12.5, None, None]}

@@ -45,7 +45,7 @@ def keep_ceilings(campaign: Campaign, case: str, testbed: Testbed, settings: Set
             batch_size_bytes=int(study.effective(reference)["batch.size"]),
             payload_file=testbed.payloads.file_of(load),
             client_timeout_s=_CLIENT_TIMEOUT_S,
-            cores=machine.client_cores,
+            client_cores=machine.client_cores,
             payload="random" if load.made_payload == "zeros" else payload_text(load.payload),
         )
     except (LoadToolError, OSError) as error:

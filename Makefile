@@ -92,8 +92,7 @@ test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type c
 	$(PYTHON) -m pytest -m alone
 
 test-studies: setup ## what takes minutes: whole studies, through kills and drift; the stack killed
-	$(PYTHON) -m pytest -m 'studies and stack' -n 2 --dist loadscope --no-loadscope-reorder
-	$(PYTHON) -m pytest -m 'studies and not stack'
+	$(PYTHON) -m pytest -m studies
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose

@@ -13,17 +13,26 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.quick_java import use_quick_java
+
 # Small matrices: on two cores a second thread of BLAS's spins more than it computes, 27 s of CPU time for 8.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".state/cache/hypothesis"))
 # Whatever a script's shell runs in the background is deaf to it, and hands that down to what it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 pytest_plugins = [
+    "tests.quick_java",
     "tests.airflow_home",
     "tests.system.broker_fixtures",
     "tests.contract.minio_fixture",
     "tests.tasks.reported_fixture",
 ]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Once, before there are any further processes."""
+    if not hasattr(config, "workerinput") and not config.option.collectonly:
+        use_quick_java()
 
 
 _ORDER = ("stack", "system", "contract", "tasks", "dags", "browser", "simulations", "unit")

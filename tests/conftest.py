@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.quick_java import use_quick_java
+from tests.quick_java import VARIABLE, use_quick_java
 
 # Small matrices: on two cores a second thread of BLAS's spins more than it computes, 27 s of CPU time for 8.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -21,7 +21,6 @@ os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents
 # Whatever a script's shell runs in the background is deaf to it, and hands that down to what it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 pytest_plugins = [
-    "tests.quick_java",
     "tests.airflow_home",
     "tests.system.broker_fixtures",
     "tests.contract.minio_fixture",
@@ -65,6 +64,14 @@ def _garbage_is_collected_by_python_alone() -> Iterator[None]:
     """Statsmodels' multipletests collects at each call, and each time would look through all that pytest holds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "collect", lambda *_: 0)
+        yield
+
+
+@pytest.fixture(scope="module")
+def real_java() -> Iterator[None]:
+    """The Java that users have, for tests of speeds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(VARIABLE, raising=False)
         yield
 
 

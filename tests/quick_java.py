@@ -13,11 +13,9 @@ import shlex
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-import pytest
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.settings import Settings
@@ -60,11 +58,3 @@ def _write_command(file: Path, java: str, option: str) -> None:
     part.write_text(f'#!/bin/sh\nexec {shlex.quote(java)} {_FLAGS} {shlex.quote(option)} "$@"\n', encoding="utf-8")
     part.chmod(0o755)
     part.rename(file)
-
-
-@pytest.fixture(scope="module")
-def real_java() -> Iterator[None]:
-    """The Java that users have, for tests of speeds."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv(VARIABLE, raising=False)
-        yield

@@ -85,7 +85,7 @@ class ComposeStack:
         )
         self.compose("build", timeout_s=_BUILD_TIMEOUT_S)
         for image in ("airflow", "steps"):
-            self._add_study(f"kafka-pareto/{image}:local")
+            self._add_studies(f"kafka-pareto/{image}:local")
 
     @contextmanager
     def login(self, name: str) -> Iterator[AirflowClient]:
@@ -158,15 +158,19 @@ class ComposeStack:
         self._given |= {"COMPOSE_PROFILES": "monitoring,celery", "KAFKA_PARETO_EXECUTOR": "CeleryExecutor"}
         self.compose("up", "--detach", "--wait", timeout_s=_UP_TIMEOUT_S)
 
-    def _add_study(self, image: str) -> None:
-        """Puts the study of the second cluster beside those that the image has."""
-        study = yaml.safe_load((STUDIES / "quick.yaml").read_text(encoding="utf-8"))
+    def _add_studies(self, image: str) -> None:
+        """Puts two studies beside those that the image has: a short one, and the same on the second cluster."""
+        short = yaml.safe_load((STUDIES / "quick.yaml").read_text(encoding="utf-8"))
+        short |= {"name": "short", "record_sizes_bytes": [1024], "advice": False}
+        blocks = {"choice_blocks": 1, "gain_blocks": 2, "minimum_blocks": 2, "final_blocks": 2, "more_blocks": 0}
+        short["confirmation"] = {"points": 2, **blocks}
         ceilings = {"ceiling_mib_s": 200, "ceiling_gib": 20, "consent": True}
-        study |= {"name": "second", "record_sizes_bytes": [1024]}
-        study["cluster"] = {"name": "second", "bootstrap_servers": "kafka-second:9092", **ceilings}
-        study["workload"] |= {"replication_factor": 1, "min_insync_replicas": 1}
-        (self._folder / "second.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
-        layer = f"FROM {image}\nCOPY second.yaml /opt/kafka-pareto/include/studies/\n"
+        second = short | {"name": "second"}
+        second["cluster"] = {"name": "second", "bootstrap_servers": "kafka-second:9092", **ceilings}
+        second["workload"] = short["workload"] | {"replication_factor": 1, "min_insync_replicas": 1}
+        for study in (short, second):
+            (self._folder / f"{study['name']}.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
+        layer = f"FROM {image}\nCOPY short.yaml second.yaml /opt/kafka-pareto/include/studies/\n"
         (self._folder / "Dockerfile").write_text(layer, encoding="utf-8")
         self.engine.docker("build", "--tag", image, str(self._folder))
 

@@ -49,10 +49,10 @@ def tune_both(stack: ComposeStack) -> tuple[Tuned, Tuned]:
         stack.turn_to_celery()
     with phase("celery: two campaigns measured"), stack.login("operator") as airflow:
         runs = {
-            "quick": _trigger(airflow, tune_dag_of(""), {"study": "quick", "record_sizes": [int(CASE)]}),
+            "short": _trigger(airflow, tune_dag_of(""), {"study": "short"}),
             "second": _trigger(airflow, tune_dag_of("second"), {"study": "second"}),
         }
-        tuned = (_measured(stack, airflow, "quick", runs["quick"]), _measured(stack, airflow, "second", runs["second"]))
+        tuned = (_measured(stack, airflow, "short", runs["short"]), _measured(stack, airflow, "second", runs["second"]))
     with phase("celery: both campaigns stopped"), stack.login("operator") as airflow:
         for run in runs.values():
             _stop(airflow, run)

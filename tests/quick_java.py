@@ -22,7 +22,7 @@ from kafka_pareto.settings import Settings
 
 VARIABLE = "KAFKA_PARETO_JAVA"
 _FOLDER = Path(__file__).parents[1] / ".state" / "cache" / "quick-java"
-_FLAGS = "-XX:TieredStopAtLevel=1 -Xshare:auto"
+_FLAGS = "-XX:TieredStopAtLevel=1 -Xlog:disable"  # else it says on stdout which class paths have no classes stored
 
 
 def use_quick_java() -> None:
@@ -33,7 +33,7 @@ def use_quick_java() -> None:
         return
     version = subprocess.run([java, "-version"], capture_output=True, text=True, check=True, timeout=60).stderr
     jars = [(jar.name, jar.stat().st_size, jar.stat().st_mtime_ns) for jar in sorted(settings.kafka_jars.glob("*.jar"))]
-    made_of = hashlib.sha256(f"{settings.kafka_jars} {jars} {java} {version}".encode()).hexdigest()[:12]
+    made_of = hashlib.sha256(f"{_FLAGS} {settings.kafka_jars} {jars} {java} {version}".encode()).hexdigest()[:12]
     folder = _FOLDER / made_of
     if not (folder / "java").exists():
         shutil.rmtree(_FOLDER, ignore_errors=True)

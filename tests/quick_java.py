@@ -13,14 +13,18 @@ import shlex
 import shutil
 import signal
 import subprocess
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.errors import ClusterError
 from kafka_pareto.settings import Settings
 
 VARIABLE = "KAFKA_PARETO_JAVA"
+_ARCHIVE = "classes.jsa"
 _FOLDER = Path(__file__).parents[1] / ".state" / "cache" / "quick-java"
 _FLAGS = "-XX:TieredStopAtLevel=1 -Xlog:disable"  # else it says on stdout which class paths have no classes stored
 
@@ -35,18 +39,22 @@ def use_quick_java() -> None:
     jars = [(jar.name, jar.stat().st_size, jar.stat().st_mtime_ns) for jar in sorted(settings.kafka_jars.glob("*.jar"))]
     made_of = hashlib.sha256(f"{_FLAGS} {settings.kafka_jars} {jars} {java} {version}".encode()).hexdigest()[:12]
     folder = _FOLDER / made_of
-    if not (folder / "java").exists():
-        shutil.rmtree(_FOLDER, ignore_errors=True)
-        folder.mkdir(parents=True)
-        _write_archive(java, folder, settings)
-        _write_command(folder / "java", java, f"-XX:SharedArchiveFile={folder / 'classes.jsa'}")
-    os.environ[VARIABLE] = str(folder / "java")
+    if not folder.is_dir():
+        _FOLDER.mkdir(parents=True, exist_ok=True)
+        made = tempfile.TemporaryDirectory(dir=_FOLDER, ignore_cleanup_errors=True)
+        with made as part, suppress(ClusterError):  # without it tests take longer
+            _write_archive(java, Path(part), settings)
+            _write_command(Path(part) / "java", java, f"-XX:SharedArchiveFile={folder / _ARCHIVE}")
+            with suppress(OSError):  # a run beside this one was sooner
+                Path(part).rename(folder)
+    if (folder / "java").exists():
+        os.environ[VARIABLE] = str(folder / "java")
 
 
 def _write_archive(java: str, folder: Path, settings: Settings) -> None:
     """Runs a broker that writes its classes down when it ends."""
     once = folder / "java-once"
-    _write_command(once, java, f"-XX:ArchiveClassesAtExit={folder / 'classes.jsa'}")
+    _write_command(once, java, f"-XX:ArchiveClassesAtExit={folder / _ARCHIVE}")
     with Brokers(1, settings.model_copy(update={"java": str(once)}), jmx_configuration=None) as brokers:
         process = psutil.Process(next(iter(brokers.pids.values())))
         process.send_signal(signal.SIGTERM)

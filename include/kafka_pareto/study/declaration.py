@@ -124,8 +124,9 @@ class Driver:
         return any(each.name == quantity for each in self.quantities)
 
     def with_missing(self, values: Values) -> dict[str, Value]:
-        """Returns the values of a repetition, with None for every quantity that is missing and may be."""
-        return {each.name: None for each in self.quantities if each.may_be_missing} | dict(values)
+        """Returns the values of a repetition as they are declared, with None for what is missing and may be."""
+        known = [each.name for each in self.quantities if each.may_be_missing or each.name in values]
+        return {name: values.get(name) for name in known} | dict(values)
 
     def fault_of(self, values: Values) -> str:
         """Names the first of a repetition's values that breaks the declaration, and the rule; empty if none does."""

@@ -92,7 +92,7 @@ test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type c
 	$(PYTHON) -m pytest -m alone
 
 test-studies: setup ## what takes minutes: whole studies, through kills and drift; the stack killed
-	$(PYTHON) -m pytest -m studies
+	$(PYTHON) -m pytest -m 'studies and not long'
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose

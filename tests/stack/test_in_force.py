@@ -17,7 +17,7 @@ from kafka_pareto_embedded.runs.airflow_runs import AirflowRuns, stack_runs
 from tests.stack.contested_study import CASE, STUDY, write_contested_study
 from tests.stack.embedded_stack import EmbeddedStack
 
-pytestmark = [pytest.mark.stack, pytest.mark.studies, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.stack, pytest.mark.studies, pytest.mark.long, pytest.mark.timeout(1500)]
 
 IN_FORCE_BYTES, WORSE_BYTES, BETTER_BYTES = 16384, 4096, 262144
 

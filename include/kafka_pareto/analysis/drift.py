@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
-from scipy import stats
 
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.pairing import paired
 from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_value
 from kafka_pareto.analysis.rounding import ROUNDING, Values
+from kafka_pareto.analysis.student import student_above, student_critical
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.study import Study
@@ -124,9 +124,9 @@ def change_between(
         return unknown.model_copy(update={"change_fraction": float(np.expm1(difference))})
     # Welch and Satterthwaite's degrees of freedom.
     freedom = error**4 / float(np.sum(variances**2 / [found.blocks - 1, reference.blocks - 1]))
-    half_width = error * float(stats.t.isf((1 - paired_tests.CONFIDENCE) / 2, freedom))
+    half_width = error * float(student_critical((1 - paired_tests.CONFIDENCE) / 2, freedom))
     margin = float(np.log1p(drift_fraction))
-    tails = stats.t.sf([(abs(difference) - margin) / error, (abs(difference) + margin) / error], freedom)
+    tails = student_above((abs(difference) + np.array([-margin, margin])) / error, freedom)
     return unknown.model_copy(
         update={
             "change_fraction": float(np.expm1(difference)),
@@ -186,7 +186,7 @@ def pooled(ratios: Sequence[Ratio]) -> Ratio | None:
 def _ratio(log_ratio: float, log_deviation: float, blocks: int) -> Ratio:
     if log_deviation < ROUNDING:  # the blocks are equal and have no spread to judge by
         log_deviation = 0.0
-    half_width = float(stats.t.isf((1 - paired_tests.CONFIDENCE) / 2, blocks - 1)) * log_deviation / np.sqrt(blocks)
+    half_width = float(student_critical((1 - paired_tests.CONFIDENCE) / 2, blocks - 1)) * log_deviation / np.sqrt(blocks)
     low, high = (float(np.exp(log_ratio + side * half_width)) for side in (-1, 1))
     return Ratio(
         ratio=float(np.exp(log_ratio)),

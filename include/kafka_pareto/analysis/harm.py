@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
-from scipy import stats
 
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import paired_values, positive_values
@@ -92,12 +91,16 @@ def harm_of(
 
 def failing_more_p_value(failed: int, repetitions: int, reference_failed: int, reference_repetitions: int) -> float:
     """Returns Fisher's exact p-value, one-sided, of failing no more often than what is compared with."""
+    from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
+
     table = np.array([[failed, repetitions - failed], [reference_failed, reference_repetitions - reference_failed]])
     return float(stats.fisher_exact(table, alternative="greater").pvalue)
 
 
 def largest_failure_fraction(failed: int, repetitions: int) -> float:
     """Returns the upper 95 % bound of the share of repetitions that fail (Clopper and Pearson, Biometrika 26, 1934)."""
+    from scipy import stats  # noqa: PLC0415  (as above)
+
     interval = stats.binomtest(failed, repetitions, alternative="less").proportion_ci(CONFIDENCE, method="exact")
     return float(interval.high)
 

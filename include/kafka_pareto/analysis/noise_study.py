@@ -12,13 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE, Gain
 from kafka_pareto.analysis.paired_tests import CONFIDENCE, MINIMUM_BLOCKS, fewest_blocks_for_cv
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value, spread_of
 from kafka_pareto.analysis.rounding import ROUNDING, Values, has_spread
 from kafka_pareto.analysis.sequential import half_widths
+from kafka_pareto.analysis.student import student_critical
 from kafka_pareto.analysis.trials import coefficient_of_variation
 from kafka_pareto.campaign.records import NoiseOfObjective, NoiseReport, Repetition
 from kafka_pareto.study.cases import case_label
@@ -100,6 +101,8 @@ def spread_of_cv(values: Values) -> Spread:
     measured: on normal values, `cv_change` needed a larger change than this variance alone predicts to find it with 80
     % power. The factor was 1.7 (6 blocks), 1.5 (7), 1.2 (10) and 1.1 (20).
     """
+    from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
+
     cv = coefficient_of_variation(values)
     normal = 0.5 + cv**2
     sampled = (stats.kurtosis(values, fisher=False) - 1) / 4 - stats.skew(values) * cv + cv**2
@@ -148,7 +151,7 @@ def blocks_to_tell(gain: Gain, wanted_effect_fraction: float, comparisons: int) 
     if gain.at_any_stop:
         sd = half_interval / half_widths(np.ones(blocks))[-1]
         return _blocks_to_answer(seen, float(sd), wanted_effect_fraction, SIGNIFICANCE / comparisons, blocks + 1)
-    spread = Spread(float(half_interval * np.sqrt(blocks) / stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1)))
+    spread = Spread(float(half_interval * np.sqrt(blocks) / student_critical((1 - CONFIDENCE) / 2, blocks - 1)))
     to_spare = [float(np.log1p(wanted_effect_fraction)) - seen, seen - float(np.log1p(-wanted_effect_fraction))]
 
     def power(blocks: int) -> float:
@@ -171,7 +174,7 @@ def _blocks_to_answer(
 
 def _changes_shown(sd: float, level: float) -> Values:
     """Returns the log-changes that a sequential comparison shows with 80 % power, from 1, 2, … to 100,000 blocks."""
-    off = stats.norm.ppf(_POWER) / np.sqrt(np.arange(1, MOST_BLOCKS + 1))
+    off = special.ndtri(_POWER) / np.sqrt(np.arange(1, MOST_BLOCKS + 1))
     return sd * (half_widths(np.ones(MOST_BLOCKS), level) + off)
 
 
@@ -219,7 +222,7 @@ def _noise_of(objective: ObjectiveName, study: Tune, valid: Sequence[Repetition]
         "blocks_for_wanted_effect": wanted,
     }
     if (blocks := confirmation.gain_blocks) >= minimum:
-        half_interval = stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1) * spread.over(blocks) / np.sqrt(blocks)
+        half_interval = student_critical((1 - CONFIDENCE) / 2, blocks - 1) * spread.over(blocks) / np.sqrt(blocks)
         update["noise_floor_fraction"] = float(np.expm1(half_interval))
         update["minimum_detectable_effect_fraction"] = minimum_detectable_effect_fraction(spread, blocks, comparisons)
     return noise.model_copy(update=update)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from kafka_pareto.analysis.rounding import ROUNDING, Values, dense_ranks, has_spread
-from kafka_pareto.analysis.student import student
+from kafka_pareto.analysis.student import student, student_above, student_critical
 
 CONFIDENCE = 0.95
 MINIMUM_BLOCKS = 2
@@ -96,13 +96,16 @@ def welch_p_value(baseline: Values, candidate: Values) -> float:
     """Returns the p-value of Welch's t test of equal means; NaN below two values a side, and where neither varies."""
     if min(len(baseline), len(candidate)) < 2 or not (has_spread(baseline) or has_spread(candidate)):
         return float("nan")
+    from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
+
     # From the moments: scipy warns of a side that has no spread of its own.
     return float(stats.ttest_ind_from_stats(*_moments(candidate), *_moments(baseline), equal_var=False).pvalue)
 
 
 def unpaired_comparison(baseline: Values, candidate: Values) -> UnpairedComparison:
     """Compares two samples of at least two values each, whatever their blocks."""
-    from statsmodels.stats.meta_analysis import effectsize_smd  # noqa: PLC0415  (takes two seconds to import)
+    from scipy import stats  # noqa: PLC0415  (as above)
+    from statsmodels.stats.meta_analysis import effectsize_smd  # noqa: PLC0415  (as above)
 
     if min(len(baseline), len(candidate)) < 2 or not (has_spread(baseline) or has_spread(candidate)):
         return UnpairedComparison()
@@ -141,7 +144,7 @@ def cv_change(baseline: Values, candidate: Values, rng: np.random.Generator) -> 
     resampled = np.concatenate([_log_cv_ratio(scaled, counts) for counts in _resamples(blocks, rng)])
     # A resample of equal values only has no CV. It supports neither side, and so counts on both ends.
     known = np.isfinite(resampled)
-    student, tail = stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1), _tail(blocks)
+    critical, tail = student_critical((1 - CONFIDENCE) / 2, blocks - 1), _tail(blocks)
     low = np.quantile(np.where(known, resampled, -np.inf), tail, method="inverted_cdf")
     high = np.quantile(np.where(known, resampled, np.inf), 1 - tail, method="inverted_cdf")
     if not (np.isfinite(low) and np.isfinite(high) and low < observed < high):
@@ -151,7 +154,7 @@ def cv_change(baseline: Values, candidate: Values, rng: np.random.Generator) -> 
         change_fraction=float(np.expm1(observed)),
         low_fraction=float(np.expm1(low)),
         high_fraction=float(np.expm1(high)),
-        p_value=float(2 * stats.t.sf(student * abs(observed) / towards_zero, blocks - 1)),
+        p_value=float(2 * student_above(critical * abs(observed) / towards_zero, blocks - 1)),
     )
 
 
@@ -171,7 +174,7 @@ def fewest_blocks_for_cv(values: Values, share: float) -> int:
 
     def given(blocks: int) -> float:
         most_tied = np.floor(blocks * (_tail(blocks) / 2) ** (1 / blocks))
-        return float(stats.binom.cdf(most_tied, blocks, tie_fraction) ** 2)
+        return float(special.bdtr(most_tied, blocks, tie_fraction) ** 2)
 
     return next(blocks for blocks in count(MINIMUM_BLOCKS_FOR_CV) if given(blocks) >= share)
 
@@ -205,8 +208,8 @@ def _in_proportion(scaled: Values) -> bool:
 
 def _tail(blocks: int) -> float:
     """Returns the share of resamples beyond either end of the expanded interval."""
-    student = stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1)
-    return float(stats.norm.cdf(-student * np.sqrt(blocks / (blocks - 1))))
+    critical = student_critical((1 - CONFIDENCE) / 2, blocks - 1)
+    return float(special.ndtr(-critical * np.sqrt(blocks / (blocks - 1))))
 
 
 def _resamples(blocks: int, rng: np.random.Generator) -> Iterator[Values]:
@@ -241,7 +244,7 @@ def _cv(values: Values, counts: Values) -> Values:
 def _in_step(change_fraction: float, blocks: int) -> Change:
     """Returns the result when the ratio is identical in every block: no spread, so no interval."""
     nan = float("nan")
-    p_value = float(stats.binomtest(blocks, blocks).pvalue) if abs(change_fraction) > ROUNDING else nan
+    p_value = 2.0 ** (1 - blocks) if abs(change_fraction) > ROUNDING else nan
     return Change(change_fraction, nan, nan, p_value)
 
 

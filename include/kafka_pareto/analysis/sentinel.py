@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, model_validator
-from scipy import stats
 
 from kafka_pareto.analysis import paired_tests
 from kafka_pareto.analysis.gains import SIGNIFICANCE
@@ -124,6 +123,8 @@ def first_run_p_value(values: Values) -> float:
     """
     if not has_spread(values[1:]):
         return 1.0
+    from scipy import stats  # noqa: PLC0415  (takes a second to import, and most steps need none of it)
+
     logs = np.log(values)
     return float(stats.ttest_ind(logs[:1], logs[1:]).pvalue)
 
@@ -137,6 +138,8 @@ def change_point(values: Values, rng: np.random.Generator) -> tuple[int, float]:
     Returns:
         How many values lie before the step, and the p-value.
     """
+    from scipy import stats  # noqa: PLC0415  (as above)
+
     ranks = stats.rankdata(dense_ranks(values))
     test = stats.permutation_test(
         (ranks,), _largest_cusum, permutation_type="pairings", n_resamples=_PERMUTATIONS, alternative="greater", rng=rng
@@ -155,6 +158,8 @@ def _largest_cusum(ranks: Any, axis: int = -1) -> Any:
 
 def _tested(objective: ObjectiveName, values: Values, ids: Sequence[str], rng: np.random.Generator) -> SeriesStability:
     """Runs the three tests; their p-values are not yet adjusted."""
+    from scipy import stats  # noqa: PLC0415  (as above)
+
     drift = stats.kendalltau(np.arange(len(values)), dense_ranks(values))
     before, p_value = change_point(values, rng)
     # A series without any spread has no tau: it has not moved.

@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from kafka_pareto.analysis.paired_tests import CONFIDENCE, Change
 from kafka_pareto.analysis.rounding import ROUNDING, Values
+from kafka_pareto.analysis.student import student_above, student_critical
 
 # The variance of the mean that is expected if there is one, in squared standard deviations of a block.
 # `tests/simulations/sequential.py` compares values: with 1, a clear change takes one or two blocks more; with 100, a
@@ -156,10 +156,10 @@ def weighted_change(reference: Values, candidate: Values, weights: Values, least
     if blocks < 2:
         return Change(float(np.expm1(mean)), *[float("nan")] * 3)
     error = max(float(np.std(log_ratios, ddof=1)), least_sd_of_ratio, ROUNDING) * float(np.sqrt(weights @ weights))
-    student = float(stats.t.isf((1 - CONFIDENCE) / 2, blocks - 1))
+    critical = float(student_critical((1 - CONFIDENCE) / 2, blocks - 1))
     return Change(
         change_fraction=float(np.expm1(mean)),
-        low_fraction=float(np.expm1(mean - student * error)),
-        high_fraction=float(np.expm1(mean + student * error)),
-        p_value=float(2 * stats.t.sf(abs(mean) / error, blocks - 1)),
+        low_fraction=float(np.expm1(mean - critical * error)),
+        high_fraction=float(np.expm1(mean + critical * error)),
+        p_value=float(2 * student_above(abs(mean) / error, blocks - 1)),
     )

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import qmc
 
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS, table_schema
 from kafka_pareto.errors import StudyError
@@ -111,6 +110,8 @@ def latin_hypercube(
     Raises:
         StudyError: If there are not as many different configurations.
     """
+    from scipy.stats import qmc  # noqa: PLC0415  (takes a second to import, and only drawing needs it)
+
     names = list(study.factors)
     factors = dict(study.factors)
     if study.design.feasible:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from kafka_pareto.analysis.paired_tests import CONFIDENCE
 from kafka_pareto.analysis.repetition_values import is_mean, per_repetition_value
+from kafka_pareto.analysis.student import student_critical
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.explorer.snapshot import Snapshot, read_repetitions, repetition_key
 from kafka_pareto.study.objectives import ObjectiveName
@@ -45,6 +45,6 @@ def _of_means(repetitions: list[Repetition], snapshot: Snapshot) -> Intervals:
         measured = [per_repetition_value(repetition, objective, variability) for repetition in repetitions]
         values = np.array([value for value in measured if value is not None])
         if len(values) >= 2:
-            half = stats.t.isf((1 - CONFIDENCE) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+            half = student_critical((1 - CONFIDENCE) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
             found[objective] = (max(float(values.mean() - half), 0.0), float(values.mean() + half))
     return found

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from kafka_pareto.analysis.repetition_values import per_repetition_value, smallest_value
+from kafka_pareto.analysis.student import student_critical
 from kafka_pareto.campaign.candidates import Candidate
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.study.constraints import satisfies
@@ -153,7 +153,7 @@ def _half_widths(values: Values) -> Values:
     with np.errstate(divide="ignore"):
         return np.where(
             counts > 0,
-            stats.t.isf((1 - _CONFIDENCE) / 2, degrees) * np.sqrt(_moderated_variances(values) / counts),
+            student_critical((1 - _CONFIDENCE) / 2, degrees) * np.sqrt(_moderated_variances(values) / counts),
             np.inf,
         )
 
@@ -166,7 +166,7 @@ def _clearly_better(losses: Values) -> Mask:
     counts = np.isfinite(differences).sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         standard_errors = np.sqrt(_moderated_variances(differences) / counts)
-        least = stats.t.isf(REJECTION_LEVEL, _PRIOR_DEGREES + counts - 1) * standard_errors
+        least = student_critical(REJECTION_LEVEL, _PRIOR_DEGREES + counts - 1) * standard_errors
         clear: Mask = _means(differences) > least
         for each in losses:
             clear &= _means(each[:, None, :] - each[None, :, :]) > 0

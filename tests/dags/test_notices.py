@@ -28,14 +28,17 @@ class Broken(Notifier):
 
 
 class Manifests:
-    """Takes the place of the task instance, of which the notifier asks the manifest."""
+    """Takes the place of the task instance, of which the notifier asks the manifest: the second of a mapped task's."""
+
+    map_index = 1
 
     def __init__(self, manifest: dict[str, Any] | None) -> None:
         self._manifest = manifest
 
-    def xcom_pull(self, *, key: str) -> dict[str, Any] | None:
+    def xcom_pull(self, *, key: str, map_indexes: int | None = None) -> Any:
         assert key == "manifest"
-        return self._manifest
+        of_all = [{"notice": {"subject": "of another", "text": "of another"}}, self._manifest]
+        return of_all if map_indexes is None else of_all[map_indexes]  # as Airflow does
 
 
 def test_without_a_setting_the_tasks_log_is_told(

@@ -186,7 +186,8 @@ def pooled(ratios: Sequence[Ratio]) -> Ratio | None:
 def _ratio(log_ratio: float, log_deviation: float, blocks: int) -> Ratio:
     if log_deviation < ROUNDING:  # the blocks are equal and have no spread to judge by
         log_deviation = 0.0
-    half_width = float(student_critical((1 - paired_tests.CONFIDENCE) / 2, blocks - 1)) * log_deviation / np.sqrt(blocks)
+    critical = float(student_critical((1 - paired_tests.CONFIDENCE) / 2, blocks - 1))
+    half_width = critical * log_deviation / np.sqrt(blocks)
     low, high = (float(np.exp(log_ratio + side * half_width)) for side in (-1, 1))
     return Ratio(
         ratio=float(np.exp(log_ratio)),

@@ -76,7 +76,9 @@ class StepNotifier(Notifier):
 
     def message(self, context: Context) -> Message | None:
         """Returns the manifest's notice."""
-        notice = (context["ti"].xcom_pull(key="manifest") or {}).get("notice")
+        task = context["ti"]
+        # Without the index, Airflow gives the manifests of all of a mapped task's.
+        notice = (task.xcom_pull(key="manifest", map_indexes=task.map_index) or {}).get("notice")
         return Message(notice["subject"], notice["text"]) if notice else None
 
 

@@ -138,11 +138,11 @@ def test_every_override_is_named():
 
 
 def test_a_table_in_place_of_a_comparisons_parts_is_named_without_what_it_leaves_open():
-    file = compare_study(load_study(STUDIES / "impact_quick.yaml"))
+    file = compare_study(load_study(STUDIES / "impact.yaml"))
     study = with_overrides(file, table=file.table_of("linger.ms", ["0", "10"]))
     (tables,) = [str(each) for each in overrides_of(file, study) if each.key == "tables"]
     assert tables.startswith("tables factor=linger.ms, levels=0, 10 (file: factor=acks, levels=1, all, published=")
-    assert "; factor=compression.type, levels=none, lz4, " in tables
+    assert "; factor=batch.size, levels=16384, 65536, " in tables
 
 
 def test_a_baselines_text_is_read_as_java_reads_it_and_addresses_and_classes_are_skipped():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.drivers.producer.sizing import sizing_loads_s
+from kafka_pareto.drivers.producer.sizing import sizing_loads_s, warming_loads_s
 from kafka_pareto.errors import PlanError
 from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
@@ -40,21 +40,23 @@ def require_in_time(study: ProducerStudy) -> None:
 
 
 def cost_of(study: ProducerStudy, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
-    """Computes the cost of these repetitions by case, and of the loads that size them unless that was done before."""
+    """Computes the cost of these repetitions by case, and of the loads before them.
+
+    Such loads warm up brokers of the study's own, and size the repetitions unless that was done before.
+    """
     mib_s = study.throughput_limit_mib_s() or _ASSUMED_STEADY_MIB_S
     burst_records, steady_bytes = study.protocol.records or 0, round(_sending_s(study) * mib_s * _MIB)
     bytes_each = {case: burst_records * study.largest_record_bytes(case) or steady_bytes for case in repetitions}
     sizings = {study.sized_like(case) for case in repetitions}
-    all_sizing_loads = [] if sized else len(sizings) * sizing_loads_s(study.protocol)
-    sent_bytes = (
-        sum(repetitions[case] * bytes_each[case] for case in repetitions) + sum(all_sizing_loads) * mib_s * _MIB
-    )
+    loads_before_s = [] if sized else len(sizings) * sizing_loads_s(study.protocol)
+    loads_before_s += [each for case in repetitions for each in warming_loads_s(study, case)]
+    sent_bytes = sum(repetitions[case] * bytes_each[case] for case in repetitions) + sum(loads_before_s) * mib_s * _MIB
     on_disk = _PORTIONS_ON_DISK * (DELETE_RECORDS_AFTER_BYTES + max(bytes_each.values(), default=0))
     return Plan(
         repetitions=sum(repetitions.values()),
         duration_s=sum(count * _repetition_s(study, case) for case, count in repetitions.items())
         + _starts_s(study, repetitions)
-        + sum(_around_load_s(study) + each for each in all_sizing_loads),
+        + sum(_around_load_s(study) + each for each in loads_before_s),
         sent_gib=sent_bytes / _GIB,
         peak_disk_gib=min(on_disk, sent_bytes) * study.workload.replication_factor / _GIB,
     )

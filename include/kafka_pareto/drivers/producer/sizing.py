@@ -19,6 +19,7 @@ from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactErro
 from kafka_pareto.load.tool import LoadRequest, TimedLoad
 from kafka_pareto.study.producer_protocol import ProducerProtocol
 from kafka_pareto.study.producer_quantities import LoadFigures
+from kafka_pareto.study.producer_study import ProducerStudy
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +28,10 @@ _FIRST_RECORDS = 20_000
 _FIRST_BYTES = 128 * _MIB
 _PACE_WARMUP_S = 1.0
 _PACE_S = 3.0
-_MOST_PACE_LOADS = 8
+_MOST_PACE_LOADS = 12
 _STILL_RISING = 1.1
+_FLAT_LOADS = 2  # so many in a row that bring hardly more: brokers that warm up have slow moments, too
+_LOADS_OF_NEW_BROKERS = 6  # three brokers on two cores, until their pace stops rising
 _RAMP_FRACTIONS = (0.25, 0.5, 0.7, 0.85, 1.0)
 _RAMP_WARMUP_S = 1.0
 _RAMP_STEP_S = 1.5
@@ -39,7 +42,8 @@ _STANDING_QUEUE_MS = 100.0
 def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
     """Returns what one repetition sends; found out once, then read from the store by every later try and step.
 
-    Cases with the same baseline share it.
+    Cases with the same baseline share it. Brokers of the study's own, which are new in each step, are warm afterwards,
+    unless each repetition starts them anew.
 
     Raises:
         ClusterError: If the baseline's pace could not be measured.
@@ -47,14 +51,22 @@ def sizing_of(campaign: Campaign, case: str, testbed: Testbed) -> Sizing:
         SafetyStop: If it was harmed.
     """
     key = campaign.keys.sizing(campaign.producer.sized_like(case))
+    baseline = _BaselineLoads(campaign, case, testbed)
     try:
-        return campaign.read_record(key, Sizing)
+        sizing = campaign.read_record(key, Sizing)
     except MissingArtifactError:
-        baseline = _BaselineLoads(campaign, case, testbed)
         sizing = _new_sizing(campaign, case, baseline)
         sizing = sizing.model_copy(update={"pilot_bytes": baseline.sent_bytes})
         campaign.write_record(key, sizing)
         return sizing
+    if warms_up(campaign.producer, case):
+        log.info("the new brokers are warm: %.0f records/s", baseline.pace_records_s())
+    return sizing
+
+
+def warms_up(study: ProducerStudy, case: str) -> bool:
+    """Tells whether the reference is sent until the pace stops rising, before a part's first repetition."""
+    return study.own_brokers is not None and study.protocol.seconds is not None and not study.varies_brokers(case)
 
 
 def _new_sizing(campaign: Campaign, case: str, baseline: _BaselineLoads) -> Sizing:
@@ -98,8 +110,14 @@ def sizing_loads_s(protocol: ProducerProtocol) -> list[float]:
     """Seconds of sending in each of the loads that size a record size's repetitions, on a cluster that is warm."""
     if protocol.seconds is None:
         return []
-    pace = [_PACE_WARMUP_S + _PACE_S] * (2 if protocol.load_tool == "load_generator" else 3)
+    guesses = 0 if protocol.load_tool == "load_generator" else 1
+    pace = [_PACE_WARMUP_S + _PACE_S] * (guesses + 1 + _FLAT_LOADS)
     return pace + [_RAMP_WARMUP_S + _RAMP_STEP_S] * (len(_RAMP_FRACTIONS) if protocol.paced else 0)
+
+
+def warming_loads_s(study: ProducerStudy, case: str) -> list[float]:
+    """Seconds of sending in each of the loads that warm up a part's new brokers."""
+    return [_PACE_WARMUP_S + _PACE_S] * _LOADS_OF_NEW_BROKERS if warms_up(study, case) else []
 
 
 def ramp_steps(asked_records_s: Sequence[float], found: Sequence[LoadFigures]) -> list[RampStep]:
@@ -156,7 +174,7 @@ class _BaselineLoads:
         """Records per second as fast as it goes, after a warm-up, on a cluster that is warm.
 
         Brokers that have just started take a fraction of what they take a minute later. So the load is repeated until
-        it brings hardly more than the best before it.
+        two in a row bring hardly more than the best before them.
         """
         guess = self._limit_records_s or 0.0
         if not self._is_timed:
@@ -164,13 +182,15 @@ class _BaselineLoads:
             few = max(min(_FIRST_RECORDS, _FIRST_BYTES // self._load.record_size_bytes), 4)
             few = few if not guess else min(few, max(math.ceil(guess), 4))
             guess = self._run(_PACE_WARMUP_S / 4, _PACE_S / 4, few).throughput_records_s
-        best = self._run(_PACE_WARMUP_S, _PACE_S, guess).throughput_records_s
+        best, flat_loads = self._run(_PACE_WARMUP_S, _PACE_S, guess).throughput_records_s, 0
         for _ in range(_MOST_PACE_LOADS - 1):
             again = self._run(_PACE_WARMUP_S, _PACE_S, guess if self._is_timed else best).throughput_records_s
-            if again <= _STILL_RISING * best:
-                return max(best, again)
-            log.info("the cluster is still warming up: %.0f records/s, then %.0f", best, again)
-            best = again
+            if again > _STILL_RISING * best:
+                log.info("the cluster is still warming up: %.0f records/s, then %.0f", best, again)
+            flat_loads = 0 if again > _STILL_RISING * best else flat_loads + 1
+            best = max(best, again)
+            if flat_loads == _FLAT_LOADS:
+                break
         return best
 
     def ramp(self, pace_records_s: float) -> list[RampStep]:

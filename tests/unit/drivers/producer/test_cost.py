@@ -99,8 +99,8 @@ def test_the_loads_that_find_the_rate_are_part_of_the_plan():
     paced = planned(load_named_study(STUDIES, "steady"))
     repetition_s = 2.2 + 1.0 + 2.0 + 0.5 + 2.0
 
-    # For each record size, twice 4 s as fast as it goes and five steps of 2.5 s, each in a JVM of its own.
-    ramps_s = 5 * (2 * (2.2 + 4.0) + 5 * (2.2 + 2.5))
+    # For each record size, three times 4 s as fast as it goes and five steps of 2.5 s, each in a JVM of its own.
+    ramps_s = 5 * (3 * (2.2 + 4.0) + 5 * (2.2 + 2.5))
     assert paced.duration_s == pytest.approx(paced.repetitions * repetition_s + ramps_s)
 
 
@@ -132,7 +132,7 @@ def test_a_paced_repetition_is_planned_to_send_its_fraction_of_the_limit():
     halved = planned(altered("quick", steady | {"paced": {"rate_fraction": 0.5}}))
 
     ramp_gib = 5 * 5 * 2.5 * 100 / 1024
-    pilots_gib = 5 * 3 * 4.0 * 100 / 1024
+    pilots_gib = 5 * 4 * 4.0 * 100 / 1024
     assert halved.sent_gib - ramp_gib - pilots_gib == pytest.approx((unthrottled.sent_gib - pilots_gib) / 2)
 
 

@@ -37,6 +37,7 @@ class KnownCluster:
     def __init__(self) -> None:
         self.requests: list[LoadRequest] = []
         self.warm_after = 0
+        self.stands_still_at = 0
 
     def run(self, request: LoadRequest, watch: Callable[[], None] | None = None) -> LoadResult:
         self.requests.append(request)
@@ -47,7 +48,8 @@ class KnownCluster:
             asked = request.timed.paced_rate_records_s
             paced = min(asked, CAPACITY_RECORDS_S)
         # As fast as it goes, a full buffer makes the fullest batches.
-        warmth = min(len(self.requests) / self.warm_after, 1.0) if self.warm_after else 1.0
+        loads = len(self.requests) - (0 < self.stands_still_at < len(self.requests))
+        warmth = min(loads / self.warm_after, 1.0) if self.warm_after else 1.0
         throughput = warmth * CAPACITY_RECORDS_S * 1.1 if asked is None else min(asked, CAPACITY_RECORDS_S)
         latency_ms = 500.0 if asked is None else 5.0 + max(asked - CAPACITY_RECORDS_S, 0.0) * 0.2
         return LoadResult(
@@ -102,7 +104,7 @@ def test_kafkas_tool_is_told_as_many_records_as_the_baseline_sends_in_the_time(t
     sizing, requests = sized(campaign_of(tmp_path, {"kind": "steady", "seconds": 4.0, "warmup_seconds": 2.0}))
 
     assert (sizing.records, sizing.warmup_records) == (26_400, 8_800)
-    assert [request.throughput_records_s for request in requests] == [None, None, None]
+    assert [request.throughput_records_s for request in requests] == [None] * 4
     assert all(request.warmup_records == request.records // 4 for request in requests)
 
 
@@ -113,7 +115,7 @@ def test_kafkas_tool_sends_all_of_a_paced_repetition_at_the_fraction_of_the_capa
     assert sizing.capacity_records_s == pytest.approx(3740)
     assert sizing.throughput_limit_records_s == pytest.approx(1870)
     assert sizing.records == pytest.approx(6 * 1870, abs=1)
-    assert len(requests) == 3 + 5
+    assert len(requests) == 4 + 5
 
 
 def test_the_ramp_finds_the_highest_rate_that_the_baseline_holds_and_keeps_its_steps(tmp_path: Path):
@@ -136,6 +138,45 @@ def test_the_pace_is_that_of_a_cluster_that_has_warmed_up(tmp_path: Path, protoc
     started_cold, _ = sized(campaign_of(tmp_path / "cold", protocol), warm_after=6)
 
     assert started_cold.records == warm.records
+
+
+def test_a_cluster_that_warms_up_may_stand_still_once_and_is_not_taken_for_a_warm_one(tmp_path: Path):
+    warm, _ = sized(campaign_of(tmp_path / "warm", GENERATOR | {"paced": PACED}))
+    tool = KnownCluster()
+    tool.warm_after, tool.stands_still_at = 8, 3
+    campaign = campaign_of(tmp_path / "cold", GENERATOR | {"paced": PACED})
+    with fake_testbed(campaign, CASE) as testbed:
+        sizing = sizing_of(campaign, CASE, replace(testbed, load_tool=tool))
+
+    assert sizing.records == warm.records
+
+
+@pytest.mark.parametrize(
+    ("testbed", "loads"),
+    [
+        ({"testbed": {"brokers": 3}}, [4 + 5, 4]),  # four until the pace stands still, and the ramp
+        ({}, [3 + 5, 0]),
+        ({"testbed": {"brokers": 3}, "tables": [{"factor": "num.io.threads", "levels": [8, 16]}]}, [3 + 5, 0]),
+    ],
+    ids=["new brokers are warm before each part", "a cluster that is there", "each repetition starts its brokers anew"],
+)
+def test_new_brokers_of_the_studys_own_are_warm_before_each_part(
+    tmp_path: Path, testbed: dict[str, Any], loads: list[int]
+):
+    content: dict[str, Any] = {"schema_version": 1, "kind": "compare", "name": "two", "description": "One part."}
+    content |= {"reference": {"acks": 1}, "tables": [{"factor": "acks", "levels": [1, "all"]}]} | testbed
+    content["protocol"] = GENERATOR | {"paced": PACED, "repetitions": 3}
+    study = parse_study(yaml.safe_dump(content), "two")
+    campaign = Campaign(study, CampaignKeys("two", "c1"), FolderStore(tmp_path))
+    sent = []
+    for _ in range(2):
+        tool = KnownCluster()
+        tool.warm_after = 2 if "tables" not in testbed and testbed else 0
+        with fake_testbed(campaign, study.cases[0]) as bed:
+            sizing_of(campaign, study.cases[0], replace(bed, load_tool=tool))
+        sent.append(len(tool.requests))
+
+    assert sent == loads
 
 
 def test_a_retry_reads_what_was_found_instead_of_loading_the_cluster_again(tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -28,6 +29,8 @@ from kafka_pareto.comparison.words import (
 from kafka_pareto.study.quantity import Quantity
 
 Row: TypeAlias = tuple[str, ...]
+
+_NUMBER = re.compile(r"\d[\d,.]*")
 
 MARK = "*"
 REFERENCE = "reference"
@@ -188,10 +191,21 @@ def notes(part: PartComparison) -> list[str]:
     """Lists what else is to be known of single levels: repetitions that did not count, and notes of those that did."""
     found = []
     for level in part.levels:
-        said = [text for text in (outcomes_text(level), *level.notes) if text]
+        said = [text for text in (outcomes_text(level), *_once_each(level.notes)) if text]
         if said:
             found.append(f"{level_text(level)}: {'; '.join(said)}")
     return found
+
+
+def _once_each(said: Sequence[str]) -> list[str]:
+    """Returns the first of the notes that differ in their numbers alone, and how many say the same."""
+    alike: dict[str, list[str]] = {}
+    for note in said:
+        alike.setdefault(_NUMBER.sub("#", note), []).append(note)
+    return [
+        each[0] if len(each) == 1 else f"{each[0]} (so, with other numbers, in {counted(len(each), 'repetition')})"
+        for each in alike.values()
+    ]
 
 
 def published_text(part: PartComparison, level: Level, name: str) -> str:

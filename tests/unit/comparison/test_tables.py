@@ -135,6 +135,16 @@ def test_lost_repetitions_and_notes_of_levels_are_said() -> None:
     assert "Note: gzip: 1 failed of 5 repetitions; the fixed rate was not held" in part_text(codec_part(), COMPARED)
 
 
+def test_notes_that_differ_in_their_numbers_alone_are_said_once() -> None:
+    part = codec_part()
+    said = ["3 of 7 records were late", "12 of 7,500 records were late", "another note"]
+    noted = part.levels[1].model_copy(update={"notes": said, "outcomes": {"valid": 5}})
+    text = " ".join(part_text(part.model_copy(update={"levels": [part.levels[0], noted]}), COMPARED).split())
+
+    assert "3 of 7 records were late (so, with other numbers, in 2 repetitions); another note" in text
+    assert "7,500" not in text
+
+
 def test_a_level_without_values_has_dashes() -> None:
     part = same_part()
     empty = part.levels[1].model_copy(update={"estimates": {}, "repetition_ids": [], "outcomes": {"failed": 5}})

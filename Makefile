@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock preflight preflight-start preflight-tests
+.PHONY: help run rollback retune in-force ingest doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock preflight preflight-start preflight-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -29,12 +29,11 @@ $(foreach name,$(filter-out KAFKA_PARETO_%,$(OPTIONS)),$(eval export KAFKA_PARET
 help: ## this list
 	@awk -F ':.*## ' '/^##@/ {print substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
 	@printf '%s\n' \
-	  'Options of run: STUDY=quick|cold_burst|steady|paper|…, or one that compares: impact_quick|impact|…' \
+	  'Options of run: STUDY=quick|cold_burst|steady|paper|…, or one that compares: impact_quick|impact|ingest|…' \
 	  '  RECORD_SIZES=1024,8192  SEED=42  REPETITIONS=10  COOL_DOWN_S=0  PARTS=acks,grid  FACTOR=linger.ms LEVELS=0,5' \
 	  '  CAMPAIGN=<id>: goes on with it           WARM_START=latest|<id>,<id>: learns from earlier campaigns' \
 	  '  BASELINE=producer.properties: to compare with   APPROVAL=yes: a person is asked before it is in force' \
-	  '  KAFKA=host:9092,… KAFKA_CONFIG=client.properties CEILING_MIB_S=… CEILING_GIB=…: a cluster of your own;' \
-	  '    prints the plan and stops; CONSENT=yes: goes ahead' \
+	  '  KAFKA=host:9092,… KAFKA_CONFIG=… CEILING_MIB_S=… CEILING_GIB=…: your cluster; CONSENT=yes: goes ahead' \
 	  'Environment, with defaults; each name begins with KAFKA_PARETO_' \
 	  '  STATE=.state  STUDIES=include/studies  NOTIFY=log  AIRFLOW_PORT=8080  MLFLOW_PORT=5000  MINIO_PORT=9000' \
 	  '  KAFKA_PORTS=19092,19093,19094  KAFKA_CONTROLLER_PORTS=19192,19193,19194'
@@ -51,6 +50,9 @@ rollback: setup ## back to what was in force before: STUDY=… RECORD_SIZE=… [
 
 retune: setup ## check whether it is still the best, tune again if not: STUDY=…
 	@$(STACK) retune
+
+ingest: setup ## send a CSV file to a topic, resumable: FILE=… TOPIC=… [DELIMITER=;] [KAFKA=…]
+	@$(STACK) ingest
 
 doctor: setup ## check against a published guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
 	@$(STACK) doctor

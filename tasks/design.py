@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ from kafka_pareto.storage.store import open_store
 from kafka_pareto.study.advice import load_advice
 from kafka_pareto.study.cluster_override import cluster_with
 from kafka_pareto.study.compare import Compare, compare_study
+from kafka_pareto.study.left_out import without_impossible
 from kafka_pareto.study.overrides import overrides_of
 from kafka_pareto.study.overriding import baseline_of, with_overrides
 from kafka_pareto.study.study import Study
@@ -72,10 +74,13 @@ def main(
             _table(factor, levels, wanted),
         )
         corpus = read_corpus(adjusted, settings.studies, f"{settings.studies}/{study}.yaml")
-        store, overrides = open_store(settings), overrides_of(wanted, adjusted)
-        with driver_of(adjusted).system(adjusted, settings) as system:
-            if isinstance(adjusted, Compare):
-                return design_comparison.run(store, adjusted, check_campaign_id(campaign), system, overrides)
+        store, overrides, driver = open_store(settings), overrides_of(wanted, adjusted), driver_of(adjusted)
+        if isinstance(adjusted, Compare):
+            possible, left_out = without_impossible(adjusted, partial(driver.fault_here, adjusted, settings))
+            with driver.system(possible, settings) as system:
+                changes = [*overrides, *left_out]
+                return design_comparison.run(store, possible, check_campaign_id(campaign), system, changes)
+        with driver.system(adjusted, settings) as system:
             tuned = tune_study(adjusted)
             advice = load_advice(settings.advice) if tuned.advice else []
             return design.run(store, tuned, check_campaign_id(campaign), system, corpus, overrides, advice)

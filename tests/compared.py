@@ -49,7 +49,7 @@ def comparison(**changes: Any) -> CompareProducer:
         "grid": {"factors": {"batch.size": [16384, 65536], "linger.ms": [0, 5]}},
         "protocol": BURST,
     }
-    study = parse_study(yaml.safe_dump(content | changes), "impact_small.yaml")
+    study = parse_study(yaml.safe_dump(content | changes, sort_keys=False), "impact_small.yaml")
     assert isinstance(study, CompareProducer)
     return study
 

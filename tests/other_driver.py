@@ -201,6 +201,9 @@ class CallDriver:
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> None:  # noqa: ARG002
         return None
 
+    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
+        return ""
+
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[CallRunner]:  # noqa: ARG002
         keep_fingerprint(campaign, case, CallCentre().fingerprint(campaign, case))

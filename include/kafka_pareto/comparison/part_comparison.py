@@ -25,6 +25,7 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.comparison.measured import Measured, PlannedLevel
 from kafka_pareto.comparison.records import Band, Estimate, Interaction, Interval, Level, PartComparison, Scaling
 from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.parts import VARIANT
 from kafka_pareto.study.quantity import Quantity
 
 
@@ -121,6 +122,11 @@ def _level(
     return Level(
         configuration_id=name,
         values=measured.values_of(level),
+        sets={
+            name: value
+            for name, value in level.configuration.items()
+            if measured.factors == [VARIANT] and name != VARIANT
+        },
         is_reference=level.is_reference,
         outcomes=dict(Counter(each.outcome for each in measured.repetitions if each.configuration_id == name)),
         repetition_ids=[each.repetition_id for each in valid],

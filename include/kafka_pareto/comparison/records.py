@@ -57,6 +57,7 @@ class Level(_Content):
 
     Attributes:
         values: The level of each of the part's factors.
+        sets: Of a variant, what it sets otherwise than the reference.
         outcomes: How many repetitions ended with each outcome.
         estimates: By quantity.
         published: What the published work states, by quantity, as the study holds it.
@@ -70,6 +71,7 @@ class Level(_Content):
 
     configuration_id: str
     values: dict[str, FactorValue]
+    sets: dict[str, FactorValue] = Field(default_factory=dict)
     is_reference: bool
     outcomes: dict[str, int]
     repetition_ids: list[str]

@@ -188,13 +188,17 @@ def published_rows(part: PartComparison) -> list[Row]:
 
 
 def notes(part: PartComparison) -> list[str]:
-    """Lists what else is to be known of single levels: repetitions that did not count, and notes of those that did."""
+    """Lists what else is to be known of single levels: what variants set, repetitions that did not count, and notes."""
     found = []
     for level in part.levels:
-        said = [text for text in (outcomes_text(level), *_once_each(level.notes)) if text]
+        said = [text for text in (_sets_text(level), outcomes_text(level), *_once_each(level.notes)) if text]
         if said:
             found.append(f"{level_text(level)}: {'; '.join(said)}")
     return found
+
+
+def _sets_text(level: Level) -> str:
+    return ", ".join(f"{name} {value}" for name, value in level.sets.items())
 
 
 def _once_each(said: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from kafka_pareto.comparison.remarks import CauseText, SymptomText
 from kafka_pareto.doctor.symptom_words import cause_text, symptom_text
 from kafka_pareto.doctor.symptoms import symptoms_found
 from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.parts import Variants
 from kafka_pareto.study.quantity import Value
 from kafka_pareto.study.topic_study import TopicStudy
 
@@ -44,4 +45,4 @@ def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[Sym
 
 def _part_of(study: Compare, factor: str) -> str:
     """Returns the part that varies the factor: a table before a grid; empty where none does."""
-    return next((part.part for part in study.parts if factor in part.factors), "")
+    return next((part.part for part in study.parts if not isinstance(part, Variants) and factor in part.factors), "")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from kafka_pareto.drivers.consumer.driver import ConsumerDriver
+from kafka_pareto.drivers.ingestion.driver import IngestionDriver
 from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.measurement.driver_runtime import DriverRuntime
 from kafka_pareto.study.study import Study
 
-DRIVERS: dict[str, DriverRuntime] = {"producer": ProducerDriver(), "consumer": ConsumerDriver()}
+DRIVERS: dict[str, DriverRuntime] = {
+    "producer": ProducerDriver(),
+    "consumer": ConsumerDriver(),
+    "ingestion": IngestionDriver(),
+}
 
 
 def driver_of(study: Study) -> DriverRuntime:

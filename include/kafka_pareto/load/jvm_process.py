@@ -25,6 +25,7 @@ from kafka_pareto.settings import Settings
 _WATCH_EVERY_S = 1.0
 _NEVER_STARTED = (126, 127)  # of the shell that ties it: not to be executed, not to be found
 _GRACE_S = 15.0
+_LAST_BYTES = 4096
 
 
 class JvmRequest(Protocol):
@@ -78,10 +79,12 @@ class LoadProcess:
         request: JvmRequest,
         watch: Callable[[], None] | None,
         read: Callable[[Execution], Result],
+        follow: Callable[[str], None] | None = None,
     ) -> Result:
         """Runs the class with the options and the files of its clients' properties, and parses its output.
 
-        Neither result nor error holds a secret of the client configuration, whatever the tool printed.
+        Neither result nor error holds a secret of the client configuration, whatever the tool printed. `follow` gets
+        the last line that the tool has printed so far, every second.
 
         Raises:
             BadInputError: If the client configuration cannot be read.
@@ -98,7 +101,7 @@ class LoadProcess:
                     properties_file.touch(mode=0o600)
                     properties_file.write_text(self._properties_text(properties, client), encoding="ascii")
                     all_options += [option, str(properties_file)]
-                result = read(self._execute(main_class, all_options, request, watch, secrets))
+                result = read(self._execute(main_class, all_options, request, watch, secrets, follow))
         except LoadToolError as error:
             raise type(error)(hidden(str(error), secrets)) from None  # its cause would show the secrets
         return replace(result, errors=hidden(result.errors, secrets))
@@ -110,12 +113,13 @@ class LoadProcess:
         request: JvmRequest,
         watch: Callable[[], None] | None,
         secrets: list[str],
+        follow: Callable[[str], None] | None,
     ) -> Execution:
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             argv = tied([*java_argv(self._settings, request, main_class), *options])
             cpu_before, started = _children_cpu_s(), time.monotonic()
             process = start(argv, subprocess.DEVNULL, output.fileno(), errors)
-            _wait(process, request.timeout_s, watch)
+            _wait(process, request.timeout_s, _looking(watch, follow, output) if follow else watch)
             wall_s, cpu_s = time.monotonic() - started, _children_cpu_s() - cpu_before
             complaint = complaint_in(errors, 0, secrets)
             require_success(process.returncode, complaint)
@@ -199,6 +203,21 @@ def _wait(process: subprocess.Popen[bytes], timeout_s: float, watch: Callable[[]
         process.wait()
 
 
+def _looking(watch: Callable[[], None] | None, follow: Callable[[str], None], output: BinaryIO) -> Callable[[], None]:
+    """Returns a watch that also hands over the last whole line of the output so far, if there is one."""
+
+    def look() -> None:
+        if watch:
+            watch()
+        size = os.fstat(output.fileno()).st_size
+        said = os.pread(output.fileno(), _LAST_BYTES, max(size - _LAST_BYTES, 0)).decode(errors="replace")
+        whole = said.rpartition("\n")[0]
+        if whole:
+            follow(whole.rpartition("\n")[2])
+
+    return look
+
+
 def _children_cpu_s() -> float:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
@@ -208,11 +227,12 @@ def complaint_in(errors: BinaryIO, offset: int, secrets: list[str]) -> str:
     """Returns the most telling line of the tool's stderr from this offset on, without secrets.
 
     That is an error of Kafka's own if there is one, since the client logs less telling lines before it. Else it is the
-    first line that is no stack frame and no logging set-up.
+    first line that is no stack frame, no logging set-up and, where there is any other, no warning.
     """
     errors.seek(offset)
     said = hidden(errors.read().decode(errors="replace"), secrets)  # before it is cut: part of a secret would stay
     stripped = [line.strip() for line in said.splitlines()]
     saying = [line for line in stripped if line and not line.startswith(("at ", "SLF4J", "WARNING:", "..."))]
     telling = [line for line in saying if "org.apache.kafka.common.errors." in line]
-    return next(iter(telling or saying), "")[:300]
+    graver = [line for line in saying if "] WARN " not in line]  # the client warns before a tool says why it ends
+    return next(iter(telling or graver or saying), "")[:300]

@@ -60,6 +60,9 @@ class DriverRuntime(Protocol):
             ArtifactError: If the campaign has not kept what was sent.
         """
 
+    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
+        """Says what this machine lacks for a configuration, which a comparison then leaves out; empty for nothing."""
+
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> AbstractContextManager[RepetitionRunner]:
         """Opens what runs the repetitions of one case, with the system to itself.
 

@@ -19,7 +19,7 @@ from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.study.factors import configuration_id
-from kafka_pareto.study.parts import Grid
+from kafka_pareto.study.parts import VARIANT, Grid, Variants
 
 logger = logging.getLogger(__name__)
 
@@ -87,9 +87,12 @@ def compared_part(
         limits: What limited them, by their ids.
     """
     part, driver = study.part(case), study.declaration
+    shown = study.levels_of(case)
+    if isinstance(part, Variants):
+        shown = [{VARIANT: name, **sets} for name, sets in zip(part.variants, part.settings, strict=True)]
     planned = [
-        PlannedLevel(name := configuration_id(level), level, name == study.baseline_id(case))
-        for level in study.levels_of(case)
+        PlannedLevel(name := configuration_id(level), as_shown, name == study.baseline_id(case))
+        for level, as_shown in zip(study.levels_of(case), shown, strict=True)
     ]
     derived = [
         each.model_copy(update={"quantities": {**each.quantities, **study.derived_quantities(repetition_row(each))}})
@@ -102,12 +105,16 @@ def compared_part(
         for place, level in enumerate(planned)
     }
     factors, reference = list(part.factors), study.baseline_configuration(case)
+    reference_values = {name: reference[name] for name in factors}
+    if isinstance(part, Variants):
+        factors = [VARIANT]
+        reference_values = next(dict(each.configuration) for each in planned if each.is_reference)
     return compare_part(
         kind="grid" if isinstance(part, Grid) else "table",
         part=case,
         factors=factors,
         fixed={name: reference[name] for name in part.fixed},
-        reference={name: reference[name] for name in factors},
+        reference=reference_values,
         planned=planned,
         blocks=study.protocol.repetitions,
         repetitions=derived,

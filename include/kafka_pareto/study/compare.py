@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import Any, ClassVar, Self
 
 from pydantic import Field, JsonValue, model_validator
@@ -12,7 +11,7 @@ from pydantic import Field, JsonValue, model_validator
 from kafka_pareto.errors import BadInputError, did_you_mean
 from kafka_pareto.kafka.producer_config import Durability, PropertyValue
 from kafka_pareto.study.factors import Configuration, Factor, FactorValue, distinct
-from kafka_pareto.study.parts import Grid, Table
+from kafka_pareto.study.parts import Grid, Part, Table, Variants
 from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.sections import OwnBrokers, Testbed
 from kafka_pareto.study.setting import Setting
@@ -30,6 +29,7 @@ class Compare(Study):
 
     reference: dict[str, PropertyValue] = Field(default_factory=dict)
     tables: list[Table] = Field(default_factory=list)
+    variants: list[Variants] = Field(default_factory=list)
     grid: Grid | None = None
     testbed: Testbed = "cluster"
     published_by: str = ""
@@ -67,11 +67,11 @@ class Compare(Study):
         return self.testbed if isinstance(self.testbed, OwnBrokers) else None
 
     @property
-    def parts(self) -> list[Table | Grid]:
-        """Lists the tables, then the grid."""
-        return [*self.tables, *([self.grid] if self.grid else [])]
+    def parts(self) -> list[Part]:
+        """Lists the variants, then the tables, then the grid."""
+        return [*self.variants, *self.tables, *([self.grid] if self.grid else [])]
 
-    def part(self, case: str) -> Table | Grid:
+    def part(self, case: str) -> Part:
         """Returns the part of this name."""
         return next(part for part in self.parts if part.part == case)
 
@@ -89,9 +89,11 @@ class Compare(Study):
         if unknown := [case for case in cases if case not in self.cases]:
             known = ", ".join(self.cases)
             raise BadInputError(f"parts: {unknown[0]!r}: is no part of study {self.name}; there are {known}")
-        tables: list[JsonValue] = [table.model_dump() for table in self.tables if table.part in cases]
-        grid = self.grid.model_dump() if self.grid and self.grid.part in cases else None
-        return {"tables": tables, "grid": grid}
+        kept: dict[str, JsonValue] = {
+            key: [each.model_dump() for each in parts if each.part in cases]
+            for key, parts in (("variants", self.variants), ("tables", self.tables))
+        }
+        return kept | {"grid": self.grid.model_dump() if self.grid and self.grid.part in cases else None}
 
     def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:
         """Returns the parameter of the study's DAG that limits a campaign to these parts."""
@@ -102,7 +104,7 @@ class Compare(Study):
 
         Such a study is the same whether the table comes from its file or from the command line.
         """
-        if self.grid or len(self.tables) != 1:
+        if self.grid or self.variants or len(self.tables) != 1:
             return {}
         table = self.tables[0]
         is_plain = table.model_dump(exclude_defaults=True).keys() == {"factor", "levels"}
@@ -147,9 +149,13 @@ class Compare(Study):
 
     def levels_of(self, case: str) -> list[Configuration]:
         """Returns the configurations of a part in the file's order; the reference is one of them, and stands once."""
-        reference, factors = self.baseline_configuration(case), self.part(case).factors
-        levels = [self._typed(name, given) for name, given in factors.items()]
-        return distinct([{**reference, **dict(zip(factors, each, strict=True))} for each in product(*levels)])
+        reference, known = self.baseline_configuration(case), self.settings()
+        return distinct(
+            [
+                {**reference, **{name: known[name].value(value) for name, value in each.items()}}
+                for each in self.part(case).settings
+            ]
+        )
 
     def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Returns the value of every setting: the configuration's, else the reference's, else the default."""
@@ -180,7 +186,7 @@ class Compare(Study):
     @model_validator(mode="after")
     def _parts_are_sound(self) -> Self:
         if not self.parts:
-            raise ValueError("a comparison needs tables or a grid")
+            raise ValueError("a comparison needs tables, variants or a grid")
         for name, value in self.reference.items():
             self._check_values(name, [value], "reference")
         for part in self.parts:
@@ -189,12 +195,13 @@ class Compare(Study):
                 self._check_values(name, [value], f"{place}: fixed")
                 if name in part.factors:
                     raise ValueError(f"{place}: fixed.{name}: is the part's own factor")
+            check = self._check_values if isinstance(part, Variants) else self._check_levels
             for name, levels in part.factors.items():
-                self._check_levels(name, levels, place)
+                check(name, levels, place)
         if twice := sorted({name for name in self.cases if self.cases.count(name) > 1}):
             raise ValueError(f"part {twice[0]}: is there twice; give one of them another name")
         for part in self.parts:  # a part's levels hold the factors of all parts, so these are checked before
-            self._check_published(part, f"part {part.part}")
+            self._check_whole(part, f"part {part.part}")
         return self
 
     @model_validator(mode="after")
@@ -253,8 +260,13 @@ class Compare(Study):
                 f"{', '.join(map(str, typed))}; list it, so that it is measured in the part"
             )
 
-    def _check_published(self, part: Table | Grid, place: str) -> None:
-        count = len(self.levels_of(part.part))
+    def _check_whole(self, part: Part, place: str) -> None:
+        levels = self.levels_of(part.part)
+        if isinstance(part, Variants):
+            if len(levels) != len(part.variants):
+                raise ValueError(f"{place}: two variants set the same; leave one of them out")
+            if self.baseline_configuration(part.part) not in levels:
+                raise ValueError(f"{place}: no variant is the reference; add one that sets nothing, as ours: {{}}")
         for quantity, numbers in part.published.items():
             names = [each.name for each in self.declaration.quantities]
             if quantity not in names:
@@ -262,8 +274,8 @@ class Compare(Study):
                     f"{place}: published.{quantity}: is no quantity of the driver {self.driver}"
                     f"{did_you_mean(quantity, names)}"
                 )
-            if len(numbers) != count:
-                raise ValueError(f"{place}: published.{quantity}: has {len(numbers)} numbers for {count} levels")
+            if len(numbers) != len(levels):
+                raise ValueError(f"{place}: published.{quantity}: has {len(numbers)} numbers for {len(levels)} levels")
 
     def _of_reference(self, name: str) -> FactorValue:
         setting = self.settings()[name]

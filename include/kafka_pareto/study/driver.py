@@ -8,9 +8,10 @@ from __future__ import annotations
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.consumer import CONSUMER
 from kafka_pareto.study.declaration import Driver, Feature, Objective
+from kafka_pareto.study.ingestion import INGESTION
 from kafka_pareto.study.producer import PRODUCER
 
-DRIVERS: dict[str, Driver] = {each.name: each for each in (PRODUCER, CONSUMER)}
+DRIVERS: dict[str, Driver] = {each.name: each for each in (PRODUCER, CONSUMER, INGESTION)}
 
 
 def objective_named(name: str) -> Objective:

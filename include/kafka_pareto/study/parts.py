@@ -1,16 +1,23 @@
-"""Defines the parts of a comparison: a table sets levels of one factor beside each other, a grid those of two."""
+"""Defines the parts of a comparison: a table of one factor's levels, a grid of two, or variants of several settings."""
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+import re
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Annotated, Self, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.section import Section
 
+VARIANT = "variant"
+"""Stands for the factor of a part whose levels are variants."""
+
 _PartName = Annotated[str, Field(pattern=f"^{CASE}$")]
+_Published: TypeAlias = dict[str, list[float | None]]
 
 
 class Table(Section):
@@ -24,7 +31,7 @@ class Table(Section):
     levels: Annotated[list[PropertyValue], Field(min_length=2)]
     name: _PartName | None = None
     fixed: dict[str, PropertyValue] = Field(default_factory=dict)
-    published: dict[str, list[float | None]] = Field(default_factory=dict)
+    published: _Published = Field(default_factory=dict)
 
     @property
     def part(self) -> str:
@@ -36,6 +43,17 @@ class Table(Section):
         """Maps the one factor to its levels."""
         return {self.factor: self.levels}
 
+    @property
+    def settings(self) -> list[dict[str, PropertyValue]]:
+        """Lists what each level sets."""
+        return [{self.factor: level} for level in self.levels]
+
+    def only(self, kept: Sequence[int]) -> Self:
+        """Returns the table with these levels alone, by their places."""
+        return self.model_copy(
+            update={"levels": [self.levels[place] for place in kept], "published": _only(self.published, kept)}
+        )
+
 
 class Grid(Section):
     """Sets all combinations of two factors' levels beside each other."""
@@ -43,7 +61,7 @@ class Grid(Section):
     factors: dict[str, Annotated[list[PropertyValue], Field(min_length=2)]]
     name: _PartName = "grid"
     fixed: dict[str, PropertyValue] = Field(default_factory=dict)
-    published: dict[str, list[float | None]] = Field(default_factory=dict)
+    published: _Published = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _of_two(self) -> Self:
@@ -55,3 +73,63 @@ class Grid(Section):
     def part(self) -> str:
         """Returns the part's name."""
         return self.name
+
+    @property
+    def settings(self) -> list[dict[str, PropertyValue]]:
+        """Lists what each combination sets."""
+        return [dict(zip(self.factors, each, strict=True)) for each in product(*self.factors.values())]
+
+
+class Variants(Section):
+    """Sets variants beside each other that differ in any settings; one of them is the reference, with nothing set.
+
+    Each is named, and says what it sets otherwise than the reference. `fixed` and `published` are as of a table.
+    """
+
+    variants: Annotated[dict[str, dict[str, PropertyValue]], Field(min_length=2)]
+    name: _PartName
+    fixed: dict[str, PropertyValue] = Field(default_factory=dict)
+    published: _Published = Field(default_factory=dict)
+
+    @field_validator("variants")
+    @classmethod
+    def _are_named(cls, variants: dict[str, dict[str, PropertyValue]]) -> dict[str, dict[str, PropertyValue]]:
+        for name in variants:
+            if not re.fullmatch(CASE, name):
+                raise ValueError(f"{name!r}: a variant's name has small letters, digits, _ and - only")
+        return variants
+
+    @property
+    def part(self) -> str:
+        """Returns the part's name."""
+        return self.name
+
+    @property
+    def factors(self) -> dict[str, list[PropertyValue]]:
+        """Maps each setting that any variant sets to its values there."""
+        names = dict.fromkeys(name for each in self.variants.values() for name in each)
+        return {
+            name: list(dict.fromkeys(each[name] for each in self.variants.values() if name in each)) for name in names
+        }
+
+    @property
+    def settings(self) -> list[dict[str, PropertyValue]]:
+        """Lists what each variant sets."""
+        return list(self.variants.values())
+
+    def only(self, kept: Sequence[int]) -> Self:
+        """Returns the part with these variants alone, by their places."""
+        names = list(self.variants)
+        return self.model_copy(
+            update={
+                "variants": {names[place]: self.variants[names[place]] for place in kept},
+                "published": _only(self.published, kept),
+            }
+        )
+
+
+Part: TypeAlias = Table | Grid | Variants
+
+
+def _only(published: Mapping[str, Sequence[float | None]], kept: Sequence[int]) -> dict[str, list[float | None]]:
+    return {quantity: [numbers[place] for place in kept] for quantity, numbers in published.items()}

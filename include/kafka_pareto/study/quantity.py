@@ -13,8 +13,11 @@ Values: TypeAlias = Mapping[str, Value]
 # The longest ending first: a rate is no time.
 _UNITS = {
     "_s_per_million_records": "s per million records",
+    "_s_per_million_rows": "s per million rows",
+    "_bytes_per_row": "B",
     "_mib_s": "MiB/s",
     "_records_s": "records/s",
+    "rows_s": "rows/s",
     "_records": "records",
     "_cores": "cores",
     "_bytes": "B",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kafka_pareto.study.compare_consumer import CompareConsumer
+from kafka_pareto.study.compare_ingestion import CompareIngestion
 from kafka_pareto.study.compare_producer import CompareProducer
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune_producer import TuneProducer
@@ -11,5 +12,6 @@ STUDY_CLASSES: dict[tuple[str, str], type[Study]] = {
     ("tune", "producer"): TuneProducer,
     ("compare", "producer"): CompareProducer,
     ("compare", "consumer"): CompareConsumer,
+    ("compare", "ingestion"): CompareIngestion,
 }
 """Which class checks a file, by its `kind` and its `driver`."""

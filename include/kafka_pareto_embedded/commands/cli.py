@@ -109,6 +109,16 @@ def in_force() -> None:
 
 
 @app.command()
+def ingest() -> None:
+    """Sends a CSV file to a topic; goes on where an earlier run stopped."""
+    from kafka_pareto_embedded.runs.ingest import IngestRequest  # noqa: PLC0415
+    from kafka_pareto_embedded.runs.ingest import ingest as ingest_file  # noqa: PLC0415
+
+    with clear_errors():
+        ingest_file(read_options(IngestRequest, "ingest"), load_settings())
+
+
+@app.command()
 def doctor() -> None:
     """Checks a cluster, its machine and its clients against a published guide; sets nothing."""
     from kafka_pareto.doctor.examine import DoctorRequest  # noqa: PLC0415

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from kafka_pareto.comparison.rows import notes
 from kafka_pareto.errors import BadInputError, StudyError
+from kafka_pareto.steps.compare import compared_part
 from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.study.compare_producer import CompareProducer
 from kafka_pareto.study.factors import CategoricalFactor, NumericFactor
@@ -259,3 +261,34 @@ def test_every_part_measures_its_reference_once_in_a_block(path: Path) -> None:
     assert isinstance(study, Compare)
     for case in study.cases:
         assert study.levels_of(case).count(study.baseline_configuration(case)) == 1
+
+
+def test_variants_set_what_they_say_and_leave_the_rest_at_the_reference() -> None:
+    study = shipped_good("variants")
+    ours, eager, patient = study.levels_of("ways")
+
+    assert ours == study.baseline_configuration("ways")
+    assert (ours["linger.ms"], ours["acks"], ours["batch.size"]) == (20, "1", 16384)
+    assert (eager["linger.ms"], eager["acks"], eager["batch.size"]) == (0, "1", 1024)
+    assert (patient["linger.ms"], patient["batch.size"]) == (100, 16384)
+
+
+def test_a_campaign_may_be_limited_to_variants_and_a_table_takes_their_place() -> None:
+    study = comparison(variants=[{"name": "ways", "variants": {"ours": {}, "eager": {"linger.ms": 0}}}])
+
+    assert study.cases[0] == "ways"
+    assert with_overrides(study, cases=["ways"]).cases == ["ways"]
+    assert with_overrides(study, table=study.table_of("linger.ms", [0, 20])).cases == ["linger_ms"]
+
+
+def test_a_compared_part_of_variants_says_what_each_sets() -> None:
+    study = comparison(variants=[{"name": "ways", "variants": {"ours": {}, "eager": {"linger.ms": 0}}}])
+    part = compared_part(study, "ways", [])
+
+    assert part.factors == ["variant"]
+    assert [(level.values, level.sets) for level in part.levels] == [
+        ({"variant": "ours"}, {}),
+        ({"variant": "eager"}, {"linger.ms": 0}),
+    ]
+    assert part.reference == {"variant": "ours"}
+    assert "eager: linger.ms 0" in notes(part)

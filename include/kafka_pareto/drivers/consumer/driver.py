@@ -67,6 +67,10 @@ class ConsumerDriver:
         """Returns nothing: what limits consumers is not counted."""
         return None  # noqa: RET501 (the protocol's answer)
 
+    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
+        """Returns nothing: every machine has what these levels need."""
+        return ""
+
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ConsumerRunner]:
         """Opens what runs the repetitions of one part: cluster, lease, a full topic and the load tool."""

@@ -54,6 +54,10 @@ class ProducerDriver:
         sizing = campaign.read_record(campaign.keys.sizing(study.sized_like(case)), Sizing)
         return load_setting(study, case, configuration, sized_for(case, configuration, study, sizing))
 
+    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:  # noqa: ARG002
+        """Returns nothing: every machine has what these levels need."""
+        return ""
+
     @contextmanager
     def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[ProducerRunner]:
         """Opens what runs the repetitions of one record size: cluster, lease, topic and load tool."""

@@ -1,0 +1,375 @@
+package io.kafkapareto.ingest;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Properties;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.apache.kafka.clients.ApiVersions;
+import org.apache.kafka.clients.ClientRequest;
+import org.apache.kafka.clients.ClientResponse;
+import org.apache.kafka.clients.ClientUtils;
+import org.apache.kafka.clients.NetworkClient;
+import org.apache.kafka.clients.NetworkClientUtils;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.clients.producer.internals.ProducerMetadata;
+import org.apache.kafka.common.Cluster;
+import org.apache.kafka.common.Node;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.errors.InvalidMetadataException;
+import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.apache.kafka.common.internals.ClusterResourceListeners;
+import org.apache.kafka.common.message.InitProducerIdRequestData;
+import org.apache.kafka.common.message.ProduceRequestData;
+import org.apache.kafka.common.metrics.Metrics;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.internal.MemoryRecords;
+import org.apache.kafka.common.record.internal.RecordBatch;
+import org.apache.kafka.common.requests.InitProducerIdRequest;
+import org.apache.kafka.common.requests.InitProducerIdResponse;
+import org.apache.kafka.common.requests.ProduceRequest;
+import org.apache.kafka.common.requests.ProduceResponse;
+import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.common.utils.Time;
+
+/**
+ * Sends whole record batches over the client's own network layer, and keeps the client's promise: with acks=all and
+ * idempotence each batch is stored once and in its order, by the producer's id and sequence numbers that it holds
+ * (KIP-98).
+ *
+ * <p>One thread of its own does all the sending. A request carries one batch.
+ */
+final class BatchSender implements AutoCloseable {
+    private static final long IDLE_MS = 100;
+    private static final long METADATA_MS = 300_000;
+
+    private final Time time = Time.SYSTEM;
+    private final Metrics metrics = new Metrics();
+    private final String topic;
+    private final short acks;
+    private final int requestTimeoutMs;
+    private final int deliveryTimeoutMs;
+    private final long backoffMs;
+    private final ProducerMetadata metadata;
+    private final NetworkClient client;
+    private final BufferPool buffers;
+    private final ConcurrentLinkedQueue<SentBatch> handedOver = new ConcurrentLinkedQueue<>();
+    private final ArrayDeque<SentBatch> waiting = new ArrayDeque<>();
+    private final List<PartitionQueue> partitions = new ArrayList<>();
+    private final Thread thread = new Thread(this::run, "batch-sender");
+    private final long[] acknowledged;
+    private long producerId = RecordBatch.NO_PRODUCER_ID;
+    private short producerEpoch = RecordBatch.NO_PRODUCER_EPOCH;
+    private long sentBytes;
+    private long acknowledgedBytes;
+    private long requests;
+    private long retries;
+    private double throttleMaxMs;
+    private volatile boolean closed;
+    private int outstanding;
+    private volatile String failure = "";
+
+    /** Connects to the cluster, and asks for a producer id where the properties say that it is idempotent. */
+    BatchSender(Properties properties, String topic, BufferPool buffers) throws IOException {
+        ProducerConfig config = new ProducerConfig(properties);
+        LogContext logContext = new LogContext("[batch-sender] ");
+        this.topic = topic;
+        this.buffers = buffers;
+        String asked = config.getString(ProducerConfig.ACKS_CONFIG);
+        acks = asked.equals("all") ? -1 : Short.parseShort(asked);
+        requestTimeoutMs = config.getInt(ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG);
+        deliveryTimeoutMs = config.getInt(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG);
+        backoffMs = config.getLong(ProducerConfig.RETRY_BACKOFF_MS_CONFIG);
+        metadata = new ProducerMetadata(
+                backoffMs, config.getLong(ProducerConfig.RETRY_BACKOFF_MAX_MS_CONFIG), METADATA_MS, METADATA_MS,
+                logContext, new ClusterResourceListeners(), time);
+        metadata.bootstrap(ClientUtils.parseAndValidateAddresses(config));
+        metadata.add(topic, time.milliseconds());
+        client = ClientUtils.createNetworkClient(
+                config, metrics, "batch-sender", logContext, new ApiVersions(), time,
+                config.getInt(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION), metadata, null, null);
+        try {
+            awaitTopic();
+            if (config.getBoolean(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG)) {
+                askForProducerId();
+            }
+        } catch (IOException | RuntimeException error) {
+            closeClient();
+            throw error;
+        }
+        int count = metadata.fetch().partitionCountForTopic(topic);
+        for (int partition = 0; partition < count; partition++) {
+            partitions.add(new PartitionQueue());
+        }
+        acknowledged = new long[count];
+        thread.start();
+    }
+
+    private void awaitTopic() throws IOException {
+        long deadlineMs = time.milliseconds() + requestTimeoutMs;
+        while (metadata.fetch().partitionCountForTopic(topic) == null) {
+            metadata.maybeThrowAnyException();
+            if (time.milliseconds() > deadlineMs) {
+                throw new IOException("topic " + topic + " was not found within " + requestTimeoutMs + " ms");
+            }
+            client.poll(IDLE_MS, time.milliseconds());
+        }
+    }
+
+    private void askForProducerId() throws IOException {
+        long deadlineMs = time.milliseconds() + requestTimeoutMs;
+        InitProducerIdRequestData asked = new InitProducerIdRequestData()
+                .setTransactionalId(null).setTransactionTimeoutMs(Integer.MAX_VALUE);
+        while (true) {
+            Node node = client.leastLoadedNode(time.milliseconds()).node();
+            if (node != null && NetworkClientUtils.awaitReady(client, node, time, requestTimeoutMs)) {
+                ClientRequest request = client.newClientRequest(
+                        node.idString(), new InitProducerIdRequest.Builder(asked), time.milliseconds(), true,
+                        requestTimeoutMs, null);
+                InitProducerIdResponse answer = (InitProducerIdResponse)
+                        NetworkClientUtils.sendAndReceive(client, request, time).responseBody();
+                if (answer.error() == Errors.NONE) {
+                    producerId = answer.data().producerId();
+                    producerEpoch = answer.data().producerEpoch();
+                    return;
+                }
+                if (!(answer.error().exception() instanceof RetriableException)
+                        || time.milliseconds() > deadlineMs) {
+                    throw answer.error().exception();
+                }
+            }
+            client.poll(IDLE_MS, time.milliseconds());
+        }
+    }
+
+    int partitions() {
+        return acknowledged.length;
+    }
+
+    long producerId() {
+        return producerId;
+    }
+
+    short producerEpoch() {
+        return producerEpoch;
+    }
+
+    boolean isIdempotent() {
+        return producerId != RecordBatch.NO_PRODUCER_ID;
+    }
+
+    /** Hands over a batch, which is sent behind all that were handed over before for its partition. */
+    void send(SentBatch batch) {
+        synchronized (this) {
+            outstanding++;
+        }
+        handedOver.add(batch);
+        client.wakeup();
+    }
+
+    /** Waits until every batch is acknowledged, or one has failed for good. */
+    synchronized void flush() throws InterruptedException {
+        while (outstanding > 0 && failure.isEmpty()) {
+            wait(IDLE_MS);
+        }
+    }
+
+    boolean hasFailed() {
+        return !failure.isEmpty();
+    }
+
+    String failure() {
+        return failure;
+    }
+
+    synchronized long[] acknowledged() {
+        return acknowledged.clone();
+    }
+
+    synchronized long acknowledgedBytes() {
+        return acknowledgedBytes;
+    }
+
+    /** Returns how the batches were sent; {@code uncompressedBytes} is what they held before the codec. */
+    synchronized SinkMetrics metrics(long uncompressedBytes) {
+        long rows = 0;
+        for (long each : acknowledged) {
+            rows += each;
+        }
+        double each = Math.max(requests, 1);
+        return new SinkMetrics(
+                sentBytes, requests, sentBytes / each, sentBytes / (double) Math.max(uncompressedBytes, 1), rows / each,
+                buffers.blockedNs() / 1e9, retries, throttleMaxMs);
+    }
+
+    private void run() {
+        try {
+            while (!closed && !hasFailed()) {
+                long nowMs = time.milliseconds();
+                for (SentBatch next = handedOver.poll(); next != null; next = handedOver.poll()) {
+                    waiting.add(next);
+                }
+                for (PartitionQueue each : partitions) {
+                    each.takeFailed(nowMs).forEach(waiting::addFirst);
+                }
+                metadata.add(topic, nowMs);  // else it is forgotten after METADATA_MS
+                requireInTime(nowMs);
+                sendWaiting(nowMs);
+                client.poll(IDLE_MS, nowMs);
+                metadata.maybeThrowAnyException();
+            }
+        } catch (RuntimeException error) {
+            fail(error);
+        } finally {
+            buffers.close();
+        }
+    }
+
+    private void requireInTime(long nowMs) {
+        SentBatch oldest = waiting.peekFirst();
+        if (oldest != null && nowMs - oldest.handedOverMs() > deliveryTimeoutMs) {
+            throw new TimeoutException(
+                    "a batch for partition " + oldest.partition() + " was not acknowledged within " + deliveryTimeoutMs
+                            + " ms (delivery.timeout.ms)");
+        }
+    }
+
+    /** Sends what may be sent, in order; a partition's batches all wait where its first one does. */
+    private void sendWaiting(long nowMs) {
+        Cluster cluster = metadata.fetch();
+        Set<Node> busy = new HashSet<>();
+        Iterator<SentBatch> each = waiting.iterator();
+        while (each.hasNext() && busy.size() < cluster.nodes().size()) {
+            SentBatch batch = each.next();
+            Node leader = cluster.leaderFor(new TopicPartition(topic, batch.partition()));
+            if (leader == null) {
+                metadata.requestUpdate(false);
+            } else if (!client.ready(leader, nowMs)) {
+                NetworkClientUtils.maybeThrowAuthFailure(client, leader);
+                busy.add(leader);
+            } else if (partitions.get(batch.partition()).maySend()) {
+                each.remove();
+                send(batch, leader, nowMs);
+            }
+        }
+    }
+
+    private void send(SentBatch batch, Node leader, long nowMs) {
+        var data = new ProduceRequestData.PartitionProduceData()
+                .setIndex(batch.partition()).setRecords(batch.records());
+        var ofTopic = new ProduceRequestData.TopicProduceData()
+                .setName(topic).setTopicId(metadata.topicIds().getOrDefault(topic, Uuid.ZERO_UUID))
+                .setPartitionData(List.of(data));
+        var topics = new ProduceRequestData.TopicProduceDataCollection();
+        topics.add(ofTopic);
+        var builder = ProduceRequest.builder(
+                new ProduceRequestData().setAcks(acks).setTimeoutMs(requestTimeoutMs).setTopicData(topics));
+        partitions.get(batch.partition()).sent(batch);
+        sentBytes += batch.records().sizeInBytes();
+        requests++;
+        client.send(client.newClientRequest(
+                leader.idString(), builder, nowMs, acks != 0, requestTimeoutMs,
+                response -> take(response, batch)), nowMs);
+    }
+
+    /** Takes an answer; the client only logs what is thrown here. */
+    private void take(ClientResponse response, SentBatch batch) {
+        try {
+            answered(batch, response);
+        } catch (RuntimeException error) {
+            fail(error);
+        }
+    }
+
+    private void answered(SentBatch batch, ClientResponse response) {
+        PartitionQueue queue = partitions.get(batch.partition());
+        Errors error = errorOf(response);
+        if (error == Errors.NONE || error == Errors.DUPLICATE_SEQUENCE_NUMBER) {
+            queue.acknowledged(batch);
+            acknowledge(batch);
+            return;
+        }
+        boolean again = error.exception() instanceof RetriableException
+                || error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER && queue.hasOlderThan(batch);
+        if (!again) {
+            queue.acknowledged(batch);
+            fail(error.exception());
+            return;
+        }
+        if (error.exception() instanceof InvalidMetadataException) {
+            metadata.requestUpdate(true);
+        }
+        retries++;
+        queue.failed(batch, time.milliseconds() + backoffMs);
+    }
+
+    private Errors errorOf(ClientResponse response) {
+        if (response.authenticationException() != null) {
+            throw response.authenticationException();
+        }
+        if (response.versionMismatch() != null) {
+            throw response.versionMismatch();
+        }
+        if (response.wasDisconnected()) {
+            return Errors.NETWORK_EXCEPTION;
+        }
+        if (!response.hasResponse()) {
+            return Errors.NONE;  // acks=0: sent is all that is known
+        }
+        ProduceResponse answer = (ProduceResponse) response.responseBody();
+        throttleMaxMs = Math.max(throttleMaxMs, answer.throttleTimeMs());
+        return Errors.forCode(
+                answer.data().responses().iterator().next().partitionResponses().get(0).errorCode());
+    }
+
+    private void acknowledge(SentBatch batch) {
+        synchronized (this) {
+            acknowledged[batch.partition()] += batch.rows();
+            acknowledgedBytes += batch.rowBytes();
+            outstanding--;
+            if (outstanding == 0) {
+                notifyAll();
+            }
+        }
+        buffers.giveBack(batch.buffer());
+    }
+
+    private synchronized void fail(RuntimeException error) {
+        if (failure.isEmpty()) {
+            failure = error.getClass().getSimpleName() + ": " + error.getMessage();
+        }
+        notifyAll();
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        client.wakeup();
+        try {
+            thread.join();
+        } catch (InterruptedException error) {
+            Thread.currentThread().interrupt();
+        }
+        closeClient();
+    }
+
+    private void closeClient() {
+        client.close();
+        metadata.close();
+        metrics.close();
+    }
+
+    /** Makes a batch of what a builder has written. */
+    static SentBatch batch(long number, int partition, ByteBuffer written, int rows, long rowBytes) {
+        return new SentBatch(
+                number, partition, MemoryRecords.readableRecords(written), written, rows, rowBytes,
+                System.currentTimeMillis());
+    }
+}

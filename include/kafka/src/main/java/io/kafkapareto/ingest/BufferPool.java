@@ -1,0 +1,52 @@
+package io.kafkapareto.ingest;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+
+/**
+ * Lends buffers outside the heap, at most so many at a time; the one that came back last goes out first, since it is
+ * still in the cache. Whoever finds none waits.
+ */
+final class BufferPool {
+    private final ArrayDeque<ByteBuffer> free = new ArrayDeque<>();
+    private final int bufferBytes;
+    private int left;
+    private long blockedNs;
+    private boolean closed;
+
+    /** Lends so many buffers that together they have {@code mostBytes}; two at least. */
+    BufferPool(int bufferBytes, long mostBytes) {
+        this.bufferBytes = bufferBytes;
+        left = (int) Math.max(2, Math.min(mostBytes / bufferBytes, Integer.MAX_VALUE));
+    }
+
+    /** Returns an empty buffer, or null where the pool was closed meanwhile. */
+    synchronized ByteBuffer take() throws InterruptedException {
+        if (free.isEmpty() && left > 0) {
+            left--;
+            return ByteBuffer.allocateDirect(bufferBytes);
+        }
+        long beganNs = System.nanoTime();
+        while (free.isEmpty() && !closed) {
+            wait();
+        }
+        blockedNs += System.nanoTime() - beganNs;
+        return closed ? null : free.pop().clear();
+    }
+
+    synchronized void giveBack(ByteBuffer buffer) {
+        free.push(buffer);
+        notifyAll();
+    }
+
+    /** Ends all waiting. */
+    synchronized void close() {
+        closed = true;
+        notifyAll();
+    }
+
+    /** Returns how long threads have waited for a buffer. */
+    synchronized long blockedNs() {
+        return blockedNs;
+    }
+}

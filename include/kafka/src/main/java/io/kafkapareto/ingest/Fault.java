@@ -1,0 +1,27 @@
+package io.kafkapareto.ingest;
+
+import java.util.Locale;
+
+/** Says why a row is malformed, and so goes to the topic of malformed rows. */
+enum Fault {
+    FIELDS("it has another number of fields than the header"),
+    QUOTE("a quote is not closed on its line"),
+    UTF8("it is not UTF-8"),
+    NUMBER("a field that is to be a number is none"),
+    TOO_LARGE("it is larger than max.request.size allows");
+
+    private final String reason;
+
+    Fault(String reason) {
+        this.reason = reason;
+    }
+
+    String reason() {
+        return reason;
+    }
+
+    /** Returns its name in results and record headers. */
+    String code() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

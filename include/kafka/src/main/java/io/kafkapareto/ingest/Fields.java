@@ -1,0 +1,33 @@
+package io.kafkapareto.ingest;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Splits a row into the texts of its fields: without the quotes around them, and with a doubled quote as one. */
+final class Fields {
+    private Fields() {
+    }
+
+    static List<String> of(byte[] row, int from, int to, byte delimiter) {
+        List<String> found = new ArrayList<>();
+        boolean quoted = false;
+        int begin = from;
+        for (int at = from; at < to; at++) {
+            quoted ^= row[at] == '"';
+            if (row[at] == delimiter && !quoted) {
+                found.add(text(row, begin, at));
+                begin = at + 1;
+            }
+        }
+        found.add(text(row, begin, to));
+        return found;
+    }
+
+    private static String text(byte[] row, int from, int to) {
+        if (to - from < 2 || row[from] != '"') {
+            return new String(row, from, to - from, StandardCharsets.UTF_8);
+        }
+        return new String(row, from + 1, to - from - 2, StandardCharsets.UTF_8).replace("\"\"", "\"");
+    }
+}

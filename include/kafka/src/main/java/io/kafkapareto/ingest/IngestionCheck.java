@@ -1,0 +1,140 @@
+package io.kafkapareto.ingest;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.io.Reader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import net.sourceforge.argparse4j.ArgumentParsers;
+import net.sourceforge.argparse4j.inf.ArgumentParser;
+import net.sourceforge.argparse4j.inf.ArgumentParserException;
+import net.sourceforge.argparse4j.inf.Namespace;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * Reads a topic from its beginning to its end, and a file, and says of both how many rows they hold and what these hash
+ * to. Prints one JSON object.
+ *
+ * <p>Either may be left out: what a file holds does not change from one ingestion to the next.
+ */
+public final class IngestionCheck {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Duration POLL = Duration.ofMillis(200);
+    private static final long SILENCE_NS = 30_000_000_000L;
+
+    private IngestionCheck() {
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        ArgumentParser parser = parser();
+        try {
+            Namespace options = parser.parseArgs(arguments);
+            ObjectNode found = JSON.createObjectNode();
+            if (options.getString("file") != null) {
+                ofFile(options, found.putObject("file"));
+            }
+            if (options.getString("topic") != null) {
+                ofTopic(options, found.putObject("topic"));
+            }
+            System.out.println(JSON.writeValueAsString(found));
+        } catch (ArgumentParserException error) {
+            parser.handleError(error);
+            System.exit(2);
+        } catch (Refused error) {
+            System.err.println(error.getMessage());
+            System.exit(2);
+        }
+    }
+
+    private static void ofFile(Namespace options, ObjectNode found) throws IOException, Refused {
+        byte delimiter = (byte) options.getString("delimiter").charAt(0);
+        int mostRowBytes = options.getInt("most_row_bytes");
+        CsvFile file = CsvFile.open(Path.of(options.getString("file")), delimiter, mostRowBytes);
+        RowEncoder encoder = file.encoder(options.getString("encoding").equals("avro"));
+        RowCheck check = new RowCheck(delimiter, file.fields(), mostRowBytes);
+        RowSums sums = new RowSums();
+        long malformed = 0;
+        try (LineScanner rows = new LineScanner(new MappedBytes(file.rows()), file.rows().from())) {
+            while (rows.next()) {
+                Fault fault = check.faultOf(rows.array(), rows.from(), rows.to());
+                byte[] encoded = fault == null && encoder != null
+                        ? encoder.encode(rows.array(), rows.from(), rows.to()) : null;
+                if (fault != null || encoder != null && encoded == null) {
+                    malformed++;
+                } else if (encoded != null) {
+                    sums.add(encoded, 0, encoded.length);
+                } else {
+                    sums.add(rows.array(), rows.from(), rows.to() - rows.from());
+                }
+            }
+        }
+        found.put("rows", sums.rows()).put("malformed", malformed).put("hash", sums.hash());
+    }
+
+    private static void ofTopic(Namespace options, ObjectNode found) throws IOException {
+        Properties properties = new Properties();
+        try (Reader file = Files.newBufferedReader(Path.of(options.getString("command_config")))) {
+            properties.load(file);
+        }
+        properties.setProperty("fetch.min.bytes", "1048576");
+        properties.setProperty("max.poll.records", "20000");
+        properties.setProperty("max.partition.fetch.bytes", "4194304");
+        properties.setProperty("enable.auto.commit", "false");
+        RowSums sums = new RowSums();
+        var bytes = new ByteArrayDeserializer();
+        String topic = options.getString("topic");
+        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(properties, bytes, bytes)) {
+            List<TopicPartition> partitions = consumer.partitionsFor(topic).stream()
+                    .map(each -> new TopicPartition(topic, each.partition())).toList();
+            Map<TopicPartition, Long> ends = consumer.endOffsets(partitions);
+            consumer.assign(partitions);
+            consumer.seekToBeginning(partitions);
+            long[] read = new long[partitions.size()];
+            readTo(new HashMap<>(ends), consumer, sums, read);
+            found.put("rows", sums.rows()).put("hash", sums.hash());
+            Arrays.stream(read).forEach(found.putArray("partitions")::add);
+        }
+    }
+
+    private static void readTo(
+            Map<TopicPartition, Long> ends, KafkaConsumer<byte[], byte[]> consumer, RowSums sums, long[] read)
+            throws IOException {
+        long lastNs = System.nanoTime();
+        ends.entrySet().removeIf(each -> consumer.position(each.getKey()) >= each.getValue());
+        while (!ends.isEmpty()) {
+            ConsumerRecords<byte[], byte[]> polled = consumer.poll(POLL);
+            for (ConsumerRecord<byte[], byte[]> each : polled) {
+                sums.add(each.value(), 0, each.value().length);
+                read[each.partition()]++;
+            }
+            if (!polled.isEmpty()) {
+                lastNs = System.nanoTime();
+            } else if (System.nanoTime() - lastNs > SILENCE_NS) {
+                throw new IOException("nothing came for 30 s; still to be read: " + ends);
+            }
+            ends.entrySet().removeIf(each -> consumer.position(each.getKey()) >= each.getValue());
+        }
+    }
+
+    static ArgumentParser parser() {
+        ArgumentParser parser = ArgumentParsers.newArgumentParser("ingestion-check", true);
+        parser.addArgument("--file").help("a CSV file with a header");
+        parser.addArgument("--delimiter").setDefault(",");
+        parser.addArgument("--encoding").choices("bytes", "avro").setDefault("bytes");
+        parser.addArgument("--most-row-bytes").type(Integer.class).setDefault((1 << 20) - 128);
+        parser.addArgument("--topic");
+        parser.addArgument("--command-config").help("a file of consumer properties");
+        return parser;
+    }
+}

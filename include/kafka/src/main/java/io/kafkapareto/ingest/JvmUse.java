@@ -1,0 +1,48 @@
+package io.kafkapareto.ingest;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.sun.management.OperatingSystemMXBean;
+import com.sun.management.ThreadMXBean;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
+import java.util.Arrays;
+
+/**
+ * What this process has used up to a moment.
+ *
+ * @param allocatedBytes of the threads that live at that moment
+ */
+record JvmUse(
+        long atNs, long atEpochMs, long cpuNs, long allocatedBytes, long collections, long collectionMs,
+        long compilationMs) {
+    private static final double NS_PER_S = 1e9;
+    private static final double MS_PER_S = 1e3;
+
+    static JvmUse now() {
+        var system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        var collectors = ManagementFactory.getGarbageCollectorMXBeans();
+        return new JvmUse(
+                System.nanoTime(),
+                System.currentTimeMillis(),
+                system.getProcessCpuTime(),
+                Arrays.stream(threads.getThreadAllocatedBytes(threads.getAllThreadIds())).filter(each -> each > 0).sum(),
+                collectors.stream().mapToLong(GarbageCollectorMXBean::getCollectionCount).sum(),
+                collectors.stream().mapToLong(GarbageCollectorMXBean::getCollectionTime).sum(),
+                ManagementFactory.getCompilationMXBean().getTotalCompilationTime());
+    }
+
+    /** Writes what was used between the two. */
+    static void describe(JvmUse before, JvmUse after, ObjectNode described) {
+        long jvmStartedMs = ManagementFactory.getRuntimeMXBean().getStartTime();
+        described.put("began_at_s", before.atEpochMs / MS_PER_S)
+                .put("ended_at_s", after.atEpochMs / MS_PER_S)
+                .put("elapsed_s", (after.atNs - before.atNs) / NS_PER_S)
+                .put("jvm_start_s", (before.atEpochMs - jvmStartedMs) / MS_PER_S)
+                .put("cpu_s", (after.cpuNs - before.cpuNs) / NS_PER_S)
+                .put("allocated_bytes", after.allocatedBytes - before.allocatedBytes)
+                .put("collections", after.collections - before.collections)
+                .put("collection_s", (after.collectionMs - before.collectionMs) / MS_PER_S)
+                .put("compilation_s", (after.compilationMs - before.compilationMs) / MS_PER_S);
+    }
+}

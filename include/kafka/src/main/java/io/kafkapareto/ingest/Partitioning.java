@@ -1,0 +1,38 @@
+package io.kafkapareto.ingest;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+
+/**
+ * Says to which partition a row of a resumable ingestion goes: its place in the file decides, in runs, so that batches
+ * stay full. Knows which rows the topic has already, as their keys say.
+ */
+final class Partitioning {
+    private static final int RUN_BITS = 18;  // 256 KiB of the file go to one partition
+
+    private final long[] lastOffsets;
+
+    /** Takes the offset in the file of the last row in each partition; -1 where it has none. */
+    Partitioning(long[] lastOffsets) {
+        this.lastOffsets = lastOffsets.clone();
+    }
+
+    /** Returns the key of the row that begins at this place of the file. */
+    static byte[] key(long offset) {
+        return ByteBuffer.allocate(Long.BYTES).putLong(offset).array();
+    }
+
+    int partitionOf(long offset) {
+        return (int) ((offset >>> RUN_BITS) % lastOffsets.length);
+    }
+
+    /** Tells whether the topic has the row: each partition holds the first rows of its own, in order. */
+    boolean has(long offset) {
+        return offset <= lastOffsets[partitionOf(offset)];
+    }
+
+    /** Returns a place of the file before which the topic has every row; it is the beginning of one. */
+    long allBefore(long firstRow) {
+        return Math.max(Arrays.stream(lastOffsets).min().orElse(-1), firstRow);
+    }
+}

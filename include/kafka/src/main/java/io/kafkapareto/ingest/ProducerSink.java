@@ -1,0 +1,83 @@
+package io.kafkapareto.ingest;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Arrays;
+import java.util.Properties;
+import org.apache.kafka.clients.producer.Callback;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.Producer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+
+/** Sends rows with the client's own producer; any number of threads may. */
+final class ProducerSink implements RowSink, Callback {
+    private final Producer<byte[], byte[]> producer;
+    private final String topic;
+    /** Written by the producer's I/O thread alone; a flush makes them seen. */
+    private final long[] acknowledged;
+    private long bytes;
+    private volatile String failure = "";
+
+    ProducerSink(Properties properties, String topic) {
+        producer = new KafkaProducer<>(properties);
+        this.topic = topic;
+        acknowledged = new long[producer.partitionsFor(topic).size()];  // connects before the first row is read
+    }
+
+    @Override
+    public void send(byte[] array, int from, int to, byte[] key, int partition) {
+        byte[] value = from == 0 && to == array.length ? array : Arrays.copyOfRange(array, from, to);
+        producer.send(new ProducerRecord<>(topic, partition < 0 ? null : partition, key, value), this);
+    }
+
+    @Override
+    public void onCompletion(RecordMetadata metadata, Exception error) {
+        if (error != null) {
+            fail(error);
+            return;
+        }
+        acknowledged[metadata.partition()]++;
+        bytes += Math.max(metadata.serializedKeySize(), 0) + metadata.serializedValueSize();
+    }
+
+    private synchronized void fail(Exception error) {
+        if (failure.isEmpty()) {
+            failure = error.getClass().getSimpleName() + ": " + error.getMessage();
+        }
+    }
+
+    @Override
+    public void flush() {
+        producer.flush();
+    }
+
+    @Override
+    public boolean hasFailed() {
+        return !failure.isEmpty();
+    }
+
+    @Override
+    public String failure() {
+        return failure;
+    }
+
+    @Override
+    public long[] acknowledged() {
+        return acknowledged.clone();
+    }
+
+    @Override
+    public long acknowledgedBytes() {
+        return bytes;
+    }
+
+    @Override
+    public void describe(ObjectNode described) {
+        SinkMetrics.ofProducer(producer.metrics()).describe(described);
+    }
+
+    @Override
+    public void close() {
+        producer.close();
+    }
+}

@@ -1,0 +1,68 @@
+package io.kafkapareto.ingest;
+
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/** Reads the last record of each partition, whose key says how far an interrupted ingestion came. */
+final class Resumption {
+    private static final Duration POLL = Duration.ofMillis(200);
+    private static final long TIMEOUT_NS = 60_000_000_000L;
+
+    private Resumption() {
+    }
+
+    /**
+     * Returns the key of each partition's last record as a number; -1 for an empty partition.
+     *
+     * @throws Refused if the last record of a partition has no such key, or cannot be read in time
+     */
+    static long[] lastKeys(Properties client, String topic) throws Refused {
+        Properties properties = new Properties();
+        properties.putAll(client);
+        properties.put("isolation.level", "read_uncommitted");
+        properties.put("max.poll.records", "1");
+        var bytes = new ByteArrayDeserializer();
+        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(properties, bytes, bytes)) {
+            List<TopicPartition> partitions = consumer.partitionsFor(topic).stream()
+                    .map(each -> new TopicPartition(topic, each.partition())).toList();
+            long[] found = new long[partitions.size()];
+            Arrays.fill(found, -1);
+            Map<TopicPartition, Long> begins = consumer.beginningOffsets(partitions);
+            for (Map.Entry<TopicPartition, Long> end : consumer.endOffsets(partitions).entrySet()) {
+                if (end.getValue() > begins.get(end.getKey())) {
+                    found[end.getKey().partition()] = keyOf(lastRecord(consumer, end.getKey(), end.getValue() - 1));
+                }
+            }
+            return found;
+        }
+    }
+
+    private static ConsumerRecord<byte[], byte[]> lastRecord(
+            KafkaConsumer<byte[], byte[]> consumer, TopicPartition partition, long offset) throws Refused {
+        consumer.assign(List.of(partition));
+        consumer.seek(partition, offset);
+        long beganNs = System.nanoTime();
+        while (System.nanoTime() - beganNs < TIMEOUT_NS) {
+            for (ConsumerRecord<byte[], byte[]> each : consumer.poll(POLL)) {
+                return each;
+            }
+        }
+        throw new Refused("the last record of " + partition + " could not be read within a minute");
+    }
+
+    private static long keyOf(ConsumerRecord<byte[], byte[]> read) throws Refused {
+        if (read.key() == null || read.key().length != Long.BYTES) {
+            throw new Refused(read.topic() + ": partition " + read.partition()
+                    + " ends with a record that no resumable ingestion has sent; take a topic that is empty");
+        }
+        return ByteBuffer.wrap(read.key()).getLong();
+    }
+}

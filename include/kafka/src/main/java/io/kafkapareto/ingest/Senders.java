@@ -1,0 +1,122 @@
+package io.kafkapareto.ingest;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.reflect.InvocationTargetException;
+import java.util.Locale;
+import java.util.Spliterator;
+import java.util.Spliterators;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.Semaphore;
+import java.util.function.Consumer;
+import java.util.stream.StreamSupport;
+
+/**
+ * Says in which threads rows are checked, encoded and sent; they are read by one.
+ *
+ * @param kind how the threads are had
+ * @param width how many threads there are, or how many tasks at a time; 0 where the kind says so itself
+ */
+record Senders(Kind kind, int width) {
+    /** The ways of having threads; the first takes none but the reader's own. */
+    enum Kind { SEQUENTIAL, PARALLEL_STREAM, FORK_JOIN, PLATFORM_THREADS, VIRTUAL_THREADS }
+
+    /** One row on its way to another thread. */
+    record Row(byte[] bytes, long offset, long line) {
+    }
+
+    /** Reads a name like {@code fork_join_4}. */
+    static Senders of(String name) {
+        String kind = name.replaceAll("_[0-9]+$", "");
+        String width = name.substring(kind.length()).replace("_", "");
+        return new Senders(
+                Kind.valueOf(kind.toUpperCase(Locale.ROOT)), width.isEmpty() ? 0 : Integer.parseInt(width));
+    }
+
+    boolean isSequential() {
+        return kind == Kind.SEQUENTIAL;
+    }
+
+    /** Hands each row that is read to one of the threads, and returns when all are done. */
+    void forEach(RowSource rows, Consumer<Row> each) throws IOException, InterruptedException {
+        try {
+            switch (kind) {
+                case SEQUENTIAL -> spliterator(rows).forEachRemaining(each);
+                case PARALLEL_STREAM -> StreamSupport.stream(spliterator(rows), true).forEach(each);
+                case FORK_JOIN -> inPool(new ForkJoinPool(width), rows, each);
+                case PLATFORM_THREADS -> inTasks(Executors.newFixedThreadPool(width), rows, each);
+                case VIRTUAL_THREADS -> inTasks(virtualThreads(), rows, each);
+                default -> throw new IllegalStateException(kind.name());
+            }
+        } catch (UncheckedIOException error) {
+            throw error.getCause();
+        }
+    }
+
+    private static void inPool(ForkJoinPool pool, RowSource rows, Consumer<Row> each) throws InterruptedException {
+        try {
+            pool.submit(() -> StreamSupport.stream(spliterator(rows), true).forEach(each)).get();
+        } catch (ExecutionException error) {
+            throw unchecked(error.getCause());
+        } finally {
+            pool.shutdownNow();
+        }
+    }
+
+    /** Runs a task for each row, {@code width} of them at a time: the reader waits for a permit. */
+    private void inTasks(ExecutorService threads, RowSource rows, Consumer<Row> each) throws InterruptedException {
+        Semaphore permits = new Semaphore(width);
+        try {
+            Spliterator<Row> left = spliterator(rows);
+            Consumer<Row> start = row -> {
+                permits.acquireUninterruptibly();
+                threads.execute(() -> {
+                    try {
+                        each.accept(row);
+                    } finally {
+                        permits.release();
+                    }
+                });
+            };
+            left.forEachRemaining(start);
+            permits.acquire(width);
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    /** Returns threads of Java 21 and later; this code is compiled for an older one. */
+    private static ExecutorService virtualThreads() {
+        try {
+            return (ExecutorService) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
+        } catch (NoSuchMethodException error) {
+            throw new IllegalStateException("this Java has no virtual threads: they need Java 21", error);
+        } catch (IllegalAccessException | InvocationTargetException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    private static Spliterator<Row> spliterator(RowSource rows) {
+        return new Spliterators.AbstractSpliterator<>(Long.MAX_VALUE, Spliterator.ORDERED | Spliterator.NONNULL) {
+            @Override
+            public boolean tryAdvance(Consumer<? super Row> taken) {
+                try {
+                    if (!rows.next()) {
+                        return false;
+                    }
+                } catch (IOException error) {
+                    throw new UncheckedIOException(error);
+                }
+                taken.accept(new Row(rows.copy(), rows.offset(), rows.line()));
+                return true;
+            }
+        };
+    }
+
+    private static RuntimeException unchecked(Throwable error) {
+        return error instanceof RuntimeException unchecked ? unchecked : new IllegalStateException(error);
+    }
+}

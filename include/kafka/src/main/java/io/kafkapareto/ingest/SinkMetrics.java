@@ -1,0 +1,52 @@
+package io.kafkapareto.ingest;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Map;
+import org.apache.kafka.common.Metric;
+import org.apache.kafka.common.MetricName;
+
+/**
+ * How one sink has sent its rows.
+ *
+ * @param sentBytes all that went over its connections
+ * @param batchBytes the size of an average batch as it was sent
+ * @param compressionRatio compressed over uncompressed size; 1 without a codec
+ * @param blockedS how long sending threads waited for room
+ */
+record SinkMetrics(
+        double sentBytes, double requests, double batchBytes, double compressionRatio, double recordsPerRequest,
+        double blockedS, double retries, double throttleMaxMs) {
+    private static final double NS_PER_S = 1e9;
+
+    /** Reads the metrics of the client's own producer. */
+    static SinkMetrics ofProducer(Map<MetricName, ? extends Metric> metrics) {
+        return new SinkMetrics(
+                value(metrics, "outgoing-byte-total"),
+                value(metrics, "request-total"),
+                value(metrics, "batch-size-avg"),
+                value(metrics, "compression-rate-avg"),
+                value(metrics, "records-per-request-avg"),
+                value(metrics, "bufferpool-wait-time-ns-total") / NS_PER_S,
+                value(metrics, "record-retry-total"),
+                value(metrics, "produce-throttle-time-max"));
+    }
+
+    private static double value(Map<MetricName, ? extends Metric> metrics, String name) {
+        return metrics.entrySet().stream()
+                .filter(entry -> entry.getKey().group().equals("producer-metrics") && entry.getKey().name().equals(name))
+                .mapToDouble(entry -> (Double) entry.getValue().metricValue())
+                .filter(Double::isFinite)
+                .sum();
+    }
+
+    void describe(ObjectNode described) {
+        described.put("sent_bytes", sentBytes)
+                .put("requests", requests)
+                .put("batch_bytes", batchBytes)
+                .put("compression_ratio", compressionRatio)
+                .put("records_per_request", recordsPerRequest)
+                .put("blocked_s", blockedS)
+                .put("retries", retries)
+                .put("throttle_max_ms", throttleMaxMs);
+    }
+}

@@ -1,0 +1,134 @@
+package io.kafkapareto.ingest;
+
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.Reader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Reads lines as text, as most programs do: a String for each, or one for each field.
+ *
+ * <p>A character stands for a byte (ISO 8859-1), so that a line that is not UTF-8 keeps its bytes and its place.
+ */
+final class TextRows implements RowSource {
+    private static final int CHARACTERS = 8_192;
+
+    private final Reader reader;
+    private final char[] characters = new char[CHARACTERS];
+    private final StringBuilder begun = new StringBuilder();
+    private final boolean asFields;
+    private final char delimiter;
+    private final long rangeTo;
+    private int at;
+    private int limit;
+    private long offset;
+    private long nextOffset;
+    private long line = -1;
+    private byte[] bytes;
+
+    /** With {@code asFields} each field becomes a String of its own, and the row is joined of them again. */
+    TextRows(FileRange range, boolean asFields, byte delimiter) throws IOException {
+        var stream = Files.newInputStream(range.file());
+        stream.skipNBytes(range.from());
+        reader = new InputStreamReader(stream, StandardCharsets.ISO_8859_1);
+        this.asFields = asFields;
+        this.delimiter = (char) (delimiter & 0xFF);
+        nextOffset = range.from();
+        rangeTo = range.to();
+    }
+
+    @Override
+    public boolean next() throws IOException {
+        String text = nextLine();
+        if (text == null) {
+            return false;
+        }
+        line++;
+        bytes = (asFields ? String.join(String.valueOf(delimiter), fields(text)) : text)
+                .getBytes(StandardCharsets.ISO_8859_1);
+        return true;
+    }
+
+    private String nextLine() throws IOException {
+        begun.setLength(0);
+        offset = nextOffset;
+        while (nextOffset + begun.length() < rangeTo) {
+            if (at == limit) {
+                at = 0;
+                limit = Math.max(reader.read(characters), 0);
+                if (limit == 0) {
+                    break;
+                }
+            }
+            int end = lineFeedIn(at, limit);
+            if (end < limit) {
+                String text = end > at && begun.isEmpty()
+                        ? new String(characters, at, end - at) : begun.append(characters, at, end - at).toString();
+                at = end + 1;
+                nextOffset += text.length() + 1;
+                return text.endsWith("\r") ? text.substring(0, text.length() - 1) : text;
+            }
+            begun.append(characters, at, limit - at);
+            at = limit;
+        }
+        nextOffset += begun.length();
+        return begun.isEmpty() ? null : begun.toString();
+    }
+
+    private int lineFeedIn(int from, int to) {
+        int found = from;
+        while (found < to && characters[found] != '\n') {
+            found++;
+        }
+        return found;
+    }
+
+    private List<String> fields(String text) {
+        List<String> found = new ArrayList<>();
+        boolean quoted = false;
+        int begin = 0;
+        for (int place = 0; place < text.length(); place++) {
+            char each = text.charAt(place);
+            quoted ^= each == '"';
+            if (each == delimiter && !quoted) {
+                found.add(text.substring(begin, place));
+                begin = place + 1;
+            }
+        }
+        found.add(text.substring(begin));
+        return found;
+    }
+
+    @Override
+    public byte[] array() {
+        return bytes;
+    }
+
+    @Override
+    public int from() {
+        return 0;
+    }
+
+    @Override
+    public int to() {
+        return bytes.length;
+    }
+
+    @Override
+    public long offset() {
+        return offset;
+    }
+
+    @Override
+    public long line() {
+        return line;
+    }
+
+    @Override
+    public void close() throws IOException {
+        reader.close();
+    }
+}

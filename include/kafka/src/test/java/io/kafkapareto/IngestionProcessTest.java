@@ -1,0 +1,56 @@
+package io.kafkapareto;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.kafkapareto.ingest.Ingestion;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The ingestion as a command: a file that it cannot send is refused in one line, before anything is sent. */
+@Timeout(60)
+class IngestionProcessTest {
+    @TempDir
+    private Path folder;
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', value = {
+        "''|is empty",
+        "a,b|holds a header and no row",
+        "a;b\\n1;2|line 1 has one field by the delimiter ',', and 2 by ';': 'a;b'",
+        "a,b\\n1;2\\n3;4|line 2: it has another number of fields than the header: '1;2' (and so 2 of the first 2 rows",
+    })
+    void aFileThatIsNoSuchCsvIsRefused(String text, String says) throws Exception {
+        Path file = folder.resolve("rows.csv");
+        Files.writeString(file, text.replace("\\n", "\n"), StandardCharsets.UTF_8);
+
+        refused(file, says);
+    }
+
+    @Test
+    void whatIsNoFileIsRefused() throws Exception {
+        refused(folder.resolve("none.csv"), "there is no such file");
+        refused(folder, "is no file");
+    }
+
+    private void refused(Path file, String says) throws Exception {
+        Path config = Files.write(folder.resolve("producer.properties"), List.of("bootstrap.servers=127.0.0.1:1"));
+        try (JavaProcess process = new JavaProcess(
+                folder, Ingestion.class, "--file", file.toString(), "--topic", "rows", "--command-config",
+                config.toString())) {
+            assertEquals(2, process.ended());
+            assertNull(process.stdout.readLine());
+            String complaint = process.complaint();
+            assertTrue(complaint.startsWith(file + ": " + says), complaint);
+            assertEquals(1, complaint.lines().count(), complaint);
+        }
+    }
+}

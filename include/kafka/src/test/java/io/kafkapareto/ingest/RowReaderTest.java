@@ -1,0 +1,123 @@
+package io.kafkapareto.ingest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** All readers give the same rows, with their places, of any file. */
+@Timeout(60)
+class RowReaderTest {
+    private static final String NASTY = "\"a,\"\"b\"\"\",c\r\n\r\n,\nété,日本😀\na\rb,c\n\"unclosed,x\n" + "x".repeat(9_000)
+            + ",y\nlast,without end";
+
+    @TempDir
+    private Path folder;
+
+    private record Found(String text, long offset, long line) {
+    }
+
+    @ParameterizedTest
+    @EnumSource(RowReader.class)
+    void aFileOfNastyCasesIsReadLineByLine(RowReader reader) throws IOException {
+        Path file = write(NASTY.getBytes(StandardCharsets.UTF_8));
+
+        assertEquals(plain(NASTY.getBytes(StandardCharsets.UTF_8)), read(reader, FileRange.whole(file)));
+    }
+
+    @ParameterizedTest
+    @EnumSource(RowReader.class)
+    void anyBytesAreReadAlikeInAnyNumberOfRanges(RowReader reader) throws IOException {
+        Random random = new Random(7);
+        byte[] letters = {'a', ',', '"', '\r', '\n', '\n', (byte) 0xC3, (byte) 0xA9, 0};
+        for (int each = 0; each < 100; each++) {
+            byte[] bytes = new byte[random.nextInt(400)];
+            for (int at = 0; at < bytes.length; at++) {
+                bytes[at] = letters[random.nextInt(letters.length)];
+            }
+            Path file = write(bytes);
+            List<Found> found = new ArrayList<>();
+            for (FileRange range : FileRange.whole(file).split(1 + random.nextInt(4))) {
+                long before = range.linesBefore();
+                read(reader, range).forEach(row -> found.add(new Found(row.text(), row.offset(), before + row.line())));
+            }
+            assertEquals(plain(bytes), found);
+        }
+    }
+
+    @Test
+    void theScannerNeedsNoMoreRoomThanALine() throws IOException {
+        byte[] bytes = NASTY.getBytes(StandardCharsets.UTF_8);
+        Path file = write(bytes);
+        for (int chunkBytes : new int[] {1, 2, 7, 64}) {
+            for (long pieceBytes : new long[] {1, 5, 4_096}) {
+                var source = new MappedBytes(FileRange.whole(file), pieceBytes);
+                try (LineScanner rows = new LineScanner(source, 0, chunkBytes)) {
+                    assertEquals(plain(bytes), all(rows));
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(RowReader.class)
+    void rowsBeyondTheFirstTwoGibibytesAreFound(RowReader reader) throws IOException {
+        long border = 1L << 31;
+        Path file = folder.resolve("sparse.csv");
+        try (RandomAccessFile written = new RandomAccessFile(file.toFile(), "rw")) {
+            written.seek(border - 9);
+            written.write("\na,1\nbbb,22\nc,3\n".getBytes(StandardCharsets.US_ASCII));
+        }
+        FileRange range = new FileRange(file, border - 8, Files.size(file));
+
+        assertEquals(
+                List.of(new Found("a,1", border - 8, 0), new Found("bbb,22", border - 4, 1), new Found("c,3", border + 3, 2)),
+                read(reader, range));
+    }
+
+    private static List<Found> read(RowReader reader, FileRange range) throws IOException {
+        try (RowSource rows = reader.open(range, (byte) ',')) {
+            return all(rows);
+        }
+    }
+
+    private static List<Found> all(RowSource rows) throws IOException {
+        List<Found> found = new ArrayList<>();
+        while (rows.next()) {
+            String text = new String(rows.array(), rows.from(), rows.to() - rows.from(), StandardCharsets.ISO_8859_1);
+            found.add(new Found(text, rows.offset(), rows.line()));
+        }
+        return found;
+    }
+
+    /** Splits the bytes at line feeds; a carriage return before one belongs to it. */
+    private static List<Found> plain(byte[] bytes) {
+        List<Found> found = new ArrayList<>();
+        String left = new String(bytes, StandardCharsets.ISO_8859_1);
+        long offset = 0;
+        while (!left.isEmpty()) {
+            int end = left.indexOf('\n');
+            String line = end < 0 ? left : left.substring(0, end);
+            String text = end >= 0 && line.endsWith("\r") ? line.substring(0, line.length() - 1) : line;
+            found.add(new Found(text, offset, found.size()));
+            offset += line.length() + 1;
+            left = end < 0 ? "" : left.substring(end + 1);
+        }
+        return found;
+    }
+
+    private Path write(byte[] bytes) throws IOException {
+        return Files.write(folder.resolve("rows.csv"), bytes);
+    }
+}

@@ -1,0 +1,76 @@
+package io.kafkapareto.ingest;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledForJreRange;
+import org.junit.jupiter.api.condition.JRE;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** However rows go to threads, each is sent once. */
+@Timeout(60)
+class SendersTest {
+    private static final int ROWS = 5_000;
+
+    @TempDir
+    private Path folder;
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sequential", "parallel_stream", "fork_join_2", "platform_threads_3"})
+    void eachRowIsHandedOverOnceBeforeItReturns(String name) throws Exception {
+        Set<Long> offsets = ConcurrentHashMap.newKeySet();
+        AtomicInteger handedOver = new AtomicInteger();
+        try (RowSource rows = RowReader.MAPPED.open(FileRange.whole(file()), (byte) ',')) {
+            Senders.of(name).forEach(rows, row -> {
+                offsets.add(row.offset());
+                handedOver.incrementAndGet();
+            });
+        }
+
+        assertEquals(ROWS, handedOver.get());
+        assertEquals(ROWS, offsets.size());
+    }
+
+    @Test
+    void noMoreTasksRunThanThereArePermits() throws Exception {
+        AtomicInteger running = new AtomicInteger();
+        AtomicInteger most = new AtomicInteger();
+        try (RowSource rows = RowReader.LINE.open(FileRange.whole(file()), (byte) ',')) {
+            Senders.of("platform_threads_3").forEach(rows, row -> {
+                most.accumulateAndGet(running.incrementAndGet(), Math::max);
+                running.decrementAndGet();
+            });
+        }
+
+        assertTrue(most.get() <= 3, most + " tasks at a time");
+    }
+
+    @Test
+    @EnabledForJreRange(max = JRE.JAVA_20)
+    void virtualThreadsNeedALaterJavaAndSaySo() throws Exception {
+        try (RowSource rows = RowReader.LINE.open(FileRange.whole(file()), (byte) ',')) {
+            var refused = assertThrows(
+                    IllegalStateException.class, () -> Senders.of("virtual_threads_100").forEach(rows, row -> { }));
+
+            assertTrue(refused.getMessage().contains("Java 21"), refused.getMessage());
+        }
+    }
+
+    private Path file() throws Exception {
+        String text = IntStream.range(0, ROWS).mapToObj(row -> row + ",x").collect(Collectors.joining("\n"));
+        return Files.write(folder.resolve("rows.csv"), text.getBytes(StandardCharsets.US_ASCII));
+    }
+}

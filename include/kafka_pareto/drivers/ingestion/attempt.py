@@ -1,0 +1,200 @@
+"""One attempt at a repetition of an ingestion: a file is sent to an empty topic, which is read back and judged."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import psutil
+
+from kafka_pareto.bottleneck.host_counters import HostCounters
+from kafka_pareto.bottleneck.load_window import LoadWindow
+from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
+from kafka_pareto.campaign.records import Outcome
+from kafka_pareto.drivers.ingestion.other_tools import send_by_kafkas_tool, send_by_kcat
+from kafka_pareto.drivers.ingestion.sent import Sent, sent_by
+from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
+from kafka_pareto.errors import LoadStartError, LoadToolError
+from kafka_pareto.load.ingestion_load import CheckRequest, IngestionRequest
+from kafka_pareto.load.ingestion_output import RowsFound
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
+from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.study.compare_ingestion import CompareIngestion
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.ingestion_quantities import IngestionQuantities
+from kafka_pareto.study.load_counters import LoadCounters
+
+_GROWTH_DEADLINE_S = 15.0
+_HARDLY_WAITED_FRACTION = 0.2
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """Holds what an attempt came to: what was sent, and what the topic holds of it."""
+
+    sent: Sent
+    growth: int
+    read_back: RowsFound | None
+    counters: LoadCounters
+
+
+def attempt_ingestion(planned: PlannedRepetition, study: CompareIngestion, testbed: IngestionTestbed) -> Attempt:
+    """Sends the file to the topic, reads that back, and judges what came of it.
+
+    Raises:
+        ClusterError: If the cluster does not say what the topic holds.
+        PlanError: If there is no room for the file.
+    """
+    configuration = planned.candidate.configuration
+    effective = study.effective(configuration)
+    file = testbed.files.file_of(configuration)
+    in_file = testbed.files.held_by(file, str(effective["encoding"]))
+    started_at, cpu_before = datetime.now(UTC).isoformat(), psutil.cpu_times()
+    ended: _Ended | None = None
+    reason, is_excused = "", False
+    began_s = time.monotonic()
+    try:
+        ended = _send(configuration, study, testbed, file, in_file)
+    except LoadStartError as error:
+        reason, is_excused = str(error), True
+    except LoadToolError as error:
+        reason = str(error)
+    wall_s = time.monotonic() - began_s
+    client_cpu_s = ended.sent.process_cpu_s if ended else 0.0
+    steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), client_cpu_s)
+    outcome, judged = judge(ended.sent, ended.growth, ended.read_back, in_file) if ended else ("failed", reason)
+    outlier = outlier_reason(study.protocol.outliers, steal, other if ended else 0.0)
+    if outlier and outcome in ("valid", "failed"):
+        outcome, judged, is_excused = "failed", f"{outlier}; {judged}" if judged else outlier, True
+    quantities = _quantities(ended, in_file, configuration, study) if ended else IngestionQuantities(in_file.rows)
+    return Attempt(
+        outcome=outcome,
+        reason=judged,
+        is_excused=is_excused,
+        trouble=None,
+        started_at=started_at,
+        quantities=quantities.values(),
+        wall_s=wall_s,
+        client_cpu_s=client_cpu_s,
+        cpu_steal_fraction=steal,
+        other_cpu_fraction=other,
+    )
+
+
+def _send(
+    configuration: Configuration, study: CompareIngestion, testbed: IngestionTestbed, file: Path, in_file: RowsFound
+) -> _Ended:
+    path = str(study.effective(configuration)["path"])
+    watched = HostCounters(None, testbed.brokers, testbed.broker_hosts)
+    began_s = time.time()
+    with watched:
+        if path == "kafka_tool":
+            sent = send_by_kafkas_tool(testbed, study, configuration, file, in_file.rows)
+        elif path == "kcat":
+            sent = send_by_kcat(testbed, study, configuration, file, in_file.rows)
+        else:
+            sent = sent_by(testbed.tool.run(requests_for(configuration, study, testbed.topic, file)))
+    window = None if sent.ended_at_s is None else LoadWindow(sent.began_at_s - began_s, sent.ended_at_s - began_s)
+    growth = testbed.cluster.wait_for_end_offset_growth(
+        testbed.topic, 0, sent.rows_acknowledged, deadline_s=_GROWTH_DEADLINE_S
+    )
+    read_back = None
+    if not sent.failure and sent.sends_the_files_rows:
+        request = CheckRequest(study.protocol.timeout_s, topic=testbed.topic)
+        read_back = testbed.tool.check(request).topic
+    return _Ended(sent, growth, read_back, watched.counters(window))
+
+
+def requests_for(
+    configuration: Configuration, study: CompareIngestion, topic: str, file: Path
+) -> list[IngestionRequest]:
+    """Returns what the ingestion is asked: one request for each of its processes."""
+    found = study.effective(configuration)
+    request = IngestionRequest(
+        file=file,
+        topic=topic,
+        properties=study.properties(configuration),
+        timeout_s=study.protocol.timeout_s,
+        delimiter=study.workload.delimiter,
+        reader=str(found["reader"]),
+        encoding=str(found["encoding"]),
+        senders=str(found["senders"]),
+        path=str(found["path"]),
+        producers=int(found["producers"]),
+        processes=int(found["processes"]),
+        is_resumable=found["resumable"] == "true",
+        tolerated_fraction=study.workload.tolerated_malformed_fraction,
+    )
+    return [replace(request, process=number) for number in range(request.processes)]
+
+
+def judge(sent: Sent, growth: int, read_back: RowsFound | None, in_file: RowsFound) -> tuple[Outcome, str]:
+    """Judges what the tool counted against the file, and against what the topic holds."""
+    if sent.failure:
+        return "failed", sent.failure
+    if sent.rows_read != in_file.rows + sent.rows_malformed:
+        return "failed", f"{sent.rows_read} rows were read of a file of {in_file.rows + in_file.malformed}"
+    if growth < sent.rows_acknowledged:
+        return (
+            "records_lost",
+            f"{sent.rows_acknowledged - growth} of {sent.rows_acknowledged} rows are not in the topic",
+        )
+    if growth > sent.rows_acknowledged:
+        return "records_duplicated", f"the topic holds {growth - sent.rows_acknowledged} records more than were sent"
+    if read_back is not None and read_back.hash != in_file.hash:
+        return "failed", f"the {read_back.rows} records of the topic are not the file's rows"
+    return "valid", ""
+
+
+def _quantities(
+    ended: _Ended, in_file: RowsFound, configuration: Configuration, study: CompareIngestion
+) -> IngestionQuantities:
+    sent, counters = ended.sent, ended.counters
+    figures = sent.figures
+    if figures is not None and counters.broker_cpu_s is not None:
+        cost_s = 1e6 * counters.broker_cpu_s / sent.rows_acknowledged
+        figures = replace(figures, broker_cpu_s_per_million_rows=cost_s)
+    threads = int(study.effective(configuration)["producers"]) * int(study.effective(configuration)["processes"])
+    if figures is not None and figures.reading_cpu_s is not None:
+        thread_s = threads * figures.elapsed_s
+        blocked = min((figures.send_blocked_s or 0.0) / thread_s, 1.0)
+        waited = max(1.0 - figures.reading_cpu_s / thread_s, blocked)
+        counters = replace(
+            counters,
+            sending_cpu_cores=figures.reading_cpu_s / figures.elapsed_s,
+            sending_wait_fraction=waited,
+            buffer_wait_fraction=blocked,
+        )
+    found = IngestionQuantities(
+        rows_in_file=in_file.rows,
+        rows_read=sent.rows_read,
+        rows_acknowledged=sent.rows_acknowledged,
+        rows_malformed=sent.rows_malformed,
+        end_offset_growth=ended.growth,
+        rows_read_back=ended.read_back.rows if ended.read_back else None,
+        read_back=_read_back(ended.read_back, in_file),
+        figures=figures,
+        generator_bound=_bound_by_reader(counters, threads),
+        counters=counters,
+    )
+    setting = LoadSetting(1, study.properties(configuration), None, threads)
+    return replace(found, limited_by=verdict_on(found.values(), setting).code)
+
+
+def _read_back(read_back: RowsFound | None, in_file: RowsFound) -> Literal["equal", "different", "not_read"]:
+    if read_back is None:
+        return "not_read"
+    return "equal" if read_back.hash == in_file.hash else "different"
+
+
+def _bound_by_reader(counters: LoadCounters, threads: int) -> str:
+    """Says so where the threads that read hardly waited: they read, check, encode and compress."""
+    waited = counters.sending_wait_fraction
+    if waited is None or waited > _HARDLY_WAITED_FRACTION:
+        return ""
+    who = "the thread that reads the file" if threads == 1 else f"the {threads} threads that read the file"
+    return f"{who} set the pace (reading, checking, encoding, compressing), and waited for {waited:.0%} of the time"

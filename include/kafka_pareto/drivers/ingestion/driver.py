@@ -1,0 +1,129 @@
+"""Runs the driver `ingestion`."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from kafka_pareto.bottleneck.verdict import LoadSetting
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Plan
+from kafka_pareto.drivers.cluster_access import target_of
+from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK
+from kafka_pareto.drivers.ingestion.runner import IngestionRunner
+from kafka_pareto.drivers.ingestion.testbed import open_ingestion_testbed
+from kafka_pareto.drivers.systems import ClusterSystem, OwnBrokersSystem
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.load.ingestion_load import IngestionRequest
+from kafka_pareto.load.java_version import java_version
+from kafka_pareto.measurement.driver_runtime import System
+from kafka_pareto.settings import Settings
+from kafka_pareto.study.compare_ingestion import CompareIngestion
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.study import Study
+
+_GIB = 1 << 30
+# Seen on two cores with one broker; a plan is the most that an undisturbed campaign takes.
+_ROWS_S = 300_000.0
+_READ_BACK_ROWS_S = 1_000_000.0
+_AROUND_A_REPETITION_S = 4.0
+_BROKERS_START_S = 15.0
+_FIRST_OF_VIRTUAL_THREADS = 21
+
+
+class IngestionDriver:
+    """Runs the ingestions' repetitions: the `DriverRuntime` of this driver."""
+
+    def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:  # noqa: ARG002
+        """Computes what these repetitions cost at most, making the files included."""
+        found = ingestion_study(study)
+        rows = {case: _mean_rows(found, case) for case in repetitions}
+        sent = sum(times * rows[case] for case, times in repetitions.items())
+        count = sum(repetitions.values())
+        most = max((_most_rows(found, case) for case in repetitions), default=0)
+        starts_s = _BROKERS_START_S * len(repetitions) * bool(found.own_brokers)
+        return Plan(
+            repetitions=count,
+            duration_s=count * (found.protocol.cool_down_s + _AROUND_A_REPETITION_S)
+            + sent * (1 / _ROWS_S + 1 / _READ_BACK_ROWS_S)
+            + starts_s,
+            sent_gib=sent * BYTES_PER_BOOK / _GIB,
+            peak_disk_gib=2 * most * BYTES_PER_BOOK * (1 + found.workload.replication_factor) / _GIB,
+        )
+
+    @contextmanager
+    def system(self, study: Study, settings: Settings) -> Iterator[System]:
+        """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
+        if study.own_brokers is not None:
+            yield OwnBrokersSystem(study.own_brokers, _largest_heap_mib(ingestion_study(study)))
+            return
+        with Cluster(*target_of(study, settings), settings) as cluster:
+            yield ClusterSystem(cluster)
+
+    def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:  # noqa: ARG002
+        """Returns what the verdict on an ingestion depends on."""
+        study = ingestion_study(campaign.study)
+        found = study.effective(configuration)
+        threads = int(found["producers"]) * int(found["processes"])
+        return LoadSetting(1, study.properties(configuration), None, threads)
+
+    def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
+        """Says what this machine lacks for a level: kcat, or a Java with virtual threads."""
+        found = ingestion_study(study).effective(configuration)
+        if found["path"] == "kcat" and shutil.which("kcat") is None:
+            return "this machine has no kcat"
+        if str(found["senders"]).startswith("virtual_threads"):
+            version = java_version(settings.java)
+            if version < _FIRST_OF_VIRTUAL_THREADS:
+                return f"virtual threads need Java {_FIRST_OF_VIRTUAL_THREADS}, and this one is {version}"
+        return ""
+
+    @contextmanager
+    def runner(self, campaign: Campaign, case: str, settings: Settings) -> Iterator[IngestionRunner]:
+        """Opens what runs the repetitions of one part: cluster, lease, topics, tool and files."""
+        study = ingestion_study(campaign.study)
+        with open_ingestion_testbed(campaign, study, case, settings) as testbed:
+            yield IngestionRunner(study, case, testbed)
+
+
+def _mean_rows(study: CompareIngestion, case: str) -> float:
+    levels = study.levels_of(case)
+    return sum(_rows(study, level) for level in levels) / len(levels)
+
+
+def _most_rows(study: CompareIngestion, case: str) -> int:
+    return max(_rows(study, level) for level in study.levels_of(case))
+
+
+def _rows(study: CompareIngestion, level: Configuration) -> int:
+    """Returns how many rows a level sends; of a file of the user's by its size."""
+    file = study.workload.file
+    if file is None:
+        return study.rows(level)
+    return Path(file).stat().st_size // BYTES_PER_BOOK if Path(file).is_file() else 0
+
+
+def _largest_heap_mib(study: CompareIngestion) -> int:
+    """Returns the largest heap that the processes of any level need together, in MiB."""
+    return max(
+        int(study.effective(level)["processes"])
+        * IngestionRequest(
+            Path(), "", study.properties(level), 0.0, producers=int(study.effective(level)["producers"])
+        ).heap_mib
+        for case in study.cases
+        for level in study.levels_of(case)
+    )
+
+
+def ingestion_study(study: Study) -> CompareIngestion:
+    """Returns the study as one of ingestions.
+
+    Raises:
+        BadInputError: If it has another driver.
+    """
+    if not isinstance(study, CompareIngestion):
+        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be ingestion here")
+    return study

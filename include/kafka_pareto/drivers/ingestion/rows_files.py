@@ -1,0 +1,83 @@
+"""Finds or makes the files that ingestions send, and knows what each of them holds."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from kafka_pareto.errors import PlanError
+from kafka_pareto.load.ingestion_load import BooksRequest, CheckRequest, IngestionLoad
+from kafka_pareto.load.ingestion_output import RowsFound
+from kafka_pareto.study.compare_ingestion import CompareIngestion
+from kafka_pareto.study.factors import Configuration
+
+log = logging.getLogger(__name__)
+
+BYTES_PER_BOOK = 100
+_TIMEOUT_S = 600.0
+_GIB = 1 << 30
+
+
+class RowsFiles:
+    """Keeps the files of a study in a folder; each is made, read and hashed once."""
+
+    def __init__(self, study: CompareIngestion, tool: IngestionLoad, folder: Path) -> None:
+        self._study = study
+        self._tool = tool
+        self._folder = folder
+        self._held: dict[tuple[Path, str], RowsFound] = {}
+
+    def file_of(self, configuration: Configuration) -> Path:
+        """Returns the file that a level sends; makes it where it is not there yet.
+
+        Raises:
+            PlanError: If the disk has no room for it.
+            LoadToolError: If it cannot be written.
+        """
+        if self._study.workload.file is not None:
+            return Path(self._study.workload.file)
+        return self.books(self._study.rows(configuration))
+
+    def books(self, rows: int) -> Path:
+        """Returns a file of made-up books; a smaller one holds the first rows of a larger one.
+
+        Raises:
+            PlanError: If the disk has no room for it.
+            LoadToolError: If it cannot be written.
+        """
+        file = self._folder / f"books_{rows}.csv"
+        if not file.exists():
+            needed, free = rows * BYTES_PER_BOOK, shutil.disk_usage(self._folder).free
+            if free < needed:
+                raise PlanError(
+                    f"{file}: {rows:,} rows take about {needed / _GIB:.1f} GiB, and {free / _GIB:.1f} GiB are free "
+                    "there; free some, or name another folder with TMPDIR"
+                )
+            log.info("writing %s with %d rows", file, rows)
+            self._tool.make_books(BooksRequest(file, rows, self._study.seed, _TIMEOUT_S))
+        return file
+
+    def held_by(self, file: Path, encoding: str) -> RowsFound:
+        """Returns how many rows the file has, and their hashes as they are encoded; it is then in the page cache.
+
+        Raises:
+            LoadToolError: If it cannot be read, or is no such CSV file.
+        """
+        if (file, encoding) not in self._held:
+            request = CheckRequest(_TIMEOUT_S, file=file, delimiter=self._study.workload.delimiter, encoding=encoding)
+            found = self._tool.check(request).file
+            if found is None:
+                raise RuntimeError("the check of a file says nothing of it")
+            self._held[file, encoding] = found
+        return self._held[file, encoding]
+
+
+@contextmanager
+def rows_files(study: CompareIngestion, tool: IngestionLoad) -> Iterator[RowsFiles]:
+    """Keeps the files of a study for as long as the context is open."""
+    with TemporaryDirectory(prefix="kafka-pareto-rows-") as folder:
+        yield RowsFiles(study, tool, Path(folder))

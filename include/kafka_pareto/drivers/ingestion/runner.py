@@ -1,0 +1,113 @@
+"""Runs repetitions of ingestions on a testbed, one at a time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.drivers.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.ingestion.attempt import attempt_ingestion, requests_for
+from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK
+from kafka_pareto.drivers.ingestion.sent import sent_by
+from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
+from kafka_pareto.errors import ClusterError, SafetyStop
+from kafka_pareto.kafka.cluster import TopicHealth
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.host_load import wait_until_undisturbed
+from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
+from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.storage.lease import require_ours
+from kafka_pareto.study.compare_ingestion import CompareIngestion
+
+log = logging.getLogger(__name__)
+
+_WARMING_ROWS = 500_000
+_MOST_WARMING_LOADS = 8
+_STILL_RISING = 1.1
+_FLAT_LOADS = 2
+
+
+class IngestionRunner:
+    """Runs the repetitions of one part: the `RepetitionRunner` of this driver."""
+
+    def __init__(
+        self, study: CompareIngestion, case: str, testbed: IngestionTestbed, limits: MeasuringLimits = LIMITS
+    ) -> None:
+        self._study = study
+        self._testbed = testbed
+        self._limits = limits
+        self._guard = ClusterGuard(study, testbed, limits=limits)
+        self._restarts_brokers = study.varies_brokers(case)
+        self._warms_up = study.own_brokers is not None and not self._restarts_brokers
+        self._reference = study.baseline_configuration(case)
+        self._healthy: TopicHealth | None = None
+
+    def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
+        """Waits for a cluster that is healthy and has room for one of these repetitions."""
+        rows = max(self._study.rows(each.candidate.configuration) for each in planned)
+        self._guard.wait_until_healthy(rows * BYTES_PER_BOOK)
+
+    def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
+        """Makes the topic anew for the next repetition; starts the study's own brokers anew where levels need it."""
+        require_ours(self._testbed.lease.is_held())
+        configuration = planned.candidate.configuration
+        if self._warms_up:
+            self._warm_up()
+        if self._restarts_brokers and self._testbed.brokers is not None:
+            self._testbed.brokers.reconfigure(self._study.broker_properties(configuration))
+        self._testbed.files.held_by(
+            self._testbed.files.file_of(configuration), str(self._study.effective(configuration)["encoding"])
+        )
+        self._testbed.new_topic(self._study.partitions(configuration))
+        self._guard.wait_until_healthy()
+        self._healthy = self._guard.require_healthy()
+
+    def _warm_up(self) -> None:
+        """Sends the reference until the pace stops rising: new brokers are slow until their code is compiled."""
+        self._warms_up = False
+        testbed, best, flat = self._testbed, 0.0, 0
+        file = testbed.files.books(min(self._study.rows(self._reference) or _WARMING_ROWS, _WARMING_ROWS))
+        for _ in range(_MOST_WARMING_LOADS):
+            testbed.new_topic(self._study.partitions(self._reference))
+            figures = sent_by(testbed.tool.run(requests_for(self._reference, self._study, testbed.topic, file))).figures
+            pace = figures.rows_s if figures else 0.0
+            flat = flat + 1 if pace <= _STILL_RISING * best else 0
+            best = max(best, pace)
+            if flat == _FLAT_LOADS:
+                break
+        log.info("the new brokers are warm: %.0f rows/s", best)
+
+    def attempt(self, planned: PlannedRepetition) -> Attempt:
+        """Sends the file to the topic that `begin` made, and judges what came of it."""
+        if self._healthy is None:
+            raise RuntimeError("begin() comes before attempt()")
+        healthy, self._healthy = self._healthy, None
+        attempt = attempt_ingestion(planned, self._study, self._testbed)
+        require_ours(self._testbed.lease.renew())
+        try:
+            disturbance = self._guard.disturbance(healthy)
+        except (ClusterError, SafetyStop) as error:
+            return replace(attempt, outcome="failed", reason=str(error), trouble=error)
+        if disturbance and attempt.outcome in ("valid", "failed"):
+            return replace(attempt, outcome="failed", reason=attempt.reason or disturbance, is_excused=True)
+        return attempt
+
+    def wait_until_undisturbed(self) -> None:
+        """Waits for the rest of the machine to keep within the study's outlier rule, for a limited time."""
+        wait_until_undisturbed(self._study.protocol.outliers, self._limits)
+
+    def require_unharmed(self) -> None:
+        """Refuses a cluster of which a log directory is offline."""
+        self._guard.require_log_dirs()
+
+    def end_block(self, block: Sequence[PlannedRepetition]) -> None:
+        """Leaves the topic as it is: the next repetition makes it anew."""
+
+    def end(self, last: Repetition | None) -> None:
+        """Leaves the topic as it is, for the same reason."""
+
+    def clean_up(self) -> None:
+        """Deletes both topics."""
+        self._testbed.delete_topics()

@@ -1,0 +1,84 @@
+"""Holds what an ingestion has sent, by whichever tool, and adds up what several processes of it say. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kafka_pareto.load.ingestion_load import IngestionResult
+from kafka_pareto.study.ingestion_quantities import IngestionFigures
+
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Holds what one repetition has sent.
+
+    Attributes:
+        failure: Why not all was sent; empty where it was.
+        process_cpu_s: CPU time of the processes over their lives.
+        began_at_s: When sending began, by the wall clock since 1970; None beside where the tool does not say.
+        sends_the_files_rows: False of a tool that draws rows of the file by chance.
+    """
+
+    rows_read: int
+    rows_acknowledged: int
+    rows_malformed: int
+    failure: str
+    figures: IngestionFigures | None
+    process_cpu_s: float
+    began_at_s: float = 0.0
+    ended_at_s: float | None = None
+    sends_the_files_rows: bool = True
+
+
+def sent_by(results: Sequence[IngestionResult]) -> Sent:
+    """Adds up what the processes of one ingestion say: they ran at the same time, each on its part of the file."""
+    outputs = [result.output for result in results]
+    sinks = [sink for output in outputs for sink in output.sinks]
+    rows = sum(output.rows_acknowledged for output in outputs)
+    requests = sum(sink.requests for sink in sinks)
+    sent_bytes = sum(sink.sent_bytes for sink in sinks)
+    values_bytes = sum(output.bytes_acknowledged for output in outputs)
+    began_at_s = min(output.began_at_s for output in outputs)
+    ended_at_s = max(output.ended_at_s for output in outputs)
+    # A single process tells its time more exactly than the wall clock does.
+    elapsed_s = outputs[0].elapsed_s if len(outputs) == 1 else ended_at_s - began_at_s
+    cpu_s = sum(output.cpu_s for output in outputs)
+    figures = None
+    if rows and elapsed_s > 0:
+        figures = IngestionFigures(
+            elapsed_s=elapsed_s,
+            rows_s=rows / elapsed_s,
+            values_mib_s=values_bytes / _MIB / elapsed_s,
+            wire_mib_s=sent_bytes / _MIB / elapsed_s,
+            jvm_start_s=max(output.jvm_start_s for output in outputs),
+            reading_cpu_s=sum(output.reading_cpu_s for output in outputs),
+            client_cpu_s_per_million_rows=1e6 * cpu_s / rows,
+            allocated_bytes_per_row=max(sum(output.allocated_bytes for output in outputs) / rows, 0.0),
+            collections=sum(output.collections for output in outputs),
+            collection_s=sum(output.collection_s for output in outputs),
+            compilation_s=sum(output.compilation_s for output in outputs),
+            batch_bytes=_mean([sink.batch_bytes for sink in sinks]),
+            compression_ratio=_mean([sink.compression_ratio for sink in sinks]),
+            records_per_request=rows / requests if requests else None,
+            requests=requests,
+            send_blocked_s=sum(sink.blocked_s for sink in sinks),
+            retries=sum(sink.retries for sink in sinks),
+            produce_throttle_max_ms=max(sink.throttle_max_ms for sink in sinks),
+        )
+    return Sent(
+        rows_read=sum(output.rows_read for output in outputs),
+        rows_acknowledged=rows,
+        rows_malformed=sum(output.rows_malformed for output in outputs),
+        failure=next((output.failure for output in outputs if output.failure), ""),
+        figures=figures,
+        process_cpu_s=cpu_s,
+        began_at_s=began_at_s,
+        ended_at_s=ended_at_s,
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,93 @@
+"""The testbed of ingestions: the cluster, its lease, the tool, and the files that are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.drivers.cluster_access import open_cluster, topic_configs, topic_name
+from kafka_pareto.drivers.fingerprint import fingerprint_of
+from kafka_pareto.drivers.ingestion.rows_files import RowsFiles, rows_files
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.load.ingestion_load import IngestionLoad
+from kafka_pareto.load.producer_performance import ProducerPerformance
+from kafka_pareto.measurement.fingerprint import keep_fingerprint
+from kafka_pareto.settings import Settings
+from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.study.compare_ingestion import CompareIngestion
+
+
+@dataclass(frozen=True)
+class IngestionTestbed:
+    """Holds what measuring ingestions needs of the outside world.
+
+    Attributes:
+        topic: Made anew for each repetition.
+        malformed_topic: Receives what is no row.
+        brokers: The study's own, if it has any.
+    """
+
+    cluster: Cluster
+    tool: IngestionLoad
+    kafkas_tool: ProducerPerformance
+    files: RowsFiles
+    lease: ClusterLease
+    topic: str
+    configs: dict[str, str]
+    replication_factor: int
+    broker_hosts: tuple[str, ...]
+    brokers: Brokers | None = None
+
+    @property
+    def malformed_topic(self) -> str:
+        """Returns the topic of lines that are no rows."""
+        return f"{self.topic}.malformed"
+
+    def new_topic(self, partitions: int) -> None:
+        """Makes the topic anew, without a record, and the one of malformed rows where it is not there.
+
+        Raises:
+            ClusterError: If the cluster does not answer, or does not make it.
+        """
+        self.cluster.delete_topic(self.topic)
+        self.cluster.create_topic(self.topic, partitions, self.replication_factor, self.configs)
+        self.cluster.create_topic(self.malformed_topic, 1, self.replication_factor, self.configs)
+
+    def delete_topics(self) -> None:
+        """Deletes both topics."""
+        self.cluster.delete_topic(self.topic)
+        self.cluster.delete_topic(self.malformed_topic)
+
+
+@contextmanager
+def open_ingestion_testbed(
+    campaign: Campaign, study: CompareIngestion, case: str, settings: Settings
+) -> Iterator[IngestionTestbed]:
+    """Opens the cluster, takes its lease, and makes the topics.
+
+    Raises:
+        ClusterError: If the cluster cannot be reached, or a broker does not start.
+        LeaseHeldError: If another load runs on the cluster, or on this machine where the brokers are the study's own.
+    """
+    topic = topic_name(campaign.keys, case)
+    with open_cluster(study, case, campaign.store, settings) as system:
+        keep_fingerprint(campaign, case, fingerprint_of(system.description, study, topic))
+        tool = IngestionLoad(system.bootstrap_servers, system.client_config, settings)
+        with rows_files(study, tool) as files:
+            testbed = IngestionTestbed(
+                cluster=system.cluster,
+                tool=tool,
+                kafkas_tool=ProducerPerformance(system.bootstrap_servers, system.client_config, settings),
+                files=files,
+                lease=system.lease,
+                topic=topic,
+                configs=topic_configs(study.workload),
+                replication_factor=study.workload.replication_factor,
+                broker_hosts=tuple(broker.host for broker in system.description.brokers),
+                brokers=system.brokers,
+            )
+            testbed.new_topic(study.partitions(study.baseline_configuration(case)))
+            yield testbed

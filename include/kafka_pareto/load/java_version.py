@@ -1,0 +1,29 @@
+"""Asks a Java for its version."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+
+from kafka_pareto.errors import LoadStartError
+
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_TIMEOUT_S = 30.0
+
+
+@cache
+def java_version(java: str) -> int:
+    """Returns the feature version of a Java, as 17.
+
+    Raises:
+        LoadStartError: If it does not start, or does not say.
+    """
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True).stderr
+    except (OSError, subprocess.SubprocessError) as error:
+        raise LoadStartError(f"{java}: does not say its version: {error}") from error
+    found = _VERSION.search(said)
+    if found is None:
+        raise LoadStartError(f"{java}: does not say its version: {said[:100]!r}")
+    return int(found[1])

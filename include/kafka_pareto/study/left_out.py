@@ -1,0 +1,62 @@
+"""Leaves out of a comparison what the machine that measures cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.overrides import Override
+from kafka_pareto.study.parts import Grid, Part, Table, Variants
+
+_AnyCompare = TypeVar("_AnyCompare", bound=Compare)
+_FEWEST_LEVELS = 2
+
+
+def without_impossible(
+    study: _AnyCompare, fault_of: Callable[[Configuration], str]
+) -> tuple[_AnyCompare, list[Override]]:
+    """Returns the study without the levels that cannot be measured here, and says of each why.
+
+    A part of which fewer than two levels are left goes whole. A grid is not cut.
+
+    Args:
+        study: What is to be measured.
+        fault_of: Says what is missing here for a configuration; empty where nothing is.
+
+    Raises:
+        BadInputError: If a part's reference, or a level of a grid, cannot be measured here.
+    """
+    told: list[Override] = []
+    kept: list[Part] = []
+    for part in study.parts:
+        levels = study.levels_of(part.part)
+        faults = [fault_of(level) for level in levels]
+        places = [place for place, fault in enumerate(faults) if not fault]
+        if len(places) == len(levels):
+            kept.append(part)
+            continue
+        reference = study.baseline_configuration(part.part)
+        missing = next(fault for fault in faults if fault)
+        if isinstance(part, Grid) or reference not in [levels[place] for place in places]:
+            raise BadInputError(f"study {study.name}: part {part.part}: cannot be measured here: {missing}")
+        told += [
+            Override(key=f"part {part.part}", of_file=name, of_campaign=f"left out: {fault}")
+            for name, fault in zip(_names(part), faults, strict=True)
+            if fault
+        ]
+        if len(places) >= _FEWEST_LEVELS:
+            kept.append(part.only(places))
+    if not told:
+        return study, told
+    update = {
+        "variants": [part for part in kept if isinstance(part, Variants)],
+        "tables": [part for part in kept if isinstance(part, Table)],
+    }
+    return study.model_copy(update=update), told
+
+
+def _names(part: Table | Variants) -> list[str]:
+    return list(part.variants) if isinstance(part, Variants) else [str(level) for level in part.levels]

@@ -1,0 +1,159 @@
+"""Sends a file of the user's to a topic: what `make ingest` does."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion, FileToSend
+from kafka_pareto.errors import BadInputError, ClusterError, ConsentError
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.load.ingestion_load import IngestionLoad
+from kafka_pareto.settings import Settings
+from kafka_pareto_embedded.bootstrap.preflight import find_java, state_folder
+from kafka_pareto_embedded.lifecycle import lifecycle
+
+_MIB = 1 << 20
+_GIB = 1 << 30
+
+
+class IngestRequest(BaseModel):
+    """Holds the options of `make ingest`; None means not given.
+
+    Attributes:
+        file: A CSV file with a header.
+        topic: Where its rows go; made if it is not there.
+        delimiter: Between two fields; `tab` for a tab.
+        partitions: Of a topic that is made.
+        kafka: Another cluster than the stack's, as `host:port,…`.
+        kafka_config: Its `client.properties`.
+        ceiling_mib_s: What may be sent to another cluster, in MiB/s.
+        ceiling_gib: And in all, in GiB.
+        consent: To send to another cluster, once the plan was read.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    file: Path
+    topic: Annotated[str, Field(pattern="^[A-Za-z0-9._-]{1,230}$")]
+    delimiter: str = ","
+    partitions: Annotated[int | None, Field(gt=0)] = None
+    kafka: str | None = None
+    kafka_config: Path | None = None
+    ceiling_mib_s: Annotated[float | None, Field(gt=0)] = None
+    ceiling_gib: Annotated[float | None, Field(gt=0)] = None
+    consent: bool = False
+
+
+def ingest(request: IngestRequest, settings: Settings) -> None:
+    """Sends the file, or what of it is still missing, and prints how far it is and what came of it.
+
+    Raises:
+        BadInputError: If file, topic or options cannot be used.
+        ConsentError: If another cluster's owner has not agreed.
+        ClusterError: If the cluster cannot be reached, or was in trouble meanwhile.
+        LoadToolError: If rows could not be sent.
+    """
+    settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
+    delimiter = "\t" if request.delimiter == "tab" else request.delimiter
+    if len(delimiter) != 1:
+        raise BadInputError(f"DELIMITER={request.delimiter}: must be one character, or tab")
+    _require_ceilings(request)
+    servers = request.kafka or lifecycle.running().bootstrap_servers
+    wanted = FileToSend(request.file, request.topic, delimiter, request.partitions, request.ceiling_mib_s or 0.0)
+    with Cluster(servers, request.kafka_config, settings) as cluster:
+        tool = IngestionLoad(servers, request.kafka_config, settings)
+        ingestion = FileIngestion(cluster, tool, state_folder(os.environ) / "ingestions")
+        begun = ingestion.begin(wanted)
+        with _progress() as shown:
+            task = shown.add_task(request.file.name, total=begun.bytes, said="")
+            watch = _watch(cluster, request.topic) if request.kafka else None
+            arrived = ingestion.send(begun, wanted, lambda line: _show(shown, task, begun.bytes, line), watch)
+            shown.update(task, completed=begun.bytes)
+    print(said_of(arrived, request))
+
+
+def _require_ceilings(request: IngestRequest) -> None:
+    """Asks for ceilings and for consent where the cluster is not the stack's own.
+
+    Raises:
+        BadInputError: If a ceiling is missing, or the file is above it.
+        ConsentError: If all is said but the consent; the plan is printed first.
+    """
+    if request.kafka is None:
+        if request.kafka_config is not None:
+            raise BadInputError("KAFKA_CONFIG: needs KAFKA=host:port,…, the cluster that it is for")
+        return
+    if request.ceiling_mib_s is None or request.ceiling_gib is None:
+        raise BadInputError("KAFKA: a cluster in use needs CEILING_MIB_S and CEILING_GIB, the most that it gets")
+    size = request.file.stat().st_size if request.file.is_file() else 0
+    if size > request.ceiling_gib * _GIB:
+        raise BadInputError(
+            f"{request.file}: has {size / _GIB:.2f} GiB, above CEILING_GIB={request.ceiling_gib:g}; raise the ceiling"
+        )
+    print(
+        f"plan: {size / _GIB:.2f} GiB of {request.file} to topic {request.topic} of {request.kafka}, at no more than "
+        f"{request.ceiling_mib_s:g} MiB/s, in about {size / _MIB / request.ceiling_mib_s / 60:.0f} minutes; compressed "
+        "on the way, and read back once"
+    )
+    if not request.consent:
+        raise ConsentError("this cluster is not the stack's own: read the plan, and add CONSENT=yes")
+
+
+def _watch(cluster: Cluster, topic: str) -> Callable[[], None]:
+    """Returns what ends the load where the topic is in trouble: the load may be the cause."""
+
+    def stop_when_harmed() -> None:
+        health = cluster.topic_health(topic)
+        if not health.is_healthy:
+            raise ClusterError(
+                f"the ingestion stops, since its load may be the cause: {health.reason}; what has arrived stays: give "
+                "the same command again to go on"
+            )
+
+    return stop_when_harmed
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeRemainingColumn(),
+        console=Console(),
+    )
+
+
+def _show(shown: Progress, task: TaskID, file_bytes: int, line: str) -> None:
+    """Shows a line of the tool's progress; one that is none is passed over."""
+    try:
+        said = json.loads(line)
+        seconds, rows, read = float(said["elapsed_s"]), int(said["rows_acknowledged"]), int(said["bytes_read"])
+        before = file_bytes - int(said["bytes"])
+    except (ValueError, KeyError, TypeError):
+        return
+    text = f"{rows:,} rows, {rows / seconds:,.0f} rows/s, {read / _MIB / seconds:,.0f} MiB/s" if seconds > 0 else ""
+    shown.update(task, completed=before + read, said=text)
+
+
+def said_of(arrived: Arrived, request: IngestRequest) -> str:
+    """Says what has arrived, in this run and in all."""
+    output, held = arrived.output, arrived.held
+    rows = held.topic.rows if held.topic else 0
+    in_file = held.file.rows if held.file else 0
+    pace = output.rows_acknowledged / output.elapsed_s if output.elapsed_s > 0 else 0.0
+    lines = [
+        f"{output.rows_acknowledged:,} rows sent in {output.elapsed_s:.1f} s, {pace:,.0f} rows/s.",
+        f"{rows:,} of {in_file:,} rows are in topic {request.topic}, read back and equal hash by hash.",
+    ]
+    if held.file and held.file.malformed:
+        first = f"; the first: {output.first_malformed}" if output.first_malformed else ""
+        lines.append(f"{held.file.malformed:,} lines were no rows, and are in {request.topic}.malformed{first}.")
+    return "\n".join(lines)

@@ -1,0 +1,94 @@
+"""What the ingestion prints is read strictly, and what several processes of one print is added up."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kafka_pareto.drivers.ingestion.sent import sent_by
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.load.ingestion_load import IngestionResult
+from kafka_pareto.load.ingestion_output import parse_ingestion_output
+
+pytestmark = pytest.mark.fast
+
+PRINTED: dict[str, Any] = {
+    "failure": None,
+    "rows_read": 101,
+    "rows_skipped": 0,
+    "rows_acknowledged": 100,
+    "rows_malformed": 1,
+    "bytes_acknowledged": 100 << 20,
+    "malformed": {"quote": 1},
+    "first_malformed": "line 7",
+    "began_at_s": 1000.0,
+    "ended_at_s": 1002.0,
+    "elapsed_s": 2.5,
+    "jvm_start_s": 0.4,
+    "cpu_s": 1.0,
+    "allocated_bytes": 5000,
+    "collections": 2,
+    "collection_s": 0.1,
+    "compilation_s": 0.3,
+    "reading_cpu_s": 0.8,
+    "partitions": [60, 40],
+    "sinks": [
+        {
+            "sent_bytes": 50 << 20,
+            "requests": 4,
+            "batch_bytes": 1000,
+            "compression_ratio": 0.5,
+            "records_per_request": 25,
+            "blocked_s": 0.2,
+            "retries": 0,
+            "throttle_max_ms": 0,
+        }
+    ],
+}
+
+
+def result(**changes: Any) -> IngestionResult:
+    output = parse_ingestion_output("progress\n" + json.dumps(PRINTED | changes))
+    return IngestionResult(output, wall_s=3.0, client_cpu_s=1.5, errors="")
+
+
+def test_one_process_tells_its_own_time_and_what_a_row_cost() -> None:
+    sent = sent_by([result()])
+
+    assert (sent.rows_read, sent.rows_acknowledged, sent.rows_malformed, sent.failure) == (101, 100, 1, "")
+    assert sent.figures is not None
+    assert sent.figures.rows_s == 40
+    assert sent.figures.values_mib_s == 40
+    assert sent.figures.wire_mib_s == 20
+    assert sent.figures.client_cpu_s_per_million_rows == 1e4
+    assert sent.figures.allocated_bytes_per_row == 50
+
+
+def test_several_processes_count_from_the_first_begin_to_the_last_end() -> None:
+    sent = sent_by([result(), result(began_at_s=1001.0, ended_at_s=1005.0)])
+
+    assert sent.rows_acknowledged == 200
+    assert sent.figures is not None
+    assert sent.figures.elapsed_s == 5.0
+    assert sent.figures.rows_s == 40
+    assert sent.figures.requests == 8
+
+
+def test_the_failure_of_one_process_is_that_of_all() -> None:
+    assert sent_by([result(), result(failure="TimeoutException: no", rows_read=500)]).failure == "TimeoutException: no"
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"partitions": [60, 41]}, "as many rows as were acknowledged"),
+        ({"malformed": {}}, "each malformed row has one reason"),
+        ({"rows_read": 102}, "as many as were read"),
+        ({"elapsed_s": -1}, "elapsed_s"),
+    ],
+)
+def test_numbers_that_do_not_add_up_are_refused(changes: dict[str, Any], rule: str) -> None:
+    with pytest.raises(LoadToolError, match=rule):
+        result(**changes)

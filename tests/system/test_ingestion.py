@@ -245,6 +245,15 @@ def test_a_file_of_ones_own_goes_on_where_it_was_interrupted_and_no_other_file_d
         ingestion.begin(wanted)
 
 
+def test_a_delimiter_that_does_not_fit_leaves_nothing_behind(bench: Bench) -> None:
+    topic = f"own-{secrets.token_hex(4)}"
+    ingestion = FileIngestion(bench.cluster, bench.tool, bench.folder / "state")
+
+    with pytest.raises(LoadToolError, match="line 1 has one field by the delimiter"):
+        ingestion.begin(FileToSend(bench.books(), topic, delimiter=";"))
+    assert ingestion.begin(FileToSend(bench.books(), topic)).topic == topic
+
+
 def test_a_topic_that_holds_something_or_has_other_partitions_is_refused(bench: Bench) -> None:
     topic = bench.topic()
     bench.send(bench.books(500), topic)

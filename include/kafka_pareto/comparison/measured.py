@@ -13,11 +13,12 @@ from kafka_pareto.study.factors import Configuration, FactorValue
 
 
 class PlannedLevel(NamedTuple):
-    """Holds a configuration that a part measures."""
+    """Holds a configuration that a part measures; a variant is one by its name, and `sets` these settings."""
 
     configuration_id: str
     configuration: Configuration
     is_reference: bool
+    sets: Configuration | None = None
 
 
 class Measured:

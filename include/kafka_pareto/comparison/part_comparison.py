@@ -25,7 +25,6 @@ from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.comparison.measured import Measured, PlannedLevel
 from kafka_pareto.comparison.records import Band, Estimate, Interaction, Interval, Level, PartComparison, Scaling
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.parts import VARIANT
 from kafka_pareto.study.quantity import Quantity
 
 
@@ -122,11 +121,7 @@ def _level(
     return Level(
         configuration_id=name,
         values=measured.values_of(level),
-        sets={
-            name: value
-            for name, value in level.configuration.items()
-            if measured.factors == [VARIANT] and name != VARIANT
-        },
+        sets=dict(level.sets or {}),
         is_reference=level.is_reference,
         outcomes=dict(Counter(each.outcome for each in measured.repetitions if each.configuration_id == name)),
         repetition_ids=[each.repetition_id for each in valid],

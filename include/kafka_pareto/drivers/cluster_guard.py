@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Protocol
 
 from tenacity import RetryCallState, retry, retry_if_exception_type, stop_after_delay, wait_fixed
@@ -19,6 +20,7 @@ from kafka_pareto.errors import ClusterError, PlanError, SafetyStop
 from kafka_pareto.kafka.cluster import Cluster, TopicHealth
 from kafka_pareto.load.tool import LoadResult
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
+from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.study.topic_study import TopicStudy
 
 log = logging.getLogger(__name__)
@@ -186,6 +188,16 @@ class ClusterGuard:
         self._seen_healthy = None
         after = self.require_healthy()
         return "" if after.leaders == before.leaders else "a partition changed its leader during the repetition"
+
+    def judged(self, attempt: Attempt, before: TopicHealth) -> Attempt:
+        """Returns the attempt as it counts once the cluster was looked at: trouble fails it, disturbance excuses it."""
+        try:
+            disturbance = self.disturbance(before)
+        except (ClusterError, SafetyStop) as error:
+            return replace(attempt, outcome="failed", reason=str(error), trouble=error)
+        if disturbance and attempt.outcome in ("valid", "failed"):
+            return replace(attempt, outcome="failed", reason=attempt.reason or disturbance, is_excused=True)
+        return attempt
 
     def check_throttling(self, result: LoadResult) -> None:
         """Refuses to go on where a quota held the load back: the quota would be measured, not the configuration.

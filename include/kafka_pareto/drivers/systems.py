@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -12,12 +14,15 @@ import psutil
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint, Plan
-from kafka_pareto.drivers.cluster_access import topic_name
+from kafka_pareto.drivers.cluster_access import target_of, topic_name
 from kafka_pareto.drivers.fingerprint import fingerprint_of
 from kafka_pareto.errors import PlanError
 from kafka_pareto.kafka.cluster import Cluster, ClusterDescription, LogDir
+from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.measurement.fingerprint import client_machine
+from kafka_pareto.settings import Settings
 from kafka_pareto.study.sections import OwnBrokers
+from kafka_pareto.study.study import Study
 from kafka_pareto.study.topic_study import topic_study
 
 log = logging.getLogger(__name__)
@@ -28,6 +33,25 @@ _MIB = 1 << 20
 _BESIDE_HEAP_MIB = 350
 _BESIDE_TOOL_HEAP_MIB = 300
 _FREE_DISK_MARGIN = 1.2
+
+
+@contextmanager
+def open_system(study: Study, settings: Settings, tool_heap_mib: Callable[[], int]) -> Iterator[System]:
+    """Opens the cluster that the study is about; brokers of its own do not run before it measures.
+
+    Args:
+        study: Of any driver that loads a cluster.
+        settings: Name the cluster that belongs to this installation.
+        tool_heap_mib: Computes the heap that the load tool needs beside brokers of the study's own, in MiB.
+
+    Raises:
+        BadInputError: If the settings name no cluster.
+    """
+    if study.own_brokers is not None:
+        yield OwnBrokersSystem(study.own_brokers, tool_heap_mib())
+        return
+    with Cluster(*target_of(study, settings), settings) as cluster:
+        yield ClusterSystem(cluster)
 
 
 class ClusterSystem:

@@ -6,35 +6,29 @@ from collections.abc import Sequence
 from statistics import linear_regression
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
-from kafka_pareto.load.last_line import read_last_line
+from kafka_pareto.load.last_line import Amount, Count, ToolOutput, read_last_line
 from kafka_pareto.load.load_generator import LatencyUs
 
 _LEAST_SAMPLES = 3
-_Amount = Annotated[FiniteFloat, Field(ge=0)]
-_Count = Annotated[int, Field(ge=0)]
 
 
-class _Output(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class PartitionRead(_Output):
+class PartitionRead(ToolOutput):
     """Holds which offsets of a partition the group read: `first` to `last`, of those from `begin` up to `end`.
 
     `lost` were passed over, `twice` came again. Records that came after the end offset was asked for count as well.
     """
 
-    partition: _Count
-    begin: _Count
-    end: _Count
-    first: _Count | None
-    last: _Count | None
-    records: _Count
-    lost: _Count
-    unread: _Count
-    twice: _Count
+    partition: Count
+    begin: Count
+    end: Count
+    first: Count | None
+    last: Count | None
+    records: Count
+    lost: Count
+    unread: Count
+    twice: Count
 
     @model_validator(mode="after")
     def _adds_up(self) -> Self:
@@ -48,26 +42,26 @@ class PartitionRead(_Output):
         return self
 
 
-class LagSample(_Output):
+class LagSample(ToolOutput):
     """Says how far the group was behind, `at_s` after its warm-up."""
 
     at_s: FiniteFloat
-    lag_records: _Count
-    lag_s: _Amount
+    lag_records: Count
+    lag_s: Amount
 
 
-class Sent(_Output):
+class Sent(ToolOutput):
     """Holds what the producer beside the group sent, warm-up included; its latencies count to the acknowledgement."""
 
-    planned: _Count
-    attempted: _Count
-    acknowledged: _Count
-    sending_s: _Amount
-    elapsed_s: _Amount
+    planned: Count
+    attempted: Count
+    acknowledged: Count
+    sending_s: Amount
+    elapsed_s: Amount
     latency_us: LatencyUs | None
     latency_from_send_us: LatencyUs | None
     window_ms: Annotated[int, Field(gt=0)]
-    window_records: list[_Count]
+    window_records: list[Count]
     failures: dict[str, Annotated[int, Field(gt=0)]]
 
     @model_validator(mode="after")
@@ -79,27 +73,27 @@ class Sent(_Output):
         return self
 
 
-class ConsumerOutput(_Output):
+class ConsumerOutput(ToolOutput):
     """Holds what the tool prints; the last five keys are there where something was sent beside the group."""
 
     mode: Literal["drain", "live"]
     consumers: Annotated[int, Field(gt=0)]
     failure: str | None
-    rebalance_s: _Amount | None
-    assignments_changed: _Count
-    records: _Count
-    bytes: _Count
-    measured_s: _Amount
-    measured_records: _Count
-    measured_bytes: _Count
-    poll_wait_s: _Amount
-    threads_cpu_s: _Amount
+    rebalance_s: Amount | None
+    assignments_changed: Count
+    records: Count
+    bytes: Count
+    measured_s: Amount
+    measured_records: Count
+    measured_bytes: Count
+    poll_wait_s: Amount
+    threads_cpu_s: Amount
     client_metrics: dict[str, FiniteFloat]
     partitions: Annotated[list[PartitionRead], Field(min_length=1)]
     lag_samples: list[LagSample] | None = None
     sent: Sent | None = None
-    waited_for_unread_s: _Amount | None = None
-    latency_records: _Count | None = None
+    waited_for_unread_s: Amount | None = None
+    latency_records: Count | None = None
     latency_us: LatencyUs | None = None
 
     @model_validator(mode="after")

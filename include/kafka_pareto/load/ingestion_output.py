@@ -4,53 +4,46 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
-from kafka_pareto.load.last_line import read_last_line
-
-_Amount = Annotated[FiniteFloat, Field(ge=0)]
-_Count = Annotated[int, Field(ge=0)]
+from kafka_pareto.load.last_line import Amount, Count, ToolOutput, read_last_line
 
 
-class _Output(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Sink(_Output):
+class Sink(ToolOutput):
     """Holds how one producer has sent its rows."""
 
-    sent_bytes: _Amount
-    requests: _Amount
-    batch_bytes: _Amount
-    compression_ratio: _Amount
-    records_per_request: _Amount
-    blocked_s: _Amount
-    retries: _Amount
-    throttle_max_ms: _Amount
+    sent_bytes: Amount
+    requests: Amount
+    batch_bytes: Amount
+    compression_ratio: Amount
+    records_per_request: Amount
+    blocked_s: Amount
+    retries: Amount
+    throttle_max_ms: Amount
 
 
-class IngestionOutput(_Output):
+class IngestionOutput(ToolOutput):
     """Holds what the tool prints; `partitions` are the rows acknowledged of each."""
 
     failure: str | None
-    rows_read: _Count
-    rows_skipped: _Count
-    rows_acknowledged: _Count
-    rows_malformed: _Count
-    bytes_acknowledged: _Count
+    rows_read: Count
+    rows_skipped: Count
+    rows_acknowledged: Count
+    rows_malformed: Count
+    bytes_acknowledged: Count
     malformed: dict[str, Annotated[int, Field(gt=0)]]
     first_malformed: str
     began_at_s: FiniteFloat
     ended_at_s: FiniteFloat
-    elapsed_s: _Amount
+    elapsed_s: Amount
     jvm_start_s: FiniteFloat
-    cpu_s: _Amount
+    cpu_s: Amount
     allocated_bytes: int
-    collections: _Count
-    collection_s: _Amount
-    compilation_s: _Amount
-    reading_cpu_s: _Amount
-    partitions: Annotated[list[_Count], Field(min_length=1)]
+    collections: Count
+    collection_s: Amount
+    compilation_s: Amount
+    reading_cpu_s: Amount
+    partitions: Annotated[list[Count], Field(min_length=1)]
     sinks: Annotated[list[Sink], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -64,16 +57,16 @@ class IngestionOutput(_Output):
         return self
 
 
-class RowsFound(_Output):
+class RowsFound(ToolOutput):
     """Holds how many rows a file or a topic has, and two sums of hashes of all of them, whatever their order."""
 
-    rows: _Count
+    rows: Count
     hash: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
-    malformed: _Count = 0
-    partitions: list[_Count] = Field(default_factory=list)
+    malformed: Count = 0
+    partitions: list[Count] = Field(default_factory=list)
 
 
-class CheckOutput(_Output):
+class CheckOutput(ToolOutput):
     """Holds what the check prints of a file and of a topic, whichever it was asked for."""
 
     file: RowsFound | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from functools import cache
@@ -20,7 +21,10 @@ def java_version(java: str) -> int:
         LoadStartError: If it does not start, or does not say.
     """
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True).stderr
+        environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+        said = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True, env=environment
+        ).stderr
     except (OSError, subprocess.SubprocessError) as error:
         raise LoadStartError(f"{java}: does not say its version: {error}") from error
     found = _VERSION.search(said)

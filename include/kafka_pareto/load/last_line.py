@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from kafka_pareto.errors import LoadToolError
 
+Amount = Annotated[FiniteFloat, Field(ge=0)]
+Count = Annotated[int, Field(ge=0)]
 _Output = TypeVar("_Output", bound=BaseModel)
+
+
+class ToolOutput(BaseModel):
+    """Is the base of what a tool of ours prints: unknown keys and wrong types are refused."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 def read_last_line(text: str, output: type[_Output], tool: str) -> _Output:

@@ -8,11 +8,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.load.jvm_process import LoadProcess
-from kafka_pareto.load.last_line import read_last_line
+from kafka_pareto.load.last_line import Amount, Count, ToolOutput, read_last_line
 from kafka_pareto.load.tool import Execution, LoadRequest, LoadResult, TimedLoad, client_metrics
 from kafka_pareto.load.warm_jvm import WarmLoadProcess
 from kafka_pareto.load.within_run_cv import latency_cv_in_run, throughput_cv_in_run
@@ -26,27 +26,21 @@ LONGEST_SETTLING_S = 5.0
 _US_PER_MS = 1_000
 _THROTTLED = "produce-throttle-time-max"
 _COUNTED_IN_ALL_PARTS = ("buffer-exhausted-total", "record-retry-total")
-_Amount = Annotated[FiniteFloat, Field(ge=0)]
-_Count = Annotated[int, Field(ge=0)]
 
 
-class _Output(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class LatencyUs(_Output):
+class LatencyUs(ToolOutput):
     """Holds a latency histogram's figures, in microseconds."""
 
-    mean: _Amount
-    standard_deviation: _Amount
-    p50: _Amount
-    p75: _Amount
-    p90: _Amount
-    p95: _Amount
-    p99: _Amount
-    p999: _Amount
-    p9999: _Amount
-    max: _Amount
+    mean: Amount
+    standard_deviation: Amount
+    p50: Amount
+    p75: Amount
+    p90: Amount
+    p95: Amount
+    p99: Amount
+    p999: Amount
+    p9999: Amount
+    max: Amount
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -56,7 +50,7 @@ class LatencyUs(_Output):
         return self
 
 
-class Part(_Output):
+class Part(ToolOutput):
     """Holds one part of a load; `sending_s` ends with the last call of `send()`, `elapsed_s` with the last answer.
 
     Of several producers, counts and CPU time of the sending threads are summed.
@@ -66,18 +60,18 @@ class Part(_Output):
     """
 
     part: Literal["unthrottled", "paced"]
-    warmup_attempted: _Count
-    warmup_acknowledged: _Count
-    planned: _Count
-    attempted: _Count
-    acknowledged: _Count
-    sending_s: _Amount
-    sending_cpu_s: _Amount
-    elapsed_s: _Amount
+    warmup_attempted: Count
+    warmup_acknowledged: Count
+    planned: Count
+    attempted: Count
+    acknowledged: Count
+    sending_s: Amount
+    sending_cpu_s: Amount
+    elapsed_s: Amount
     latency_us: LatencyUs | None
     latency_from_send_us: LatencyUs | None
     window_ms: Annotated[int, Field(gt=0)]
-    window_records: list[_Count]
+    window_records: list[Count]
     failures: dict[str, Annotated[int, Field(gt=0)]]
     client_metrics: dict[str, FiniteFloat]
 
@@ -96,14 +90,14 @@ class Part(_Output):
         return self
 
 
-class WriteBack(_Output):
+class WriteBack(ToolOutput):
     """Says how long the machine was given between the parts to write what the first had left, and whether it has."""
 
-    waited_s: _Amount
+    waited_s: Amount
     settled: bool
 
 
-class GeneratorOutput(_Output):
+class GeneratorOutput(ToolOutput):
     """Holds what the generator prints: its parts in the order of sending, the unthrottled one first.
 
     A JVM that goes on adds its CPU time since its last answer; that of a JVM that ends is known to its parent.
@@ -111,7 +105,7 @@ class GeneratorOutput(_Output):
 
     parts: Annotated[list[Part], Field(min_length=1, max_length=2)]
     write_back: WriteBack | None = None
-    process_cpu_s: _Amount | None = None
+    process_cpu_s: Amount | None = None
 
     @model_validator(mode="after")
     def _each_part_once(self) -> Self:

@@ -18,7 +18,7 @@ from kafka_pareto.comparison.tables import part_text
 from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.study.compare import Compare, compare_study
-from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.parts import VARIANT, Grid, Variants
 
 logger = logging.getLogger(__name__)
@@ -87,12 +87,13 @@ def compared_part(
         limits: What limited them, by their ids.
     """
     part, driver = study.part(case), study.declaration
-    shown = study.levels_of(case)
+    levels = study.levels_of(case)
+    shown, settings = levels, list[Configuration | None]([None] * len(levels))
     if isinstance(part, Variants):
-        shown = [{VARIANT: name, **sets} for name, sets in zip(part.variants, part.settings, strict=True)]
+        shown, settings = [{VARIANT: name} for name in part.variants], [*part.settings]
     planned = [
-        PlannedLevel(name := configuration_id(level), as_shown, name == study.baseline_id(case))
-        for level, as_shown in zip(study.levels_of(case), shown, strict=True)
+        PlannedLevel(name := configuration_id(level), as_shown, name == study.baseline_id(case), sets)
+        for level, as_shown, sets in zip(levels, shown, settings, strict=True)
     ]
     derived = [
         each.model_copy(update={"quantities": {**each.quantities, **study.derived_quantities(repetition_row(each))}})

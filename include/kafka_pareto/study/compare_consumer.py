@@ -21,7 +21,7 @@ from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.section import Count
 from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
-from kafka_pareto.study.topic_study import TopicStudy
+from kafka_pareto.study.topic_study import TopicStudy, conditions_of
 from kafka_pareto.study.workload import Topic
 
 CONSUMERS = "consumers"
@@ -126,13 +126,7 @@ class CompareConsumer(Compare, TopicStudy):
 
     def conditions(self) -> dict[str, Any]:
         """Returns the reference, the topic, the brokers and the protocol of a single repetition, by their keys."""
-        parts = {
-            "reference": self.stated({}),
-            "workload": self.workload.model_dump(),
-            "protocol": self.protocol.of_a_repetition(),
-            "testbed": self.own_brokers.model_dump() if self.own_brokers else {"cluster": "installation"},
-        }
-        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+        return conditions_of(self, self.stated({}))
 
     @model_validator(mode="after")
     def _reads_what_is_its_own(self) -> Self:

@@ -23,7 +23,7 @@ from kafka_pareto.study.ingestion import INGESTION
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.section import Count, Fraction
 from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
-from kafka_pareto.study.topic_study import TopicStudy
+from kafka_pareto.study.topic_study import TopicStudy, conditions_of
 from kafka_pareto.study.workload import Topic
 
 PUBLISHED_ROWS = 5_208_181
@@ -135,13 +135,7 @@ class CompareIngestion(Compare, TopicStudy):
 
     def conditions(self) -> dict[str, Any]:
         """Returns the reference, the file, the topic, the brokers and the protocol of a repetition, by their keys."""
-        parts = {
-            "reference": self.stated({}),
-            "workload": self.workload.model_dump(),
-            "protocol": self.protocol.of_a_repetition(),
-            "testbed": self.own_brokers.model_dump() if self.own_brokers else {"cluster": "installation"},
-        }
-        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+        return conditions_of(self, self.stated({}))
 
     @model_validator(mode="after")
     def _on_brokers_of_its_own(self) -> Self:

@@ -27,6 +27,7 @@ from kafka_pareto.study.producer_protocol import Paced, ProducerProtocol
 from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.quantity import Value, Values
 from kafka_pareto.study.setting import BROKER_SETTINGS, Setting, client_settings
+from kafka_pareto.study.topic_study import conditions_of
 from kafka_pareto.study.workload import CompressiblePayload, Payload, ProducerLoad, Topic
 
 PRODUCERS = "producers"
@@ -187,10 +188,5 @@ class CompareProducer(Compare, ProducerStudy):
 
     def conditions(self) -> dict[str, Any]:
         """Returns the reference, the topic, the brokers and the protocol of a single repetition, by their keys."""
-        parts = {
-            "reference": self.stated({}),
-            "workload": self.workload.model_dump(),
-            "protocol": self.protocol.of_a_repetition() | {"throughput_limit_mib_s": self.throughput_limit_mib_s()},
-            "testbed": self.own_brokers.model_dump() if self.own_brokers else {"cluster": "installation"},
-        }
-        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+        limit = {"throughput_limit_mib_s": self.throughput_limit_mib_s()}
+        return conditions_of(self, self.stated({}), self.protocol.of_a_repetition() | limit)

@@ -27,7 +27,7 @@ def without_impossible(
         fault_of: Says what is missing here for a configuration; empty where nothing is.
 
     Raises:
-        BadInputError: If a part's reference, or a level of a grid, cannot be measured here.
+        BadInputError: If a part's reference or a level of a grid cannot be measured here, or no part would be left.
     """
     told: list[Override] = []
     kept: list[Part] = []
@@ -51,6 +51,8 @@ def without_impossible(
             kept.append(part.only(places))
     if not told:
         return study, told
+    if not kept:
+        raise BadInputError(f"study {study.name}: nothing is left to compare: {'; '.join(map(str, told))}")
     update = {
         "variants": [part for part in kept if isinstance(part, Variants)],
         "tables": [part for part in kept if isinstance(part, Table)],

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 from pydantic import model_validator
 
@@ -34,6 +35,25 @@ class TopicStudy(Study):
                 "brokers, or for fewer replicas (with min_insync_replicas no higher)"
             )
         return self
+
+
+def conditions_of(
+    study: TopicStudy, reference: Configuration, protocol: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Returns what a comparison's repetition depends on besides its level, by the keys of the study's file.
+
+    Args:
+        study: The comparison.
+        reference: What it states for all levels.
+        protocol: How a single repetition is run; the study's own where None.
+    """
+    parts = {
+        "reference": reference,
+        "workload": study.workload.model_dump(),
+        "protocol": study.protocol.of_a_repetition() if protocol is None else protocol,
+        "testbed": study.own_brokers.model_dump() if study.own_brokers else {"cluster": "installation"},
+    }
+    return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
 
 
 def topic_study(study: Study) -> TopicStudy:

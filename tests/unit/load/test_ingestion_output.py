@@ -1,4 +1,4 @@
-"""What the ingestion prints is read strictly, and what several processes of one print is added up."""
+"""Reads strictly what an ingestion prints, and adds up what several processes of one print."""
 
 from __future__ import annotations
 

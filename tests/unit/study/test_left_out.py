@@ -1,4 +1,4 @@
-"""What a machine cannot do is left out of a comparison, by name and reason; a comparison's reference never is."""
+"""Leaves out of a comparison what a machine cannot do, by name and reason; never a comparison's reference."""
 
 from __future__ import annotations
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.drivers.cluster_access import target_of
 from kafka_pareto.drivers.consumer.runner import ConsumerRunner
 from kafka_pareto.drivers.consumer.testbed import open_consumer_testbed
-from kafka_pareto.drivers.systems import ClusterSystem, OwnBrokersSystem
+from kafka_pareto.drivers.systems import open_system
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.consumer_load import ConsumerRequest, LiveLoad
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.settings import Settings
@@ -54,14 +52,9 @@ class ConsumerDriver:
             peak_disk_gib=(workload.bytes + 2 * most_levels * live_bytes) * workload.replication_factor / _GIB,
         )
 
-    @contextmanager
-    def system(self, study: Study, settings: Settings) -> Iterator[System]:
+    def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
         """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
-        if study.own_brokers is not None:
-            yield OwnBrokersSystem(study.own_brokers, _largest_heap_mib(consumer_study(study)))
-            return
-        with Cluster(*target_of(study, settings), settings) as cluster:
-            yield ClusterSystem(cluster)
+        return open_system(study, settings, lambda: _largest_heap_mib(consumer_study(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> None:  # noqa: ARG002
         """Returns nothing: what limits consumers is not counted."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.consumer.attempt import attempt_reading
 from kafka_pareto.drivers.consumer.testbed import ConsumerTestbed
-from kafka_pareto.errors import ClusterError, SafetyStop
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
@@ -54,13 +52,7 @@ class ConsumerRunner:
         healthy, self._healthy = self._healthy, None
         attempt = attempt_reading(planned, self._study, self._testbed)
         require_ours(self._testbed.lease.renew())
-        try:
-            disturbance = self._guard.disturbance(healthy)
-        except (ClusterError, SafetyStop) as error:
-            return replace(attempt, outcome="failed", reason=str(error), trouble=error)
-        if disturbance and attempt.outcome in ("valid", "failed"):
-            return replace(attempt, outcome="failed", reason=attempt.reason or disturbance, is_excused=True)
-        return attempt
+        return self._guard.judged(attempt, healthy)
 
     def wait_until_undisturbed(self) -> None:
         """Waits for the rest of the machine to keep within the study's outlier rule, for a limited time."""

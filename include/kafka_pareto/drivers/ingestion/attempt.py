@@ -58,7 +58,7 @@ def attempt_ingestion(planned: PlannedRepetition, study: CompareIngestion, testb
     reason, is_excused = "", False
     began_s = time.monotonic()
     try:
-        ended = _send(configuration, study, testbed, file, in_file)
+        ended = _send_and_read_back(configuration, study, testbed, file, in_file)
     except LoadStartError as error:
         reason, is_excused = str(error), True
     except LoadToolError as error:
@@ -85,19 +85,30 @@ def attempt_ingestion(planned: PlannedRepetition, study: CompareIngestion, testb
     )
 
 
-def _send(
+def send(
+    configuration: Configuration, study: CompareIngestion, testbed: IngestionTestbed, file: Path, rows: int
+) -> Sent:
+    """Sends a file of so many rows by the tool that a level names.
+
+    Raises:
+        LoadToolError: If the tool does not start, ends with an error, or runs out of time.
+    """
+    match study.effective(configuration)["path"]:
+        case "kafka_tool":
+            return send_by_kafkas_tool(testbed, study, configuration, file, rows)
+        case "kcat":
+            return send_by_kcat(testbed, study, configuration, file, rows)
+        case _:
+            return sent_by(testbed.tool.run(requests_for(configuration, study, testbed.topic, file)))
+
+
+def _send_and_read_back(
     configuration: Configuration, study: CompareIngestion, testbed: IngestionTestbed, file: Path, in_file: RowsFound
 ) -> _Ended:
-    path = str(study.effective(configuration)["path"])
     watched = HostCounters(None, testbed.brokers, testbed.broker_hosts)
     began_s = time.time()
     with watched:
-        if path == "kafka_tool":
-            sent = send_by_kafkas_tool(testbed, study, configuration, file, in_file.rows)
-        elif path == "kcat":
-            sent = send_by_kcat(testbed, study, configuration, file, in_file.rows)
-        else:
-            sent = sent_by(testbed.tool.run(requests_for(configuration, study, testbed.topic, file)))
+        sent = send(configuration, study, testbed, file, in_file.rows)
     window = None if sent.ended_at_s is None else LoadWindow(sent.began_at_s - began_s, sent.ended_at_s - began_s)
     growth = testbed.cluster.wait_for_end_offset_growth(
         testbed.topic, 0, sent.rows_acknowledged, deadline_s=_GROWTH_DEADLINE_S

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from kafka_pareto.bottleneck.verdict import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
-from kafka_pareto.drivers.cluster_access import target_of
+from kafka_pareto.drivers.ingestion.other_tools import HEAP_PER_FILE_BYTE
 from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK
 from kafka_pareto.drivers.ingestion.runner import IngestionRunner
 from kafka_pareto.drivers.ingestion.testbed import open_ingestion_testbed
-from kafka_pareto.drivers.systems import ClusterSystem, OwnBrokersSystem
+from kafka_pareto.drivers.systems import open_system
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.ingestion_load import IngestionRequest
 from kafka_pareto.load.java_version import java_version
 from kafka_pareto.measurement.driver_runtime import System
@@ -26,7 +25,8 @@ from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.study import Study
 
 _GIB = 1 << 30
-# Seen on two cores with one broker; a plan is the most that an undisturbed campaign takes.
+_MIB = 1 << 20
+# Taken low for two cores with one broker; a plan is the most that an undisturbed campaign takes.
 _ROWS_S = 300_000.0
 _READ_BACK_ROWS_S = 1_000_000.0
 _AROUND_A_REPETITION_S = 4.0
@@ -54,14 +54,9 @@ class IngestionDriver:
             peak_disk_gib=2 * most * BYTES_PER_BOOK * (1 + found.workload.replication_factor) / _GIB,
         )
 
-    @contextmanager
-    def system(self, study: Study, settings: Settings) -> Iterator[System]:
+    def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
         """Opens the cluster that the study is about; brokers of its own do not run before it measures."""
-        if study.own_brokers is not None:
-            yield OwnBrokersSystem(study.own_brokers, _largest_heap_mib(ingestion_study(study)))
-            return
-        with Cluster(*target_of(study, settings), settings) as cluster:
-            yield ClusterSystem(cluster)
+        return open_system(study, settings, lambda: _largest_heap_mib(ingestion_study(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:  # noqa: ARG002
         """Returns what the verdict on an ingestion depends on."""
@@ -108,14 +103,14 @@ def _rows(study: CompareIngestion, level: Configuration) -> int:
 
 def _largest_heap_mib(study: CompareIngestion) -> int:
     """Returns the largest heap that the processes of any level need together, in MiB."""
-    return max(
-        int(study.effective(level)["processes"])
-        * IngestionRequest(
-            Path(), "", study.properties(level), 0.0, producers=int(study.effective(level)["producers"])
-        ).heap_mib
-        for case in study.cases
-        for level in study.levels_of(case)
-    )
+    return max(_heap_mib(study, level) for case in study.cases for level in study.levels_of(case))
+
+
+def _heap_mib(study: CompareIngestion, level: Configuration) -> int:
+    found = study.effective(level)
+    request = IngestionRequest(Path(), "", study.properties(level), 0.0, producers=int(found["producers"]))
+    held = HEAP_PER_FILE_BYTE * _rows(study, level) * BYTES_PER_BOOK // _MIB if found["path"] == "kafka_tool" else 0
+    return int(found["processes"]) * request.heap_mib + held
 
 
 def ingestion_study(study: Study) -> CompareIngestion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.ingestion.sent import Sent
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
 from kafka_pareto.errors import LoadStartError, LoadToolError
@@ -20,8 +22,8 @@ from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.ingestion_quantities import IngestionFigures
 
 _MIB = 1 << 20
-# It holds the file as one text, as a text for each line, and as the bytes of each: seen of 5.2 million rows.
-_HEAP_PER_FILE_BYTE = 10
+# It holds the file as one text, as a text for each line, and as the bytes of each; an estimate with room to spare.
+HEAP_PER_FILE_BYTE = 10
 _KIB = 1 << 10
 
 
@@ -33,7 +35,7 @@ class _WholeFileRequest(LoadRequest):
     def heap_mib(self) -> int:
         """Returns the heap that it needs, in MiB."""
         file_bytes = self.payload_file.stat().st_size if self.payload_file else 0
-        return super().heap_mib + _HEAP_PER_FILE_BYTE * file_bytes // _MIB
+        return super().heap_mib + HEAP_PER_FILE_BYTE * file_bytes // _MIB
 
 
 def send_by_kafkas_tool(
@@ -101,14 +103,19 @@ def send_by_kcat(
     if kcat is None:
         raise LoadStartError("this machine has no kcat")
     options = [f"-X{name}={value}" for name, value in kcat_properties(study.properties(configuration)).items()]
-    argv = [kcat, "-q", "-P", "-b", testbed.tool.bootstrap_servers, "-t", testbed.topic, *options]
+    argv = tied([kcat, "-q", "-P", "-b", testbed.tool.bootstrap_servers, "-t", testbed.topic, *options])
+    environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
     before, began_at_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
-    with file.open("rb") as lines:
-        header = lines.readline()
-        lines.seek(len(header))
+    with file.open("rb", buffering=0) as lines:  # kcat goes on where the header was read to, and no buffer is ahead
+        lines.readline()
         try:
             ended = subprocess.run(
-                argv, stdin=lines, capture_output=True, timeout=study.protocol.timeout_s, check=False
+                argv,
+                stdin=lines,
+                capture_output=True,
+                timeout=study.protocol.timeout_s,
+                check=False,
+                env=environment,
             )
         except subprocess.TimeoutExpired as error:
             raise LoadToolError(f"kcat did not end within {error.timeout:g} s (protocol.timeout_s)") from error

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.cluster_guard import ClusterGuard
-from kafka_pareto.drivers.ingestion.attempt import attempt_ingestion, requests_for
+from kafka_pareto.drivers.ingestion.attempt import attempt_ingestion, send
 from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK
-from kafka_pareto.drivers.ingestion.sent import sent_by
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
-from kafka_pareto.errors import ClusterError, SafetyStop
+from kafka_pareto.drivers.warming import pace_when_warm
 from kafka_pareto.kafka.cluster import TopicHealth
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
@@ -25,8 +23,6 @@ log = logging.getLogger(__name__)
 
 _WARMING_ROWS = 500_000
 _MOST_WARMING_LOADS = 8
-_STILL_RISING = 1.1
-_FLAT_LOADS = 2
 
 
 class IngestionRunner:
@@ -67,17 +63,18 @@ class IngestionRunner:
     def _warm_up(self) -> None:
         """Sends the reference until the pace stops rising: new brokers are slow until their code is compiled."""
         self._warms_up = False
-        testbed, best, flat = self._testbed, 0.0, 0
-        file = testbed.files.books(min(self._study.rows(self._reference) or _WARMING_ROWS, _WARMING_ROWS))
-        for _ in range(_MOST_WARMING_LOADS):
-            testbed.new_topic(self._study.partitions(self._reference))
-            figures = sent_by(testbed.tool.run(requests_for(self._reference, self._study, testbed.topic, file))).figures
-            pace = figures.rows_s if figures else 0.0
-            flat = flat + 1 if pace <= _STILL_RISING * best else 0
-            best = max(best, pace)
-            if flat == _FLAT_LOADS:
-                break
-        log.info("the new brokers are warm: %.0f rows/s", best)
+        study, testbed, reference = self._study, self._testbed, self._reference
+        file = testbed.files.file_of(reference)
+        if study.workload.file is None:
+            file = testbed.files.books(min(study.rows(reference), _WARMING_ROWS))
+        rows = testbed.files.held_by(file, "bytes").rows
+
+        def load(_best: float) -> float:
+            testbed.new_topic(study.partitions(reference))
+            figures = send(reference, study, testbed, file, rows).figures
+            return figures.rows_s if figures else 0.0
+
+        log.info("the new brokers are warm: %.0f rows/s", pace_when_warm(load, _MOST_WARMING_LOADS))
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
         """Sends the file to the topic that `begin` made, and judges what came of it."""
@@ -86,13 +83,7 @@ class IngestionRunner:
         healthy, self._healthy = self._healthy, None
         attempt = attempt_ingestion(planned, self._study, self._testbed)
         require_ours(self._testbed.lease.renew())
-        try:
-            disturbance = self._guard.disturbance(healthy)
-        except (ClusterError, SafetyStop) as error:
-            return replace(attempt, outcome="failed", reason=str(error), trouble=error)
-        if disturbance and attempt.outcome in ("valid", "failed"):
-            return replace(attempt, outcome="failed", reason=attempt.reason or disturbance, is_excused=True)
-        return attempt
+        return self._guard.judged(attempt, healthy)
 
     def wait_until_undisturbed(self) -> None:
         """Waits for the rest of the machine to keep within the study's outlier rule, for a limited time."""

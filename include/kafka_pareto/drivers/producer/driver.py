@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from kafka_pareto.bottleneck.verdict import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan, Sizing
-from kafka_pareto.drivers.cluster_access import target_of
 from kafka_pareto.drivers.producer.attempt import sized_for
 from kafka_pareto.drivers.producer.ceilings import keep_ceilings
 from kafka_pareto.drivers.producer.cost import cost_of, largest_heap_mib, require_in_time
 from kafka_pareto.drivers.producer.load_setting import load_setting
 from kafka_pareto.drivers.producer.runner import ProducerRunner
 from kafka_pareto.drivers.producer.testbed import open_testbed
-from kafka_pareto.drivers.systems import ClusterSystem, OwnBrokersSystem
-from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.drivers.systems import open_system
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.factors import Configuration
@@ -34,19 +32,14 @@ class ProducerDriver:
         """Computes what these repetitions cost at most, on an undisturbed cluster."""
         return cost_of(producer_study(study), repetitions, sized=sized)
 
-    @contextmanager
-    def system(self, study: Study, settings: Settings) -> Iterator[System]:
+    def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
         """Opens the cluster that the study is about; brokers of its own do not run before it measures.
 
         Raises:
             PlanError: If a load of the study would not end before its timeout.
         """
         require_in_time(producer_study(study))
-        if study.own_brokers is not None:
-            yield OwnBrokersSystem(study.own_brokers, largest_heap_mib(producer_study(study)))
-            return
-        with Cluster(*target_of(study, settings), settings) as cluster:
-            yield ClusterSystem(cluster)
+        return open_system(study, settings, lambda: largest_heap_mib(producer_study(study)))
 
     def load_setting(self, campaign: Campaign, case: str, configuration: Configuration) -> LoadSetting:
         """Returns what a repetition of this configuration was asked to do."""

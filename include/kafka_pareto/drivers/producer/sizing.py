@@ -15,6 +15,7 @@ from kafka_pareto.campaign.records import RampStep, Sizing
 from kafka_pareto.drivers.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.producer.sent_bytes import sent_bytes
 from kafka_pareto.drivers.producer.testbed import Testbed
+from kafka_pareto.drivers.warming import FLAT_LOADS, pace_when_warm
 from kafka_pareto.errors import ClusterError, LoadToolError, MissingArtifactError
 from kafka_pareto.load.tool import LoadRequest, TimedLoad
 from kafka_pareto.study.producer_protocol import ProducerProtocol
@@ -29,8 +30,6 @@ _FIRST_BYTES = 128 * _MIB
 _PACE_WARMUP_S = 1.0
 _PACE_S = 3.0
 _MOST_PACE_LOADS = 12
-_STILL_RISING = 1.1
-_FLAT_LOADS = 2  # so many in a row that bring hardly more: brokers that warm up have slow moments, too
 _LOADS_OF_NEW_BROKERS = 6  # three brokers on two cores, until their pace stops rising
 _RAMP_FRACTIONS = (0.25, 0.5, 0.7, 0.85, 1.0)
 _RAMP_WARMUP_S = 1.0
@@ -111,7 +110,7 @@ def sizing_loads_s(protocol: ProducerProtocol) -> list[float]:
     if protocol.seconds is None:
         return []
     guesses = 0 if protocol.load_tool == "load_generator" else 1
-    pace = [_PACE_WARMUP_S + _PACE_S] * (guesses + 1 + _FLAT_LOADS)
+    pace = [_PACE_WARMUP_S + _PACE_S] * (guesses + 1 + FLAT_LOADS)
     return pace + [_RAMP_WARMUP_S + _RAMP_STEP_S] * (len(_RAMP_FRACTIONS) if protocol.paced else 0)
 
 
@@ -182,16 +181,12 @@ class _BaselineLoads:
             few = max(min(_FIRST_RECORDS, _FIRST_BYTES // self._load.record_size_bytes), 4)
             few = few if not guess else min(few, max(math.ceil(guess), 4))
             guess = self._run(_PACE_WARMUP_S / 4, _PACE_S / 4, few).throughput_records_s
-        best, flat_loads = self._run(_PACE_WARMUP_S, _PACE_S, guess).throughput_records_s, 0
-        for _ in range(_MOST_PACE_LOADS - 1):
-            again = self._run(_PACE_WARMUP_S, _PACE_S, guess if self._is_timed else best).throughput_records_s
-            if again > _STILL_RISING * best:
-                log.info("the cluster is still warming up: %.0f records/s, then %.0f", best, again)
-            flat_loads = 0 if again > _STILL_RISING * best else flat_loads + 1
-            best = max(best, again)
-            if flat_loads == _FLAT_LOADS:
-                break
-        return best
+        return pace_when_warm(
+            lambda best: (
+                self._run(_PACE_WARMUP_S, _PACE_S, guess if self._is_timed or not best else best).throughput_records_s
+            ),
+            _MOST_PACE_LOADS,
+        )
 
     def ramp(self, pace_records_s: float) -> list[RampStep]:
         """Short loads at rising fractions of the pace."""

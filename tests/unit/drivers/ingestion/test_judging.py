@@ -1,4 +1,4 @@
-"""What must have arrived for an ingestion to count, and which properties kcat is given."""
+"""Judges what arrived against the file, and names properties as kcat does."""
 
 from __future__ import annotations
 

@@ -1,0 +1,52 @@
+"""A comparison of ingestions on a broker of the study's own, with the tools that people have already beside ours."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.system.steps import StepRunner
+
+pytestmark = [pytest.mark.brokers, pytest.mark.studies]
+
+ROWS = 2_000
+OTHERS = ["kafka_tool", *(["kcat"] if shutil.which("kcat") else [])]
+PATHS = ["producer", "batches", *OTHERS]
+STUDY: dict[str, Any] = {
+    "schema_version": 1,
+    "kind": "compare",
+    "driver": "ingestion",
+    "name": "tiny",
+    "description": "Every path to a broker, on one; the numbers mean nothing.",
+    "testbed": {"brokers": 1, "heap_mib": 256},
+    "workload": {"rows": ROWS, "topic_partitions": 2, "replication_factor": 1, "min_insync_replicas": 1},
+    "tables": [{"factor": "path", "levels": PATHS}],
+    "protocol": {"repetitions": 3, "cool_down_s": 0},
+    # On a busy machine a repetition that cannot be believed is no reason to stop.
+    "validation": {"tolerated_rejected_fraction": 0.4},
+}
+
+
+def test_every_path_sends_the_file_and_says_what_it_cost(tmp_path: Path) -> None:
+    steps = StepRunner(tmp_path, "")
+    (steps.studies / "tiny.yaml").write_text(yaml.safe_dump(STUDY))
+
+    steps.manifest("design", "tiny")
+    assert steps.manifest("measure", "tiny", "--case", "path")["counts"]["repetitions"] == 3 * len(PATHS)
+    steps.manifest("validate", "tiny")
+    steps.manifest("compare", "tiny")
+    reported = steps.run("report", "tiny")
+    assert reported.returncode == 0, reported.stdout + reported.stderr
+
+    measured = steps.campaign("tiny").read_measurements(["path"], [0])
+    assert {each.configuration["path"] for each in measured if each.outcome == "valid"} == set(PATHS)
+    for each in measured:
+        found = each.quantities
+        if each.outcome == "valid":
+            assert (found["rows_acknowledged"], found["end_offset_growth"]) == (ROWS, ROWS)
+            assert found["read_back"] == ("not_read" if each.configuration["path"] == "kafka_tool" else "equal")
+            assert float(found["rows_s"] or 0) > 0

@@ -50,3 +50,26 @@ def test_every_path_sends_the_file_and_says_what_it_cost(tmp_path: Path) -> None
             assert (found["rows_acknowledged"], found["end_offset_growth"]) == (ROWS, ROWS)
             assert found["read_back"] == ("not_read" if each.configuration["path"] == "kafka_tool" else "equal")
             assert float(found["rows_s"] or 0) > 0
+
+
+def test_a_client_that_encodes_slowly_is_named_as_the_limit(tmp_path: Path) -> None:
+    """The planted fault: the Java of the ingestion, and no other one, only interprets its code."""
+    java = tmp_path / "java"
+    java.write_text(
+        '#!/bin/sh\ncase "$*" in *io.kafkapareto.ingest.Ingestion\\ *) exec java -Xint "$@" ;; esac\nexec java "$@"\n'
+    )
+    java.chmod(0o700)
+    steps = StepRunner(tmp_path, "")
+    steps.environment["KAFKA_PARETO_JAVA"] = str(java)
+    tables = [{"factor": "encoding", "levels": ["avro", "bytes"]}]
+    content = STUDY | {"tables": tables, "workload": STUDY["workload"] | {"rows": 6_000}}
+    (steps.studies / "tiny.yaml").write_text(yaml.safe_dump(content))
+
+    steps.manifest("design", "tiny")
+    steps.manifest("measure", "tiny", "--case", "encoding")
+
+    valid = [each for each in steps.campaign("tiny").read_measurements(["encoding"], [0]) if each.outcome == "valid"]
+    assert valid
+    for each in valid:
+        assert each.quantities["limited_by"] == "load_tool"
+        assert str(each.quantities["generator_bound"]).startswith("the thread that reads the file set the pace")

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from kafka_pareto.comparison.records import Interval, Level, PartComparison
 from kafka_pareto.comparison.rows import held_interactions
-from kafka_pareto.comparison.words import is_told_apart, level_text, times_text
+from kafka_pareto.comparison.words import is_told_apart, level_text, published_ratio, times_text
 from kafka_pareto.study.configuration_words import bytes_text
 from kafka_pareto.study.factors import FactorValue, Positions
 from kafka_pareto.study.quantity import Quantity
@@ -158,7 +158,6 @@ def present(values: Sequence[float | None]) -> list[float]:
 
 def _point(part: PartComparison, level: Level, quantity: Quantity, at: int, kind: AxisKind) -> Point:
     estimate = level.estimates.get(quantity.name)
-    own, reference = (each.published.get(quantity.name) for each in (level, part.reference_level))
     value = next(iter(level.values.values()))
     ratio = Interval(value=1.0) if level.is_reference else estimate.ratio if estimate else None
     return Point(
@@ -168,7 +167,7 @@ def _point(part: PartComparison, level: Level, quantity: Quantity, at: int, kind
         ratio=ratio,
         mean=estimate.mean if estimate else None,
         told_apart=is_told_apart(estimate),
-        published_ratio=own / reference if own is not None and reference else None,
+        published_ratio=published_ratio(part, level, quantity.name),
     )
 
 

@@ -57,7 +57,7 @@ class Level(_Content):
 
     Attributes:
         values: The level of each of the part's factors.
-        sets: Of a variant, what it sets otherwise than the reference.
+        sets: Of a variant, what it sets otherwise than the reference; of the reference, what its part fixes of that.
         outcomes: How many repetitions ended with each outcome.
         estimates: By quantity.
         published: What the published work states, by quantity, as the study holds it.

@@ -19,6 +19,7 @@ from kafka_pareto.comparison.words import (
     number_text,
     other_quantities,
     outcomes_text,
+    published_ratio,
     quantity_named,
     ratio_text,
     relative_text,
@@ -214,12 +215,11 @@ def _once_each(said: Sequence[str]) -> list[str]:
 
 def published_text(part: PartComparison, level: Level, name: str) -> str:
     """Returns a published value and, in brackets, its ratio to the published reference."""
-    value, reference = level.published.get(name), part.reference_level.published.get(name)
+    value = level.published.get(name)
     if value is None:
         return NONE
-    if not reference or level.is_reference:
-        return number_text(value)
-    return f"{number_text(value)} ({times_text(value / reference)})"
+    ratio = published_ratio(part, level, name)
+    return number_text(value) if ratio is None or level.is_reference else f"{number_text(value)} ({times_text(ratio)})"
 
 
 def named_level(level: Level) -> str:

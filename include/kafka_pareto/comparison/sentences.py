@@ -1,5 +1,7 @@
 """Says in three sentences what a comparison came to: what helped most, what made no difference, what it cost. Pure.
 
+A fourth one says where published numbers tell another story.
+
 Every sentence follows from numbers and codes. A level counts only where it is told apart from the reference.
 """
 
@@ -18,6 +20,7 @@ from kafka_pareto.comparison.words import (
     is_told_apart,
     level_text,
     number_text,
+    published_ratio,
     resource_text,
     setting_text,
     times_text,
@@ -65,14 +68,15 @@ class Effect:
 
 
 def closing_sentences(parts: Sequence[PartComparison], shown: Sequence[Quantity] = ()) -> list[str]:
-    """Returns three sentences on all parts of a campaign.
+    """Returns three sentences on all parts of a campaign, and a fourth where published ratios can be compared.
 
     Args:
         parts: One or more, in the study's order.
         shown: The words and directions of the compared quantities; by default those that their drivers declare.
     """
     effects = [effect for part in parts for effect in effects_of(part, shown)]
-    return [_what_helped(parts, effects, shown), _what_made_no_difference(parts), _what_it_cost(parts, effects)]
+    told = [_what_helped(parts, effects, shown), _what_made_no_difference(parts), _what_it_cost(parts, effects)]
+    return told + _what_was_published_otherwise(parts, shown)
 
 
 def effects_of(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Effect]:
@@ -184,6 +188,34 @@ def _what_limited(parts: Sequence[PartComparison]) -> str:
     (code, number), *_ = found.most_common()
     where = "" if number == len(parts) else f" in {number} of {counted(len(parts), 'part')}"
     return f"the reference was limited by {resource_text(code)}{where}"
+
+
+def _what_was_published_otherwise(parts: Sequence[PartComparison], shown: Sequence[Quantity]) -> list[str]:
+    """Says how many published ratios to the reference lie outside the intervals measured here, the farthest by name."""
+    compared = 0
+    outside: dict[str, float] = {}
+    for part in parts:
+        for level in part.levels:
+            for quantity in compared_quantities(part, shown):
+                estimate = level.estimates.get(quantity.name)
+                published = published_ratio(part, level, quantity.name)
+                here = estimate.ratio if estimate else None
+                if published is None or here is None or here.low is None or here.high is None:
+                    continue
+                compared += 1
+                if not here.low <= published <= here.high:
+                    here_and_there = f"{_times(here)} here and {times_text(published)} times as published"
+                    text = f"{quantity.words} with {setting_text(level.values)}{fixed_text(part)}, {here_and_there}"
+                    outside[text] = abs(math.log(published / here.value))
+    if not compared:
+        return []
+    farthest = sorted(outside, key=lambda text: -outside[text])[:_MOST_LEVELS_NAMED]
+    the_farthest = ", the farthest" if len(outside) > len(farthest) else ""
+    named = f"{the_farthest}: {'; '.join(farthest)}" if farthest else ""
+    return [
+        f"Of {counted(compared, 'published ratio')} to the reference, {len(outside) or 'none'} are outside the 95 % "
+        f"interval measured here{named}."
+    ]
 
 
 def _times(ratio: Interval, named: str = "") -> str:

@@ -124,3 +124,9 @@ def _decimals(value: float) -> int:
     if size >= 100 or size == 0:
         return 0
     return 2 - math.floor(math.log10(size)) if size < 1 else 1 if size >= 10 else 2
+
+
+def published_ratio(part: PartComparison, level: Level, name: str) -> float | None:
+    """Returns a published value over the published reference; None where either is missing."""
+    value, reference = level.published.get(name), part.reference_level.published.get(name)
+    return value / reference if value is not None and reference else None

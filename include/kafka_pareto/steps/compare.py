@@ -90,7 +90,10 @@ def compared_part(
     levels = study.levels_of(case)
     shown, settings = levels, list[Configuration | None]([None] * len(levels))
     if isinstance(part, Variants):
-        shown, settings = [{VARIANT: name} for name in part.variants], [*part.settings]
+        shown = [{VARIANT: name} for name in part.variants]
+        settings = [
+            sets or {name: part.fixed[name] for name in part.factors if name in part.fixed} for sets in part.settings
+        ]
     planned = [
         PlannedLevel(name := configuration_id(level), as_shown, name == study.baseline_id(case), sets)
         for level, as_shown, sets in zip(levels, shown, settings, strict=True)
@@ -114,7 +117,7 @@ def compared_part(
         kind="grid" if isinstance(part, Grid) else "table",
         part=case,
         factors=factors,
-        fixed={name: reference[name] for name in part.fixed},
+        fixed={name: reference[name] for name in part.fixed if name not in part.factors},
         reference=reference_values,
         planned=planned,
         blocks=study.protocol.repetitions,

@@ -193,7 +193,7 @@ class Compare(Study):
             place = f"part {part.part}"
             for name, value in part.fixed.items():
                 self._check_values(name, [value], f"{place}: fixed")
-                if name in part.factors:
+                if name in part.factors and not isinstance(part, Variants):
                     raise ValueError(f"{place}: fixed.{name}: is the part's own factor")
             check = self._check_values if isinstance(part, Variants) else self._check_levels
             for name, levels in part.factors.items():

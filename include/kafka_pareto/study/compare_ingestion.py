@@ -46,6 +46,7 @@ _LOAD_SETTINGS = (
     ),
     Setting(PRODUCERS, 1, "load", least=1, most=_MOST_CLIENTS),
     Setting("processes", 1, "load", least=1, most=_MOST_CLIENTS),
+    Setting("page_cache", "warm", "load", choices=("warm", "cold")),
     Setting("resumable", "false", "load", choices=("false", "true")),
     Setting("partitions", 0, "load", least=0, most=1000),
     Setting("rows", 0, "load", least=0, most=_MOST_ROWS),
@@ -83,7 +84,8 @@ class CompareIngestion(Compare, TopicStudy):
 
     Levels may be producer properties, broker properties of the study's own brokers, and of the ingestion: `path` (the
     client's `send()`, record batches built from the rows, Kafka's own load tool, or kcat), `reader`, `encoding`,
-    `senders` (threads), `producers`, `processes`, `resumable`, `partitions` (0: the workload's) and `rows` (0: all).
+    `senders` (threads), `producers`, `processes`, `page_cache` (whether the file is in memory), `resumable`,
+    `partitions` (0: the workload's) and `rows` (0: all).
     """
 
     declaration: ClassVar[Driver] = INGESTION
@@ -127,7 +129,7 @@ class CompareIngestion(Compare, TopicStudy):
         topic = self.workload
         named = topic.file or f"{topic.rows:,} made-up books"
         return super().described_protocol() | {
-            "file": f"{named}, read once before the first block",
+            "file": f"{named}, read before each repetition, so that it is in memory, or dropped from it",
             "rows": "as many as a part fixes, else all",
             "topic": f"{topic.replication_factor} replicas, min.insync.replicas {topic.min_insync_replicas}; made anew "
             "for each repetition, and read back whole after it",

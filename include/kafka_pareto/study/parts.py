@@ -83,7 +83,8 @@ class Grid(Section):
 class Variants(Section):
     """Sets variants beside each other that differ in any settings; one of them is the reference, with nothing set.
 
-    Each is named, and says what it sets otherwise than the reference. `fixed` and `published` are as of a table.
+    Each is named, and says what it sets otherwise than the reference. `fixed` is what the part's reference has, unless
+    a variant sets that, too; `published` is as of a table.
     """
 
     variants: Annotated[dict[str, dict[str, PropertyValue]], Field(min_length=2)]
@@ -106,11 +107,10 @@ class Variants(Section):
 
     @property
     def factors(self) -> dict[str, list[PropertyValue]]:
-        """Maps each setting that any variant sets to its values there."""
+        """Maps each setting that any variant sets to its values there, and to the reference's where that is fixed."""
         names = dict.fromkeys(name for each in self.variants.values() for name in each)
-        return {
-            name: list(dict.fromkeys(each[name] for each in self.variants.values() if name in each)) for name in names
-        }
+        given = [self.fixed, *self.variants.values()]
+        return {name: list(dict.fromkeys(each[name] for each in given if name in each)) for name in names}
 
     @property
     def settings(self) -> list[dict[str, PropertyValue]]:

@@ -14,6 +14,7 @@ from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.load_window import LoadWindow
 from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome
+from kafka_pareto.drivers.ingestion import page_cache
 from kafka_pareto.drivers.ingestion.other_tools import send_by_kafkas_tool, send_by_kcat
 from kafka_pareto.drivers.ingestion.sent import Sent, sent_by
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
@@ -58,6 +59,7 @@ def attempt_ingestion(planned: PlannedRepetition, study: CompareIngestion, testb
     reason, is_excused = "", False
     began_s = time.monotonic()
     try:
+        page_cache.prepare(file, str(effective["page_cache"]))
         ended = _send_and_read_back(configuration, study, testbed, file, in_file)
     except LoadStartError as error:
         reason, is_excused = str(error), True

@@ -10,6 +10,7 @@ from pathlib import Path
 from kafka_pareto.bottleneck.verdict import LoadSetting
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
+from kafka_pareto.drivers.ingestion import page_cache
 from kafka_pareto.drivers.ingestion.other_tools import HEAP_PER_FILE_BYTE
 from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK
 from kafka_pareto.drivers.ingestion.runner import IngestionRunner
@@ -66,10 +67,12 @@ class IngestionDriver:
         return LoadSetting(1, study.properties(configuration), None, threads)
 
     def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
-        """Says what this machine lacks for a level: kcat, or a Java with virtual threads."""
+        """Says what this machine lacks for a level: kcat, a Java with virtual threads, or a file that can be cold."""
         found = ingestion_study(study).effective(configuration)
         if found["path"] == "kcat" and shutil.which("kcat") is None:
             return "this machine has no kcat"
+        if found["page_cache"] == "cold" and (fault := page_cache.fault_here()):
+            return fault
         if str(found["senders"]).startswith("virtual_threads"):
             version = java_version(settings.java)
             if version < _FIRST_OF_VIRTUAL_THREADS:

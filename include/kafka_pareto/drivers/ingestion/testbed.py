@@ -66,17 +66,22 @@ class IngestionTestbed:
 def open_ingestion_testbed(
     campaign: Campaign, study: CompareIngestion, case: str, settings: Settings
 ) -> Iterator[IngestionTestbed]:
-    """Opens the cluster, takes its lease, and makes the topics.
+    """Opens the cluster, takes its lease, makes the file and the topics, and keeps on what it measures.
 
     Raises:
+        BadInputError: If the campaign was begun with another file, or on another cluster.
+        LoadToolError: If the file cannot be made or read.
         ClusterError: If the cluster cannot be reached, or a broker does not start.
         LeaseHeldError: If another load runs on the cluster, or on this machine where the brokers are the study's own.
     """
     topic = topic_name(campaign.keys, case)
     with open_cluster(study, case, campaign.store, settings) as system:
-        keep_fingerprint(campaign, case, fingerprint_of(system.description, study, topic))
         tool = IngestionLoad(system.bootstrap_servers, system.client_config, settings)
         with rows_files(study, tool) as files:
+            held = files.held_by(files.file_of(study.baseline_configuration(case)), "bytes")
+            found = fingerprint_of(system.description, study, topic)
+            found.system.update({"file_rows": held.rows, "file_hash": held.hash})
+            keep_fingerprint(campaign, case, found)
             testbed = IngestionTestbed(
                 cluster=system.cluster,
                 tool=tool,

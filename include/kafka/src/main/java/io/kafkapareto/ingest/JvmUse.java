@@ -3,6 +3,7 @@ package io.kafkapareto.ingest;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.sun.management.OperatingSystemMXBean;
 import com.sun.management.ThreadMXBean;
+import java.lang.management.CompilationMXBean;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
 import java.util.Arrays;
@@ -29,7 +30,13 @@ record JvmUse(
                 Arrays.stream(threads.getThreadAllocatedBytes(threads.getAllThreadIds())).filter(each -> each > 0).sum(),
                 collectors.stream().mapToLong(GarbageCollectorMXBean::getCollectionCount).sum(),
                 collectors.stream().mapToLong(GarbageCollectorMXBean::getCollectionTime).sum(),
-                ManagementFactory.getCompilationMXBean().getTotalCompilationTime());
+                totalCompilationMs());
+    }
+
+    /** A Java that only interprets compiles nothing, and has no such bean. */
+    private static long totalCompilationMs() {
+        CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
+        return compiler == null ? 0 : compiler.getTotalCompilationTime();
     }
 
     /** Writes what was used between the two. */

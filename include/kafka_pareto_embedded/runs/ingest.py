@@ -19,9 +19,11 @@ from kafka_pareto.load.ingestion_load import IngestionLoad
 from kafka_pareto.settings import Settings
 from kafka_pareto_embedded.bootstrap.preflight import find_java, state_folder
 from kafka_pareto_embedded.lifecycle import lifecycle
+from kafka_pareto_embedded.terminal.display import duration
 
 _MIB = 1 << 20
 _GIB = 1 << 30
+_ANSWERS_WITHIN_S = 5.0
 
 
 class IngestRequest(BaseModel):
@@ -100,7 +102,7 @@ def _require_ceilings(request: IngestRequest) -> None:
         )
     print(
         f"plan: {size / _GIB:.2f} GiB of {request.file} to topic {request.topic} of {request.kafka}, at no more than "
-        f"{request.ceiling_mib_s:g} MiB/s, in about {size / _MIB / request.ceiling_mib_s / 60:.0f} minutes; compressed "
+        f"{request.ceiling_mib_s:g} MiB/s, in about {duration(size / _MIB / request.ceiling_mib_s)}; compressed "
         "on the way, and read back once"
     )
     if not request.consent:
@@ -108,14 +110,18 @@ def _require_ceilings(request: IngestRequest) -> None:
 
 
 def _watch(cluster: Cluster, topic: str) -> Callable[[], None]:
-    """Returns what ends the load where the topic is in trouble: the load may be the cause."""
+    """Returns what ends the load where the topic is in trouble, or nobody answers: the load may be the cause."""
 
     def stop_when_harmed() -> None:
-        health = cluster.topic_health(topic)
-        if not health.is_healthy:
+        try:
+            health = cluster.topic_health(topic, _ANSWERS_WITHIN_S)
+            trouble = "" if health.is_healthy else health.reason
+        except ClusterError as error:
+            trouble = str(error)
+        if trouble:
             raise ClusterError(
-                f"the ingestion stops, since its load may be the cause: {health.reason}; what has arrived stays: give "
-                "the same command again to go on"
+                f"the ingestion stops, since its load may be the cause: {trouble}; what has arrived stays: give the "
+                "same command again to go on"
             )
 
     return stop_when_harmed
@@ -139,7 +145,7 @@ def _show(shown: Progress, task: TaskID, file_bytes: int, line: str) -> None:
         before = file_bytes - int(said["bytes"])
     except (ValueError, KeyError, TypeError):
         return
-    text = f"{rows:,} rows, {rows / seconds:,.0f} rows/s, {read / _MIB / seconds:,.0f} MiB/s" if seconds > 0 else ""
+    text = f"{rows:,} rows, {rows / seconds:,.0f} rows/s, {read / _MIB / seconds:,.1f} MiB/s" if seconds > 0 else ""
     shown.update(task, completed=before + read, said=text)
 
 

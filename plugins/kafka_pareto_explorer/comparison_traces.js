@@ -115,15 +115,15 @@ function colourOf(change) {
   return `rgb(${SAME.map((same, at) => Math.round(same + Math.abs(change) * (end[at] - same))).join(",")})`;
 }
 
-/** A grid over the reference as a heat map of rectangles, since Plotly's own needs a style that the page's policy refuses. */
-export function heat(view, chart, theme) {
-  const { sides, tops, better, texts, reference } = chart.heat;
+/** A grid or a series over the reference as a heat map of rectangles, since Plotly's own needs a style that the page's policy refuses. */
+export function heat(chart, theme) {
+  const { down, across, sides, tops, better, texts, references } = chart.heat;
   const most = Math.max(LEAST_CHANGE, ...better.flat().map((value) => Math.abs(value ?? 0)));
   const cells = texts.flatMap((row, y) =>
     row.map((text, x) => ({ x, y, text, change: better[y][x] === null ? null : better[y][x] / most })),
   );
-  const isReference = ({ x, y }) => y === reference[0] && x === reference[1];
-  const hover = ({ x, y, text }) => [`${view.factors[0]} ${sides[y]}`, `${view.factors[1]} ${tops[x]}`, text];
+  const isReference = ({ x, y }) => references.some(([row, column]) => y === row && x === column);
+  const hover = ({ x, y, text }) => [`${down} ${sides[y]}`, `${across} ${tops[x]}`, text];
   const trace = {
     type: "scatter",
     mode: "markers",
@@ -165,8 +165,8 @@ export function heat(view, chart, theme) {
       showlegend: false,
       annotations,
       shapes,
-      xaxis: axis(view.factors[1], tops),
-      yaxis: { ...axis(view.factors[0], sides), range: [sides.length - 0.5, -0.5] },
+      xaxis: axis(across, tops),
+      yaxis: { ...axis(down, sides), range: [sides.length - 0.5, -0.5] },
     }),
   ];
 }

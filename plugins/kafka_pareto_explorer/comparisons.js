@@ -116,7 +116,7 @@ async function draw() {
   }));
   fill("charts", ...charts.map(({ chart, place }) => el("div", {}, el("h3", {}, headingOf(chart)), place)));
   for (const { chart, place } of charts) {
-    const drawn = chart.heat ? heat(view, chart, theme) : levels(view, chart, theme);
+    const drawn = chart.heat ? heat(chart, theme) : levels(view, chart, theme);
     if (drawn) library.react(place, ...drawn, { displayModeBar: false, responsive: true });
     else place.replaceWith(el("p", { class: "quiet" }, "Too few blocks have values for a ratio."));
   }

@@ -25,7 +25,11 @@ def refusal(parameters: dict[str, Param], name: str, value: Any) -> str:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("study", "stedy", "STUDY=stedy: must be one of cold_burst, paper, quick, steady; did you mean steady?"),
+        (
+            "study",
+            "stedy",
+            "STUDY=stedy: must be one of broker_lost, cold_burst, paper, quick, steady; did you mean steady?",
+        ),
         ("campaign", "a b", "CAMPAIGN=a b: must be 1 to 63 letters, digits, '-' or '_'"),
         ("record_sizes", [0], "RECORD_SIZES=0: must be at least 1"),
         ("record_sizes", [1024, 1_000_001], "RECORD_SIZES=1024,1000001: must be at most 1000000"),

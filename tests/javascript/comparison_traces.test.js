@@ -78,6 +78,8 @@ test("names of levels become text and never markup", () => {
 
 test("a grid is a heat map in which the colours are even around no change, and what is not known is left open", () => {
   const grid = {
+    down: "batch.size",
+    across: "linger.ms",
     sides: ["16 KiB", "1 MiB"],
     tops: ["0", "10"],
     better: [
@@ -89,8 +91,7 @@ test("a grid is a heat map in which the colours are even around no change, and w
     ["0.30*†", "none"],
     ["1.35*", "1\nreference"],
   ];
-  const view = { ...VIEW, factors: ["batch.size", "linger.ms"] };
-  const [[trace], layout] = heat(view, { ...CHART, points: [], heat: { ...grid, texts, reference: [1, 1] } }, THEME);
+  const [[trace], layout] = heat({ ...CHART, points: [], heat: { ...grid, texts, references: [[1, 1]] } }, THEME);
 
   assert.deepEqual(
     layout.shapes.map(({ fillcolor, line }) => [fillcolor, line.width]),

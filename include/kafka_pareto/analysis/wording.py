@@ -78,10 +78,10 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def joined(words: Iterable[str]) -> str:
+def joined(words: Iterable[str], conjunction: str = "and") -> str:
     """Joins the words in one enumeration."""
     *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"{', '.join(first)} {conjunction} {last}" if first else last
 
 
 def _signed(fraction: float) -> str:

@@ -69,8 +69,8 @@ def broker_use(before: BrokerReading, after: BrokerReading) -> BrokerUse:
 
     waits_ns = [growth(name) for name in after.metrics if _NETWORK_WAIT.match(name)]
     handler_idle_ns = growth(_HANDLER_IDLE)
-    queued, queued_ms = growth(f"{_QUEUED}_count"), _growth_of_sum(before, after, _QUEUED)
-    flushed, flushed_ms = growth(f"{_FLUSHED}_count"), _growth_of_sum(before, after, _FLUSHED)
+    queued, queued_ms = growth(f"{_QUEUED}_count"), growth_of_sum(before, after, _QUEUED)
+    flushed, flushed_ms = growth(f"{_FLUSHED}_count"), growth_of_sum(before, after, _FLUSHED)
     return BrokerUse(
         network_idle_fraction=min(
             (_share(wait_ns, seconds) for wait_ns in waits_ns if wait_ns is not None), default=None
@@ -87,7 +87,7 @@ def _share(nanoseconds: float, seconds: float) -> float:
     return min(max(nanoseconds / _NS_PER_S / seconds, 0.0), 1.0)
 
 
-def _growth_of_sum(before: BrokerReading, after: BrokerReading, histogram: str) -> float | None:
+def growth_of_sum(before: BrokerReading, after: BrokerReading, histogram: str) -> float | None:
     """Returns what was added to the sum behind a mean since the broker began, as Yammer's histograms keep it."""
     count, mean = f"{histogram}_count", f"{histogram}_mean"
     if count not in after.metrics or mean not in after.metrics:

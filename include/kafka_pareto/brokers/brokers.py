@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import time
 from collections.abc import Mapping
@@ -145,6 +146,18 @@ class Brokers:
         process.kill()
         process.wait()
 
+    def pause(self, name: str) -> None:
+        """Stops the broker where it stands, as `kill -STOP` does: its connections stay, and nobody answers.
+
+        Raises:
+            ClusterError: If it does not run; so does `resume`.
+        """
+        self._signal(name, signal.SIGSTOP)
+
+    def resume(self, name: str) -> None:
+        """Lets a broker go on that was paused."""
+        self._signal(name, signal.SIGCONT)
+
     def restart(self, name: str) -> None:
         """Stops the broker if it runs, starts it, and waits until it answers.
 
@@ -234,6 +247,11 @@ class Brokers:
         if name not in self.nodes:
             raise ClusterError(f"there is no broker {name}; there are {', '.join(self.nodes)}")
         return self.nodes[name]
+
+    def _signal(self, name: str, number: signal.Signals) -> None:
+        if self._node(name).name not in self.pids:
+            raise ClusterError(f"broker {name} does not run")
+        self._processes[name].send_signal(number)
 
     def _take(self, name: str) -> subprocess.Popen[bytes]:
         """Returns the process of a running broker and takes it off the list of those that should run."""

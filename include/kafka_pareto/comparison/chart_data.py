@@ -49,22 +49,26 @@ class Point(BaseModel):
 
 
 class Heat(BaseModel):
-    """Holds one quantity of a grid, as a heat map draws it: rows by the first factor's levels.
+    """Holds one quantity of a grid or a series, as a heat map draws it.
 
     Attributes:
-        sides: The first factor's levels, as an axis shows them.
-        tops: The second factor's.
+        down: The factor whose levels are rows: a grid's first, a series' second.
+        across: The factor whose levels are columns.
+        sides: The rows' levels, as an axis shows them.
+        tops: The columns'.
         better: By how much each combination is better than the reference, as the logarithm of its ratio; negative where
             it is worse, None where there is no ratio. Without a direction, more counts as better.
         texts: The ratio; a star where it is told apart from 1, a dagger where the two factors act on each other.
-        reference: Row and column.
+        references: Row and column of each level that others are compared with.
     """
 
+    down: str
+    across: str
     sides: list[str]
     tops: list[str]
     better: list[list[float | None]]
     texts: list[list[str]]
-    reference: tuple[int, int]
+    references: list[tuple[int, int]]
 
 
 def points_of(part: PartComparison, quantity: Quantity) -> list[Point]:
@@ -74,30 +78,33 @@ def points_of(part: PartComparison, quantity: Quantity) -> list[Point]:
 
 
 def heat_of(part: PartComparison, quantity: Quantity) -> Heat:
-    """Returns one quantity of a grid as a heat map."""
-    down, across = part.factors
+    """Returns one quantity of a grid or a series as a heat map."""
+    down, across = part.factors if part.kind == "grid" else reversed(part.factors)
     tops = list(dict.fromkeys(level.values[across] for level in part.levels))
     sides = list(dict.fromkeys(level.values[down] for level in part.levels))
     better: list[list[float | None]] = [[None] * len(tops) for _ in sides]
     texts = [["none"] * len(tops) for _ in sides]
     interacting = [each.values for each in held_interactions(part) if each.quantity == quantity.name]
-    reference = (0, 0)
+    references = []
     for level in part.levels:
         row, column = sides.index(level.values[down]), tops.index(level.values[across])
         estimate = level.estimates.get(quantity.name)
         if level.is_reference:
-            reference, better[row][column], texts[row][column] = (row, column), 0.0, "1\nreference"
+            references.append((row, column))
+            better[row][column], texts[row][column] = 0.0, "1\nreference"
         elif estimate and estimate.ratio and estimate.ratio.value > 0:
             more = math.log(estimate.ratio.value)
             better[row][column] = -more if quantity.maximised is False else more
             marks = ("*" if is_told_apart(estimate) else "") + ("†" if level.values in interacting else "")
             texts[row][column] = times_text(estimate.ratio.value) + marks
     return Heat(
+        down=down,
+        across=across,
         sides=[tick_text(down, side) for side in sides],
         tops=[tick_text(across, top) for top in tops],
         better=better,
         texts=texts,
-        reference=reference,
+        references=references,
     )
 
 

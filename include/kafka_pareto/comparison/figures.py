@@ -13,9 +13,10 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
+from kafka_pareto.analysis.wording import joined
 from kafka_pareto.comparison.chart_axes import name_levels, name_values, side_by_side
 from kafka_pareto.comparison.chart_data import (
     Point,
@@ -26,7 +27,7 @@ from kafka_pareto.comparison.chart_data import (
     present,
     speedup_of,
 )
-from kafka_pareto.comparison.records import Interval, PartComparison, Scaling
+from kafka_pareto.comparison.records import Interval, Level, PartComparison, Scaling
 from kafka_pareto.comparison.rows import held_interactions
 from kafka_pareto.comparison.words import (
     compared_quantities,
@@ -39,6 +40,8 @@ from kafka_pareto.report.figures import STYLE, png, say, shared_legend
 from kafka_pareto.study.quantity import Quantity
 
 _BLUE, _ORANGE, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#8a8a8a"
+_SERIES_COLOURS = ("black", _BLUE, _ORANGE, _GREEN, "#CC79A7", "#E69F00")
+_SERIES_MARKERS = ("o", "s", "^", "D", "v", "P")
 _WORSE_TO_BETTER = LinearSegmentedColormap.from_list("worse to better", ["#D55E00", "#fbf7f2", "#0072B2"])
 _INTERVAL: dict[str, Any] = {"fmt": "none", "elinewidth": 1.4, "capsize": 3, "zorder": 2}
 _TOLD: dict[str, Any] = {"marker": "o", "s": 42, "color": _BLUE, "zorder": 3, "label": "differs from the reference"}
@@ -60,6 +63,8 @@ def part_figures(part: PartComparison, shown: Sequence[Quantity] = ()) -> Mappin
     with mpl.rc_context(STYLE):
         if part.kind == "grid":
             found[f"{part.part}_grid.png"] = (_grid_caption(part), draw_grid(part, quantities))
+        elif part.kind == "series":
+            found[f"{part.part}_series.png"] = (_series_caption(part), draw_series(part, quantities))
         elif is_curve(part):
             found[f"{part.part}_curve.png"] = (_curve_caption(part), draw_curve(part, quantities))
         else:
@@ -116,6 +121,70 @@ def draw_curve(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
     return figure
 
 
+def draw_series(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
+    """Draws the means of each compared level along the second factor, published ones dashed, and shades the ranges."""
+    compared, along = part.factors
+    figure, all_axes = side_by_side(len(quantities), width=5.8, height=3.9)
+    names = list(dict.fromkeys(level.values[compared] for level in part.levels))
+    for axes, quantity in zip(all_axes, quantities, strict=True):
+        drawn: list[float] = []
+        for at, name in enumerate(names):
+            levels = [level for level in part.levels if level.values[compared] == name]
+            style = {
+                "color": _SERIES_COLOURS[at % len(_SERIES_COLOURS)],
+                "marker": _SERIES_MARKERS[at % len(_SERIES_MARKERS)],
+            }
+            drawn += _draw_line(axes, levels, along, quantity, f"{compared} {name}", style)
+        if not drawn:
+            say(axes, "no value above zero")
+            continue
+        for at, (low, high) in enumerate(part.ranges.values()):
+            axes.axvspan(low, high, color=_GREY, alpha=0.16 if at % 2 else 0.08, linewidth=0, zorder=0)
+        axes.set_xscale("log")
+        points = [float(level.values[along]) for level in part.levels]
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.tick_params(axis="x", rotation=40)
+        axes.set(
+            title=directed_text(quantity),
+            xlabel=along,
+            ylabel=quantity.heading,
+            xlim=(0.85 * min(points), 1.18 * max(points)),
+        )
+        name_values(axes, drawn)
+    shared_legend(figure)
+    return figure
+
+
+def _draw_line(
+    axes: Any, levels: Sequence[Level], along: str, quantity: Quantity, label: str, style: Mapping[str, Any]
+) -> list[float]:
+    """Draws one compared level, and returns the values that the upright axis must hold."""
+    measured = [
+        (float(level.values[along]), estimate.mean)
+        for level in levels
+        if (estimate := level.estimates.get(quantity.name)) and estimate.mean and estimate.mean.value > 0
+    ]
+    published = [
+        (float(level.values[along]), level.published[quantity.name])
+        for level in levels
+        if level.published.get(quantity.name, 0) > 0
+    ]
+    if measured:
+        places, means = zip(*measured, strict=True)
+        values = [mean.value for mean in means]
+        axes.plot(places, values, linewidth=1.2, markersize=4.5, zorder=3, label=label, **style)
+        axes.errorbar(places, values, yerr=_errors(means), ecolor=style["color"], **_INTERVAL)
+    if published:
+        axes.plot(
+            *zip(*published, strict=True), color=style["color"], linewidth=0.9, linestyle="--", alpha=0.6,
+            label=f"{label}, published, on another machine",
+        )  # fmt: skip
+    ends = [end for _, mean in measured for end in present([mean.low, mean.value, mean.high]) if end > 0]
+    return [*ends, *(value for _, value in published)]
+
+
 def draw_grid(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
     """Draws the ratio to the reference as a heat map, one for each quantity; blue is better, orange worse."""
     down, across = part.factors
@@ -130,8 +199,8 @@ def draw_grid(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
         for (row, column), text in np.ndenumerate(heat.texts):
             strong = abs(np.nan_to_num(better[row, column])) > 0.72 * most
             axes.text(column, row, text, ha="center", va="center", fontsize=8.5, color="white" if strong else "black")
-        row, column = heat.reference
-        axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
+        for row, column in heat.references:
+            axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=1.6))
         axes.set_xticks(range(len(tops)), tops)
         axes.set_yticks(range(len(sides)), sides)
         axes.grid(visible=False)
@@ -245,6 +314,12 @@ def _levels_caption(part: PartComparison) -> str:
     published = any(level.published for level in part.levels)
     beside = " Hollow: published on another machine, over the published reference." if published else ""
     return f"Each level over the reference, from the blocks that measured both, with 95 % intervals.{beside}"
+
+
+def _series_caption(part: PartComparison) -> str:
+    ranges = f" Shaded: the ranges {joined(list(part.ranges))}." if part.ranges else ""
+    published = " Dashed: published, on another machine." if any(level.published for level in part.levels) else ""
+    return f"Means with 95 % intervals along {part.factors[1]}, both axes logarithmic.{ranges}{published}"
 
 
 def _grid_caption(part: PartComparison) -> str:

@@ -25,6 +25,7 @@ class Measured:
     """Gives the values of a part's valid repetitions.
 
     Attributes:
+        along: The factor at each level of which a series compares anew; empty for other parts.
         planned: The levels.
         factors: The varied factors.
         repetitions: All of them, with any outcome.
@@ -32,8 +33,13 @@ class Measured:
     """
 
     def __init__(
-        self, planned: Sequence[PlannedLevel], factors: Sequence[str], repetitions: Sequence[Repetition]
+        self,
+        planned: Sequence[PlannedLevel],
+        factors: Sequence[str],
+        repetitions: Sequence[Repetition],
+        along: str = "",
     ) -> None:
+        self.along = along
         self.planned = planned
         self.factors = factors
         self.repetitions = repetitions
@@ -43,6 +49,15 @@ class Measured:
     def reference(self) -> PlannedLevel:
         """Returns the level that the others are compared with."""
         return next(each for each in self.planned if each.is_reference)
+
+    def groups(self) -> list[list[PlannedLevel]]:
+        """Lists the levels that are compared with each other: all of them, or of a series those at each point."""
+        if not self.along:
+            return [list(self.planned)]
+        found: dict[FactorValue, list[PlannedLevel]] = {}
+        for each in self.planned:
+            found.setdefault(each.configuration[self.along], []).append(each)
+        return list(found.values())
 
     def values_of(self, level: PlannedLevel) -> dict[str, FactorValue]:
         """Returns a level's value of each varied factor."""
@@ -62,7 +77,7 @@ class Measured:
             if isinstance(value, (int, float)) and math.isfinite(value)
         }
 
-    def along(self, factor: str, quantity: str) -> dict[int | float, ByBlock]:
+    def by_level_of(self, factor: str, quantity: str) -> dict[int | float, ByBlock]:
         """Returns a quantity by the level of a numeric factor, and block.
 
         Raises:

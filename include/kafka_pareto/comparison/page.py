@@ -20,6 +20,7 @@ from kafka_pareto.comparison.rows import (
     PUBLISHED,
     Row,
     band_sentences,
+    crossover_rows,
     interaction_rows,
     interaction_sentence,
     limit_rows,
@@ -29,11 +30,14 @@ from kafka_pareto.comparison.rows import (
     other_rows,
     published_rows,
     quantity_rows,
+    range_rows,
+    range_sentences,
     scaling_rows,
     scaling_sentences,
+    series_rows,
 )
 from kafka_pareto.comparison.tables import legend, part_csv, title
-from kafka_pareto.comparison.words import compared_quantities, setting_text
+from kafka_pareto.comparison.words import compared_quantities, other_quantities, setting_text
 from kafka_pareto.study.quantity import Quantity
 
 
@@ -105,6 +109,7 @@ def _part(context: PageContext, part: PartComparison) -> dict[str, Any]:
         "sentences": [
             *scaling_sentences(part, context.shown),
             *band_sentences(part, context.shown),
+            *range_sentences(part, context.shown),
             *limit_sentences(part),
         ],
         "tables": [{"title": heading, "rows": rows} for heading, rows in part_tables(part, context.shown)],
@@ -119,6 +124,11 @@ def _part(context: PageContext, part: PartComparison) -> dict[str, Any]:
 def part_tables(part: PartComparison, shown: Sequence[Quantity]) -> list[tuple[str, list[Row]]]:
     """Returns all tables of a part as pairs of title and rows; a title may stand without any rows."""
     quantities = compared_quantities(part, shown)
+    if part.kind == "series":
+        both = [*quantities, *other_quantities(part, shown)]
+        tables = [(quantity.heading, series_rows(part, quantity)) for quantity in both]
+        compared = [("Over ranges", range_rows(part, shown)), ("Crossovers", crossover_rows(part, shown))]
+        return [*((heading, rows) for heading, rows in compared if rows), *tables]
     if part.kind == "grid":
         tables = [(quantity.heading, matrix_rows(part, quantity)) for quantity in quantities]
         return [*tables, (interaction_sentence(part), interaction_rows(part, shown))]

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,12 +19,22 @@ from kafka_pareto.analysis.level_tests import Mean, Relative, mean_of, relative_
 from kafka_pareto.analysis.paired_tests import holm, welch_p_value
 from kafka_pareto.analysis.ratios import ByBlock, Ratio, ratio_of_levels
 from kafka_pareto.analysis.rounding import Values
-from kafka_pareto.analysis.scaling import Share, fit_scaling
+from kafka_pareto.analysis.scaling import fit_scaling
 from kafka_pareto.bottleneck.common_verdict import common_verdict
 from kafka_pareto.bottleneck.shares import CeilingName, Limit
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.comparison.measured import Measured, PlannedLevel
-from kafka_pareto.comparison.records import Band, Estimate, Interaction, Interval, Level, PartComparison, Scaling
+from kafka_pareto.comparison.records import (
+    Band,
+    Estimate,
+    Interaction,
+    Level,
+    PartComparison,
+    Scaling,
+    interval_of,
+    known,
+)
+from kafka_pareto.comparison.series import compare_ranges, crossovers_of
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.quantity import Quantity
 
@@ -37,7 +48,7 @@ class Curve(NamedTuple):
 
 def compare_part(
     *,
-    kind: Literal["table", "grid"],
+    kind: Literal["table", "grid", "series"],
     part: str,
     factors: Sequence[str],
     fixed: Configuration,
@@ -51,6 +62,7 @@ def compare_part(
     scaling: Curve | None = None,
     bands: Curve | None = None,
     limits: Mapping[str, Limit] | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> PartComparison:
     """Compares the levels of a part with its reference, in every quantity that is a number.
 
@@ -58,12 +70,12 @@ def compare_part(
     system, a part claims any difference with a probability of 5 %.
 
     Args:
-        kind: A table of one factor, or a grid of two.
+        kind: A table of one factor, a grid of two, or a series of tables along a second factor.
         part: Its name.
         factors: The varied factors, one or two.
         fixed: What the part sets otherwise than the study's reference.
         reference: The value of each varied factor of the study.
-        planned: The levels, in the order in which they are shown; one is the reference.
+        planned: The levels, in the order in which they are shown; one is the reference, of a series one at each point.
         blocks: How many blocks were planned.
         repetitions: Those of the part that passed validation, with any outcome.
         quantities: What the driver declares.
@@ -72,17 +84,20 @@ def compare_part(
         scaling: The factor that counts clients, from one on, with throughputs.
         bands: An ordered factor above zero, with latencies.
         limits: What limited a repetition, by its id; one that is missing here tells nothing of it.
+        ranges: Stretches of a series' second factor over which its levels are compared as a whole, the lowest first.
 
     Raises:
-        ValueError: If not exactly one planned level is the reference, a compared quantity is no number, or a curve's
-            factor is not the table's or has levels that are no numbers.
+        ValueError: If not exactly one planned level (at each point of a series) is the reference, a compared quantity
+            is no number, or a curve's factor is not the table's or has levels that are no numbers.
     """
     numeric = [each for each in quantities if each.type is not str]
-    _require_sense(part, planned, factors, [curve for curve in (scaling, bands) if curve])
+    measured = Measured(planned, factors, repetitions, factors[1] if kind == "series" else "")
+    _require_sense(part, measured, [curve for curve in (scaling, bands) if curve])
     if untested := sorted(set(compared) - {each.name for each in numeric}):
         raise ValueError(f"part {part}: {untested[0]} cannot be compared: it is no number that the driver declares")
-    measured = Measured(planned, factors, repetitions)
     estimates = _estimates(measured, numeric, compared)
+    levels = [_level(measured, each, estimates, published or {}, limits or {}) for each in planned]
+    range_ratios = compare_ranges(measured, ranges or {}, compared)
     return PartComparison(
         kind=kind,
         part=part,
@@ -91,19 +106,24 @@ def compare_part(
         reference=dict(reference),
         compared=list(compared),
         blocks=blocks,
-        levels=[_level(measured, each, estimates, published or {}, limits or {}) for each in planned],
+        levels=levels,
         interactions=_interactions(measured, compared) if kind == "grid" else [],
         scaling=_scaling(measured, scaling) if scaling else [],
         bands=_bands(measured, bands) if bands else [],
+        ranges=dict(ranges or {}),
+        range_ratios=range_ratios,
+        crossovers=crossovers_of(
+            measured, levels, list(ranges or {}), range_ratios, [each for each in numeric if each.name in compared]
+        ),
     )
 
 
-def _require_sense(part: str, planned: Sequence[PlannedLevel], factors: Sequence[str], curves: Sequence[Curve]) -> None:
-    references = sum(each.is_reference for each in planned)
-    if references != 1:
-        raise ValueError(f"part {part}: {references} levels are marked as the reference: mark one")
+def _require_sense(part: str, measured: Measured, curves: Sequence[Curve]) -> None:
+    for group in measured.groups():
+        if (references := sum(each.is_reference for each in group)) != 1:
+            raise ValueError(f"part {part}: {references} levels are marked as the reference: mark one")
     for curve in curves:
-        if [curve.factor] != list(factors):
+        if [curve.factor] != list(measured.factors):
             raise ValueError(f"part {part}: a curve along {curve.factor} needs a table of this factor alone")
 
 
@@ -146,16 +166,14 @@ def _estimates(
     """Returns the estimates by configuration id and quantity."""
     found: dict[tuple[str, str], Estimate] = {}
     p_values: dict[tuple[str, str], float] = {}
-    for quantity in quantities:
+    for quantity, group in product(quantities, measured.groups()):
         tested = quantity.name in compared
-        samples = [measured.numbers(each, quantity.name) for each in measured.planned]
+        samples = [measured.numbers(each, quantity.name) for each in group]
         means = [mean_of(_array(sample)) for sample in samples]
         relatives = _relatives(means, quantity)
         letters = _letters(samples, quantity, len(compared)) if tested else [""] * len(samples)
-        of_reference = measured.numbers(measured.reference, quantity.name)
-        for level, sample, mean, relative, letter in zip(
-            measured.planned, samples, means, relatives, letters, strict=True
-        ):
+        of_reference = next(sample for level, sample in zip(group, samples, strict=True) if level.is_reference)
+        for level, sample, mean, relative, letter in zip(group, samples, means, relatives, letters, strict=True):
             ratio = Ratio() if level.is_reference else ratio_of_levels(of_reference, sample)
             welch = math.nan if level.is_reference else welch_p_value(_array(of_reference), _array(sample))
             key = (level.configuration_id, quantity.name)
@@ -163,16 +181,16 @@ def _estimates(
                 p_values[key] = ratio.p_value
             found[key] = Estimate(
                 repetitions=len(sample),
-                mean=_interval(mean),
-                sd=_known(mean.sd),
-                ratio=_interval(ratio),
-                welch_p_value=_known(welch),
-                relative=_known(relative.value),
-                relative_sd=_known(relative.sd),
+                mean=interval_of(mean),
+                sd=known(mean.sd),
+                ratio=interval_of(ratio),
+                welch_p_value=known(welch),
+                relative=known(relative.value),
+                relative_sd=known(relative.sd),
                 letters=letter,
             )
     for key, p_value in zip(p_values, holm(list(p_values.values())), strict=True):
-        found[key] = found[key].model_copy(update={"p_value_holm": _known(p_value)})
+        found[key] = found[key].model_copy(update={"p_value_holm": known(p_value)})
     return found
 
 
@@ -206,10 +224,10 @@ def _interactions(measured: Measured, compared: Sequence[str]) -> list[Interacti
             quantity=quantity,
             values=dict(zip(measured.factors, combination, strict=True)),
             ratio=interval,
-            p_value_holm=_known(p_value),
+            p_value_holm=known(p_value),
         )
         for (quantity, combination, ratio), p_value in zip(found, adjusted, strict=True)
-        if (interval := _interval(ratio))
+        if (interval := interval_of(ratio))
     ]
 
 
@@ -221,17 +239,19 @@ def _combination(measured: Measured, level: PlannedLevel) -> Combination:
 def _scaling(measured: Measured, curve: Curve) -> list[Scaling]:
     found = []
     for quantity in curve.quantities:
-        by_clients = {int(clients): by_block for clients, by_block in measured.along(curve.factor, quantity).items()}
+        by_clients = {
+            int(clients): by_block for clients, by_block in measured.by_level_of(curve.factor, quantity).items()
+        }
         fit = fit_scaling(by_clients)
         if fit is None:
             continue
-        speedups = {str(clients): _interval(ratio) for clients, ratio in fit.speedup.items()}
+        speedups = {str(clients): interval_of(ratio) for clients, ratio in fit.speedup.items()}
         found.append(
             Scaling(
                 quantity=quantity,
                 speedup={clients: interval for clients, interval in speedups.items() if interval},
-                limit=_interval(fit.limit),
-                serial_fraction=_interval(fit.serial_fraction),
+                limit=interval_of(fit.limit),
+                serial_fraction=interval_of(fit.serial_fraction),
             )
         )
     return found
@@ -241,25 +261,15 @@ def _bands(measured: Measured, curve: Curve) -> list[Band]:
     steps = [
         (quantity, step)
         for quantity in curve.quantities
-        for step in steps_beyond_trend(measured.along(curve.factor, quantity))
+        for step in steps_beyond_trend(measured.by_level_of(curve.factor, quantity))
     ]
     adjusted = holm([step.ratio.p_value for _, step in steps])
     return [
         Band(quantity=quantity, lower=step.lower, upper=step.upper, ratio=interval, p_value_holm=p_value)
         for (quantity, step), p_value in zip(steps, adjusted, strict=True)
-        if p_value < SIGNIFICANCE and step.is_large and (interval := _interval(step.ratio))
+        if p_value < SIGNIFICANCE and step.is_large and (interval := interval_of(step.ratio))
     ]
 
 
 def _array(by_block: ByBlock) -> Values:
     return np.array(list(by_block.values()), dtype=np.float64)
-
-
-def _interval(found: Mean | Ratio | Share) -> Interval | None:
-    if not math.isfinite(found.value):
-        return None
-    return Interval(value=found.value, low=_known(found.low), high=_known(found.high))
-
-
-def _known(value: float) -> float | None:
-    return value if math.isfinite(value) else None

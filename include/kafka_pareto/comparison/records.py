@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,6 +21,36 @@ class Interval(_Content):
     value: float
     low: float | None = None
     high: float | None = None
+
+
+class Estimated(Protocol):
+    """Is what a statistic returns: a value with the ends of its interval, each NaN where the data give none."""
+
+    @property
+    def value(self) -> float:
+        """Returns the estimate."""
+
+    @property
+    def low(self) -> float:
+        """Returns the interval's lower end."""
+
+    @property
+    def high(self) -> float:
+        """Returns the interval's upper end."""
+
+
+def interval_of(found: Estimated) -> Interval | None:
+    """Returns an estimate as a record holds it; None where there is no value."""
+    return (
+        Interval(value=found.value, low=known(found.low), high=known(found.high))
+        if math.isfinite(found.value)
+        else None
+    )
+
+
+def known(value: float) -> float | None:
+    """Returns a number, and None for NaN and infinity."""
+    return value if math.isfinite(value) else None
 
 
 class Estimate(_Content):
@@ -130,20 +161,57 @@ class Band(_Content):
     p_value_holm: float
 
 
+class RangeRatio(_Content):
+    """Holds how one level of a series compares with another over a named range of the factor along which both run.
+
+    Attributes:
+        level: Of the compared factor.
+        other: The level that it is compared with.
+        ratio: The geometric mean over the range's points of level over other, within blocks.
+        p_value_holm: Of 1, adjusted over all ranges, pairs and compared quantities of the part.
+    """
+
+    range: str
+    quantity: str
+    level: FactorValue
+    other: FactorValue
+    ratio: Interval
+    p_value_holm: float | None
+
+
+class Crossover(_Content):
+    """Holds where one level of a series overtakes another.
+
+    Attributes:
+        at: With a bootstrap interval over blocks; an end is None where it lies outside the measured points. None where
+            no crossover is shown: the two do not differ one way over the first range and the other way over the last.
+        is_better_before: True where the level is the better one below the crossover, and the worse one above.
+        published_at: Where the published numbers cross, by the same fit; None where they do not, or there are none.
+    """
+
+    quantity: str
+    level: FactorValue
+    other: FactorValue
+    at: Interval | None = None
+    is_better_before: bool = False
+    published_at: float | None = None
+
+
 class PartComparison(Record):
-    """Holds what one part of a comparison came to: a table with one factor, or a grid with two.
+    """Holds what one part of a comparison came to: a table with one factor, a grid with two, or a series of tables.
 
     Attributes:
         part: The case: the part's name.
-        factors: The varied factors, one or two.
+        factors: The varied factors, one or two; of a series the compared one, then the one along which it is compared.
         fixed: What the part sets otherwise than the study's reference, at every level.
         reference: What every level is compared with: the value of each varied factor of the study.
         compared: The quantities that are tested.
         blocks: How many blocks were planned.
         levels: In the study's order.
+        ranges: Of a series, by name: from and to.
     """
 
-    kind: Literal["table", "grid"]
+    kind: Literal["table", "grid", "series"]
     part: str
     factors: list[str]
     fixed: dict[str, FactorValue]
@@ -154,8 +222,19 @@ class PartComparison(Record):
     interactions: list[Interaction] = Field(default_factory=list)
     scaling: list[Scaling] = Field(default_factory=list)
     bands: list[Band] = Field(default_factory=list)
+    ranges: dict[str, tuple[float, float]] = Field(default_factory=dict)
+    range_ratios: list[RangeRatio] = Field(default_factory=list)
+    crossovers: list[Crossover] = Field(default_factory=list)
 
     @property
     def reference_level(self) -> Level:
-        """Returns the level that the others are compared with."""
-        return next(level for level in self.levels if level.is_reference)
+        """Returns the level that the others are compared with; of a series the one with the study's reference."""
+        references = [level for level in self.levels if level.is_reference]
+        return next((level for level in references if level.values == self.reference), references[0])
+
+    def reference_of(self, level: Level) -> Level:
+        """Returns the level that this one is compared with; in a series the one at the same point."""
+        if self.kind != "series":
+            return self.reference_level
+        along = self.factors[1]
+        return next(each for each in self.levels if each.is_reference and each.values[along] == level.values[along])

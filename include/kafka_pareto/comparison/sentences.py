@@ -16,6 +16,7 @@ from kafka_pareto.analysis.wording import counted, joined
 from kafka_pareto.comparison.records import Interval, Level, PartComparison
 from kafka_pareto.comparison.words import (
     compared_quantities,
+    factors_text,
     fixed_text,
     is_told_apart,
     level_text,
@@ -25,6 +26,7 @@ from kafka_pareto.comparison.words import (
     setting_text,
     times_text,
 )
+from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.quantity import Quantity
 
 _MOST_LEVELS_NAMED = 4
@@ -58,13 +60,18 @@ class Effect:
 
     def __str__(self) -> str:
         """Names what is set instead of what, and the ratio with its interval."""
-        ours, theirs = self.level.values, self.part.reference
+        ours, theirs = self.level.values, _reference_values(self.part, self.level)
         changed = {name: value for name, value in ours.items() if value != theirs.get(name)}
         kept = {name: value for name, value in ours.items() if name not in changed}
         replaced = " with ".join(str(theirs[name]) for name in changed)
         at = f" at {setting_text(kept)}" if kept else ""
         changes = f"{setting_text(changed)} instead of {replaced}{at}{fixed_text(self.part)}"
         return f"{changes}, to {_times(self.ratio, '95 % interval ')}"
+
+
+def _reference_values(part: PartComparison, level: Level) -> dict[str, FactorValue]:
+    """Returns what a level is compared with: in a series what is set at the same point."""
+    return part.reference_of(level).values if part.kind == "series" else part.reference
 
 
 def closing_sentences(parts: Sequence[PartComparison], shown: Sequence[Quantity] = ()) -> list[str]:
@@ -137,7 +144,7 @@ def _same_levels(part: PartComparison) -> str:
     ]
     if not same:
         return ""
-    factors = " x ".join(part.factors)
+    factors = factors_text(part)
     if len(same) > _MOST_LEVELS_NAMED:
         return f"{len(same)} of {counted(len(tested), 'level')} of {factors}{fixed_text(part)}"
     return f"{factors} {joined(map(level_text, same))}{fixed_text(part)}"
@@ -171,7 +178,7 @@ def _absolute(effect: Effect) -> str:
     """Returns the two means behind a ratio, in brackets."""
     ours, theirs = (
         level.estimates[effect.quantity.name].mean if effect.quantity.name in level.estimates else None
-        for level in (effect.level, effect.part.reference_level)
+        for level in (effect.level, effect.part.reference_of(effect.level))
     )
     if ours is None or theirs is None:
         return ""

@@ -18,6 +18,7 @@ from kafka_pareto.comparison.rows import (
     PUBLISHED,
     Row,
     band_sentences,
+    crossover_rows,
     interaction_rows,
     interaction_sentence,
     limit_sentences,
@@ -25,10 +26,13 @@ from kafka_pareto.comparison.rows import (
     notes,
     other_rows,
     quantity_rows,
+    range_rows,
+    range_sentences,
     scaling_rows,
     scaling_sentences,
+    series_rows,
 )
-from kafka_pareto.comparison.words import compared_quantities, fixed_text, quantity_named, setting_text
+from kafka_pareto.comparison.words import compared_quantities, factors_text, fixed_text, quantity_named, setting_text
 from kafka_pareto.study.quantity import Quantity
 
 WIDTH = 110
@@ -52,16 +56,18 @@ def part_text(part: PartComparison, shown: Sequence[Quantity] = ()) -> str:
     """Returns a part as text, at most `WIDTH` columns wide; a longer word or cell stands whole.
 
     Args:
-        part: A table with one factor, or a grid with two.
+        part: A table with one factor, a grid with two, or a series.
         shown: The quantities to show besides the compared ones, and the words for all of them.
     """
-    rows = _of_grid(part, shown) if part.kind == "grid" else _of_table(part, shown)
+    of_kind = {"table": _of_table, "grid": _of_grid, "series": _of_series}[part.kind]
+    rows = of_kind(part, shown)
     lines = [*_wrapped(title(part), ""), *rows]
     if part.scaling:
         lines += ["", *_table(scaling_rows(part, shown))]
     sentences = [
         *scaling_sentences(part, shown),
         *band_sentences(part, shown),
+        *range_sentences(part, shown),
         *limit_sentences(part),
         *(f"Note: {n}" for n in notes(part)),
     ]
@@ -72,9 +78,12 @@ def part_text(part: PartComparison, shown: Sequence[Quantity] = ()) -> str:
 
 def title(part: PartComparison) -> str:
     """Says what the part varies, what every level is compared with, and in how many blocks."""
-    factors = " x ".join(part.factors)
+    factors = factors_text(part)
     name = f"{part.part}: " if part.part != factors.replace(".", "_").lower() else ""
     beside = f"compared with {setting_text(part.reference)}"
+    if part.kind == "series":
+        compared, along = part.factors
+        beside = f"compared with {compared} {part.reference[compared]} at the same {along}"
     return f"{name}{factors}{fixed_text(part)}, {beside}, in {counted(part.blocks, 'block')}"
 
 
@@ -83,7 +92,7 @@ def legend(parts: Sequence[PartComparison]) -> list[str]:
     sentences = [
         f"{MARK} differs from the reference: at 5 % after Holm's adjustment over all levels and compared quantities of "
         "the part. Over the reference: the ratio from the blocks that measured both, with its 95 % interval; in a "
-        "grid, in brackets."
+        "grid or a series, in brackets."
     ]
     tables = [part for part in parts if part.kind == "table"]
     if tables:
@@ -91,7 +100,13 @@ def legend(parts: Sequence[PartComparison]) -> list[str]:
             "Means are with their standard deviation over the repetitions. Relative: times worse than the best level. "
             "Levels that share a letter are not told apart from each other."
         )
-    if any(level.published for part in tables for level in part.levels):
+    if any(part.range_ratios for part in parts):
+        sentences.append(
+            "Over a range: the mean of the ratios at its points, within blocks; adjusted over all ranges, pairs and "
+            "compared quantities. A crossover is shown where two levels differ one way over the first range and the "
+            "other way over the last; its interval is by a bootstrap over blocks."
+        )
+    if any(level.published for part in parts if part.kind != "grid" for level in part.levels):
         sentences.append(
             f"{PUBLISHED.capitalize()}: on another machine, with no part in any test; in brackets over the published "
             "reference."
@@ -192,6 +207,15 @@ def _of_grid(part: PartComparison, shown: Sequence[Quantity]) -> list[str]:
         lines += ["", f"{_INDENT}{quantity.heading}", *_table(matrix_rows(part, quantity))]
     rows = interaction_rows(part, shown)
     return [*lines, "", *_wrapped(interaction_sentence(part)), *(_table(rows) if rows else [])]
+
+
+def _of_series(part: PartComparison, shown: Sequence[Quantity]) -> list[str]:
+    lines: list[str] = []
+    for quantity in compared_quantities(part, shown):
+        lines += ["", f"{_INDENT}{quantity.heading}", *_table(series_rows(part, quantity))]
+    for rows in (range_rows(part, shown), crossover_rows(part, shown)):
+        lines += ["", *_table(rows)] if rows else []
+    return lines
 
 
 def _table(rows: Sequence[Row]) -> list[str]:

@@ -47,6 +47,11 @@ def setting_text(values: Mapping[str, FactorValue]) -> str:
     return " with ".join(f"{name} {value}" for name, value in values.items())
 
 
+def factors_text(part: PartComparison) -> str:
+    """Names what a part varies, as in `acks`, `batch.size x linger.ms`, or of a series `topology along orders`."""
+    return (" along " if part.kind == "series" else " x ").join(part.factors)
+
+
 def fixed_text(part: PartComparison) -> str:
     """Says in brackets what the part sets otherwise than the study, with a space before; empty where nothing."""
     return f" ({', '.join(f'{name} {value}' for name, value in part.fixed.items())})" if part.fixed else ""
@@ -128,5 +133,5 @@ def _decimals(value: float) -> int:
 
 def published_ratio(part: PartComparison, level: Level, name: str) -> float | None:
     """Returns a published value over the published reference; None where either is missing."""
-    value, reference = level.published.get(name), part.reference_level.published.get(name)
+    value, reference = level.published.get(name), part.reference_of(level).published.get(name)
     return value / reference if value is not None and reference else None

@@ -30,7 +30,7 @@ from kafka_pareto.study.workload import Topic
 log = logging.getLogger(__name__)
 
 # Long enough for a killed holder's lease to lapse; whoever has to wait longer waits in Airflow's pool, not here.
-_LEASE_WAIT_S = 120.0
+LEASE_WAIT_S = 120.0
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 # Each partition keeps up to a segment of what was deleted, on every replica: of 100 partitions that would be 38 GiB.
 _FEW_PARTITIONS = 12
@@ -130,10 +130,10 @@ def open_cluster(study: TopicStudy, case: str, store: Store, settings: Settings)
             servers, client_config = target_of(study, settings)
             cluster = opened.enter_context(Cluster(servers, client_config, settings))
             description = cluster.describe()
-            lease = opened.enter_context(ClusterLease(store, description.cluster_id, _LEASE_WAIT_S))
+            lease = opened.enter_context(ClusterLease(store, description.cluster_id, LEASE_WAIT_S))
             yield OpenCluster(cluster, description, lease, servers, client_config)
             return
-        lease = opened.enter_context(ClusterLease(store, machine_lease(), _LEASE_WAIT_S))
+        lease = opened.enter_context(ClusterLease(store, machine_lease(), LEASE_WAIT_S))
         brokers = opened.enter_context(_own_brokers(study, case, settings))
         cluster = opened.enter_context(Cluster(brokers.bootstrap_servers, None, settings))
         yield OpenCluster(cluster, cluster.describe(), lease, brokers.bootstrap_servers, None, brokers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kafka_pareto.drivers.consumer.driver import ConsumerDriver
 from kafka_pareto.drivers.ingestion.driver import IngestionDriver
 from kafka_pareto.drivers.producer.driver import ProducerDriver
+from kafka_pareto.drivers.services.driver import ServicesDriver
 from kafka_pareto.measurement.driver_runtime import DriverRuntime
 from kafka_pareto.study.study import Study
 
@@ -12,6 +13,7 @@ DRIVERS: dict[str, DriverRuntime] = {
     "producer": ProducerDriver(),
     "consumer": ConsumerDriver(),
     "ingestion": IngestionDriver(),
+    "services": ServicesDriver(),
 }
 
 

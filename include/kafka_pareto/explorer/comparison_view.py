@@ -11,7 +11,7 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.comparison.chart_data import AxisKind, Heat, Point, axis_kind, heat_of, points_of, tick_texts
 from kafka_pareto.comparison.page import part_tables
 from kafka_pareto.comparison.records import PartComparison
-from kafka_pareto.comparison.rows import Row, band_sentences, limit_sentences, notes, scaling_sentences
+from kafka_pareto.comparison.rows import Row, band_sentences, limit_sentences, notes, range_sentences, scaling_sentences
 from kafka_pareto.comparison.tables import legend, title
 from kafka_pareto.comparison.words import compared_quantities, directed_text, number_text
 from kafka_pareto.errors import BadInputError
@@ -47,7 +47,7 @@ class Chart(BaseModel):
     Attributes:
         reference: The reference's mean, as people read it; empty where there is none.
         points: Of a table: its levels.
-        heat: Of a grid.
+        heat: Of a grid or a series.
     """
 
     title: str
@@ -116,7 +116,7 @@ def part_view(part: PartComparison, keys: CampaignKeys, shown: Sequence[Quantity
     """Returns the view of one part.
 
     Args:
-        part: A table or a grid.
+        part: A table, a grid or a series.
         keys: Of its campaign.
         shown: The quantities to show besides the tested ones, and the words for all of them.
     """
@@ -130,19 +130,24 @@ def part_view(part: PartComparison, keys: CampaignKeys, shown: Sequence[Quantity
         ticks=tick_texts(part),
         charts=[_chart(part, quantity) for quantity in compared_quantities(part, shown)],
         tables=[Table(title=heading, rows=rows) for heading, rows in part_tables(part, shown)],
-        sentences=[*scaling_sentences(part, shown), *band_sentences(part, shown), *limit_sentences(part)],
+        sentences=[
+            *scaling_sentences(part, shown),
+            *band_sentences(part, shown),
+            *range_sentences(part, shown),
+            *limit_sentences(part),
+        ],
         notes=notes(part),
         legend=legend([part]),
     )
 
 
 def _chart(part: PartComparison, quantity: Quantity) -> Chart:
-    is_grid = part.kind == "grid"
+    is_of_two = len(part.factors) > 1
     estimate = part.reference_level.estimates.get(quantity.name)
     mean = estimate.mean if estimate else None
     return Chart(
         title=directed_text(quantity),
         reference=f"{number_text(mean.value)} {quantity.unit}".strip() if mean else "",
-        points=[] if is_grid else points_of(part, quantity),
-        heat=heat_of(part, quantity) if is_grid else None,
+        points=[] if is_of_two else points_of(part, quantity),
+        heat=heat_of(part, quantity) if is_of_two else None,
     )

@@ -19,7 +19,7 @@ from kafka_pareto.drivers.table import driver_of
 from kafka_pareto.errors import MissingArtifactError
 from kafka_pareto.study.compare import Compare, compare_study
 from kafka_pareto.study.factors import Configuration, configuration_id
-from kafka_pareto.study.parts import VARIANT, Grid, Variants
+from kafka_pareto.study.parts import VARIANT, Grid, Series, Variants
 
 logger = logging.getLogger(__name__)
 
@@ -94,8 +94,12 @@ def compared_part(
         settings = [
             sets or {name: part.fixed[name] for name in part.factors if name in part.fixed} for sets in part.settings
         ]
+    reference = study.baseline_configuration(case)
+    compared_factors = [part.factor] if isinstance(part, Series) else list(reference)
     planned = [
-        PlannedLevel(name := configuration_id(level), as_shown, name == study.baseline_id(case), sets)
+        PlannedLevel(
+            configuration_id(level), as_shown, all(level[name] == reference[name] for name in compared_factors), sets
+        )
         for level, as_shown, sets in zip(levels, shown, settings, strict=True)
     ]
     derived = [
@@ -108,13 +112,13 @@ def compared_part(
         }
         for place, level in enumerate(planned)
     }
-    factors, reference = list(part.factors), study.baseline_configuration(case)
+    factors = list(part.factors)
     reference_values = {name: reference[name] for name in factors}
     if isinstance(part, Variants):
         factors = [VARIANT]
         reference_values = next(dict(each.configuration) for each in planned if each.is_reference)
     return compare_part(
-        kind="grid" if isinstance(part, Grid) else "table",
+        kind="grid" if isinstance(part, Grid) else "series" if isinstance(part, Series) else "table",
         part=case,
         factors=factors,
         fixed={name: reference[name] for name in part.fixed if name not in part.factors},
@@ -128,6 +132,7 @@ def compared_part(
         scaling=_curve(study.throughputs_by_clients, factors),
         bands=_curve(study.latencies_by_size, factors),
         limits=limits,
+        ranges={name: (low, high) for name, (low, high) in part.ranges.items()} if isinstance(part, Series) else None,
     )
 
 

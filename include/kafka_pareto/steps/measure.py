@@ -12,6 +12,7 @@ from kafka_pareto.campaign.candidates import Candidate, baseline_candidate, cand
 from kafka_pareto.campaign.manifest import Manifest
 from kafka_pareto.campaign.records import Outcome, Repetition
 from kafka_pareto.campaign.tables import DESIGN_COLUMNS
+from kafka_pareto.measurement.block_groups import grouped
 from kafka_pareto.measurement.blocks import plan_blocks
 from kafka_pareto.measurement.measurer import Measurer
 from kafka_pareto.measurement.phase import Block, MeasurementPhase
@@ -82,6 +83,8 @@ def _round(campaign: Campaign, case: str, candidates: Sequence[Candidate], round
         seed=study.seed,
         round_number=round_number,
     )
+    if study.protocol.order == "blocks":
+        planned = grouped(planned, study.group_in_block)
     store = RepetitionStore(campaign, campaign.keys.measurements(case, round_number))
     if study.protocol.adaptive is None:
         return MeasurementPhase(planned, store)

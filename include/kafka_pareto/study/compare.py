@@ -11,9 +11,8 @@ from pydantic import Field, JsonValue, model_validator
 from kafka_pareto.errors import BadInputError, did_you_mean
 from kafka_pareto.kafka.producer_config import Durability, PropertyValue
 from kafka_pareto.study.factors import Configuration, Factor, FactorValue, distinct
-from kafka_pareto.study.parts import Grid, Part, Table, Variants
+from kafka_pareto.study.parts import Grid, Part, Series, Table, Variants
 from kafka_pareto.study.quantity import Value, Values
-from kafka_pareto.study.sections import OwnBrokers, Testbed
 from kafka_pareto.study.setting import Setting
 from kafka_pareto.study.study import Study
 
@@ -30,8 +29,8 @@ class Compare(Study):
     reference: dict[str, PropertyValue] = Field(default_factory=dict)
     tables: list[Table] = Field(default_factory=list)
     variants: list[Variants] = Field(default_factory=list)
+    series: list[Series] = Field(default_factory=list)
     grid: Grid | None = None
-    testbed: Testbed = "cluster"
     published_by: str = ""
 
     throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -39,9 +38,8 @@ class Compare(Study):
     latencies_by_size: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Names the factors along which latencies may jump, each with these latencies."""
 
-    @classmethod
     @abstractmethod
-    def settings(cls) -> Mapping[str, Setting]:
+    def settings(self) -> Mapping[str, Setting]:
         """Maps the name of everything that a study of this driver can set."""
 
     @property
@@ -62,14 +60,9 @@ class Compare(Study):
         return {"pause before each repetition": f"{self.protocol.cool_down_s:g} s"}
 
     @property
-    def own_brokers(self) -> OwnBrokers | None:
-        """Returns the brokers of the study's own; None where it loads a cluster that is there."""
-        return self.testbed if isinstance(self.testbed, OwnBrokers) else None
-
-    @property
     def parts(self) -> list[Part]:
-        """Lists the variants, then the tables, then the grid."""
-        return [*self.variants, *self.tables, *([self.grid] if self.grid else [])]
+        """Lists the variants, then the tables, then the series, then the grid."""
+        return [*self.variants, *self.tables, *self.series, *([self.grid] if self.grid else [])]
 
     def part(self, case: str) -> Part:
         """Returns the part of this name."""
@@ -91,7 +84,7 @@ class Compare(Study):
             raise BadInputError(f"parts: {unknown[0]!r}: is no part of study {self.name}; there are {known}")
         kept: dict[str, JsonValue] = {
             key: [each.model_dump() for each in parts if each.part in cases]
-            for key, parts in (("variants", self.variants), ("tables", self.tables))
+            for key, parts in (("variants", self.variants), ("tables", self.tables), ("series", self.series))
         }
         return kept | {"grid": self.grid.model_dump() if self.grid and self.grid.part in cases else None}
 
@@ -104,7 +97,7 @@ class Compare(Study):
 
         Such a study is the same whether the table comes from its file or from the command line.
         """
-        if self.grid or self.variants or len(self.tables) != 1:
+        if self.grid or self.variants or self.series or len(self.tables) != 1:
             return {}
         table = self.tables[0]
         is_plain = table.model_dump(exclude_defaults=True).keys() == {"factor", "levels"}
@@ -171,8 +164,7 @@ class Compare(Study):
 
     def broker_properties(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Returns the properties that the study's own brokers need for this configuration."""
-        own = self.own_brokers
-        properties = {name: _as_value(value) for name, value in (own.properties if own else {}).items()}
+        properties = self.own_brokers.property_values if self.own_brokers else {}
         for name, value in self.stated(configuration).items():
             setting = self.settings()[name]
             if setting.scope == "broker":
@@ -186,18 +178,18 @@ class Compare(Study):
     @model_validator(mode="after")
     def _parts_are_sound(self) -> Self:
         if not self.parts:
-            raise ValueError("a comparison needs tables, variants or a grid")
+            raise ValueError("a comparison needs tables, variants, series or a grid")
         for name, value in self.reference.items():
             self._check_values(name, [value], "reference")
         for part in self.parts:
             place = f"part {part.part}"
             for name, value in part.fixed.items():
                 self._check_values(name, [value], f"{place}: fixed")
-                if name in part.factors and not isinstance(part, Variants):
-                    raise ValueError(f"{place}: fixed.{name}: is the part's own factor")
-            check = self._check_values if isinstance(part, Variants) else self._check_levels
             for name, levels in part.factors.items():
-                check(name, levels, place)
+                if isinstance(part, Variants):
+                    self._check_values(name, levels, place)
+                else:
+                    self._check_levels(name, levels, part.fixed.get(name), place)
         if twice := sorted({name for name in self.cases if self.cases.count(name) > 1}):
             raise ValueError(f"part {twice[0]}: is there twice; give one of them another name")
         for part in self.parts:  # a part's levels hold the factors of all parts, so these are checked before
@@ -223,8 +215,6 @@ class Compare(Study):
     @model_validator(mode="after")
     def _one_testbed(self) -> Self:
         own = self.own_brokers
-        if own and self.cluster is not None:
-            raise ValueError("testbed and cluster: give brokers of the study's own, or an existing cluster, not both")
         varied = [name for name in self.varied_factors if self.settings()[name].scope == "broker"]
         stated = [name for name in self.reference if self.settings()[name].scope == "broker"]
         if not own and (given := [*varied, *stated]):
@@ -250,13 +240,17 @@ class Compare(Study):
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from error
 
-    def _check_levels(self, name: str, levels: Sequence[PropertyValue], place: str) -> None:
+    def _check_levels(
+        self, name: str, levels: Sequence[PropertyValue], fixed: PropertyValue | None, place: str
+    ) -> None:
+        """Requires each level once, and the reference among them: what the part fixes, else the study's."""
         typed = self._check_values(name, levels, place)
         if len(set(typed)) != len(typed):
             raise ValueError(f"{place}: {name}: a level is listed twice")
-        if self._of_reference(name) not in typed:
+        reference = self._of_reference(name) if fixed is None else self._typed(name, [fixed])[0]
+        if reference not in typed:
             raise ValueError(
-                f"{place}: {name}: the reference {self._of_reference(name)!r} is none of its levels "
+                f"{place}: {name}: the reference {reference!r} is none of its levels "
                 f"{', '.join(map(str, typed))}; list it, so that it is measured in the part"
             )
 
@@ -283,10 +277,6 @@ class Compare(Study):
 
     def _typed(self, name: str, levels: Sequence[PropertyValue]) -> list[FactorValue]:
         return self.settings()[name].of(levels)
-
-
-def _as_value(value: PropertyValue) -> FactorValue:
-    return str(value).lower() if isinstance(value, bool) else value
 
 
 def compare_study(study: Study) -> Compare:

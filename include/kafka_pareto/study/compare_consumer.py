@@ -80,8 +80,7 @@ class CompareConsumer(Compare, TopicStudy):
 
     throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {CONSUMERS: ("read_records_s",)}
 
-    @classmethod
-    def settings(cls) -> Mapping[str, Setting]:
+    def settings(self) -> Mapping[str, Setting]:
         """Maps consumer properties, the number of consumers, and broker properties."""
         return SETTINGS
 

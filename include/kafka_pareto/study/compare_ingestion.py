@@ -97,8 +97,7 @@ class CompareIngestion(Compare, TopicStudy):
 
     throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {PRODUCERS: ("rows_s",), "processes": ("rows_s",)}
 
-    @classmethod
-    def settings(cls) -> Mapping[str, Setting]:
+    def settings(self) -> Mapping[str, Setting]:
         """Maps producer properties, ways of reading and sending, and broker properties."""
         return SETTINGS
 

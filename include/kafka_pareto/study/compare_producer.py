@@ -82,8 +82,7 @@ class CompareProducer(Compare, ProducerStudy):
     throughputs_by_clients: ClassVar[Mapping[str, tuple[str, ...]]] = {PRODUCERS: ("throughput_records_s",)}
     latencies_by_size: ClassVar[Mapping[str, tuple[str, ...]]] = {RECORD_SIZE: ("latency_p50_ms", "latency_p99_ms")}
 
-    @classmethod
-    def settings(cls) -> Mapping[str, Setting]:
+    def settings(self) -> Mapping[str, Setting]:
         """Maps producer properties, what is sent, and broker properties."""
         return SETTINGS
 

@@ -9,7 +9,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.overrides import Override
-from kafka_pareto.study.parts import Grid, Part, Table, Variants
+from kafka_pareto.study.parts import Grid, Part, Series, Table, Variants
 
 _AnyCompare = TypeVar("_AnyCompare", bound=Compare)
 _FEWEST_LEVELS = 2
@@ -20,14 +20,15 @@ def without_impossible(
 ) -> tuple[_AnyCompare, list[Override]]:
     """Returns the study without the levels that cannot be measured here, and says of each why.
 
-    A part of which fewer than two levels are left goes whole. A grid is not cut.
+    A part of which fewer than two levels are left goes whole. Neither a grid nor a series is cut.
 
     Args:
         study: What is to be measured.
         fault_of: Says what is missing here for a configuration; empty where nothing is.
 
     Raises:
-        BadInputError: If a part's reference or a level of a grid cannot be measured here, or no part would be left.
+        BadInputError: If a part's reference or a level of a grid or a series cannot be measured here, or no part would
+            be left.
     """
     told: list[Override] = []
     kept: list[Part] = []
@@ -40,7 +41,7 @@ def without_impossible(
             continue
         reference = study.baseline_configuration(part.part)
         missing = next(fault for fault in faults if fault)
-        if isinstance(part, Grid) or reference not in [levels[place] for place in places]:
+        if isinstance(part, Grid | Series) or reference not in [levels[place] for place in places]:
             raise BadInputError(f"study {study.name}: part {part.part}: cannot be measured here: {missing}")
         told += [
             Override(key=f"part {part.part}", of_file=name, of_campaign=f"left out: {fault}")

@@ -41,7 +41,7 @@ def with_overrides(
     """
     content = study.model_dump(exclude_none=True)
     content |= {} if cases is None else study.keys_of_cases(cases)
-    content |= {} if table is None else {"tables": [dict(table)], "variants": [], "grid": None}
+    content |= {} if table is None else {"tables": [dict(table)], "variants": [], "series": [], "grid": None}
     content |= {} if seed is None else {"seed": seed}
     content |= {} if baseline is None else {"baseline": dict(baseline)}
     if repetitions is not None:

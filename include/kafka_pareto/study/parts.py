@@ -1,4 +1,8 @@
-"""Defines the parts of a comparison: a table of one factor's levels, a grid of two, or variants of several settings."""
+"""Defines the parts of a comparison.
+
+A table has the levels of one factor, a series such a table at each level of another one, a grid all combinations of two
+factors, and variants differ in any settings.
+"""
 
 from __future__ import annotations
 
@@ -80,6 +84,59 @@ class Grid(Section):
         return [dict(zip(self.factors, each, strict=True)) for each in product(*self.factors.values())]
 
 
+class Series(Section):
+    """Sets the levels of one factor beside each other, again and again along the levels of a second one.
+
+    Each level is compared with the reference's level of `factor` at the same level of `along`. `ranges` names stretches
+    of `along`, from and to, over which the levels are compared as a whole, the lowest first. `published` has for each
+    quantity the numbers of the first level of `along`, then those of the next.
+    """
+
+    factor: str
+    levels: Annotated[list[PropertyValue], Field(min_length=2)]
+    along: str
+    at: Annotated[list[int | float], Field(min_length=2)]
+    ranges: dict[str, Annotated[list[float], Field(min_length=2, max_length=2)]] = Field(default_factory=dict)
+    name: _PartName
+    fixed: dict[str, PropertyValue] = Field(default_factory=dict)
+    published: _Published = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        if self.factor == self.along:
+            raise ValueError(f"series {self.name}: along {self.along}: must be another factor than the compared one")
+        if sorted(set(self.at)) != self.at or self.at[0] <= 0:
+            raise ValueError(f"series {self.name}: at: must rise, from above zero")
+        above = 0.0
+        for name, (low, high) in self.ranges.items():
+            if not above < low <= high or not self.levels_within(low, high):
+                raise ValueError(
+                    f"series {self.name}: ranges.{name}: must begin above the range before it, end no lower than it "
+                    "begins, and hold a level of at"
+                )
+            above = high
+        return self
+
+    @property
+    def part(self) -> str:
+        """Returns the part's name."""
+        return self.name
+
+    @property
+    def factors(self) -> dict[str, list[PropertyValue]]:
+        """Maps the compared factor to its levels, and the one along which they are compared to its own."""
+        return {self.factor: self.levels, self.along: list(self.at)}
+
+    @property
+    def settings(self) -> list[dict[str, PropertyValue]]:
+        """Lists what each level sets, in the order of the second factor."""
+        return [{self.factor: level, self.along: place} for place in self.at for level in self.levels]
+
+    def levels_within(self, low: float, high: float) -> list[int | float]:
+        """Lists the levels of `along` from one value to another, both included."""
+        return [place for place in self.at if low <= place <= high]
+
+
 class Variants(Section):
     """Sets variants beside each other that differ in any settings; one of them is the reference, with nothing set.
 
@@ -128,7 +185,7 @@ class Variants(Section):
         )
 
 
-Part: TypeAlias = Table | Grid | Variants
+Part: TypeAlias = Table | Series | Grid | Variants
 
 
 def _only(published: Mapping[str, Sequence[float | None]], kept: Sequence[int]) -> dict[str, list[float | None]]:

@@ -10,6 +10,7 @@ from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.study import producer_rules
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.producer_protocol import ProducerProtocol
 from kafka_pareto.study.quantity import Values
@@ -32,6 +33,15 @@ class ProducerStudy(TopicStudy):
     @abstractmethod
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Returns the producer's settings, with idempotence as it is resolved."""
+
+    def faults_of(self, configuration: Configuration) -> list[BrokerFault]:  # noqa: ARG002 (for studies whose levels differ)
+        """Lists what is broken while a repetition runs, in its order."""
+        return []
+
+    @property
+    def fault_times(self) -> FaultTimes:
+        """Says when faults are made."""
+        return FaultTimes()
 
     def sized_like(self, case: str) -> str:
         """Returns the case whose sizing this one shares: of those with the same baseline, the first."""

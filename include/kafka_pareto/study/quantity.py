@@ -18,6 +18,8 @@ _UNITS = {
     "_mib_s": "MiB/s",
     "_records_s": "records/s",
     "rows_s": "rows/s",
+    "orders_s": "orders/s",
+    "_ms_per_order": "ms",
     "_records": "records",
     "_cores": "cores",
     "_bytes": "B",

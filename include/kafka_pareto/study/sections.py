@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.study.factors import FactorValue
 from kafka_pareto.study.identifiers import CLUSTER_NAME, MOST_ROUNDS
 from kafka_pareto.study.preferences import ChooseBy
 from kafka_pareto.study.section import Count, Fraction, Section
@@ -171,6 +172,13 @@ class OwnBrokers(Section):
     brokers: Annotated[int, Field(ge=1, le=16)] = 3
     heap_mib: Annotated[int, Field(ge=128)] = 512
     properties: dict[str, PropertyValue] = Field(default_factory=dict)
+
+    @property
+    def property_values(self) -> dict[str, FactorValue]:
+        """Returns the properties as configurations hold them."""
+        return {
+            name: str(value).lower() if isinstance(value, bool) else value for name, value in self.properties.items()
+        }
 
 
 def _testbed_kind(given: Any) -> str | None:

@@ -108,6 +108,10 @@ class Study(Section):
         """Returns the baseline's configuration id."""
         return configuration_id(self.baseline_configuration(case))
 
+    def group_in_block(self, configuration: Configuration) -> str:  # noqa: ARG002 (for drivers whose systems start slowly)
+        """Names the group of configurations that follow each other within a block; one for all where order is free."""
+        return ""
+
     def round_numbers(self) -> range:
         """Returns the rounds that a campaign may have: 0 alone, which measures the design."""
         return range(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kafka_pareto.study.compare_consumer import CompareConsumer
 from kafka_pareto.study.compare_ingestion import CompareIngestion
 from kafka_pareto.study.compare_producer import CompareProducer
+from kafka_pareto.study.compare_services import CompareServices
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.tune_producer import TuneProducer
 
@@ -13,5 +14,6 @@ STUDY_CLASSES: dict[tuple[str, str], type[Study]] = {
     ("compare", "producer"): CompareProducer,
     ("compare", "consumer"): CompareConsumer,
     ("compare", "ingestion"): CompareIngestion,
+    ("compare", "services"): CompareServices,
 }
 """Which class checks a file, by its `kind` and its `driver`."""

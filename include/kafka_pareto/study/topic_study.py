@@ -9,22 +9,35 @@ from pydantic import model_validator
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.sections import OwnBrokers, Testbed
 from kafka_pareto.study.study import Study
 from kafka_pareto.study.workload import Topic
 
 
 class TopicStudy(Study):
-    """Adds the topic, and what its brokers need where they are the study's own."""
+    """Adds the topic, and what its brokers need where they are the study's own: where `testbed` asks for some."""
 
     workload: Topic
+    testbed: Testbed = "cluster"
+
+    @property
+    def own_brokers(self) -> OwnBrokers | None:
+        """Returns the brokers of the study's own; None where it loads a cluster that is there."""
+        return self.testbed if isinstance(self.testbed, OwnBrokers) else None
 
     def broker_properties(self, configuration: Configuration) -> dict[str, FactorValue]:  # noqa: ARG002
         """Returns the properties that the study's own brokers need for this configuration; none for other brokers."""
-        return {}
+        return self.own_brokers.property_values if self.own_brokers else {}
 
     def varies_brokers(self, case: str) -> bool:  # noqa: ARG002
         """Tells whether the case's configurations need different properties of the brokers."""
         return False
+
+    @model_validator(mode="after")
+    def _on_one_testbed(self) -> Self:
+        if self.own_brokers and self.cluster is not None:
+            raise ValueError("testbed and cluster: give brokers of the study's own, or an existing cluster, not both")
+        return self
 
     @model_validator(mode="after")
     def _a_broker_for_each_replica(self) -> Self:

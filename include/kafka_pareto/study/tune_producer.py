@@ -21,6 +21,7 @@ from kafka_pareto.kafka.producer_config import (
 from kafka_pareto.study.constraints import Variables
 from kafka_pareto.study.declaration import Feature
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor
+from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.identifiers import MOST_RECORD_SIZE_BYTES
 from kafka_pareto.study.objectives import ObjectiveName
 from kafka_pareto.study.producer import PRODUCER, RECORD_SIZE
@@ -100,6 +101,26 @@ class TuneProducer(ProducerStudy, Tune):
             )
         return self
 
+    @model_validator(mode="after")
+    def _faults_fit_the_load(self) -> Self:
+        faults, times, protocol = self.workload.faults, self.workload.fault_times, self.protocol
+        if not faults:
+            return self
+        if self.own_brokers is None:
+            raise ValueError("workload.faults needs testbed: {brokers: 3}: only brokers of the study's own are broken")
+        if self.own_brokers.brokers == 1 or self.workload.replication_factor == 1:
+            raise ValueError(
+                "workload.faults needs two brokers and two replicas at least, or nothing is left to send to"
+            )
+        needed_s, lasts_s = times.seconds(len(faults)), protocol.warmup_seconds + (protocol.seconds or 0.0)
+        if lasts_s < needed_s + times.for_s:
+            raise ValueError(
+                f"protocol.seconds {protocol.seconds}: with its warm-up it must be at least "
+                f"{needed_s + times.for_s:g}, so that the last of workload.faults ends before the load, and what "
+                "follows is seen (workload.fault_times)"
+            )
+        return self
+
     @property
     def cases(self) -> list[str]:
         """Lists the cases, one for each mapped task, in order: the record sizes."""
@@ -120,6 +141,15 @@ class TuneProducer(ProducerStudy, Tune):
     def variables(self, case: str) -> Variables:
         """Returns the values, in this case, that constraints may name in addition to the factors."""
         return {RECORD_SIZE: self.record_size_bytes(case)}
+
+    def faults_of(self, configuration: Configuration) -> list[BrokerFault]:  # noqa: ARG002
+        """Lists the workload's faults: the same with every configuration."""
+        return self.workload.faults
+
+    @property
+    def fault_times(self) -> FaultTimes:
+        """Says when the workload's faults are made."""
+        return self.workload.fault_times
 
     def load_of(self, case: str, configuration: Configuration) -> ProducerLoad:  # noqa: ARG002
         """Returns what is sent in this case: the same with every configuration."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.section import Count, Section
 
 MadePayload: TypeAlias = Literal["random", "zeros"]
@@ -71,10 +72,17 @@ class Topic(Section):
 
 
 class Workload(Topic):
-    """Defines what is sent, and to which kind of topic; `keys` is the number of distinct keys, 0 for none."""
+    """Defines what is sent, and to which kind of topic; `keys` is the number of distinct keys, 0 for none.
+
+    `faults` are made in every repetition, one after the other: a broker that leads a partition is killed
+    (`leader_killed`) or stopped (`follower_stopped`) for a while. `fault_times` says when the first begins, and how
+    long each lasts; as much time is between two.
+    """
 
     payload: Payload = "random"
     keys: Annotated[int, Field(ge=0)] = 0
+    faults: list[BrokerFault] = Field(default_factory=list)
+    fault_times: FaultTimes = FaultTimes(at_s=3.0, for_s=10.0)
 
 
 @dataclass(frozen=True)

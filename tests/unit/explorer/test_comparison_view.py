@@ -86,7 +86,7 @@ def test_a_grid_says_how_much_better_each_combination_is_and_where_its_reference
     throughput, latency = part_view(grid_part(), KEYS, COMPARED).charts
     assert throughput.heat
     assert latency.heat
-    assert throughput.heat.reference == (3, 2)
+    assert throughput.heat.references == [(3, 2)]
     assert throughput.heat.texts[3][2] == "1\nreference"
     assert throughput.heat.sides == ["16 KiB", "64 KiB", "256 KiB", "1 MiB"]
     small, slow = throughput.heat.better[0][0], latency.heat.better[0][4]

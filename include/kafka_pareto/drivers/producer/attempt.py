@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from kafka_pareto.bottleneck.load_window import expected_window, measured_window
 from kafka_pareto.bottleneck.verdict import LoadSetting, verdict_on
 from kafka_pareto.campaign.records import Outcome, Sizing
 from kafka_pareto.drivers.cluster_guard import ClusterGuard
+from kafka_pareto.drivers.producer.faults import faults_meanwhile
 from kafka_pareto.drivers.producer.load_setting import rate_limit_records_s
 from kafka_pareto.drivers.producer.testbed import Testbed
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError, SafetyStop
@@ -26,6 +28,7 @@ from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
 from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.producer_quantities import LoadFigures, ProducerQuantities
 from kafka_pareto.study.producer_study import ProducerStudy
 from kafka_pareto.study.protocol import OutlierRule
@@ -41,10 +44,13 @@ def attempt_repetition(
     end_offsets: EndOffsets,
     outliers: OutlierRule,
     cores: float,
+    faults: Sequence[BrokerFault] = (),
+    fault_times: FaultTimes = FaultTimes(),  # noqa: B008 (frozen)
 ) -> tuple[Attempt, LoadResult | None]:
     """Executes the request once and judges what came of it.
 
-    `healthy` is the topic's health just before, `cores` what the load tool may use of this machine.
+    `healthy` is the topic's health just before, `cores` what the load tool may use of this machine. With `faults`
+    the brokers' trouble meanwhile is what is measured: it is over before the topic is asked what it holds.
     The load's own result comes with the attempt: None where the tool gave none.
     """
     started_at = datetime.now(UTC).isoformat()
@@ -56,8 +62,10 @@ def attempt_repetition(
     try:
         with guard.loading():
             try:
-                with watched:
+                with watched, faults_meanwhile(testbed.brokers, faults, fault_times, lambda: _health(testbed)):
                     result = testbed.load_tool.run(request, guard.watch())
+                if faults:
+                    guard.wait_until_healthy()
                 growth = end_offsets.growth(result.records_sent)
                 guard.check_throttling(result)
                 if result.records_sent != result.records_attempted:
@@ -68,7 +76,10 @@ def attempt_repetition(
                 guard.check_authorisation(str(error))
                 reason = str(error)
             # A tool that gave up is what a sick cluster looks like first, so that it excuses no look.
-            disturbance = guard.disturbance(healthy) or disturbance
+            if faults:
+                guard.wait_until_healthy()
+            else:
+                disturbance = guard.disturbance(healthy) or disturbance
             reason = reason or disturbance
     except (ClusterError, SafetyStop) as error:
         trouble, reason = error, str(error)
@@ -97,6 +108,10 @@ def attempt_repetition(
         other_cpu_fraction=other,
     )
     return attempt, result
+
+
+def _health(testbed: Testbed) -> TopicHealth:
+    return testbed.cluster.topic_health(testbed.topic)
 
 
 def request_for(

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.producer.sizing import sizing_loads_s, warming_loads_s
 from kafka_pareto.errors import PlanError
+from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.load.tool import LoadRequest
 from kafka_pareto.measurement.limits import DELETE_RECORDS_AFTER_BYTES
-from kafka_pareto.study.compare import compare_study
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.factors import NumericFactor
 from kafka_pareto.study.producer_study import ProducerStudy
 
 _GIB = 1 << 30
@@ -18,6 +20,8 @@ _TOOL_START_S = 2.2  # JVM, burst and bookkeeping, on two cores shared with thre
 _WARM_TOOL_S = 0.9  # the same of a JVM that runs already, beside other work: collecting the heap, making the records
 _BROKERS_START_S = 15.0  # three brokers of the study's own with a topic of 100 partitions, on two cores
 _BROKER_RESTART_S = 5.0
+_BUFFER = "buffer.memory"
+_IN_SYNC_AGAIN_S = 10.0  # a load that stood still for some seconds, and a killed broker that catches up
 # The broker frees what was deleted only at its next check, so a few portions lie on the disk at once.
 _PORTIONS_ON_DISK = 4
 # A steady repetition is sized by time; what it sends is known only when the baseline's pace is measured.
@@ -72,7 +76,8 @@ def _starts_s(study: ProducerStudy, repetitions: Mapping[str, int]) -> float:
 
 def _repetition_s(study: ProducerStudy, case: str) -> float:
     """Returns the seconds of one repetition, with all that is around its sending."""
-    return _around_load_s(study) + study.protocol.cool_down_s + _load_s(study, case)
+    faults = len(study.faults_of(study.baseline_configuration(case)))
+    return _around_load_s(study) + study.protocol.cool_down_s + _load_s(study, case) + faults * _IN_SYNC_AGAIN_S
 
 
 def _around_load_s(study: ProducerStudy) -> float:
@@ -107,15 +112,19 @@ def _sending_s(study: ProducerStudy) -> float:
 
 
 def largest_heap_mib(study: ProducerStudy) -> int:
-    """Returns the largest heap that the load tool needs for any configuration of a comparison, in MiB."""
+    """Returns the largest heap that the load tool needs for any configuration, in MiB."""
+    if not isinstance(study, Compare):
+        buffers = study.varied_factors.get(_BUFFER)
+        largest = {_BUFFER: max(map(int, buffers.extremes()))} if isinstance(buffers, NumericFactor) else {}
+        return _heap_mib({**study.properties(study.baseline_configuration()), **largest}, 1)
     return max(
-        LoadRequest(
-            topic="",
-            record_size_bytes=1,
-            properties=study.properties(configuration),
-            timeout_s=0.0,
-            producers=study.load_of(case, configuration).producers,
-        ).heap_mib
+        _heap_mib(study.properties(configuration), study.load_of(case, configuration).producers)
         for case in study.cases
-        for configuration in (compare_study(study).levels_of(case))
+        for configuration in study.levels_of(case)
     )
+
+
+def _heap_mib(properties: Mapping[str, PropertyValue], producers: int) -> int:
+    return LoadRequest(
+        topic="", record_size_bytes=1, properties=properties, timeout_s=0.0, producers=producers
+    ).heap_mib

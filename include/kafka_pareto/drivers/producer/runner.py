@@ -73,7 +73,15 @@ class ProducerRunner:
         self._guard.allow(request.records * request.record_size_bytes)
         outliers = self._study.protocol.outliers
         attempt, result = attempt_repetition(
-            request, testbed, self._guard, healthy, self._end_offsets, outliers, usable_cores()
+            request,
+            testbed,
+            self._guard,
+            healthy,
+            self._end_offsets,
+            outliers,
+            usable_cores(),
+            self._study.faults_of(planned.candidate.configuration),
+            self._study.fault_times,
         )
         require_ours(self._testbed.lease.renew())
         sent = result.records_attempted if result else request.records

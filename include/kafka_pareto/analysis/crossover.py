@@ -1,0 +1,122 @@
+"""Compares two levels along an ordered factor: over stretches of it, and where one overtakes the other. Pure functions.
+
+Both are measured at the same points, within the same blocks. A ratio is the first level's value over the second one's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from scipy import stats
+from scipy.optimize import isotonic_regression
+
+from kafka_pareto.analysis.paired_tests import CONFIDENCE, MINIMUM_BLOCKS
+from kafka_pareto.analysis.ratios import ByBlock, Ratio, geometric_ratio
+from kafka_pareto.analysis.rounding import Values
+
+Points: TypeAlias = Mapping[float, tuple[ByBlock, ByBlock]]
+"""Both levels' values by block, at each point of the ordered factor, which is above zero."""
+
+Level = TypeVar("Level")
+
+_RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Holds the point at which a ratio passes 1.
+
+    Attributes:
+        at: Between two measured points by interpolation on logarithmic axes.
+        low: Lower end of its 95 % interval over blocks; NaN where that lies below the lowest point.
+        high: Upper end; NaN where that lies above the highest point.
+    """
+
+    at: float
+    low: float
+    high: float
+
+
+def pooled_ratio(points: Points) -> Ratio:
+    """Returns the geometric mean of the points' ratios, with its interval over the blocks that measured all of them."""
+    logs = _log_ratios(points)
+    return geometric_ratio(logs.mean(axis=1)) if logs.size else Ratio()
+
+
+def crossing_of(points: Points, *, is_rising: bool, rng: np.random.Generator) -> Crossing | None:
+    """Returns where the ratio passes 1, with a bootstrap interval over blocks; None where it does not.
+
+    The blocks' mean log-ratio is fitted by a monotone function of the points (Barlow et al., Statistical Inference
+    under Order Restrictions, 1972), so that noise around 1 makes one crossing and not several. The interval is
+    Student's, with the standard deviation of the crossing's logarithm in resamples of whole blocks: the middle 95 % of
+    resamples of five blocks alone are much too short an interval. An end outside the points is not known, nor is one
+    beyond which more than 2.5 % of the resamples pass 1, or do not pass it.
+
+    Args:
+        points: Two or more.
+        is_rising: True where the ratio passes 1 from below.
+        rng: For the resamples.
+    """
+    logs = _log_ratios(points) * (1 if is_rising else -1)
+    blocks = len(logs)
+    if blocks < MINIMUM_BLOCKS or len(points) < 2:
+        return None
+    places = np.log(sorted(points))
+    found = _zero_of(places, logs.mean(axis=0))
+    if not math.isfinite(found):
+        return None
+    resampled = np.array(
+        [_zero_of(places, logs[rng.integers(0, blocks, blocks)].mean(axis=0)) for _ in range(_RESAMPLES)]
+    )
+    tail = (1 - CONFIDENCE) / 2
+    # A resample of n blocks varies by (n - 1) / n of what n new ones would.
+    spread = float(np.std(resampled[np.isfinite(resampled)])) * math.sqrt(blocks / (blocks - 1))
+    half = spread * float(stats.t.isf(tail, blocks - 1))
+    low, high = found - half, found + half
+    is_low_known = low >= places[0] and np.mean(resampled == -math.inf) <= tail
+    is_high_known = high <= places[-1] and np.mean(resampled == math.inf) <= tail
+    return Crossing(
+        math.exp(found), math.exp(low) if is_low_known else math.nan, math.exp(high) if is_high_known else math.nan
+    )
+
+
+def crossing_of_ratios(ratios: Mapping[float, float], *, is_rising: bool) -> float | None:
+    """Returns where ratios that have no blocks pass 1, by the same fit; None where they do not."""
+    if len(ratios) < 2 or min(ratios.values()) <= 0:
+        return None
+    logs = np.array([math.log(ratios[point]) for point in sorted(ratios)]) * (1 if is_rising else -1)
+    found = _zero_of(np.log(sorted(ratios)), logs)
+    return math.exp(found) if math.isfinite(found) else None
+
+
+def _log_ratios(points: Points) -> Values:
+    """Returns one row for each block that measured both levels at every point; shape (blocks, points)."""
+    pairs = [points[place] for place in sorted(points)]
+    if not pairs:
+        return np.empty((0, 0))
+    blocks = sorted(set.intersection(*(set(first) & set(second) for first, second in pairs)))
+    sides = np.array([[[side[block] for side in pair] for pair in pairs] for block in blocks])
+    if not blocks or np.min(sides) <= 0:
+        return np.empty((0, len(pairs)))
+    logs: Values = np.log(sides[:, :, 0] / sides[:, :, 1])
+    return logs
+
+
+def _zero_of(places: Values, means: Values) -> float:
+    """Returns where a rising fit passes zero: minus infinity where it is above everywhere, infinity where below."""
+    fitted = isotonic_regression(means).x
+    above = np.flatnonzero(fitted > 0)
+    if not len(above):
+        return math.inf
+    if above[0] == 0:
+        return -math.inf
+    return float(np.interp(0.0, fitted[above[0] - 1 : above[0] + 1], places[above[0] - 1 : above[0] + 1]))
+
+
+def all_pairs(levels: Sequence[Level]) -> list[tuple[Level, Level]]:
+    """Lists each level with every one before it, as (level, other)."""
+    return [(level, other) for at, level in enumerate(levels) for other in levels[:at]]

@@ -1,0 +1,1 @@
+"""Runs the driver `services`."""

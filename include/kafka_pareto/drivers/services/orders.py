@@ -1,0 +1,105 @@
+"""Has orders handed on by services that run, a fault among them where one is asked for; searches their capacity."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+from kafka_pareto.drivers.services.capacity import highest_held
+from kafka_pareto.drivers.services.fault import Fault, FaultRecord
+from kafka_pareto.drivers.services.testbed import OpenTopology
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.services.hospital import Asked
+from kafka_pareto.services.messages import Record
+from kafka_pareto.study.compare_services import Capacity
+
+log = logging.getLogger(__name__)
+
+# So many seconds' worth of orders that wait are twice the service level's latency and more: the rate is not held.
+_MOST_OPEN_S = 2.0
+
+
+class CapacityError(LoadToolError):
+    """Reports that a topology does not hold a single order a second."""
+
+
+@dataclass(frozen=True)
+class HandedOn:
+    """Holds what came of orders.
+
+    Attributes:
+        placed: What the hospital says.
+        seen: What the client has seen.
+        fault: What was done meanwhile; None where nothing was.
+    """
+
+    asked: Asked
+    placed: Record
+    seen: Record
+    fault: FaultRecord | None = None
+
+    @property
+    def lost(self) -> int:
+        """Returns how many of the orders that were placed did not come to their end."""
+        return int(self.placed["sent"]) - min(int(self.placed["confirmed"]), int(self.seen["complete"]))
+
+
+def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> HandedOn:
+    """Has the orders placed, and waits until the client has seen them all, or time is over.
+
+    Raises:
+        LoadToolError: If a service has ended by itself.
+    """
+    opened.chain.ask(asked)
+    done = fault.make(opened) if fault else None
+    placed = opened.chain.answer(asked)
+    seen = opened.chain.seen(asked.run, int(placed["sent"]), asked.timeout_s)
+    return HandedOn(asked, placed, seen, done)
+
+
+def find_capacity(opened: OpenTopology, asked: Asked, rule: Capacity, guess_s: float) -> HandedOn:
+    """Returns what came of orders at the highest rate that is held.
+
+    Args:
+        opened: The services.
+        asked: Names the runs, and how long the last confirmation is waited for; its rate and number are replaced.
+        rule: When a rate is held.
+        guess_s: The first rate, in orders a second.
+
+    Raises:
+        CapacityError: If not one order a second is held.
+        LoadToolError: If a service has ended by itself.
+    """
+    tries = 0
+
+    def probe(rate_s: float) -> HandedOn | None:
+        nonlocal tries
+        tries += 1
+        handed = hand_on(
+            opened,
+            replace(
+                asked,
+                run=f"{asked.run}.{tries}",
+                orders=max(round(rate_s * (rule.warmup_s + rule.seconds)), 1),
+                rate_s=rate_s,
+                skip_s=rule.warmup_s,
+                most_open=max(round(rate_s * _MOST_OPEN_S), 1),
+            ),
+        )
+        held = is_held(handed, rule)
+        log.info("%s: %.0f orders/s %s", opened.name, rate_s, "held" if held else "not held")
+        return handed if held else None
+
+    found = highest_held(probe, guess_s, rule.precision)
+    if found is None:
+        raise CapacityError(f"topology {opened.name} does not hold one order a second")
+    return found.found
+
+
+def is_held(handed: HandedOn, rule: Capacity) -> bool:
+    """Tells whether a rate was held, as Theodolite's lag trend and latency metrics have it."""
+    placed, latency = handed.placed, handed.placed["latency"]
+    if placed["failure"] or placed["sent"] < handed.asked.orders or handed.lost or not latency:
+        return False
+    grows_s = placed["open_slope_s"] or 0.0
+    return latency["p95_ms"] <= rule.latency_p95_ms and grows_s <= rule.open_growth_fraction * handed.asked.rate_s

@@ -1,0 +1,60 @@
+"""Reads what brokers say of produce requests and replication, before and after orders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from kafka_pareto.bottleneck.broker_metrics import BrokerReading, growth_of_sum, read_broker
+from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.errors import ClusterError
+from kafka_pareto.study.services_quantities import ProduceTimes
+
+SERVICES_METRICS = Path(__file__).parents[3] / "kafka" / "services-metrics.yaml"
+"""Names the beans that the JMX agents of brokers below services read."""
+
+_COUNT = "kafka_produce_total_ms_count"
+_PARTS = {
+    "produce_total_ms": ("kafka_produce_total_ms",),
+    "produce_queue_ms": ("kafka_produce_queue_ms",),
+    "produce_local_ms": ("kafka_produce_local_ms",),
+    "produce_remote_ms": ("kafka_produce_remote_ms",),
+    "produce_response_ms": ("kafka_produce_responsequeue_ms", "kafka_produce_responsesend_ms"),
+}
+_REPLICATED = "kafka_replicated_bytes"
+_MIB = 1 << 20
+
+Readings = Mapping[str, BrokerReading]
+
+
+def read_all(brokers: Brokers) -> Readings:
+    """Reads every broker that runs; nothing of one that does not answer."""
+    found = {}
+    for name in brokers.pids:
+        try:
+            found[name] = read_broker(brokers.jmx[name])
+        except ClusterError:
+            continue
+    return found
+
+
+def produce_times(before: Readings, after: Readings) -> ProduceTimes:
+    """Returns the means over all produce requests between two readings; None where a broker was started meanwhile."""
+    pairs = [(before[name], after[name]) for name in before if name in after]
+    is_whole = bool(pairs) and len(pairs) == len(before) == len(after)
+    requests = sum(_growth(pair, _COUNT) for pair in pairs)
+    # A broker that was started anew begins at zero.
+    if not is_whole or requests <= 0 or any(_growth(pair, _COUNT) < 0 for pair in pairs):
+        return ProduceTimes()
+    sums_ms = {
+        name: sum(growth_of_sum(*pair, histogram) or 0.0 for pair in pairs for histogram in histograms)
+        for name, histograms in _PARTS.items()
+    }
+    return ProduceTimes(
+        **{name: sum_ms / requests for name, sum_ms in sums_ms.items()},
+        replicated_mib=sum(_growth(pair, _REPLICATED) for pair in pairs) / _MIB,
+    )
+
+
+def _growth(pair: tuple[BrokerReading, BrokerReading], name: str) -> float:
+    return pair[1].metrics.get(name, 0.0) - pair[0].metrics.get(name, 0.0)

@@ -1,0 +1,76 @@
+"""Runs repetitions of services on one topology after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from secrets import token_hex
+
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.drivers.services.attempt import attempt_orders
+from kafka_pareto.drivers.services.orders import find_capacity
+from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed
+from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.host_load import wait_until_undisturbed
+from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
+from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.services.hospital import Asked
+from kafka_pareto.storage.lease import require_ours
+from kafka_pareto.study.compare_services import CompareServices
+
+
+class ServicesRunner:
+    """Runs the repetitions of one part: the `RepetitionRunner` of this driver."""
+
+    def __init__(self, study: CompareServices, testbed: ServicesTestbed, limits: MeasuringLimits = LIMITS) -> None:
+        self._study = study
+        self._testbed = testbed
+        self._limits = limits
+
+    def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
+        """Waits for nothing: each topology is started when it is needed."""
+
+    def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
+        """Starts the repetition's topology where another one runs, and knows the rate that it is asked for."""
+        require_ours(self._testbed.lease.is_held())
+        configuration = planned.candidate.configuration
+        try:
+            self._testbed.find_what_is_shared(configuration, self._capacity_of)
+            self._testbed.topology_for(configuration)
+        except (LoadStartError, LoadToolError) as error:
+            raise ClusterError(str(error)) from error
+
+    def attempt(self, planned: PlannedRepetition) -> Attempt:
+        """Has the orders handed on by the topology that `begin` started."""
+        attempt = attempt_orders(planned, self._study, self._testbed)
+        require_ours(self._testbed.lease.renew())
+        return attempt
+
+    def wait_until_undisturbed(self) -> None:
+        """Waits for the rest of the machine to keep within the study's outlier rule, for a limited time."""
+        wait_until_undisturbed(self._study.protocol.outliers, self._limits)
+
+    def require_unharmed(self) -> None:
+        """Refuses nothing: a topology of which a process has ended is started anew."""
+
+    def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
+        """Ends the topology that runs: each block starts its own, with empty logs."""
+        self._testbed.close()
+
+    def end(self, last: Repetition | None) -> None:
+        """Leaves nothing to be ended."""
+
+    def clean_up(self) -> None:
+        """Deletes nothing: the brokers' data goes with them."""
+
+    def _capacity_of(self, opened: OpenTopology) -> float:
+        """Searches the highest rate that a topology holds.
+
+        Raises:
+            CapacityError: If it does not hold a single order a second.
+            LoadToolError: If a service ends by itself.
+        """
+        asked = Asked(f"capacity.{token_hex(4)}", 1, timeout_s=self._study.protocol.timeout_s)
+        found = find_capacity(opened, asked, self._study.protocol.capacity, self._testbed.guess_orders_s)
+        self._testbed.guess_orders_s = found.asked.rate_s
+        return found.asked.rate_s

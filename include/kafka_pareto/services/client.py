@@ -1,0 +1,123 @@
+"""A client of the notification: follows its events, and says of a run of orders what it has seen.
+
+It is told by lines of JSON on its standard input which run, and answers each with a line.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import sys
+import threading
+import time
+from argparse import ArgumentParser
+from collections import defaultdict
+from dataclasses import asdict, dataclass, field
+
+from kafka_pareto.services.figures import latency_of
+from kafka_pareto.services.messages import DELIVERED, PICKED_UP, Record
+from kafka_pareto.services.notification import EVENTS_PATH, TOKEN_VARIABLE
+from kafka_pareto.services.service import say
+
+_AGAIN_S = 0.2
+_DATA = b"data: "
+
+
+@dataclass
+class _Seen:
+    """Holds what was seen of a run: of each order the kinds of its events."""
+
+    kinds: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    complete: int = 0
+    repeated: int = 0
+    out_of_order: int = 0
+    shipping_s: list[float] = field(default_factory=list)
+    notifying_s: list[float] = field(default_factory=list)
+    completing_s: list[float] = field(default_factory=list)
+
+
+class Client:
+    """Counts events by run, each once."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, _Seen] = defaultdict(_Seen)
+        self._alerts: list[Record] = []
+        self._changed = threading.Condition()
+
+    def take(self, event: Record, now: float) -> None:
+        """Takes an event that came at this time."""
+        with self._changed:
+            if event["kind"] == "alert":
+                self._alerts.append(event | {"seen_at": now})
+            else:
+                self._take_of_order(event, now)
+            self._changed.notify_all()
+
+    def _take_of_order(self, event: Record, now: float) -> None:
+        order_id, kind = event["order_id"], event["kind"]
+        seen = self._runs[order_id.rpartition("-")[0]]
+        kinds = seen.kinds[order_id]
+        if kind in kinds:
+            seen.repeated += 1
+            return
+        seen.out_of_order += kind == DELIVERED and PICKED_UP not in kinds
+        kinds.append(kind)
+        if kind == DELIVERED:
+            seen.shipping_s.append(event["appended_at"] - event["placed_at"])
+            seen.notifying_s.append(now - event["appended_at"])
+        if len(kinds) == 3:
+            seen.complete += 1
+            seen.completing_s.append(now - event["created_at"])
+
+    def result_of(self, run: str, orders: int, timeout_s: float) -> Record:
+        """Waits until every order of the run is complete, or the time is over, and says what was seen."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._runs[run].complete >= orders, timeout_s)
+            seen, alerts = self._runs.pop(run), self._alerts
+            self._alerts = []
+        of_hops = {"shipping": seen.shipping_s, "notifying": seen.notifying_s, "completing": seen.completing_s}
+        found = {name: latency_of(values) for name, values in of_hops.items()}
+        return {
+            "run": run,
+            "complete": seen.complete,
+            "repeated": seen.repeated,
+            "out_of_order": seen.out_of_order,
+            "alerts": alerts,
+            **{name: asdict(latency) if latency else None for name, latency in found.items()},
+        }
+
+
+def follow(client: Client, port: int, token: str) -> None:
+    """Follows the events for ever; a connection that ends is made anew."""
+    while True:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=None)
+        try:
+            connection.request("GET", EVENTS_PATH, headers={"Authorization": f"Bearer {token}"})
+            response = connection.getresponse()
+            if response.status == http.client.OK:
+                say({"ready": "client"})
+                for line in response:
+                    if line.startswith(_DATA):
+                        client.take(json.loads(line[len(_DATA) :]), time.time())
+        except (OSError, http.client.HTTPException):
+            pass
+        finally:
+            connection.close()
+        time.sleep(_AGAIN_S)
+
+
+def main() -> None:
+    """Follows, and answers on standard output, until its input ends."""
+    parser = ArgumentParser(prog="client")
+    parser.add_argument("--port", type=int, required=True)
+    options = parser.parse_args()
+    client = Client()
+    arguments = (client, options.port, os.environ[TOKEN_VARIABLE])
+    threading.Thread(target=follow, args=arguments, daemon=True).start()
+    for line in sys.stdin:
+        say(client.result_of(**json.loads(line)))
+
+
+if __name__ == "__main__":
+    main()

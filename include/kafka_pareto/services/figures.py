@@ -1,0 +1,72 @@
+"""Computes latencies, jitter and pace of a run of orders. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+_MS = 1e3
+_RFC_3550_WEIGHT = 1 / 16
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Holds a distribution of latencies, in milliseconds."""
+
+    mean_ms: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+
+
+def latency_of(seconds: Sequence[float]) -> Latency | None:
+    """Returns the distribution of latencies given in seconds; None of none."""
+    if not seconds:
+        return None
+    values = np.asarray(seconds) * _MS
+    p50, p95, p99 = (float(value) for value in np.quantile(values, (0.5, 0.95, 0.99)))
+    return Latency(float(values.mean()), p50, p95, p99)
+
+
+def jitter_ms(seconds: Sequence[float]) -> float | None:
+    """Returns the mean absolute difference of successive latencies, in the order of arrival; None of fewer than two."""
+    if len(seconds) < 2:
+        return None
+    return float(np.abs(np.diff(np.asarray(seconds))).mean() * _MS)
+
+
+def smoothed_jitter_ms(seconds: Sequence[float]) -> float | None:
+    """Returns the interarrival jitter of RFC 3550, section 6.4.1, after the last arrival; None of fewer than two."""
+    if len(seconds) < 2:
+        return None
+    smoothed = 0.0
+    for before, after in pairwise(seconds):
+        smoothed += (abs(after - before) - smoothed) * _RFC_3550_WEIGHT
+    return smoothed * _MS
+
+
+def slope_of(points: Sequence[tuple[float, float]]) -> float | None:
+    """Returns the slope of the least-squares line through points (x, y); None of fewer than two distinct x."""
+    if len({x for x, _ in points}) < 2:
+        return None
+    x, y = np.asarray(points).T
+    return float(np.polyfit(x - x[0], y, 1)[0])
+
+
+def longest_gap_s(times: Sequence[float]) -> float | None:
+    """Returns the longest time between two that follow each other, in seconds; None of fewer than two."""
+    return float(np.diff(np.asarray(times)).max()) if len(times) > 1 else None
+
+
+def by_second(began_at: float, times: Sequence[float], latencies_s: Sequence[float]) -> list[tuple[int, float | None]]:
+    """Returns how many there were in each second from `began_at` on, and their p95 latency in milliseconds."""
+    seconds = np.floor(np.asarray(times) - began_at).astype(int)
+    latencies = np.asarray(latencies_s) * _MS
+    found: list[tuple[int, float | None]] = []
+    for second in range(int(seconds.max(initial=-1)) + 1):
+        here = latencies[seconds == second]
+        found.append((len(here), float(np.quantile(here, 0.95)) if len(here) else None))
+    return found

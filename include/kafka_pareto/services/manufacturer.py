@@ -1,0 +1,51 @@
+"""The manufacturer: takes orders from its stock, makes what is missing, and confirms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from kafka_pareto.services.messages import (
+    DRUG_MANUFACTURED,
+    INVENTORY_UPDATED,
+    ORDER_CONFIRMATION,
+    ORDER_PLACED,
+    Record,
+    handed_on,
+)
+from kafka_pareto.services.service import Handler, Outgoing, Service, options_of, serve
+
+_MADE_AT_ONCE = 1000
+
+
+class Manufacturer(Handler):
+    """Keeps a stock of each drug, and makes a lot of one that runs out."""
+
+    reads: ClassVar = (ORDER_PLACED,)
+    hands_on: ClassVar = True
+
+    def __init__(self) -> None:
+        self._stock: dict[str, int] = {}
+        self._handled: set[str] = set()
+
+    def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:  # noqa: ARG002
+        """Returns the drug that was made, what is left in stock, and the confirmation; nothing for a repeat."""
+        order_id = record["order_id"]
+        if order_id in self._handled:
+            return
+        self._handled.add(order_id)
+        taken = {str(name): int(quantity) for name, quantity in record.get("drugs", {}).items()}
+        made = 0
+        for name, quantity in taken.items():
+            left = self._stock.get(name, 0) - quantity
+            while left < 0:
+                left, made = left + _MADE_AT_ONCE, made + _MADE_AT_ONCE
+            self._stock[name] = left
+        of_order = handed_on(record) | {"placed_at": appended_at}
+        yield Outgoing(DRUG_MANUFACTURED, of_order | {"drugs": taken, "made": made})
+        yield Outgoing(INVENTORY_UPDATED, of_order | {"stock": {name: self._stock[name] for name in taken}})
+        yield Outgoing(ORDER_CONFIRMATION, of_order | {"hospital": record.get("hospital", "")})
+
+
+if __name__ == "__main__":
+    serve(Service("manufacturer", Manufacturer(), options_of("manufacturer").parse_args()))

@@ -1,0 +1,111 @@
+"""The monitor: watches orders and brokers by rules, and sends an alert once when one is broken, and once when it holds.
+
+Rules are data: each names what is watched, and from where on that is an alert (`services.alerts`).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from argparse import Namespace
+from collections import deque
+from collections.abc import Iterable
+from typing import ClassVar
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from kafka_pareto.services.alerts import Alerts, rules_of
+from kafka_pareto.services.figures import latency_of
+from kafka_pareto.services.messages import MONITOR_ALERTS, ORDER_CONFIRMATION, ORDER_PLACED, TOPICS, Record
+from kafka_pareto.services.service import Handler, Outgoing, Service, options_of, serve
+
+_WINDOW_S = 5.0
+_LOOKED_EVERY_S = 1.0
+_ANSWERS_WITHIN_S = 2.0
+
+
+class ClusterHealth:
+    """Asks the brokers for their health, from a thread of its own: one that hangs must not hold up orders."""
+
+    def __init__(self, bootstrap_servers: str, brokers: int) -> None:
+        self._admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+        self._brokers = brokers
+        self.values: dict[str, float] = {}
+
+    def look(self) -> None:
+        """Looks once a second, for ever."""
+        while True:
+            try:
+                found = self._admin.list_topics(timeout=_ANSWERS_WITHIN_S)
+            except KafkaException:
+                self.values = {"brokers_gone": float(self._brokers)}
+            else:
+                partitions = [each for topic in found.topics.values() for each in topic.partitions.values()]
+                missing = sum(len(each.replicas) - len(each.isrs) for each in partitions)
+                gone = self._brokers - len(found.brokers)
+                self.values = {"replicas_out_of_sync": float(missing), "brokers_gone": float(gone)}
+            time.sleep(_LOOKED_EVERY_S)
+
+
+class Monitor(Handler):
+    """Keeps the last seconds of orders, and judges them by the rules once a second."""
+
+    reads: ClassVar = tuple(topic for topic in TOPICS if topic != MONITOR_ALERTS)
+
+    def __init__(self, options: Namespace) -> None:
+        self._alerts = Alerts(rules_of(options.rules))
+        self._health = ClusterHealth(options.bootstrap_servers, options.brokers)
+        self._confirmed: deque[tuple[float, float]] = deque()
+        self._placed_ids: set[str] = set()
+        self._confirmed_ids: set[str] = set()
+        self._open = 0
+        self._busy_since = 0.0
+        self._looked_at = 0.0
+        threading.Thread(target=self._health.look, daemon=True).start()
+
+    def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:
+        """Takes note of an order and of its confirmation, whichever is read first; repeats do not count."""
+        order_id = record["order_id"]
+        if topic == ORDER_PLACED and order_id not in self._placed_ids:
+            self._placed_ids.add(order_id)
+            if order_id not in self._confirmed_ids:
+                self._busy_since = self._busy_since if self._open else appended_at
+                self._open += 1
+        elif topic == ORDER_CONFIRMATION and order_id not in self._confirmed_ids:
+            self._confirmed_ids.add(order_id)
+            self._open -= order_id in self._placed_ids
+            self._confirmed.append((appended_at, appended_at - record["created_at"]))
+        return ()
+
+    def tick(self) -> Iterable[Outgoing]:
+        """Returns the alerts of this second."""
+        now = time.time()
+        if now < self._looked_at + _LOOKED_EVERY_S:
+            return []
+        self._looked_at = now
+        return [Outgoing(MONITOR_ALERTS, alert) for alert in self._alerts.of(self._values(now), now)]
+
+    def _values(self, now: float) -> dict[str, float]:
+        while self._confirmed and self._confirmed[0][0] < now - _WINDOW_S:
+            self._confirmed.popleft()
+        latency = latency_of([latency_s for _, latency_s in self._confirmed])
+        values = {"lag_orders": float(self._open), **self._health.values}
+        if latency is not None:
+            values["latency_p95_ms"] = latency.p95_ms
+        if self._open and self._busy_since < now - _WINDOW_S:
+            values["orders_s"] = len(self._confirmed) / _WINDOW_S
+        return values
+
+
+def main() -> None:
+    """Runs the monitor until SIGTERM."""
+    parser = options_of("monitor")
+    parser.add_argument("--brokers", type=int, required=True, help="how many there are to be")
+    parser.add_argument("--rules", default="{}", help="a JSON object of bounds by what is watched")
+    options = parser.parse_args()
+    serve(Service("monitor", Monitor(options), options))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,297 @@
+"""Runs a service: reads topics as a group, hands each record to the service, and commits once what it sent is stored.
+
+A service that is killed reads again what was not committed: it repeats rather than loses, and whoever gets a repeat
+knows it by its order.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import sys
+from abc import ABC, abstractmethod
+from argparse import ArgumentParser, Namespace
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from kafka_pareto.services.messages import MONITOR_ALERTS, MalformedRecordError, Record, decode, encode
+
+_MOST_AT_ONCE = 500
+_POLL_S = 0.02
+_STOP_S = 10.0
+_BY_KEY = -1  # librdkafka's: the partitioner decides
+
+
+class Outgoing(NamedTuple):
+    """Holds a record that is to be sent; where keys decide, its `key` does."""
+
+    topic: str
+    record: Record
+
+
+class Handler(ABC):
+    """Is what a service does with a record."""
+
+    reads: ClassVar[tuple[str, ...]]
+    hands_on: ClassVar[bool] = False
+    """True where all that comes of a record is records: only then can both be one transaction."""
+
+    @abstractmethod
+    def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:
+        """Returns what is to be sent because of a record that was appended at this time, in seconds since 1970."""
+
+    def tick(self) -> Iterable[Outgoing]:
+        """Returns what is to be sent because time has gone by; it is called after each time of reading."""
+        return ()
+
+    def has_passed_on(self) -> bool:
+        """Says whether what was handled so far has left the service other than through Kafka; else it is read again."""
+        return True
+
+
+@dataclass
+class Counters:
+    """Counts what a service has done since it started."""
+
+    read: int = 0
+    sent: int = 0
+    malformed: int = 0
+
+
+@dataclass
+class _Batch:
+    """Holds up to which offsets was read, and how much of what was sent for it is not stored yet."""
+
+    offsets: dict[tuple[str, int], int] = field(default_factory=dict)
+    outstanding: int = 0
+
+
+class Sender:
+    """Sends records to partitions by the topology's rule, and fails as soon as one cannot be stored."""
+
+    def __init__(
+        self, options: Namespace, statistics: Callable[[str], None] | None = None, transactional_id: str = ""
+    ) -> None:
+        self._is_keyed = options.partitioning == "key"
+        self._partitions = options.partitions
+        self._number: dict[str, int] = {}
+        self._failure = ""
+        settings: dict[str, object] = {
+            "bootstrap.servers": options.bootstrap_servers,
+            "partitioner": "murmur2_random",
+            "enable.idempotence": True,
+            **json.loads(options.producer),
+        }
+        if transactional_id:
+            settings["transactional.id"] = transactional_id
+        if statistics is not None:
+            settings |= {"statistics.interval.ms": 500, "stats_cb": statistics}
+        self._producer = Producer(settings)
+        if transactional_id:
+            self._producer.init_transactions()
+
+    @contextmanager
+    def transaction(self, consumer: Consumer, offsets: Mapping[tuple[str, int], int]) -> Iterator[None]:
+        """Stores what is sent within, and how far was read for it, together or not at all.
+
+        Raises:
+            KafkaException: If it cannot be stored.
+        """
+        self._producer.begin_transaction()
+        yield
+        self._producer.send_offsets_to_transaction(_as_partitions(offsets), consumer.consumer_group_metadata())
+        self._producer.commit_transaction()
+        self.poll()
+
+    def send(self, outgoing: Outgoing, stored: Callable[[], None] = lambda: None) -> None:
+        """Hands a record over; `stored` is called once it is acknowledged.
+
+        Raises:
+            KafkaException: If an earlier one could not be stored.
+        """
+
+        def answered(error: KafkaError | None, _message: Message) -> None:
+            if error is not None:
+                self._failure = self._failure or f"{outgoing.topic}: {error}"
+            else:
+                stored()
+
+        partition = _BY_KEY if self._is_keyed else self._next(outgoing.topic)
+        value, key = encode(outgoing.record), str(outgoing.record.get("key", "")).encode() or None
+        while True:
+            try:
+                self._producer.produce(outgoing.topic, value, key, partition, on_delivery=answered)
+                break
+            except BufferError:
+                self._producer.poll(_POLL_S)
+        self.poll()
+
+    def poll(self, seconds: float = 0.0) -> None:
+        """Takes answers.
+
+        Raises:
+            KafkaException: If a record could not be stored.
+        """
+        self._producer.poll(seconds)
+        if self._failure:
+            raise KafkaException(KafkaError(KafkaError._FAIL, self._failure))
+
+    def flush(self) -> None:
+        """Waits until all is stored.
+
+        Raises:
+            KafkaException: If that cannot be, or takes too long.
+        """
+        left = self._producer.flush(_STOP_S)
+        self.poll()
+        if left:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{left} records are not stored"))
+
+    def _next(self, topic: str) -> int:
+        """Returns the record's number modulo the partitions: Kafka's own default would stay with one for a while."""
+        number = self._number.get(topic, 0)
+        self._number[topic] = number + 1
+        return int(number % self._partitions)
+
+
+class Service:
+    """Runs one handler until it is told to stop."""
+
+    def __init__(self, name: str, handler: Handler, options: Namespace) -> None:
+        self.counters = Counters()
+        self._name = name
+        self._handler = handler
+        self._is_transactional = handler.hands_on and options.delivery == "exactly_once"
+        self._sender = Sender(options, transactional_id=name if self._is_transactional else "")
+        self._open: deque[_Batch] = deque()
+        self._stopping = False
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": options.bootstrap_servers,
+                "group.id": name,
+                "group.instance.id": name,  # one that is started anew has its partitions back at once
+                "session.timeout.ms": 10_000,
+                "auto.offset.reset": "earliest",
+                "enable.auto.commit": False,
+                "fetch.wait.max.ms": 100,
+            }
+        )
+
+    def stop(self) -> None:
+        """Ends the loop after what is at hand."""
+        self._stopping = True
+
+    def run(self) -> None:
+        """Says when partitions are assigned, and handles records until it is stopped.
+
+        Raises:
+            KafkaException: If a record cannot be stored, or the cluster refuses.
+        """
+
+        def assigned(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
+            say({"ready": self._name, "partitions": len(partitions)})
+
+        self._consumer.subscribe(list(self._handler.reads), on_assign=assigned, on_revoke=self._revoked)
+        try:
+            while not self._stopping:
+                messages = self._consumer.consume(_MOST_AT_ONCE, _POLL_S)
+                if self._is_transactional:
+                    self._handle_at_once(messages)
+                else:
+                    self._handle(messages)
+                    self._send(self._handler.tick(), _Batch())
+                    self._commit()
+            self._settle()
+        finally:
+            self._consumer.close()
+
+    def _handle_at_once(self, messages: list[Message]) -> None:
+        """Handles records, and stores what comes of them and how far was read in one transaction."""
+        if not messages:
+            return
+        offsets: dict[tuple[str, int], int] = {}
+        with self._sender.transaction(self._consumer, offsets):
+            self._handle(messages)
+            offsets |= self._open.pop().offsets
+
+    def _handle(self, messages: list[Message]) -> None:
+        batch = _Batch()
+        self._open.append(batch)
+        for message in messages:
+            if error := message.error():
+                if error.fatal():
+                    raise KafkaException(error)
+                continue
+            topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0
+            batch.offsets[topic, partition] = offset + 1
+            self.counters.read += 1
+            try:
+                record = decode(message.value(), of_an_order=topic != MONITOR_ALERTS)
+            except MalformedRecordError as error:
+                self.counters.malformed += 1
+                print(f"{self._name}: {topic}/{partition} at {offset} {error}", file=sys.stderr, flush=True)
+                continue
+            self._send(self._handler.handle(topic, record, message.timestamp()[1] / 1e3), batch)
+        self._sender.poll()
+
+    def _send(self, records: Iterable[Outgoing], batch: _Batch) -> None:
+        def stored() -> None:
+            batch.outstanding -= 1
+
+        for outgoing in records:
+            batch.outstanding += 1
+            self.counters.sent += 1
+            self._sender.send(outgoing, stored)
+
+    def _commit(self, *, and_waits: bool = False) -> None:
+        """Commits up to the first batch of which something is not stored yet."""
+        done: dict[tuple[str, int], int] = {}
+        while self._open and not self._open[0].outstanding and self._handler.has_passed_on():
+            done |= self._open.popleft().offsets
+        if done and and_waits:
+            self._consumer.commit(offsets=_as_partitions(done), asynchronous=False)
+        elif done:
+            self._consumer.commit(offsets=_as_partitions(done))
+
+    def _settle(self) -> None:
+        if self._is_transactional:
+            return
+        self._sender.flush()
+        self._commit(and_waits=True)
+
+    def _revoked(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+        self._settle()
+
+
+def _as_partitions(offsets: Mapping[tuple[str, int], int]) -> list[TopicPartition]:
+    return [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+
+
+def options_of(name: str) -> ArgumentParser:
+    """Returns the options that every service has."""
+    parser = ArgumentParser(prog=name)
+    parser.add_argument("--bootstrap-servers", required=True)
+    parser.add_argument("--partitions", type=int, required=True, help="of each topic")
+    parser.add_argument("--partitioning", choices=("round_robin", "key"), required=True)
+    parser.add_argument("--delivery", choices=("at_least_once", "exactly_once"), default="at_least_once")
+    parser.add_argument("--producer", default="{}", help="librdkafka's settings of the producer, as a JSON object")
+    return parser
+
+
+def serve(service: Service) -> None:
+    """Runs a service until SIGTERM, and says then what it has done."""
+    signal.signal(signal.SIGTERM, lambda _number, _frame: service.stop())
+    service.run()
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    say({**vars(service.counters), "cpu_s": used.ru_utime + used.ru_stime})
+
+
+def say(record: Record) -> None:
+    """Prints a line of JSON for whoever started the process."""
+    print(json.dumps(record), flush=True)

@@ -1,0 +1,27 @@
+"""Names what can be broken while a load runs, and how long."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kafka_pareto.study.section import Section
+
+BrokerFault = Literal["leader_killed", "follower_stopped"]
+BROKER_FAULTS: tuple[BrokerFault, ...] = ("leader_killed", "follower_stopped")
+NO_FAULT = "none"
+
+
+class FaultTimes(Section):
+    """Says when a fault begins, counted from a load's start, and how long it lasts.
+
+    A killed broker is started again after that time, and a stopped one goes on.
+    """
+
+    at_s: Annotated[float, Field(gt=0)] = 15.0
+    for_s: Annotated[float, Field(gt=0)] = 20.0
+
+    def seconds(self, faults: int) -> float:
+        """Returns how long it takes from a load's first record until so many faults, one after the other, are over."""
+        return self.at_s + (2 * faults - 1) * self.for_s if faults else 0.0

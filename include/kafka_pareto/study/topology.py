@@ -1,0 +1,39 @@
+"""Defines a topology: how many brokers a cluster has, and how topics lie on them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from kafka_pareto.study.section import Count, Section
+
+Partitioning = Literal["round_robin", "key"]
+_MOST_BROKERS = 9
+
+
+class Topology(Section):
+    """Defines brokers, and what each topic on them has.
+
+    `partitioning` is `round_robin` (a record's number modulo the partitions) or `key` (its key's hash).
+    """
+
+    brokers: Annotated[int, Field(ge=1, le=_MOST_BROKERS)]
+    replication_factor: Count
+    partitions: Count
+    min_insync_replicas: Count = 1
+    partitioning: Partitioning = "round_robin"
+
+    @model_validator(mode="after")
+    def _fits_its_brokers(self) -> Self:
+        if self.replication_factor > self.brokers:
+            raise ValueError(
+                f"replication_factor {self.replication_factor}: must not exceed brokers {self.brokers}; each replica "
+                "is on a broker of its own"
+            )
+        if self.min_insync_replicas > self.replication_factor:
+            raise ValueError(
+                f"min_insync_replicas {self.min_insync_replicas}: must not exceed replication_factor "
+                f"{self.replication_factor}"
+            )
+        return self

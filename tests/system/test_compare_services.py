@@ -1,0 +1,95 @@
+"""A comparison of topologies, from its design to its report: each cluster is started, and services hand orders on."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.system.steps import StepRunner
+
+pytestmark = [pytest.mark.brokers, pytest.mark.studies]
+
+ORDERS = 200
+STUDY: dict[str, Any] = {
+    "schema_version": 1,
+    "kind": "compare",
+    "driver": "services",
+    "name": "tiny",
+    "description": "One broker and two; the numbers mean nothing.",
+    "heap_mib": 256,
+    "topologies": {
+        "one": {"brokers": 1, "replication_factor": 1, "partitions": 1},
+        "two": {"brokers": 2, "replication_factor": 2, "partitions": 2, "partitioning": "key"},
+    },
+    "reference": {"orders": ORDERS},
+    "series": [
+        {"name": "volumes", "factor": "topology", "levels": ["one", "two"], "along": "orders", "at": [100, ORDERS]}
+    ],
+    "protocol": {"repetitions": 3, "cool_down_s": 0, "warmup_orders": 50},
+    # On a busy machine a repetition that cannot be believed is no reason to stop.
+    "validation": {"tolerated_rejected_fraction": 0.4},
+}
+
+
+def test_each_topology_hands_every_order_on_once(tmp_path: Path) -> None:
+    steps = StepRunner(tmp_path, "")
+    (steps.studies / "tiny.yaml").write_text(yaml.safe_dump(STUDY))
+
+    steps.manifest("design", "tiny")
+    assert steps.manifest("measure", "tiny", "--case", "volumes")["counts"]["repetitions"] == 12
+    steps.manifest("validate", "tiny")
+    steps.manifest("compare", "tiny")
+    reported = steps.run("report", "tiny")
+    assert reported.returncode == 0, reported.stdout + reported.stderr
+
+    measured = steps.campaign("tiny").read_measurements(["volumes"], [0])
+    assert {each.configuration["topology"] for each in measured if each.outcome == "valid"} == {"one", "two"}
+    for each in measured:
+        found = each.quantities
+        if each.outcome == "valid":
+            placed = each.configuration["orders"]
+            assert (found["orders_placed"], found["orders_confirmed"], found["orders_complete"]) == (placed,) * 3
+            assert (found["repeats_dropped"], found["alerts_raised"]) == (0, 0)
+            assert each.configuration["topology"] == "one" or found["orders_out_of_order"] == 0
+            assert float(found["orders_s"] or 0) > 0
+            assert float(found["latency_p95_ms"] or 0) >= float(found["latency_p50_ms"] or 0) > 0
+
+    for block in range(3):  # each block starts each topology once, and measures all of its levels then
+        ordered = sorted((each for each in measured if each.block == block), key=lambda each: each.order_in_block)
+        assert len(list(groupby(each.configuration["topology"] for each in ordered))) == 2
+
+
+def test_a_broker_is_lost_at_a_share_of_the_capacity_and_no_order_with_it(tmp_path: Path) -> None:
+    steps = StepRunner(tmp_path, "")
+    study = {
+        **STUDY,
+        "name": "lost",
+        "topologies": {"two": {"brokers": 2, "replication_factor": 2, "partitions": 2}},
+        "alert_rules": {"brokers_gone": 0, "replicas_out_of_sync": 0},
+        "reference": {"load": "30% own", "paced_s": 18},
+        "tables": [{"factor": "fault", "levels": ["none", "leader_killed"]}],
+        "protocol": {
+            "repetitions": 3,
+            "minimum_valid_repetitions": 2,
+            "cool_down_s": 0,
+            "warmup_orders": 50,
+            "capacity": {"warmup_s": 1, "seconds": 2, "precision": 2},
+            "fault": {"at_s": 3, "for_s": 4},
+        },
+    }
+    del study["series"]
+    (steps.studies / "lost.yaml").write_text(yaml.safe_dump(study))
+
+    steps.manifest("design", "lost")
+    steps.manifest("measure", "lost", "--case", "fault")
+    measured = steps.campaign("lost").read_measurements(["fault"], [0])
+    lost = [each for each in measured if each.configuration["fault"] == "leader_killed"]
+    assert {each.outcome for each in measured} == {"valid"}
+    for each in lost:
+        assert float(each.quantities["silent_s"] or 0) > 1
+        assert each.quantities["full_isr_s"] is not None
+        assert each.quantities["alerts_raised"] == each.quantities["alerts_cleared"] == 2

@@ -1,0 +1,169 @@
+"""Orders handed on by the five services on a real broker: each complete once, whichever service is killed meanwhile."""
+
+from __future__ import annotations
+
+import http.client
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+import psutil
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from kafka_pareto.drivers.services.chain import CLIENT, SERVICES, Chain
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.services.hospital import Asked
+from kafka_pareto.services.messages import ORDER_PLACED, PLACED_ONLY, TOPICS, Record
+from kafka_pareto.study.topology import Topology
+from tests.system.broker_fixtures import RunningBrokers
+
+pytestmark = [pytest.mark.brokers, pytest.mark.studies]
+
+TOPOLOGY = Topology(brokers=1, replication_factor=1, partitions=3)
+
+
+@dataclass
+class Bench:
+    """A chain of services, and the cluster below it."""
+
+    brokers: RunningBrokers
+    chain: Chain
+
+    def placed(self, run: str, orders: int, rate_s: float = 0.0) -> tuple[Record, Record]:
+        asked = Asked(run, orders, rate_s, timeout_s=60)
+        self.chain.ask(asked)
+        return self.chain.answer(asked), self.chain.seen(run, orders, 30)
+
+
+@pytest.fixture(scope="module")
+def bench(single_broker: RunningBrokers) -> Iterator[Bench]:
+    with Cluster(single_broker.bootstrap_servers, None, single_broker.settings) as cluster:
+        for topic in TOPICS:
+            cluster.create_topic(topic, TOPOLOGY.partitions, 1, {"message.timestamp.type": "LogAppendTime"})
+    with Chain(single_broker.bootstrap_servers, TOPOLOGY, rules={"lag_orders": 1_000_000}) as chain:
+        yield Bench(single_broker, chain)
+
+
+def end_offsets(brokers: RunningBrokers, topic: str) -> list[int]:
+    consumer = Consumer({"bootstrap.servers": brokers.bootstrap_servers, "group.id": "looking"})
+    try:
+        partitions = [TopicPartition(topic, number) for number in range(TOPOLOGY.partitions)]
+        return [consumer.get_watermark_offsets(each, timeout=10)[1] for each in partitions]
+    finally:
+        consumer.close()
+
+
+def require_complete(orders: int, placed: Record, seen: Record) -> None:
+    assert (placed["sent"], placed["confirmed"], placed["failure"]) == (orders, orders, "")
+    assert seen["complete"] == orders
+
+
+def test_every_order_is_complete_once_and_records_are_spread_evenly(bench: Bench) -> None:
+    before = end_offsets(bench.brokers, ORDER_PLACED)
+    placed, seen = bench.placed("burst", 600)
+
+    require_complete(600, placed, seen)
+    assert (placed["repeated"], seen["repeated"], seen["alerts"]) == (0, 0, [])
+    grown = [after - old for after, old in zip(end_offsets(bench.brokers, ORDER_PLACED), before, strict=True)]
+    assert grown == [200, 200, 200]
+    assert 0 < placed["latency"]["p50_ms"] <= placed["latency"]["p95_ms"] <= placed["latency"]["p99_ms"]
+    assert placed["jitter_ms"] > 0
+    assert placed["request_ms"] > 0
+    assert placed["silent_s"] > 0
+    assert sum(number for number, _ in placed["seconds"]) == 600
+    assert seen["completing"]["mean_ms"] >= seen["notifying"]["mean_ms"]
+
+
+def test_orders_at_a_rate_are_created_when_they_are_due(bench: Bench) -> None:
+    placed, seen = bench.placed("paced", 200, rate_s=200)
+
+    require_complete(200, placed, seen)
+    assert placed["sending_s"] == pytest.approx(1.0, abs=0.1)
+    assert abs(placed["open_slope_s"]) < 20  # none piles up
+
+
+def test_placing_ends_when_too_many_orders_wait(bench: Bench) -> None:
+    asked = Asked("overload", 100_000, rate_s=1_000_000.0, timeout_s=60, most_open=500)
+    bench.chain.ask(asked)
+    placed = bench.chain.answer(asked)
+
+    assert 500 < placed["sent"] < 100_000
+    assert placed["confirmed"] == placed["sent"]
+
+
+def test_the_script_alone_places_faster_than_services_hand_on(bench: Bench) -> None:
+    with Cluster(bench.brokers.bootstrap_servers, None, bench.brokers.settings) as cluster:
+        cluster.create_topic(PLACED_ONLY, TOPOLOGY.partitions, 1, {})
+    alone = bench.chain.script_orders_s()
+
+    placed, _ = bench.placed("beside", 2000)
+    assert alone > placed["orders_s"] > 0
+
+
+def test_what_is_no_record_is_passed_over(bench: Bench) -> None:
+    producer = Producer({"bootstrap.servers": bench.brokers.bootstrap_servers})
+    for value in (b"\xff", b"{}", b'{"order_id": "late-0", "created_at": 1.0, "key": "k"}'):
+        producer.produce(ORDER_PLACED, value)
+    producer.flush()
+
+    require_complete(50, *bench.placed("after", 50))
+
+
+@pytest.mark.parametrize("killed", SERVICES[:4])
+def test_a_service_that_is_killed_loses_no_order_and_shows_none_twice(bench: Bench, killed: str) -> None:
+    asked = Asked(f"kill-{killed}", 2000, 1000, timeout_s=60)
+    bench.chain.ask(asked)
+    time.sleep(random.uniform(0.2, 1.5))  # noqa: S311 (any moment)
+    bench.chain.kill(killed)
+    bench.chain.start(killed)
+
+    require_complete(2000, bench.chain.answer(asked), bench.chain.seen(asked.run, 2000, 30))
+
+
+def test_events_are_for_who_has_the_token(bench: Bench) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", bench.chain.events_port, timeout=5)
+    connection.request("GET", "/events", headers={"Authorization": "Bearer guessed"})
+
+    assert connection.getresponse().status == http.client.UNAUTHORIZED
+
+
+def test_nothing_is_left_of_a_step_that_is_killed() -> None:
+    code = (
+        "import sys, time\n"
+        "from kafka_pareto.drivers.services.chain import Chain\n"
+        "from kafka_pareto.study.topology import Topology\n"
+        "chain = Chain(sys.argv[1], Topology(brokers=1, replication_factor=1, partitions=3))\n"
+        "for name in ('manufacturer', 'client'): chain.start(name)\n"
+        "print(*chain.pids.values(), flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    argv = [sys.executable, "-c", code, "127.0.0.1:1"]  # nobody is there, and the services wait
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as step:
+        assert step.stdout
+        pids = [int(pid) for pid in step.stdout.readline().split()]
+        assert len(pids) == 2
+        step.kill()
+    deadline = time.monotonic() + 10
+    left = pids
+    while left and time.monotonic() < deadline:
+        left = [pid for pid in left if _runs(pid)]
+        time.sleep(0.05)
+    assert left == []
+
+
+def _runs(pid: int) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def test_a_service_that_ends_by_itself_is_told_with_its_last_words(single_broker: RunningBrokers) -> None:
+    chain = Chain(single_broker.bootstrap_servers, TOPOLOGY, producer={"no.such.setting": 1})
+    with pytest.raises(Exception, match=r"manufacturer has ended with exit code 1: .*no.such.setting"), chain:
+        pass
+    assert CLIENT not in chain.pids

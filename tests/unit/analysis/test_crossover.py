@@ -1,0 +1,87 @@
+"""Finds where one level overtakes another along an ordered factor, on made series whose crossing is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from kafka_pareto.analysis.crossover import Points, all_pairs, crossing_of, crossing_of_ratios, pooled_ratio
+
+pytestmark = pytest.mark.fast
+
+PLACES = np.geomspace(100, 50_000, 22)
+CROSSING, BLOCKS = 5_000.0, 5
+
+
+def made(slope: float, seed: int = 1, sd: float = 0.02, blocks: int = BLOCKS) -> Points:
+    """Both levels' values, whose log-ratio passes 0 at the crossing; each block has a pace of its own."""
+    rng = np.random.default_rng(seed)
+    points = {}
+    for place in PLACES:
+        pace = np.exp(rng.normal(0, 0.3, blocks))
+        ratio = np.exp(slope * math.log(place / CROSSING) + rng.normal(0, sd, blocks))
+        points[float(place)] = (dict(enumerate(100 * pace * ratio)), dict(enumerate(100 * pace)))
+    return points
+
+
+@pytest.mark.parametrize("slope", [0.1, -0.1])
+def test_the_crossing_lies_in_its_interval_whichever_way_the_ratio_passes_one(slope: float) -> None:
+    found = crossing_of(made(slope, seed=3), is_rising=slope > 0, rng=np.random.default_rng(2))
+
+    assert found is not None
+    assert 0.6 * CROSSING < found.low < CROSSING < found.high < 1.7 * CROSSING
+    assert found.low < found.at < found.high
+
+
+def test_the_interval_holds_the_crossing_in_most_of_many_series() -> None:
+    found = [crossing_of(made(0.05, seed, 0.05), is_rising=True, rng=np.random.default_rng(seed)) for seed in range(40)]
+    held = [each for each in found if each and not each.low > CROSSING and not each.high < CROSSING]
+
+    assert len(held) >= 36
+
+
+def test_there_is_no_crossing_where_the_ratio_stays_on_one_side() -> None:
+    above = {place: (dict.fromkeys(range(BLOCKS), 2.0), dict.fromkeys(range(BLOCKS), 1.0)) for place in (1.0, 2.0)}
+
+    assert crossing_of(above, is_rising=True, rng=np.random.default_rng(1)) is None
+    assert crossing_of(above, is_rising=False, rng=np.random.default_rng(1)) is None
+
+
+def test_an_end_of_the_interval_outside_the_points_is_not_known() -> None:
+    noisy = {place: pair for place, pair in made(0.05, sd=0.4).items() if place > 4_000}
+    found = crossing_of(noisy, is_rising=True, rng=np.random.default_rng(2))
+
+    assert found is None or math.isnan(found.low) or found.low >= min(noisy)
+
+
+def test_one_block_and_blocks_that_miss_a_point_give_none() -> None:
+    assert crossing_of(made(0.1, blocks=1), is_rising=True, rng=np.random.default_rng(1)) is None
+    points = made(0.1)
+    first = min(points)
+    missing = {**points, first: ({0: 1.0}, {0: 1.0})}
+    assert crossing_of(missing, is_rising=True, rng=np.random.default_rng(1)) is None
+
+
+def test_a_pooled_ratio_is_the_mean_of_the_points_logs_within_blocks() -> None:
+    points = {
+        1.0: ({0: 2.0, 1: 2.0, 2: 2.2}, {0: 1.0, 1: 1.0, 2: 1.0}),
+        2.0: ({0: 8.0, 1: 8.0, 2: 8.0}, {0: 1.0, 1: 1.0, 2: 1.0}),
+    }
+    found = pooled_ratio(points)
+
+    assert found.value == pytest.approx(math.sqrt(2.0 * 8.0) * 1.1 ** (1 / 6))
+    assert found.low < found.value < found.high
+    assert math.isnan(pooled_ratio({}).value)
+
+
+def test_published_ratios_cross_by_the_same_fit() -> None:
+    assert crossing_of_ratios({100: 0.5, 1_000: 1.0, 10_000: 2.0}, is_rising=True) == pytest.approx(1_000)
+    assert crossing_of_ratios({100: 2.0, 10_000: 0.5}, is_rising=False) == pytest.approx(1_000)
+    assert crossing_of_ratios({100: 0.5, 1_000: 0.6}, is_rising=True) is None
+    assert crossing_of_ratios({}, is_rising=True) is None
+
+
+def test_each_level_is_paired_with_those_before_it() -> None:
+    assert all_pairs(["c1", "c2", "c3"]) == [("c2", "c1"), ("c3", "c1"), ("c3", "c2")]

@@ -1,0 +1,141 @@
+"""Compares the levels of a series at each point, over its ranges, and where one overtakes another."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from kafka_pareto.comparison.chart_data import heat_of
+from kafka_pareto.comparison.figures import part_figures
+from kafka_pareto.comparison.measured import PlannedLevel
+from kafka_pareto.comparison.page import part_tables
+from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.rows import crossover_rows, range_rows, range_sentences, series_rows
+from kafka_pareto.comparison.sentences import closing_sentences
+from kafka_pareto.comparison.tables import WIDTH, part_csv, part_text
+from kafka_pareto.study.factors import configuration_id
+from tests.unit.made_parts import LATENCY, QUANTITIES, THROUGHPUT, compared, made_repetitions, noise
+
+pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("error")]
+
+POINTS = [100, 300, 1_000, 3_000, 10_000, 30_000]
+CLUSTERS = ["c1", "c2"]
+CROSSING = 1_732.0
+RANGES = {"light": (100, 300), "heavy": (10_000, 30_000)}
+LEVELS = [
+    PlannedLevel(configuration_id(values), values, values["topology"] == "c1")
+    for at, cluster in product(POINTS, CLUSTERS)
+    if (values := {"topology": cluster, "orders": at})
+]
+
+
+def series(slope: float = 0.2, published: bool = False) -> PartComparison:
+    """Two clusters: the second's latency is lower before the crossing and higher behind, its throughput 10 % higher."""
+    rng = np.random.default_rng(4)
+    orders = np.array([float(each.configuration["orders"]) for each in LEVELS])[:, np.newaxis]
+    is_second = np.array([each.configuration["topology"] == "c2" for each in LEVELS])[:, np.newaxis]
+    latency = 0.1 * orders * np.where(is_second, (orders / CROSSING) ** slope, 1.0)
+    pace = np.where(is_second, 1.1, 1.0) * 100
+    values = {LATENCY: latency * noise(rng, len(LEVELS), sd=0.01), THROUGHPUT: pace * noise(rng, len(LEVELS), sd=0.01)}
+    numbers = {
+        each.configuration_id: {
+            LATENCY: 10.0 if each.configuration["topology"] == "c1" else 5.0 + each.configuration["orders"] / 600
+        }
+        for each in LEVELS
+    }
+    return compared(
+        LEVELS,
+        made_repetitions(LEVELS, values),
+        kind="series",
+        reference={"topology": "c1", "orders": 1_000},
+        ranges=RANGES,
+        published=numbers if published else None,
+    )
+
+
+def test_each_level_is_compared_with_the_reference_at_the_same_point() -> None:
+    found = series()
+
+    assert [level.is_reference for level in found.levels] == [True, False] * len(POINTS)
+    for level in found.levels:
+        assert found.reference_of(level).values == {"topology": "c1", "orders": level.values["orders"]}
+        if not level.is_reference:
+            expected = (level.values["orders"] / CROSSING) ** 0.2
+            ratio = level.estimates[LATENCY].ratio
+            assert ratio.low < expected < ratio.high
+    assert found.reference_level.values == {"topology": "c1", "orders": 1_000}
+    assert found.interactions == []
+
+
+def test_the_best_is_that_of_one_point() -> None:
+    for level in series().levels:
+        assert level.estimates[THROUGHPUT].relative == pytest.approx(1.1 if level.is_reference else 1.0, abs=0.05)
+
+
+def test_ranges_and_the_crossover_are_told() -> None:
+    found = series()
+
+    ratios = {(each.range, each.quantity): each.ratio.value for each in found.range_ratios}
+    assert ratios["light", LATENCY] < 1 < ratios["heavy", LATENCY]
+    assert ratios["light", THROUGHPUT] == pytest.approx(1.1, abs=0.02)
+    by_quantity = {each.quantity: each for each in found.crossovers}
+    latency = by_quantity[LATENCY]
+    assert latency.at is not None
+    assert latency.at.low < CROSSING < latency.at.high
+    assert latency.is_better_before
+    assert by_quantity[THROUGHPUT].at is None
+
+
+def test_no_crossover_is_shown_where_the_first_and_the_last_range_do_not_differ() -> None:
+    assert all(each.at is None for each in series(slope=0.0).crossovers)
+
+
+def test_published_numbers_cross_by_themselves() -> None:
+    found = {each.quantity: each.published_at for each in series(published=True).crossovers}
+
+    assert found[LATENCY] == pytest.approx(3_000, rel=0.02)
+    assert found[THROUGHPUT] is None
+
+
+def test_tables_say_what_was_found() -> None:
+    found = series(published=True)
+    latency, throughput = (next(each for each in QUANTITIES if each.name == name) for name in (LATENCY, THROUGHPUT))
+
+    header, first, *_ = series_rows(found, latency)
+    assert header == ("orders", "c1 (reference)", "c2", "published elsewhere")
+    assert first[0] == "100"
+    assert first[2].endswith("*)")
+    assert first[3] == "10.0; 5.17"
+    assert series_rows(found, throughput)[0] == ("orders", "c1 (reference)", "c2")
+    assert range_rows(found)[0] == ("over a range", "throughput", "p99 latency")
+    assert [row[0] for row in range_rows(found)[1:]] == ["c2 over c1, light", "c2 over c1, heavy"]
+    (_, row) = crossover_rows(found)
+    assert row[0] == "c2 against c1"
+    assert row[1] == "not shown"
+    assert row[2].startswith("better up to 1,")
+    assert "published 3,0" in row[2]
+    assert range_sentences(found) == [
+        "Light (orders 100 to 300): take c2; none is told better in throughput or p99 latency.",
+        "Heavy (orders 10,000 to 30,000): none is best in all. throughput: c2; p99 latency: c1.",
+    ]
+
+
+def test_text_csv_page_figure_and_heat_map_hold_the_series() -> None:
+    found = series(published=True)
+
+    text = part_text(found)
+    assert (
+        text.splitlines()[0] == "part: topology along orders, compared with topology c1 at the same orders, in 5 blocks"
+    )
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert part_csv(found).count("\n") > len(LEVELS)
+    titles = [title for title, _ in part_tables(found, QUANTITIES)]
+    assert titles[:4] == ["Over ranges", "Crossovers", "throughput [MiB/s]", "p99 latency [ms]"]
+    assert list(part_figures(found)) == ["part_series.png"]
+    heat = heat_of(found, next(each for each in QUANTITIES if each.name == LATENCY))
+    assert (heat.down, heat.across, heat.tops) == ("orders", "topology", CLUSTERS)
+    assert heat.references == [(row, 0) for row in range(len(POINTS))]
+    (helped, *_) = closing_sentences([found])
+    assert "topology c2 instead of c1 at orders" in helped

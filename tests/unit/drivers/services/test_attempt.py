@@ -1,0 +1,89 @@
+"""Judges orders, and when the latency of orders is again what it was before a fault."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kafka_pareto.drivers.services.attempt import judge, seconds_to_former_p95
+from kafka_pareto.drivers.services.fault import FaultRecord
+from kafka_pareto.drivers.services.orders import HandedOn, is_held
+from kafka_pareto.services.hospital import Asked
+from kafka_pareto.study.compare_services import Capacity
+
+pytestmark = pytest.mark.fast
+
+FAULT = FaultRecord("kafka-3", 10.0, 30.0, 2.0)
+
+
+def handed(fault: FaultRecord | None = None, **changes: Any) -> HandedOn:
+    placed = {
+        "sent": 100,
+        "confirmed": 100,
+        "repeated": 0,
+        "failure": "",
+        "open_slope_s": 0.0,
+        "latency": {"p95_ms": 20.0},
+    }
+    seen = {"complete": 100, "repeated": 0, "out_of_order": 0}
+    for name, value in changes.items():
+        (placed if name in placed else seen)[name] = value
+    return HandedOn(Asked("run", 100, rate_s=50.0), placed, seen, fault)
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome", "reason"),
+    [
+        ({}, "valid", ""),
+        ({"failure": "no leader"}, "failed", "could not place its orders: no leader"),
+        ({"sent": 90}, "failed", "90 of 100 orders were placed"),
+        ({"complete": 98}, "records_lost", "2 of 100 orders did not come to their end"),
+        ({"confirmed": 97}, "records_lost", "3 of 100 orders"),
+        ({"repeated": 1}, "records_duplicated", "1 confirmations or events came again"),
+        ({"out_of_order": 4}, "failed", "4 orders were delivered before they were picked up"),
+    ],
+)
+def test_a_repetition_counts_when_each_order_came_to_its_end_once_and_in_order(
+    changes: dict[str, Any], outcome: str, reason: str
+) -> None:
+    found = judge(handed(**changes), keeps_order=True)
+
+    assert found[0] == outcome
+    assert reason in found[1]
+
+
+def test_repeats_that_a_fault_makes_are_dropped_and_lost_orders_are_not_forgiven() -> None:
+    assert judge(handed(FAULT, repeated=5), keeps_order=True)[0] == "valid"
+    assert judge(handed(FAULT, complete=99), keeps_order=True)[0] == "records_lost"
+
+
+def test_round_robin_promises_no_order() -> None:
+    assert judge(handed(out_of_order=4), keeps_order=False)[0] == "valid"
+
+
+@pytest.mark.parametrize(
+    ("changes", "holds"),
+    [
+        ({}, True),
+        ({"latency": {"p95_ms": 501.0}}, False),
+        ({"open_slope_s": 0.4}, True),
+        ({"open_slope_s": 0.6}, False),
+        ({"sent": 99}, False),
+        ({"complete": 99}, False),
+        ({"latency": None}, False),
+    ],
+)
+def test_a_rate_is_held_within_latency_and_without_a_growing_queue(changes: dict[str, Any], *, holds: bool) -> None:
+    assert is_held(handed(**changes), Capacity()) is holds
+
+
+def test_the_former_latency_is_back_when_it_stays() -> None:
+    before, silent, late, near = [(50, 10.0)] * 10, [(0, None)] * 5, [(300, 4000.0)] * 3, [(50, 15.0)] * 20
+    blip = [(50, 15.0)] * 2
+
+    assert seconds_to_former_p95([*before, *silent, *late, *near], 10.0) == 8.0
+    assert seconds_to_former_p95([*before, *silent, *blip, *late, *near], 10.0) == 10.0
+    assert seconds_to_former_p95([*before, *near], 10.0) == 0.0
+    assert seconds_to_former_p95([*before, *silent, *late], 10.0) is None
+    assert seconds_to_former_p95([*silent], 10.0) is None

@@ -1,0 +1,49 @@
+"""Searches the highest rate that is held, of systems whose capacity is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from kafka_pareto.drivers.services.capacity import highest_held
+
+pytestmark = pytest.mark.fast
+
+
+class System:
+    """Holds every rate up to its capacity; the tries in `disturbed`, counted from one, fail whatever is asked."""
+
+    def __init__(self, capacity_s: float, disturbed: tuple[int, ...] = ()) -> None:
+        self.capacity_s = capacity_s
+        self.disturbed = disturbed
+        self.tries: list[float] = []
+
+    def probe(self, rate_s: float) -> float | None:
+        self.tries.append(rate_s)
+        return rate_s if rate_s <= self.capacity_s and len(self.tries) not in self.disturbed else None
+
+
+@pytest.mark.parametrize("capacity_s", [3.0, 999.0, 1000.0, 1001.0, 37_500.0])
+def test_the_capacity_is_found_to_the_precision_from_either_side(capacity_s: float) -> None:
+    found = highest_held(System(capacity_s).probe, 1000.0, 1.1)
+
+    assert found is not None
+    assert capacity_s / 1.1 <= found.rate_s <= capacity_s
+    assert found.found == found.rate_s
+
+
+def test_a_single_disturbance_does_not_decide() -> None:
+    found = highest_held(System(5000.0, disturbed=(1, 4)).probe, 1000.0, 1.1)
+
+    assert found is not None
+    assert 5000 / 1.1 <= found.rate_s <= 5000
+
+
+def test_a_guess_near_the_capacity_takes_few_tries() -> None:
+    system = System(1000.0)
+    highest_held(system.probe, 990.0, 1.1)
+
+    assert len(system.tries) <= 9  # a rate that is not held is tried twice
+
+
+def test_what_holds_nothing_has_no_capacity() -> None:
+    assert highest_held(System(0.5).probe, 1000.0, 1.1) is None

@@ -60,9 +60,14 @@ class StepRunner:
         )
 
     def run(self, step: str, study: str, *arguments: str, timeout_s: float = 300) -> subprocess.CompletedProcess[str]:
-        """Runs a step to its end."""
+        """Runs a step to its end; one that takes too long is killed, and what it started with it."""
         process = self.start(step, study, *arguments)
-        output, errors = process.communicate(timeout=timeout_s)
+        try:
+            output, errors = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
         return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
     def manifest(self, step: str, study: str, *arguments: str, timeout_s: float = 300) -> dict[str, Any]:

@@ -63,21 +63,20 @@ def test_each_topology_hands_every_order_on_once(tmp_path: Path) -> None:
         assert len(list(groupby(each.configuration["topology"] for each in ordered))) == 2
 
 
-def test_a_broker_is_lost_at_a_share_of_the_capacity_and_no_order_with_it(tmp_path: Path) -> None:
+def test_a_broker_is_lost_and_no_order_with_it(tmp_path: Path) -> None:
     steps = StepRunner(tmp_path, "")
     study = {
         **STUDY,
         "name": "lost",
         "topologies": {"two": {"brokers": 2, "replication_factor": 2, "partitions": 2}},
         "alert_rules": {"brokers_gone": 0, "replicas_out_of_sync": 0},
-        "reference": {"load": "30% own", "paced_s": 18},
+        "reference": {"load": "100/s", "paced_s": 14},
         "tables": [{"factor": "fault", "levels": ["none", "leader_killed"]}],
         "protocol": {
             "repetitions": 3,
             "minimum_valid_repetitions": 2,
             "cool_down_s": 0,
             "warmup_orders": 50,
-            "capacity": {"warmup_s": 1, "seconds": 2, "precision": 2},
             "fault": {"at_s": 3, "for_s": 4},
         },
     }

@@ -10,15 +10,20 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import cast
 
 import psutil
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from kafka_pareto.drivers.services.chain import CLIENT, SERVICES, Chain
+from kafka_pareto.drivers.services.orders import find_capacity
+from kafka_pareto.drivers.services.testbed import OpenTopology
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.services.hospital import Asked
 from kafka_pareto.services.messages import ORDER_PLACED, PLACED_ONLY, TOPICS, Record
+from kafka_pareto.study.compare_services import Capacity
 from kafka_pareto.study.topology import Topology
 from tests.system.broker_fixtures import RunningBrokers
 
@@ -94,6 +99,16 @@ def test_placing_ends_when_too_many_orders_wait(bench: Bench) -> None:
 
     assert 500 < placed["sent"] < 100_000
     assert placed["confirmed"] == placed["sent"]
+
+
+def test_the_highest_rate_that_is_held_is_found(bench: Bench) -> None:
+    opened = cast("OpenTopology", SimpleNamespace(chain=bench.chain, name="bench"))
+    rule = Capacity(latency_p95_ms=2000, warmup_s=0.5, seconds=1.5, precision=2.0)
+    found = find_capacity(opened, Asked("capacity", 1, timeout_s=60), rule, guess_s=50.0)
+
+    assert found.asked.rate_s >= 50.0
+    assert found.placed["confirmed"] == found.asked.orders
+    assert found.placed["latency"]["p95_ms"] <= 2000
 
 
 def test_the_script_alone_places_faster_than_services_hand_on(bench: Bench) -> None:

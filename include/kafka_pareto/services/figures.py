@@ -48,12 +48,18 @@ def smoothed_jitter_ms(seconds: Sequence[float]) -> float | None:
     return smoothed * _MS
 
 
-def slope_of(points: Sequence[tuple[float, float]]) -> float | None:
-    """Returns the slope of the least-squares line through points (x, y); None of fewer than two distinct x."""
-    if len({x for x, _ in points}) < 2:
+def slope_of(points: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
+    """Returns the slope of the least-squares line through points (x, y), and its standard error.
+
+    The error takes the points as independent. None of fewer than three distinct x.
+    """
+    if len({x for x, _ in points}) < 3:
         return None
     x, y = np.asarray(points).T
-    return float(np.polyfit(x - x[0], y, 1)[0])
+    (slope, _), covariance = np.polyfit(x - x[0], y, 1, cov="unscaled")
+    residual = y - np.polyval(np.polyfit(x - x[0], y, 1), x - x[0])
+    variance = float(residual @ residual) / max(len(x) - 2, 1)
+    return float(slope), float(np.sqrt(variance * covariance[0, 0]))
 
 
 def longest_gap_s(times: Sequence[float]) -> float | None:

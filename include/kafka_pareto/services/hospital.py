@@ -190,6 +190,7 @@ class Hospital(Handler):
         ended_at = run.confirmed_at[-1] if run.confirmed_at else sent_at[-1]
         elapsed_s = ended_at - sent_at[0]
         is_counted = run.began_at + run.asked.skip_s
+        slope = slope_of([(at, number) for at, number in run.open_at if at >= is_counted])
         return {
             "run": run.asked.run,
             "failure": run.failure,
@@ -204,7 +205,8 @@ class Hospital(Handler):
             "jitter_ms": jitter_ms(counted),
             "smoothed_jitter_ms": smoothed_jitter_ms(counted),
             "request_ms": self._requests.mean_ms(),
-            "open_slope_s": slope_of([(at, number) for at, number in run.open_at if at >= is_counted]),
+            "open_slope_s": slope[0] if slope else None,
+            "open_slope_error_s": slope[1] if slope else None,
             "silent_s": longest_gap_s(run.confirmed_at),
             "seconds": by_second(run.began_at, run.confirmed_at, run.latencies_s),
         }

@@ -39,8 +39,11 @@ def test_smoothed_jitter_follows_rfc_3550() -> None:
 
 
 def test_a_queue_that_grows_has_a_slope() -> None:
-    assert slope_of([(10.0 + second, 3.0 * second + 7) for second in range(9)]) == pytest.approx(3.0)
-    assert slope_of([(1.0, 5.0), (1.0, 6.0)]) is None
+    assert slope_of([(10.0 + second, 3.0 * second + 7) for second in range(9)]) == pytest.approx((3.0, 0.0), abs=1e-9)
+    found = slope_of([(float(second), (-1.0) ** second) for second in range(40)])
+    assert found is not None
+    assert abs(found[0]) < 2 * found[1] < 0.1
+    assert slope_of([(1.0, 5.0), (1.0, 6.0), (2.0, 6.0)]) is None
     assert slope_of([]) is None
 
 

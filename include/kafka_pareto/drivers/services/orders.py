@@ -17,6 +17,7 @@ log = logging.getLogger(__name__)
 
 # So many seconds' worth of orders that wait are twice the service level's latency and more: the rate is not held.
 _MOST_OPEN_S = 2.0
+_ERRORS = 2.0
 
 
 class CapacityError(LoadToolError):
@@ -86,9 +87,9 @@ def find_capacity(opened: OpenTopology, asked: Asked, rule: Capacity, guess_s: f
                 most_open=max(round(rate_s * _MOST_OPEN_S), 1),
             ),
         )
-        held = is_held(handed, rule)
-        log.info("%s: %.0f orders/s %s", opened.name, rate_s, "held" if held else "not held")
-        return handed if held else None
+        fault = fault_of(handed, rule)
+        log.info("%s: %.0f orders/s %s", opened.name, rate_s, f"not held: {fault}" if fault else "held")
+        return None if fault else handed
 
     found = highest_held(probe, guess_s, rule.precision)
     if found is None:
@@ -96,10 +97,19 @@ def find_capacity(opened: OpenTopology, asked: Asked, rule: Capacity, guess_s: f
     return found.found
 
 
-def is_held(handed: HandedOn, rule: Capacity) -> bool:
-    """Tells whether a rate was held, as Theodolite's lag trend and latency metrics have it."""
-    placed, latency = handed.placed, handed.placed["latency"]
-    if placed["failure"] or placed["sent"] < handed.asked.orders or handed.lost or not latency:
-        return False
-    grows_s = placed["open_slope_s"] or 0.0
-    return latency["p95_ms"] <= rule.latency_p95_ms and grows_s <= rule.open_growth_fraction * handed.asked.rate_s
+def fault_of(handed: HandedOn, rule: Capacity) -> str:
+    """Says why a rate was not held, as Theodolite's lag trend and latency metrics have it; empty where it was."""
+    placed, latency, rate_s = handed.placed, handed.placed["latency"], handed.asked.rate_s
+    if placed["failure"]:
+        return str(placed["failure"])
+    if placed["sent"] < handed.asked.orders:
+        return f"more than {handed.asked.most_open} orders waited"
+    if handed.lost:
+        return f"{handed.lost} orders were lost"
+    if not latency or latency["p95_ms"] > rule.latency_p95_ms:
+        return f"p95 latency {latency['p95_ms']:.0f} ms" if latency else "nothing was confirmed"
+    if placed["open_slope_s"] is None:
+        return ""
+    # Only growth that stands out from the ups and downs of the number of orders on their way.
+    growth_s = placed["open_slope_s"] - _ERRORS * placed["open_slope_error_s"]
+    return f"{growth_s:.0f} more orders wait each second" if growth_s > rule.open_growth_fraction * rate_s else ""

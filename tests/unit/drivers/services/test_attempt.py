@@ -8,7 +8,7 @@ import pytest
 
 from kafka_pareto.drivers.services.attempt import judge, seconds_to_former_p95
 from kafka_pareto.drivers.services.fault import FaultRecord
-from kafka_pareto.drivers.services.orders import HandedOn, is_held
+from kafka_pareto.drivers.services.orders import HandedOn, fault_of
 from kafka_pareto.services.hospital import Asked
 from kafka_pareto.study.compare_services import Capacity
 
@@ -24,6 +24,7 @@ def handed(fault: FaultRecord | None = None, **changes: Any) -> HandedOn:
         "repeated": 0,
         "failure": "",
         "open_slope_s": 0.0,
+        "open_slope_error_s": 0.1,
         "latency": {"p95_ms": 20.0},
     }
     seen = {"complete": 100, "repeated": 0, "out_of_order": 0}
@@ -63,19 +64,22 @@ def test_round_robin_promises_no_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "holds"),
+    ("changes", "fault"),
     [
-        ({}, True),
-        ({"latency": {"p95_ms": 501.0}}, False),
-        ({"open_slope_s": 0.4}, True),
-        ({"open_slope_s": 0.6}, False),
-        ({"sent": 99}, False),
-        ({"complete": 99}, False),
-        ({"latency": None}, False),
+        ({}, ""),
+        ({"failure": "no leader"}, "no leader"),
+        ({"latency": {"p95_ms": 501.0}}, "p95 latency 501 ms"),
+        ({"open_slope_s": 0.6}, ""),
+        ({"open_slope_s": 2.0}, "2 more orders wait each second"),
+        ({"open_slope_s": 2.0, "open_slope_error_s": 1.0}, ""),
+        ({"open_slope_s": None}, ""),
+        ({"sent": 99}, "more than 0 orders waited"),
+        ({"complete": 99}, "1 orders were lost"),
+        ({"latency": None}, "nothing was confirmed"),
     ],
 )
-def test_a_rate_is_held_within_latency_and_without_a_growing_queue(changes: dict[str, Any], *, holds: bool) -> None:
-    assert is_held(handed(**changes), Capacity()) is holds
+def test_a_rate_is_held_within_latency_and_without_a_growing_queue(changes: dict[str, Any], fault: str) -> None:
+    assert fault_of(handed(**changes), Capacity()) == fault
 
 
 def test_the_former_latency_is_back_when_it_stays() -> None:

@@ -292,14 +292,14 @@ final class BatchSender implements AutoCloseable {
         PartitionQueue queue = partitions.get(batch.partition());
         Errors error = errorOf(response);
         if (error == Errors.NONE || error == Errors.DUPLICATE_SEQUENCE_NUMBER) {
-            queue.acknowledged(batch);
+            queue.stored(batch);
             acknowledge(batch);
             return;
         }
         boolean again = error.exception() instanceof RetriableException
                 || error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER && queue.hasOlderThan(batch);
         if (!again) {
-            queue.acknowledged(batch);
+            queue.refused(batch);
             fail(error.exception());
             return;
         }

@@ -49,6 +49,7 @@ class ResumingTest {
     @Test
     void afterAFailureAPartitionWaitsForAllAnswersAndBeginsWithTheOldest() {
         PartitionQueue queue = new PartitionQueue();
+        queue.stored(batch(0));
         List<SentBatch> batches = List.of(batch(1), batch(2), batch(3));
         batches.forEach(queue::sent);
 
@@ -57,11 +58,40 @@ class ResumingTest {
         assertTrue(queue.takeFailed(200).isEmpty(), "others are still in flight");
         assertTrue(queue.hasOlderThan(batches.get(2)));
         queue.failed(batches.get(2), 150);
-        queue.acknowledged(batches.get(0));
+        queue.stored(batches.get(0));
 
         assertTrue(queue.takeFailed(149).isEmpty(), "it is not time yet");
         assertEquals(List.of(batches.get(2), batches.get(1)), queue.takeFailed(150));
         assertTrue(queue.maySend());
+    }
+
+    @Test
+    void theFirstBatchOfAPartitionGoesAloneUntilItIsStored() {
+        PartitionQueue queue = new PartitionQueue();
+        SentBatch first = batch(1);
+
+        assertTrue(queue.maySend());
+        queue.sent(first);
+        assertFalse(queue.maySend(), "a second one might be stored before the first");
+        queue.failed(first, 0);
+        assertEquals(List.of(first), queue.takeFailed(0));
+        queue.sent(first);
+        assertFalse(queue.maySend());
+        queue.stored(first);
+        queue.sent(batch(2));
+        assertTrue(queue.maySend());
+    }
+
+    @Test
+    void aBatchThatIsRefusedForGoodDoesNotCountAsStored() {
+        PartitionQueue queue = new PartitionQueue();
+        SentBatch first = batch(1);
+        queue.sent(first);
+
+        queue.refused(first);
+        queue.sent(batch(2));
+
+        assertFalse(queue.maySend());
     }
 
     private static long[] none(int partitions) {

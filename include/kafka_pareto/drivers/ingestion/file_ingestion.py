@@ -103,7 +103,7 @@ class FileIngestion:
         known = self._known(begun)
         if known is None:
             self._tool.check(CheckRequest(_LONGEST_S, file=wanted.file, delimiter=wanted.delimiter))
-            self._make_topic(wanted, min(len(description.brokers), _MOST_REPLICAS))
+            self._make_topics(wanted, min(len(description.brokers), _MOST_REPLICAS))
             self._keep(begun)
             return begun
         if known.is_done:
@@ -157,10 +157,17 @@ class FileIngestion:
                 f"topic {wanted.topic}: its {rows:,} records are not the rows of {wanted.file}: something else was "
                 "sent to it, or records were deleted meanwhile"
             )
+        malformed = malformed_topic(wanted.topic)
+        if (sent := self._cluster.end_offset(malformed)) != held.file.malformed:
+            raise LoadToolError(
+                f"topic {malformed}: holds {sent:,} records, and {held.file.malformed:,} lines of {wanted.file} are no "
+                f"rows: something else was sent to it; delete it, topic {wanted.topic} and {self._place(begun)}, and "
+                "begin anew"
+            )
         self._keep(begun.model_copy(update={"is_done": True}))
         return Arrived(result.output, held)
 
-    def _make_topic(self, wanted: FileToSend, replicas: int) -> None:
+    def _make_topics(self, wanted: FileToSend, replicas: int) -> None:
         try:
             health = self._cluster.topic_health(wanted.topic)
         except ClusterError as error:
@@ -178,7 +185,7 @@ class FileIngestion:
                     f"topic {wanted.topic}: holds {held:,} records, and no ingestion of this installation began it; "
                     "take a topic that is empty or not there yet"
                 )
-        self._cluster.create_topic(f"{wanted.topic}.malformed", 1, replicas)
+        self._cluster.create_topic(malformed_topic(wanted.topic), 1, replicas)
 
     def _wait_until_settled(self, topic: str) -> None:
         """Waits until all replicas are in sync: what a killed run sent last is then counted, and not sent twice.
@@ -208,6 +215,11 @@ class FileIngestion:
     def _place(self, begun: BegunIngestion) -> Path:
         name = hashlib.sha256(f"{begun.cluster_id}/{begun.topic}".encode()).hexdigest()[:16]
         return self._folder / f"{name}.json"
+
+
+def malformed_topic(topic: str) -> str:
+    """Returns the topic of a topic's lines that are no rows."""
+    return f"{topic}.malformed"
 
 
 def file_digest(file: Path) -> tuple[int, str]:

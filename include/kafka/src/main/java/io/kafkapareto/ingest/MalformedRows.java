@@ -8,15 +8,19 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
 
 /**
  * Sends what is no row to a topic of its own, with line, byte offset and reason as headers, and counts it.
  *
- * <p>Of a line that is too large its beginning is sent. The key is the byte offset.
+ * <p>Of a line that is too large its beginning is sent. The key is the byte offset. In a resumable ingestion each line is
+ * acknowledged before the next row is taken: rows behind it would make a later run pass over it, sent or not.
  */
 final class MalformedRows implements AutoCloseable {
     private static final int TRUNCATED_BYTES = 64 << 10;
@@ -27,6 +31,7 @@ final class MalformedRows implements AutoCloseable {
     private final Properties properties;
     private final double toleratedFraction;
     private final long lastSent;
+    private final boolean isResumable;
     private final Map<Fault, Long> counts = new EnumMap<>(Fault.class);
     private KafkaProducer<byte[], byte[]> producer;
     private String first = "";
@@ -35,44 +40,77 @@ final class MalformedRows implements AutoCloseable {
     private boolean tooMany;
 
     /** Lines up to the offset {@code lastSent} are there already, from an interrupted run; -1 if none is. */
-    MalformedRows(String topic, Properties properties, double toleratedFraction, long lastSent) {
+    MalformedRows(
+            String topic, Properties properties, double toleratedFraction, boolean isResumable, long lastSent) {
         this.topic = topic;
         this.properties = new Properties();
         this.properties.putAll(properties);
         this.properties.put("acks", "all");
         this.properties.put("enable.idempotence", "true");
+        if (isResumable) {
+            this.properties.put("linger.ms", "0");
+        }
         this.toleratedFraction = toleratedFraction;
+        this.isResumable = isResumable;
         this.lastSent = lastSent;
     }
 
-    /** Sends a line; returns whether that is still tolerated after so many rows. */
-    synchronized boolean add(Fault fault, byte[] line, long offset, long lineNumber, long rowsRead) {
+    /** Sends a line; returns whether the ingestion may go on after so many rows. */
+    boolean add(Fault fault, byte[] line, long offset, long lineNumber, long rowsRead) {
+        count(fault, line, lineNumber, rowsRead);
+        if (offset > lastSent) {
+            Future<RecordMetadata> sent = send(fault, line, offset, lineNumber);
+            if (isResumable) {
+                await(sent);
+            }
+        }
+        return mayGoOn();
+    }
+
+    private synchronized void count(Fault fault, byte[] line, long lineNumber, long rowsRead) {
         total++;
         counts.merge(fault, 1L, Long::sum);
         if (first.isEmpty()) {
             first = "line " + lineNumber + ": " + fault.reason() + ": " + CsvFile.shown(line, 0, line.length);
         }
-        if (offset > lastSent) {
-            send(fault, line, offset, lineNumber);
-        }
         tooMany |= total > toleratedFraction * Math.max(rowsRead, LEAST_ROWS);
-        return !tooMany;
     }
 
-    private void send(Fault fault, byte[] line, long offset, long lineNumber) {
+    private synchronized boolean mayGoOn() {
+        return !tooMany && failure == null;
+    }
+
+    private synchronized KafkaProducer<byte[], byte[]> connected() {
         if (producer == null) {
             producer = new KafkaProducer<>(properties);
         }
+        return producer;
+    }
+
+    private Future<RecordMetadata> send(Fault fault, byte[] line, long offset, long lineNumber) {
         List<Header> headers = List.of(
                 header("line", Long.toString(lineNumber)),
                 header("byte_offset", Long.toString(offset)),
                 header("reason", fault.code()));
         byte[] value = line.length > TRUNCATED_BYTES ? Arrays.copyOf(line, TRUNCATED_BYTES) : line;
-        producer.send(new ProducerRecord<>(topic, 0, Partitioning.key(offset), value, headers), (metadata, error) -> {
+        var record = new ProducerRecord<>(topic, 0, Partitioning.key(offset), value, headers);
+        return connected().send(record, (metadata, error) -> {
             if (error != null) {
                 fail(error);
             }
         });
+    }
+
+    /** Waits outside the monitor, which the producer's thread takes to tell of a failure. */
+    private void await(Future<RecordMetadata> sent) {
+        try {
+            sent.get();
+        } catch (ExecutionException error) {
+            fail(error);
+        } catch (InterruptedException error) {
+            Thread.currentThread().interrupt();
+            fail(error);
+        }
     }
 
     private synchronized void fail(Exception error) {
@@ -86,7 +124,7 @@ final class MalformedRows implements AutoCloseable {
         }
         synchronized (this) {
             if (failure != null) {
-                throw new IOException(topic + ": " + failure.getMessage(), failure);
+                throw new IOException(topic + ": " + failure, failure);
             }
         }
     }

@@ -108,8 +108,8 @@ class FileIngestion:
             return begun
         if known.is_done:
             raise BadInputError(
-                f"topic {wanted.topic}: {known.file} was sent to it whole; take another topic, or delete this one and "
-                f"{self._place(begun)}"
+                f"topic {wanted.topic}: {known.file} was sent to it whole; take another topic, or delete this one, "
+                f"{malformed_topic(wanted.topic)} and {self._place(begun)}"
             )
         if (known.sha256, known.delimiter) != (digest, wanted.delimiter):
             raise BadInputError(
@@ -167,25 +167,32 @@ class FileIngestion:
         self._keep(begun.model_copy(update={"is_done": True}))
         return Arrived(result.output, held)
 
-    def _make_topics(self, wanted: FileToSend, replicas: int) -> None:
+    def _make_topics(self, wanted: FileToSend, replicas: int) -> int:
+        """Makes both topics, or finds them empty; returns how many partitions the rows' has."""
+        malformed = malformed_topic(wanted.topic)
+        for topic in (wanted.topic, malformed):
+            if self._partitions_of(topic) and (held := self._cluster.end_offset(topic)):
+                raise BadInputError(
+                    f"topic {topic}: holds {held:,} records, and no ingestion of this installation began it; take a "
+                    f"topic that is empty or not there yet, or delete {wanted.topic} and {malformed}"
+                )
+        found = self._partitions_of(wanted.topic)
+        if found and wanted.partitions not in (None, found):
+            raise BadInputError(_other_partitions(wanted, found))
+        if not found:
+            found = wanted.partitions or DEFAULT_PARTITIONS
+            self._cluster.create_topic(wanted.topic, found, replicas)
+        self._cluster.create_topic(malformed, 1, replicas)
+        return found
+
+    def _partitions_of(self, topic: str) -> int:
+        """Returns how many partitions a topic has; 0 where it is not there."""
         try:
-            health = self._cluster.topic_health(wanted.topic)
+            return len(self._cluster.topic_health(topic).partitions)
         except ClusterError as error:
             if error.kafka_error != "UnknownTopicOrPartitionException":
                 raise
-            self._cluster.create_topic(wanted.topic, wanted.partitions or DEFAULT_PARTITIONS, replicas)
-        else:
-            found = len(health.partitions)
-            if wanted.partitions not in (None, found):
-                raise BadInputError(
-                    f"topic {wanted.topic}: has {found} partitions, and PARTITIONS={wanted.partitions} was asked for"
-                )
-            if held := self._cluster.end_offset(wanted.topic):
-                raise BadInputError(
-                    f"topic {wanted.topic}: holds {held:,} records, and no ingestion of this installation began it; "
-                    "take a topic that is empty or not there yet"
-                )
-        self._cluster.create_topic(malformed_topic(wanted.topic), 1, replicas)
+            return 0
 
     def _wait_until_settled(self, topic: str) -> None:
         """Waits until all replicas are in sync: what a killed run sent last is then counted, and not sent twice.
@@ -215,6 +222,10 @@ class FileIngestion:
     def _place(self, begun: BegunIngestion) -> Path:
         name = hashlib.sha256(f"{begun.cluster_id}/{begun.topic}".encode()).hexdigest()[:16]
         return self._folder / f"{name}.json"
+
+
+def _other_partitions(wanted: FileToSend, found: int) -> str:
+    return f"topic {wanted.topic}: has {found} partitions, and PARTITIONS={wanted.partitions} was asked for"
 
 
 def malformed_topic(topic: str) -> str:

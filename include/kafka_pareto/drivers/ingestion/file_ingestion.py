@@ -35,9 +35,11 @@ _LONGEST_S = 7 * 24 * 3600.0
 
 
 class BegunIngestion(Record):
-    """Holds what an ingestion was begun with, so that it goes on with that file alone.
+    """Holds what an ingestion was begun with, so that it goes on with that file alone, into the same partitions.
 
-    `is_done` is True once all rows have arrived.
+    Attributes:
+        partitions: Of the topic; None in a file of an earlier release.
+        is_done: True once all rows have arrived.
     """
 
     file: str
@@ -46,6 +48,7 @@ class BegunIngestion(Record):
     topic: str
     cluster_id: str
     delimiter: str
+    partitions: int | None = None
     is_done: bool = False
 
 
@@ -103,7 +106,8 @@ class FileIngestion:
         known = self._known(begun)
         if known is None:
             self._tool.check(CheckRequest(_LONGEST_S, file=wanted.file, delimiter=wanted.delimiter))
-            self._make_topics(wanted, min(len(description.brokers), _MOST_REPLICAS))
+            partitions = self._make_topics(wanted, min(len(description.brokers), _MOST_REPLICAS))
+            begun = begun.model_copy(update={"partitions": partitions})
             self._keep(begun)
             return begun
         if known.is_done:
@@ -117,6 +121,7 @@ class FileIngestion:
                 "is another file, or the same one changed since (or another delimiter); go on with that one, or take "
                 "another topic"
             )
+        self._require_same_partitions(known, wanted)
         self._wait_until_settled(wanted.topic)
         return known
 
@@ -184,6 +189,21 @@ class FileIngestion:
             self._cluster.create_topic(wanted.topic, found, replicas)
         self._cluster.create_topic(malformed, 1, replicas)
         return found
+
+    def _require_same_partitions(self, known: BegunIngestion, wanted: FileToSend) -> None:
+        """Refuses another number of partitions: rows would be looked for where they are not, and sent again.
+
+        Raises:
+            BadInputError: If the topic has another number than it was begun with, or than is asked for.
+        """
+        found = self._partitions_of(wanted.topic)
+        if found and wanted.partitions not in (None, found):
+            raise BadInputError(_other_partitions(wanted, found))
+        if found != (known.partitions or found):
+            raise BadInputError(
+                f"topic {wanted.topic}: has {found} partitions, and had {known.partitions} when {known.file} was begun; "
+                f"take another topic, or delete this one, {malformed_topic(wanted.topic)} and {self._place(known)}"
+            )
 
     def _partitions_of(self, topic: str) -> int:
         """Returns how many partitions a topic has; 0 where it is not there."""

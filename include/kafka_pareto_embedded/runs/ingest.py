@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,17 +14,21 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from kafka_pareto.drivers.ingestion.file_ingestion import Arrived, FileIngestion, FileToSend
-from kafka_pareto.errors import BadInputError, ClusterError, ConsentError
+from kafka_pareto.errors import BadInputError, ClusterError, ConsentError, LeaseHeldError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.load.ingestion_load import IngestionLoad
 from kafka_pareto.settings import Settings
+from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.storage.store import open_store
 from kafka_pareto_embedded.bootstrap.preflight import find_java, state_folder
 from kafka_pareto_embedded.lifecycle import lifecycle
+from kafka_pareto_embedded.stack.stack import Stack
 from kafka_pareto_embedded.terminal.display import duration
 
 _MIB = 1 << 20
 _GIB = 1 << 30
 _ANSWERS_WITHIN_S = 5.0
+_LEASE_WAIT_S = 30.0  # longer than a killed holder's term
 
 
 class IngestRequest(BaseModel):
@@ -61,28 +66,30 @@ def ingest(request: IngestRequest, settings: Settings) -> None:
         BadInputError: If file, topic or options cannot be used.
         ConsentError: If another cluster's owner has not agreed.
         ClusterError: If the cluster cannot be reached, or was in trouble meanwhile.
+        LeaseHeldError: If another run sends to the topic, or a campaign loads the stack's cluster.
         LoadToolError: If rows could not be sent.
     """
     settings = settings.model_copy(update={"java": find_java(os.environ) or settings.java})
     delimiter = "\t" if request.delimiter == "tab" else request.delimiter
     if len(delimiter) != 1:
         raise BadInputError(f"DELIMITER={request.delimiter}: must be one character, or tab")
-    _require_ceilings(request)
-    servers = request.kafka or lifecycle.running().bootstrap_servers
+    require_ceilings(request)
+    stack = None if request.kafka else lifecycle.running()
+    servers = stack.bootstrap_servers if stack else request.kafka or ""
     wanted = FileToSend(request.file, request.topic, delimiter, request.partitions, request.ceiling_mib_s or 0.0)
     with Cluster(servers, request.kafka_config, settings) as cluster:
         tool = IngestionLoad(servers, request.kafka_config, settings)
         ingestion = FileIngestion(cluster, tool, state_folder(os.environ) / "ingestions")
-        begun = ingestion.begin(wanted)
-        with _progress() as shown:
-            task = shown.add_task(request.file.name, total=begun.bytes, said="")
-            watch = _watch(cluster, request.topic) if request.kafka else None
-            arrived = ingestion.send(begun, wanted, lambda line: _show(shown, task, begun.bytes, line), watch)
-            shown.update(task, completed=begun.bytes)
+        with ingestion.alone(request.topic), _leased(cluster, stack, request.topic) as watch:
+            begun = ingestion.begin(wanted)
+            with _progress() as shown:
+                task = shown.add_task(request.file.name, total=begun.bytes, said="")
+                arrived = ingestion.send(begun, wanted, lambda line: _show(shown, task, begun.bytes, line), watch)
+                shown.update(task, completed=begun.bytes)
     print(said_of(arrived, request))
 
 
-def _require_ceilings(request: IngestRequest) -> None:
+def require_ceilings(request: IngestRequest) -> None:
     """Asks for ceilings and for consent where the cluster is not the stack's own.
 
     Raises:
@@ -109,7 +116,26 @@ def _require_ceilings(request: IngestRequest) -> None:
         raise ConsentError("this cluster is not the stack's own: read the plan, and add CONSENT=yes")
 
 
-def _watch(cluster: Cluster, topic: str) -> Callable[[], None]:
+@contextmanager
+def _leased(cluster: Cluster, stack: Stack | None, topic: str) -> Iterator[Callable[[], None]]:
+    """Takes the lease of the stack's cluster, and gives what is asked each second; any other cluster is watched.
+
+    Raises:
+        LeaseHeldError: If a campaign loads the stack's cluster: it would measure this load as well.
+    """
+    if stack is None:
+        yield watch_of(cluster, topic)
+        return
+    with ClusterLease(open_store(stack.settings()), cluster.describe().cluster_id, _LEASE_WAIT_S) as lease:
+
+        def stop_when_lost() -> None:
+            if not lease.is_held():
+                raise LeaseHeldError("the lease on the cluster was lost; give the same command again to go on")
+
+        yield stop_when_lost
+
+
+def watch_of(cluster: Cluster, topic: str) -> Callable[[], None]:
     """Returns what ends the load where the topic is in trouble, or nobody answers: the load may be the cause."""
 
     def stop_when_harmed() -> None:

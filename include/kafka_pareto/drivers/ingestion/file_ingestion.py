@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from kafka_pareto.errors import BadInputError, ClusterError, LoadToolError
+from kafka_pareto.errors import BadInputError, ClusterError, LeaseHeldError, LoadToolError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.producer_config import PropertyValue
 from kafka_pareto.load.ingestion_load import CheckRequest, IngestionLoad, IngestionRequest
@@ -84,8 +86,27 @@ class FileIngestion:
         self._tool = tool
         self._folder = folder
 
+    @contextmanager
+    def alone(self, topic: str) -> Iterator[None]:
+        """Keeps every other run of this installation from the topic while the context is open: two send all twice.
+
+        Raises:
+            LeaseHeldError: If another run has it.
+            ClusterError: If the cluster does not answer.
+        """
+        place = self._place(self._cluster.describe().cluster_id, topic).with_suffix(".lock")
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with place.open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LeaseHeldError(
+                    f"topic {topic}: another make ingest sends to it; wait until it has ended, or stop it"
+                ) from None
+            yield
+
     def begin(self, wanted: FileToSend) -> BegunIngestion:
-        """Makes the topic, or finds it as an earlier run has left it, and returns what is to be sent.
+        """Makes the topic, or finds it as an earlier run has left it, and returns what is to be sent: within `alone`.
 
         Raises:
             BadInputError: If the file cannot be read, was another one when it was begun, or the topic is no place for
@@ -113,7 +134,7 @@ class FileIngestion:
         if known.is_done:
             raise BadInputError(
                 f"topic {wanted.topic}: {known.file} was sent to it whole; take another topic, or delete this one, "
-                f"{malformed_topic(wanted.topic)} and {self._place(begun)}"
+                f"{malformed_topic(wanted.topic)} and {self._place(begun.cluster_id, begun.topic)}"
             )
         if (known.sha256, known.delimiter) != (digest, wanted.delimiter):
             raise BadInputError(
@@ -128,7 +149,7 @@ class FileIngestion:
     def send(
         self, begun: BegunIngestion, wanted: FileToSend, follow: Callable[[str], None], watch: Callable[[], None] | None
     ) -> Arrived:
-        """Sends what the topic has not, and reads back what it then holds.
+        """Sends what the topic has not, and reads back what it then holds: within `alone`, as `begin`.
 
         Args:
             begun: As `begin` returned it.
@@ -166,7 +187,7 @@ class FileIngestion:
         if (sent := self._cluster.end_offset(malformed)) != held.file.malformed:
             raise LoadToolError(
                 f"topic {malformed}: holds {sent:,} records, and {held.file.malformed:,} lines of {wanted.file} are no "
-                f"rows: something else was sent to it; delete it, topic {wanted.topic} and {self._place(begun)}, and "
+                f"rows: something else was sent to it; delete it, topic {wanted.topic} and {self._place(begun.cluster_id, begun.topic)}, and "
                 "begin anew"
             )
         self._keep(begun.model_copy(update={"is_done": True}))
@@ -202,7 +223,7 @@ class FileIngestion:
         if found != (known.partitions or found):
             raise BadInputError(
                 f"topic {wanted.topic}: has {found} partitions, and had {known.partitions} when {known.file} was begun; "
-                f"take another topic, or delete this one, {malformed_topic(wanted.topic)} and {self._place(known)}"
+                f"take another topic, or delete this one, {malformed_topic(wanted.topic)} and {self._place(known.cluster_id, known.topic)}"
             )
 
     def _partitions_of(self, topic: str) -> int:
@@ -227,7 +248,7 @@ class FileIngestion:
             time.sleep(_ASKED_EVERY_S)
 
     def _known(self, begun: BegunIngestion) -> BegunIngestion | None:
-        place = self._place(begun)
+        place = self._place(begun.cluster_id, begun.topic)
         try:
             return BegunIngestion.model_validate_json(place.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -237,10 +258,10 @@ class FileIngestion:
 
     def _keep(self, begun: BegunIngestion) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_private(self._place(begun), begun.model_dump_json() + "\n")
+        write_private(self._place(begun.cluster_id, begun.topic), begun.model_dump_json() + "\n")
 
-    def _place(self, begun: BegunIngestion) -> Path:
-        name = hashlib.sha256(f"{begun.cluster_id}/{begun.topic}".encode()).hexdigest()[:16]
+    def _place(self, cluster_id: str, topic: str) -> Path:
+        name = hashlib.sha256(f"{cluster_id}/{topic}".encode()).hexdigest()[:16]
         return self._folder / f"{name}.json"
 
 

@@ -1,15 +1,16 @@
 package io.kafkapareto.ingest;
 
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /** Holds back whoever would send more bytes a second than a limit allows. */
 final class ByteLimit {
-    private static final int CHECK_EVERY_BYTES = 64 << 10;
+    /** What a pause leaves to be made up for at once: more of it would be a burst above the limit. */
+    private static final long MOST_CREDIT_NS = 100_000_000;
+    /** To sleep for less costs more than it is worth; the next rows wait for it. */
+    private static final long LEAST_WAIT_NS = 1_000_000;
 
     private final double nsPerByte;
-    private final long beganNs = System.nanoTime();
-    private final AtomicLong bytes = new AtomicLong();
+    private long nextDueNs = System.nanoTime();
 
     /** With 0 there is no limit. */
     ByteLimit(double mostMibPerSecond) {
@@ -21,13 +22,19 @@ final class ByteLimit {
         if (nsPerByte == 0) {
             return;
         }
-        long before = bytes.getAndAdd(more);
-        if (before / CHECK_EVERY_BYTES == (before + more) / CHECK_EVERY_BYTES) {
+        long dueNs = dueNs(more);
+        if (dueNs - System.nanoTime() < LEAST_WAIT_NS) {
             return;
         }
-        long dueNs = beganNs + (long) (nsPerByte * before);
         for (long left = dueNs - System.nanoTime(); left > 0; left = dueNs - System.nanoTime()) {
             LockSupport.parkNanos(left);
         }
+    }
+
+    private synchronized long dueNs(int more) {
+        long earliestNs = System.nanoTime() - MOST_CREDIT_NS;
+        long dueNs = nextDueNs - earliestNs > 0 ? nextDueNs : earliestNs;  // nanoTime may overflow
+        nextDueNs = dueNs + (long) (nsPerByte * more);
+        return dueNs;
     }
 }

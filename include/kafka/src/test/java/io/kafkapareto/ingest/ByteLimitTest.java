@@ -1,0 +1,62 @@
+package io.kafkapareto.ingest;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A limit holds in each second, whatever happened before. */
+@Timeout(60)
+class ByteLimitTest {
+    private static final double MIB_PER_SECOND = 8;
+    private static final int ROW_BYTES = 1 << 10;
+    /** A tenth of a second's bytes may go at once, and a millisecond's are not waited for. */
+    private static final double ALLOWED_AHEAD_S = 0.101;
+
+    @Test
+    void bytesTakeTheTimeThatTheLimitGivesThem() {
+        ByteLimit limit = new ByteLimit(MIB_PER_SECOND);
+
+        double tookS = secondsFor(limit, 4 << 20);
+
+        assertTrue(tookS >= 0.5 - ALLOWED_AHEAD_S, tookS + " s for half a second's bytes");
+    }
+
+    @Test
+    void aPauseIsNoCreditForABurst() throws InterruptedException {
+        ByteLimit limit = new ByteLimit(MIB_PER_SECOND);
+        secondsFor(limit, 1 << 20);
+        TimeUnit.MILLISECONDS.sleep(600);
+
+        double tookS = secondsFor(limit, 4 << 20);
+
+        assertTrue(tookS >= 0.5 - ALLOWED_AHEAD_S, tookS + " s for half a second's bytes after a pause");
+    }
+
+    @Test
+    void severalThreadsShareOneLimit() throws InterruptedException {
+        ByteLimit limit = new ByteLimit(MIB_PER_SECOND);
+        long beganNs = System.nanoTime();
+        Thread other = new Thread(() -> secondsFor(limit, 2 << 20));
+        other.start();
+        secondsFor(limit, 2 << 20);
+        other.join();
+
+        double tookS = (System.nanoTime() - beganNs) / 1e9;
+        assertTrue(tookS >= 0.5 - ALLOWED_AHEAD_S, tookS + " s for half a second's bytes");
+    }
+
+    @Test
+    void withoutALimitNothingWaits() {
+        assertTrue(secondsFor(new ByteLimit(0), 1 << 30) < 10);
+    }
+
+    private static double secondsFor(ByteLimit limit, int bytes) {
+        long beganNs = System.nanoTime();
+        for (int sent = 0; sent < bytes; sent += ROW_BYTES) {
+            limit.awaitRoomFor(ROW_BYTES);
+        }
+        return (System.nanoTime() - beganNs) / 1e9;
+    }
+}

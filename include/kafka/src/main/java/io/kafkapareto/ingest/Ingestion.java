@@ -50,6 +50,10 @@ public final class Ingestion {
         }
         properties.setProperty("key.serializer", ByteArraySerializer.class.getName());
         properties.setProperty("value.serializer", ByteArraySerializer.class.getName());
+        if (options.getBoolean("resumable") && options.getString("path").equals("producer")) {
+            // The client has several batches of a partition in flight before one is stored, which may leave a hole.
+            properties.setProperty(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION, "1");
+        }
     }
 
     public static void main(String[] arguments) throws Exception {

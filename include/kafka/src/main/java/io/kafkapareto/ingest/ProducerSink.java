@@ -1,6 +1,7 @@
 package io.kafkapareto.ingest;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Properties;
 import org.apache.kafka.clients.producer.Callback;
@@ -8,6 +9,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.KafkaException;
 
 /** Sends rows with the client's own producer; any number of threads may. */
 final class ProducerSink implements RowSink, Callback {
@@ -27,7 +29,11 @@ final class ProducerSink implements RowSink, Callback {
     @Override
     public void send(byte[] array, int from, int to, byte[] key, int partition) {
         byte[] value = from == 0 && to == array.length ? array : Arrays.copyOfRange(array, from, to);
-        producer.send(new ProducerRecord<>(topic, partition < 0 ? null : partition, key, value), this);
+        try {
+            producer.send(new ProducerRecord<>(topic, partition < 0 ? null : partition, key, value), this);
+        } catch (KafkaException | IllegalStateException error) {  // also where it was closed after a failure
+            fail(error);
+        }
     }
 
     @Override
@@ -40,15 +46,22 @@ final class ProducerSink implements RowSink, Callback {
         bytes += Math.max(metadata.serializedKeySize(), 0) + metadata.serializedValueSize();
     }
 
-    private synchronized void fail(Exception error) {
-        if (failure.isEmpty()) {
+    /** Closes the producer at once: it would go on behind the row that failed, and a later run take that for stored. */
+    private void fail(Exception error) {
+        synchronized (this) {
+            if (hasFailed()) {
+                return;
+            }
             failure = error.getClass().getSimpleName() + ": " + error.getMessage();
         }
+        producer.close(Duration.ZERO);  // not within the monitor, which the callbacks of what is aborted need
     }
 
     @Override
     public void flush() {
-        producer.flush();
+        if (!hasFailed()) {
+            producer.flush();
+        }
     }
 
     @Override

@@ -16,8 +16,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Supplier;
-import net.sourceforge.argparse4j.ArgumentParsers;
-import net.sourceforge.argparse4j.impl.Arguments;
 import net.sourceforge.argparse4j.inf.ArgumentParser;
 import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import net.sourceforge.argparse4j.inf.Namespace;
@@ -57,7 +55,7 @@ public final class Ingestion {
     }
 
     public static void main(String[] arguments) throws Exception {
-        ArgumentParser parser = parser();
+        ArgumentParser parser = IngestionOptions.parser();
         try {
             System.out.println(JSON.writeValueAsString(new Ingestion(parser.parseArgs(arguments)).run()));
         } catch (ArgumentParserException error) {
@@ -71,6 +69,7 @@ public final class Ingestion {
 
     private ObjectNode run() throws Exception {
         ProducerConfig config = new ProducerConfig(properties);
+        IngestionOptions.requireFitting(options, config);
         int mostRowBytes = (int) Math.min(
                 config.getInt(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
                 config.getLong(ProducerConfig.BUFFER_MEMORY_CONFIG)) - BESIDE_ROW_BYTES;
@@ -199,31 +198,5 @@ public final class Ingestion {
         Arrays.stream(acknowledged).forEach(result.putArray("partitions")::add);
         instances.forEach(each -> each.sink().describe(result.withArray("sinks").addObject()));
         return result;
-    }
-
-    static ArgumentParser parser() {
-        ArgumentParser parser = ArgumentParsers.newArgumentParser("ingestion", true);
-        parser.addArgument("--file").required(true).help("a CSV file with a header");
-        parser.addArgument("--topic").required(true);
-        parser.addArgument("--command-config").required(true).help("a file of producer properties");
-        parser.addArgument("--delimiter").setDefault(",").help("one character between fields");
-        parser.addArgument("--reader").choices("substring", "line", "slices", "mapped").setDefault("mapped");
-        parser.addArgument("--encoding").choices("bytes", "avro").setDefault("bytes");
-        parser.addArgument("--senders").setDefault("sequential")
-                .help("sequential, parallel_stream, fork_join_N, platform_threads_N, or virtual_threads_N");
-        parser.addArgument("--path").choices("producer", "batches").setDefault("producer")
-                .help("the client's send(), or record batches that are built here");
-        parser.addArgument("--producers").type(Integer.class).choices(Arguments.range(1, 64)).setDefault(1)
-                .help("number of producers, each of which sends a range of the file");
-        parser.addArgument("--processes").type(Integer.class).choices(Arguments.range(1, 64)).setDefault(1)
-                .help("number of processes, each of which sends a range of the file");
-        parser.addArgument("--process").type(Integer.class).setDefault(0).help("which of them this is, from 0 on");
-        parser.addArgument("--resumable").action(Arguments.storeTrue())
-                .help("keep in each key where its row begins, and send only what the topic has not");
-        parser.addArgument("--tolerated-fraction").type(Double.class).setDefault(0.001)
-                .help("share of malformed rows above which it stops");
-        parser.addArgument("--max-mib-s").type(Double.class).setDefault(0.0).help("0 for no limit");
-        parser.addArgument("--progress").action(Arguments.storeTrue());
-        return parser;
     }
 }

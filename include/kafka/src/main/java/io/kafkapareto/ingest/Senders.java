@@ -24,12 +24,23 @@ record Senders(Kind kind, int width) {
     /** The ways of having threads; the first takes none but the reader's own. */
     enum Kind { SEQUENTIAL, PARALLEL_STREAM, FORK_JOIN, PLATFORM_THREADS, VIRTUAL_THREADS }
 
+    private static final String NAMES =
+            "sequential|parallel_stream|(fork_join|platform_threads|virtual_threads)_[1-9][0-9]{0,4}";
+
     /** One row on its way to another thread. */
     record Row(byte[] bytes, long offset, long line) {
     }
 
-    /** Reads a name like {@code fork_join_4}. */
-    static Senders of(String name) {
+    /**
+     * Reads a name like {@code fork_join_4}.
+     *
+     * @throws Refused if it is none, or has a number where it needs none, or none where it needs one
+     */
+    static Senders of(String name) throws Refused {
+        if (!name.matches(NAMES)) {
+            throw new Refused("--senders " + name + ": must be sequential, parallel_stream, fork_join_N, "
+                    + "platform_threads_N or virtual_threads_N");
+        }
         String kind = name.replaceAll("_[0-9]+$", "");
         String width = name.substring(kind.length()).replace("_", "");
         return new Senders(

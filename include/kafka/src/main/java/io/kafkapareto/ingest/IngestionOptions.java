@@ -1,0 +1,62 @@
+package io.kafkapareto.ingest;
+
+import net.sourceforge.argparse4j.ArgumentParsers;
+import net.sourceforge.argparse4j.impl.Arguments;
+import net.sourceforge.argparse4j.inf.ArgumentParser;
+import net.sourceforge.argparse4j.inf.Namespace;
+import org.apache.kafka.clients.producer.ProducerConfig;
+
+/** Names the options of an ingestion, and refuses those that do not go together. */
+final class IngestionOptions {
+    private IngestionOptions() {
+    }
+
+    static ArgumentParser parser() {
+        ArgumentParser parser = ArgumentParsers.newArgumentParser("ingestion", true);
+        parser.addArgument("--file").required(true).help("a CSV file with a header");
+        parser.addArgument("--topic").required(true);
+        parser.addArgument("--command-config").required(true).help("a file of producer properties");
+        parser.addArgument("--delimiter").setDefault(",").help("one character between fields");
+        parser.addArgument("--reader").choices("substring", "line", "slices", "mapped").setDefault("mapped");
+        parser.addArgument("--encoding").choices("bytes", "avro").setDefault("bytes");
+        parser.addArgument("--senders").setDefault("sequential")
+                .help("sequential, parallel_stream, fork_join_N, platform_threads_N, or virtual_threads_N");
+        parser.addArgument("--path").choices("producer", "batches").setDefault("producer")
+                .help("the client's send(), or record batches that are built here");
+        parser.addArgument("--producers").type(Integer.class).choices(Arguments.range(1, 64)).setDefault(1)
+                .help("number of producers, each of which sends a range of the file");
+        parser.addArgument("--processes").type(Integer.class).choices(Arguments.range(1, 64)).setDefault(1)
+                .help("number of processes, each of which sends a range of the file");
+        parser.addArgument("--process").type(Integer.class).setDefault(0).help("which of them this is, from 0 on");
+        parser.addArgument("--resumable").action(Arguments.storeTrue())
+                .help("keep in each key where its row begins, and send only what the topic has not");
+        parser.addArgument("--tolerated-fraction").type(Double.class).setDefault(0.001)
+                .help("share of malformed rows above which it stops");
+        parser.addArgument("--max-mib-s").type(Double.class).setDefault(0.0).help("0 for no limit");
+        parser.addArgument("--progress").action(Arguments.storeTrue());
+        return parser;
+    }
+
+    /**
+     * Refuses what would lose rows, send them twice, or mix them up.
+     *
+     * @throws Refused naming the option and what it needs
+     */
+    static void requireFitting(Namespace options, ProducerConfig config) throws Refused {
+        boolean isSequential = Senders.of(options.getString("senders")).isSequential();
+        if (options.getString("path").equals("batches") && !isSequential) {
+            throw new Refused("--path batches: needs --senders sequential, since one thread builds the batches");
+        }
+        if (!options.getBoolean("resumable")) {
+            return;
+        }
+        if (!isSequential || options.getInt("producers") != 1 || options.getInt("processes") != 1) {
+            throw new Refused("--resumable: needs --senders sequential, one producer and one process, so that each "
+                    + "partition holds its rows in their order");
+        }
+        if (!config.getBoolean(ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG)) {
+            throw new Refused("--resumable: needs acks=all and enable.idempotence=true, so that no row is lost or there "
+                    + "twice");
+        }
+    }
+}

@@ -85,7 +85,8 @@ public final class Ingestion {
                 malformedTopic, properties, options.getDouble("tolerated_fraction"), resumable, lastMalformed)) {
             Job job = new Job(
                     file, RowReader.valueOf(options.getString("reader").toUpperCase(Locale.ROOT)),
-                    Senders.of(options.getString("senders")), encoders, partitioning, malformed, mostRowBytes);
+                    Senders.of(options.getString("senders")), encoders, partitioning, malformed, new ReadCounts(),
+                    mostRowBytes);
             return run(job, rangesOf(file, partitioning));
         }
     }
@@ -121,7 +122,7 @@ public final class Ingestion {
             }
             JvmUse before = JvmUse.now();
             if (options.getBoolean("progress")) {
-                threads.execute(() -> showProgress(instances, ranges, before));
+                threads.execute(() -> showProgress(job.counts(), instances, ranges, before));
             }
             List<Future<?>> running = new ArrayList<>();
             for (Instance each : instances) {
@@ -150,15 +151,16 @@ public final class Ingestion {
         return new ProducerSink(properties, topic);
     }
 
-    private static void showProgress(List<Instance> instances, List<FileRange> ranges, JvmUse began) {
+    private static void showProgress(
+            ReadCounts counts, List<Instance> instances, List<FileRange> ranges, JvmUse began) {
         long bytes = ranges.stream().mapToLong(FileRange::bytes).sum();
         try {
             while (true) {
                 Thread.sleep(PROGRESS_MS);
                 ObjectNode progress = JSON.createObjectNode()
                         .put("rows_acknowledged", instances.stream().mapToLong(each -> each.sink().acknowledgedRows()).sum())
-                        .put("rows_skipped", instances.stream().mapToLong(Instance::rowsSkipped).sum())
-                        .put("bytes_read", instances.stream().mapToLong(Instance::bytesRead).sum())
+                        .put("rows_skipped", counts.skippedRows().sum())
+                        .put("bytes_read", counts.bytes().sum())
                         .put("bytes", bytes)
                         .put("elapsed_s", (System.nanoTime() - began.atNs()) / 1e9);
                 System.out.println(progress);
@@ -172,7 +174,7 @@ public final class Ingestion {
         ObjectNode result = JSON.createObjectNode();
         String failed = instances.stream().map(each -> each.sink().failure()).filter(each -> !each.isEmpty())
                 .findFirst().orElse(null);
-        long read = instances.stream().mapToLong(Instance::rowsRead).sum();
+        long read = job.counts().rows().sum();
         long[] acknowledged = new long[0];
         for (Instance each : instances) {
             acknowledged = each.sink().addAcknowledged(acknowledged);
@@ -187,7 +189,7 @@ public final class Ingestion {
         }
         result.put("failure", failed)
                 .put("rows_read", read)
-                .put("rows_skipped", instances.stream().mapToLong(Instance::rowsSkipped).sum())
+                .put("rows_skipped", job.counts().skippedRows().sum())
                 .put("rows_acknowledged", total)
                 .put("rows_malformed", malformed.total())
                 .put("bytes_acknowledged", instances.stream().mapToLong(each -> each.sink().acknowledgedBytes()).sum());

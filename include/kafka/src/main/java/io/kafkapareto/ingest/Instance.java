@@ -6,7 +6,6 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.Arrays;
 import java.util.concurrent.ConcurrentLinkedDeque;
-import java.util.concurrent.atomic.LongAdder;
 
 /** Reads one range of the file and sends its rows: one producer of the ingestion. */
 final class Instance {
@@ -16,9 +15,6 @@ final class Instance {
     private final FileRange range;
     private final RowSink sink;
     private final ByteLimit limit;
-    private final LongAdder read = new LongAdder();
-    private final LongAdder readBytes = new LongAdder();
-    private long skipped;
     private long cpuNs;
     private long linesBefore = -1;
     private volatile boolean stopped;
@@ -51,7 +47,7 @@ final class Instance {
         Partitioning partitioning = job.partitioning();
         while (!stopped && rows.next()) {
             if (partitioning != null && partitioning.has(rows.offset())) {
-                skipped++;
+                job.counts().skippedRows().increment();
                 continue;
             }
             worker.take(rows.array(), rows.from(), rows.to(), rows.offset(), rows.line());
@@ -78,8 +74,8 @@ final class Instance {
         private final RowEncoder encoder = job.encoders().get();
 
         void take(byte[] array, int from, int to, long offset, long line) {
-            read.increment();
-            readBytes.add(to - from + 1L);
+            job.counts().rows().increment();
+            job.counts().bytes().add(to - from + 1L);
             limit.awaitRoomFor(to - from);
             Fault fault = check.faultOf(array, from, to);
             byte[] encoded = fault == null && encoder != null ? encoder.encode(array, from, to) : null;
@@ -106,7 +102,7 @@ final class Instance {
 
     private void setAside(Fault fault, byte[] array, int from, int to, long offset, long line) {
         byte[] copy = Arrays.copyOfRange(array, from, to);
-        if (!job.malformed().add(fault, copy, offset, lineNumber(line), read.sum() + skipped)) {
+        if (!job.malformed().add(fault, copy, offset, lineNumber(line), job.counts().allRows())) {
             stopped = true;
         }
     }
@@ -121,20 +117,6 @@ final class Instance {
             }
         }
         return linesBefore + line + 1;
-    }
-
-    long rowsRead() {
-        return read.sum();
-    }
-
-    /** Returns how many rows the topic had already. */
-    long rowsSkipped() {
-        return skipped;
-    }
-
-    /** Returns the bytes of the lines that were read, with their ends. */
-    long bytesRead() {
-        return readBytes.sum();
     }
 
     /** Returns the CPU time of the thread that read. */

@@ -225,7 +225,7 @@ final class BatchSender implements AutoCloseable {
                 client.poll(IDLE_MS, nowMs);
                 metadata.maybeThrowAnyException();
             }
-        } catch (RuntimeException error) {
+        } catch (Throwable error) {  // whatever ends this thread, the reader waits for it
             fail(error);
         } finally {
             buffers.close();
@@ -341,7 +341,7 @@ final class BatchSender implements AutoCloseable {
         buffers.giveBack(batch.buffer());
     }
 
-    private synchronized void fail(RuntimeException error) {
+    private synchronized void fail(Throwable error) {
         if (failure.isEmpty()) {
             failure = error.getClass().getSimpleName() + ": " + error.getMessage();
         }

@@ -21,6 +21,7 @@ final class BatchSink implements RowSink {
     private final BatchSender sender;
     private final RecordBatchBuilder builder;
     private final int[] sequences;
+    private volatile String givenUp = "";
     private long number;
     private int partition = -1;
     private long rowBytes;
@@ -65,7 +66,8 @@ final class BatchSink implements RowSink {
         try {
             ByteBuffer buffer = buffers.take();
             if (buffer == null) {
-                return;  // the sender has failed
+                givenUp = "the sender has ended";
+                return;
             }
             int rows = builder.count();
             uncompressedBytes += builder.filledBytes() + DefaultRecordBatch.RECORD_BATCH_OVERHEAD;
@@ -76,6 +78,7 @@ final class BatchSink implements RowSink {
             sender.send(BatchSender.batch(number++, partition, written, rows, rowBytes));
             rowBytes = 0;
         } catch (InterruptedException error) {
+            givenUp = "the reader was interrupted";
             Thread.currentThread().interrupt();
         }
     }
@@ -92,12 +95,13 @@ final class BatchSink implements RowSink {
 
     @Override
     public boolean hasFailed() {
-        return sender.hasFailed();
+        return !failure().isEmpty();
     }
 
     @Override
     public String failure() {
-        return sender.failure();
+        String failure = sender.failure();
+        return failure.isEmpty() ? givenUp : failure;
     }
 
     @Override

@@ -15,6 +15,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import net.sourceforge.argparse4j.inf.ArgumentParser;
 import net.sourceforge.argparse4j.inf.ArgumentParserException;
@@ -33,6 +34,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 public final class Ingestion {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int PROGRESS_MS = 1_000;
+    private static final int ENDING_S = 10;
     /** What a request needs beside a row: the batch's header, the record's own, and a key. */
     private static final int BESIDE_ROW_BYTES = 128;
 
@@ -140,6 +142,7 @@ public final class Ingestion {
             throw error.getCause() instanceof Exception cause ? cause : error;
         } finally {
             threads.shutdownNow();
+            threads.awaitTermination(ENDING_S, TimeUnit.SECONDS);  // a line of progress may not come behind the result
             instances.forEach(each -> each.sink().close());
         }
     }

@@ -127,26 +127,32 @@ final class BatchSender implements AutoCloseable {
         long deadlineMs = time.milliseconds() + requestTimeoutMs;
         InitProducerIdRequestData asked = new InitProducerIdRequestData()
                 .setTransactionalId(null).setTransactionTimeoutMs(Integer.MAX_VALUE);
-        while (true) {
-            Node node = client.leastLoadedNode(time.milliseconds()).node();
-            if (node != null && NetworkClientUtils.awaitReady(client, node, time, requestTimeoutMs)) {
-                ClientRequest request = client.newClientRequest(
-                        node.idString(), new InitProducerIdRequest.Builder(asked), time.milliseconds(), true,
-                        requestTimeoutMs, null);
-                InitProducerIdResponse answer = (InitProducerIdResponse)
-                        NetworkClientUtils.sendAndReceive(client, request, time).responseBody();
-                if (answer.error() == Errors.NONE) {
-                    producerId = answer.data().producerId();
-                    producerEpoch = answer.data().producerEpoch();
-                    return;
+        String reason = "no broker answers";
+        while (time.milliseconds() < deadlineMs) {
+            try {
+                Node node = client.leastLoadedNode(time.milliseconds()).node();
+                if (node != null && NetworkClientUtils.awaitReady(client, node, time, requestTimeoutMs)) {
+                    ClientRequest request = client.newClientRequest(
+                            node.idString(), new InitProducerIdRequest.Builder(asked), time.milliseconds(), true,
+                            requestTimeoutMs, null);
+                    InitProducerIdResponse answer = (InitProducerIdResponse)
+                            NetworkClientUtils.sendAndReceive(client, request, time).responseBody();
+                    if (answer.error() == Errors.NONE) {
+                        producerId = answer.data().producerId();
+                        producerEpoch = answer.data().producerEpoch();
+                        return;
+                    }
+                    if (!(answer.error().exception() instanceof RetriableException)) {
+                        throw answer.error().exception();
+                    }
+                    reason = answer.error().message();
                 }
-                if (!(answer.error().exception() instanceof RetriableException)
-                        || time.milliseconds() > deadlineMs) {
-                    throw answer.error().exception();
-                }
+            } catch (IOException error) {  // the broker is gone; another one may answer
+                reason = error.getMessage();
             }
             client.poll(IDLE_MS, time.milliseconds());
         }
+        throw new IOException("no producer id was given within " + requestTimeoutMs + " ms: " + reason);
     }
 
     int partitions() {

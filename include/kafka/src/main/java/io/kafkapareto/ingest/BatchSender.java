@@ -23,6 +23,7 @@ import org.apache.kafka.common.Node;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.errors.InvalidMetadataException;
+import org.apache.kafka.common.errors.RecordTooLargeException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.TimeoutException;
 import org.apache.kafka.common.internals.ClusterResourceListeners;
@@ -306,7 +307,7 @@ final class BatchSender implements AutoCloseable {
                 || error == Errors.OUT_OF_ORDER_SEQUENCE_NUMBER && queue.hasOlderThan(batch);
         if (!again) {
             queue.refused(batch);
-            fail(error.exception());
+            fail(error == Errors.MESSAGE_TOO_LARGE ? tooLarge(batch) : error.exception());
             return;
         }
         if (error.exception() instanceof InvalidMetadataException) {
@@ -314,6 +315,12 @@ final class BatchSender implements AutoCloseable {
         }
         retries++;
         queue.failed(batch, time.milliseconds() + backoffMs);
+    }
+
+    private RecordTooLargeException tooLarge(SentBatch batch) {
+        return new RecordTooLargeException("a batch of " + batch.records().sizeInBytes() + " bytes is more than "
+                + "max.message.bytes of topic " + topic + " allows; raise that, or lower batch.size (of several rows), "
+                + "or max.request.size (of one)");
     }
 
     private Errors errorOf(ClientResponse response) {

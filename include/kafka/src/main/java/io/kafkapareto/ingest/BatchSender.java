@@ -49,6 +49,7 @@ import org.apache.kafka.common.utils.Time;
  */
 final class BatchSender implements AutoCloseable {
     private static final long IDLE_MS = 100;
+    private static final String METRICS = "batch-sender";
     private static final long METADATA_MS = 300_000;
 
     private final Time time = Time.SYSTEM;
@@ -68,7 +69,7 @@ final class BatchSender implements AutoCloseable {
     private final long[] acknowledged;
     private long producerId = RecordBatch.NO_PRODUCER_ID;
     private short producerEpoch = RecordBatch.NO_PRODUCER_EPOCH;
-    private long sentBytes;
+    private long sentBatchBytes;
     private long acknowledgedBytes;
     private long requests;
     private long retries;
@@ -94,7 +95,7 @@ final class BatchSender implements AutoCloseable {
         metadata.bootstrap(ClientUtils.parseAndValidateAddresses(config));
         metadata.add(topic, time.milliseconds());
         client = ClientUtils.createNetworkClient(
-                config, metrics, "batch-sender", logContext, new ApiVersions(), time,
+                config, metrics, METRICS, logContext, new ApiVersions(), time,
                 config.getInt(ProducerConfig.MAX_IN_FLIGHT_REQUESTS_PER_CONNECTION), metadata, null, null);
         try {
             awaitTopic();
@@ -212,8 +213,8 @@ final class BatchSender implements AutoCloseable {
         }
         double each = Math.max(requests, 1);
         return new SinkMetrics(
-                sentBytes, requests, sentBytes / each, sentBytes / (double) Math.max(uncompressedBytes, 1), rows / each,
-                buffers.blockedNs() / 1e9, retries, throttleMaxMs);
+                SinkMetrics.sentBytes(metrics.metrics(), METRICS + "-metrics"), requests, sentBatchBytes / each,
+                sentBatchBytes / (double) Math.max(uncompressedBytes, 1), rows / each, buffers.blockedNs() / 1e9, retries, throttleMaxMs);
     }
 
     private void run() {
@@ -279,7 +280,7 @@ final class BatchSender implements AutoCloseable {
         var builder = ProduceRequest.builder(
                 new ProduceRequestData().setAcks(acks).setTimeoutMs(requestTimeoutMs).setTopicData(topics));
         partitions.get(batch.partition()).sent(batch);
-        sentBytes += batch.records().sizeInBytes();
+        sentBatchBytes += batch.records().sizeInBytes();
         requests++;
         client.send(client.newClientRequest(
                 leader.idString(), builder, nowMs, acks != 0, requestTimeoutMs,

@@ -6,9 +6,9 @@ import org.apache.kafka.common.Metric;
 import org.apache.kafka.common.MetricName;
 
 /**
- * How one sink has sent its rows.
+ * Holds how one sink has sent its rows.
  *
- * @param sentBytes all that went over its connections
+ * @param sentBytes all that went over its connections, requests and their headers included
  * @param batchBytes the size of an average batch as it was sent
  * @param compressionRatio compressed over uncompressed size; 1 without a codec
  * @param blockedS how long sending threads waited for room
@@ -17,11 +17,12 @@ record SinkMetrics(
         double sentBytes, double requests, double batchBytes, double compressionRatio, double recordsPerRequest,
         double blockedS, double retries, double throttleMaxMs) {
     private static final double NS_PER_S = 1e9;
+    private static final String PRODUCER = "producer-metrics";
 
     /** Reads the metrics of the client's own producer. */
     static SinkMetrics ofProducer(Map<MetricName, ? extends Metric> metrics) {
         return new SinkMetrics(
-                value(metrics, "outgoing-byte-total"),
+                sentBytes(metrics, PRODUCER),
                 value(metrics, "request-total"),
                 value(metrics, "batch-size-avg"),
                 value(metrics, "compression-rate-avg"),
@@ -31,9 +32,18 @@ record SinkMetrics(
                 value(metrics, "produce-throttle-time-max"));
     }
 
+    /** Reads what a client's connections have sent, from the metrics of its network layer. */
+    static double sentBytes(Map<MetricName, ? extends Metric> metrics, String group) {
+        return value(metrics, group, "outgoing-byte-total");
+    }
+
     private static double value(Map<MetricName, ? extends Metric> metrics, String name) {
+        return value(metrics, PRODUCER, name);
+    }
+
+    private static double value(Map<MetricName, ? extends Metric> metrics, String group, String name) {
         return metrics.entrySet().stream()
-                .filter(entry -> entry.getKey().group().equals("producer-metrics") && entry.getKey().name().equals(name))
+                .filter(entry -> entry.getKey().group().equals(group) && entry.getKey().name().equals(name))
                 .mapToDouble(entry -> (Double) entry.getValue().metricValue())
                 .filter(Double::isFinite)
                 .sum();

@@ -24,6 +24,13 @@ BOOKS_CLASS = "io.kafkapareto.ingest.BooksFile"
 _MIB = 1 << 20
 _CHECK_HEAP_MIB = 512
 _BESIDE_BUFFERS_MIB = 384
+_BESIDE_ROW_BYTES = 128  # of a request: the batch's header, the record's own, and a key
+
+
+def most_row_bytes(properties: Mapping[str, PropertyValue]) -> int:
+    """Returns the size of the largest row that a producer with these properties can send; a larger one is malformed."""
+    found = {**DEFAULTS, **properties}
+    return min(int(found["max.request.size"]), int(found["buffer.memory"])) - _BESIDE_ROW_BYTES
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,7 @@ class IngestionRequest:
         options += ["--reader", self.reader, "--encoding", self.encoding, "--senders", self.senders]
         options += ["--path", self.path, "--producers", str(self.producers), "--processes", str(self.processes)]
         options += ["--process", str(self.process), "--tolerated-fraction", str(self.tolerated_fraction)]
+        options += ["--most-row-bytes", str(most_row_bytes(self.properties))]
         options += ["--max-mib-s", str(self.most_mib_s), *(["--resumable"] if self.is_resumable else [])]
         return options
 
@@ -88,13 +96,22 @@ class IngestionResult:
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """Describes what the check reads: a file, a topic, or both."""
+    """Describes what the check reads: a file, a topic, or both.
+
+    Attributes:
+        most_row_bytes: As `most_row_bytes` computes it of what sends the file.
+        opens_only: True to look at the file's first rows alone: nothing is said of it then.
+        most_mib_s: What is read of the topic in each second at most; 0 for no limit.
+    """
 
     timeout_s: float
     file: Path | None = None
     topic: str = ""
     delimiter: str = ","
     encoding: str = "bytes"
+    most_row_bytes: int = most_row_bytes({})  # noqa: RUF009 (a number)
+    opens_only: bool = False
+    most_mib_s: float = 0.0
     heap_mib: int = _CHECK_HEAP_MIB
     client_properties: Mapping[str, Mapping[str, PropertyValue]] = field(
         default_factory=lambda: {"--command-config": {}}
@@ -104,6 +121,8 @@ class CheckRequest:
     def options(self) -> list[str]:
         """Lists the check's own options."""
         options = ["--delimiter", self.delimiter, "--encoding", self.encoding]
+        options += ["--most-row-bytes", str(self.most_row_bytes), "--max-mib-s", str(self.most_mib_s)]
+        options += ["--open-only"] if self.opens_only else []
         options += ["--file", str(self.file)] if self.file else []
         return options + (["--topic", self.topic] if self.topic else [])
 
@@ -174,8 +193,8 @@ class IngestionLoad:
             follow,
         )
 
-    def check(self, request: CheckRequest) -> CheckOutput:
-        """Reads a file, a topic, or both, and returns what they hold.
+    def check(self, request: CheckRequest, watch: Callable[[], None] | None = None) -> CheckOutput:
+        """Reads a file, a topic, or both, and returns what they hold; `watch` may end it.
 
         Raises:
             LoadToolError: If one cannot be read.
@@ -184,7 +203,7 @@ class IngestionLoad:
             CHECK_CLASS,
             request.options,
             request,
-            None,
+            watch,
             lambda ended: CheckResult(parse_check_output(ended.output), ended.complaint),
         ).output
 

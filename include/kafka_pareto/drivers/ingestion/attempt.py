@@ -51,15 +51,14 @@ def attempt_ingestion(planned: PlannedRepetition, study: CompareIngestion, testb
         PlanError: If there is no room for the file.
     """
     configuration = planned.candidate.configuration
-    effective = study.effective(configuration)
     file = testbed.files.file_of(configuration)
-    in_file = testbed.files.held_by(file, str(effective["encoding"]))
+    in_file = testbed.files.held_by_level(configuration)
     started_at, cpu_before = datetime.now(UTC).isoformat(), psutil.cpu_times()
     ended: _Ended | None = None
     reason, is_excused = "", False
     began_s = time.monotonic()
     try:
-        page_cache.prepare(file, str(effective["page_cache"]))
+        page_cache.prepare(file, str(study.effective(configuration)["page_cache"]))
         ended = _send_and_read_back(configuration, study, testbed, file, in_file)
     except LoadStartError as error:
         reason, is_excused = str(error), True

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kafka_pareto.errors import PlanError
-from kafka_pareto.load.ingestion_load import BooksRequest, CheckRequest, IngestionLoad
+from kafka_pareto.load.ingestion_load import BooksRequest, CheckRequest, IngestionLoad, most_row_bytes
 from kafka_pareto.load.ingestion_output import RowsFound
 from kafka_pareto.study.compare_ingestion import CompareIngestion
 from kafka_pareto.study.factors import Configuration
@@ -29,7 +29,7 @@ class RowsFiles:
         self._study = study
         self._tool = tool
         self._folder = folder
-        self._held: dict[tuple[Path, str], RowsFound] = {}
+        self._held: dict[tuple[Path, str, int], RowsFound] = {}
 
     def file_of(self, configuration: Configuration) -> Path:
         """Returns the file that a level sends; makes it where it is not there yet.
@@ -61,19 +61,38 @@ class RowsFiles:
             self._tool.make_books(BooksRequest(file, rows, self._study.seed, _TIMEOUT_S))
         return file
 
-    def held_by(self, file: Path, encoding: str) -> RowsFound:
+    def held_by_level(self, configuration: Configuration) -> RowsFound:
+        """Returns what a level's file holds, as the level encodes it, without rows that are too large for its requests.
+
+        Raises:
+            LoadToolError: If it cannot be read, or is no such CSV file.
+        """
+        return self.held_by(
+            self.file_of(configuration),
+            str(self._study.effective(configuration)["encoding"]),
+            most_row_bytes(self._study.properties(configuration)),
+        )
+
+    def held_by(self, file: Path, encoding: str = "bytes", most_bytes: int = CheckRequest.most_row_bytes) -> RowsFound:
         """Returns how many rows the file has, and their hashes as they are encoded; it is then in the page cache.
 
         Raises:
             LoadToolError: If it cannot be read, or is no such CSV file.
         """
-        if (file, encoding) not in self._held:
-            request = CheckRequest(_TIMEOUT_S, file=file, delimiter=self._study.workload.delimiter, encoding=encoding)
+        key = file, encoding, most_bytes
+        if key not in self._held:
+            request = CheckRequest(
+                _TIMEOUT_S,
+                file=file,
+                delimiter=self._study.workload.delimiter,
+                encoding=encoding,
+                most_row_bytes=most_bytes,
+            )
             found = self._tool.check(request).file
             if found is None:
                 raise RuntimeError("the check of a file says nothing of it")
-            self._held[file, encoding] = found
-        return self._held[file, encoding]
+            self._held[key] = found
+        return self._held[key]
 
 
 @contextmanager

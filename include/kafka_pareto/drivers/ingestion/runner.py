@@ -53,9 +53,7 @@ class IngestionRunner:
             self._warm_up()
         if self._restarts_brokers and self._testbed.brokers is not None:
             self._testbed.brokers.reconfigure(self._study.broker_properties(configuration))
-        self._testbed.files.held_by(
-            self._testbed.files.file_of(configuration), str(self._study.effective(configuration)["encoding"])
-        )
+        self._testbed.files.held_by_level(configuration)
         self._testbed.new_topic(self._study.partitions(configuration))
         self._guard.wait_until_healthy()
         self._healthy = self._guard.require_healthy()
@@ -67,7 +65,7 @@ class IngestionRunner:
         file = testbed.files.file_of(reference)
         if study.workload.file is None:
             file = testbed.files.books(min(study.rows(reference), _WARMING_ROWS))
-        rows = testbed.files.held_by(file, "bytes").rows
+        rows = testbed.files.held_by(file).rows
 
         def load(_best: float) -> float:
             testbed.new_topic(study.partitions(reference))

@@ -78,7 +78,7 @@ def open_ingestion_testbed(
     with open_cluster(study, case, campaign.store, settings) as system:
         tool = IngestionLoad(system.bootstrap_servers, system.client_config, settings)
         with rows_files(study, tool) as files:
-            held = files.held_by(files.file_of(study.baseline_configuration(case)), "bytes")
+            held = files.held_by(files.file_of(study.baseline_configuration(case)))
             found = fingerprint_of(system.description, study, topic)
             found.system.update({"file_rows": held.rows, "file_hash": held.hash})
             keep_fingerprint(campaign, case, found)

@@ -214,7 +214,8 @@ final class BatchSender implements AutoCloseable {
         double each = Math.max(requests, 1);
         return new SinkMetrics(
                 SinkMetrics.sentBytes(metrics.metrics(), METRICS + "-metrics"), requests, sentBatchBytes / each,
-                sentBatchBytes / (double) Math.max(uncompressedBytes, 1), rows / each, buffers.blockedNs() / 1e9, retries, throttleMaxMs);
+                sentBatchBytes / (double) Math.max(uncompressedBytes, 1), rows / each, buffers.blockedNs() / 1e9,
+                retries, throttleMaxMs);
     }
 
     private void run() {

@@ -35,8 +35,6 @@ public final class Ingestion {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int PROGRESS_MS = 1_000;
     private static final int ENDING_S = 10;
-    /** What a request needs beside a row: the batch's header, the record's own, and a key. */
-    private static final int BESIDE_ROW_BYTES = 128;
 
     private final Namespace options;
     private final Properties properties = new Properties();
@@ -70,11 +68,8 @@ public final class Ingestion {
     }
 
     private ObjectNode run() throws Exception {
-        ProducerConfig config = new ProducerConfig(properties);
-        IngestionOptions.requireFitting(options, config);
-        int mostRowBytes = (int) Math.min(
-                config.getInt(ProducerConfig.MAX_REQUEST_SIZE_CONFIG),
-                config.getLong(ProducerConfig.BUFFER_MEMORY_CONFIG)) - BESIDE_ROW_BYTES;
+        IngestionOptions.requireFitting(options, new ProducerConfig(properties));
+        int mostRowBytes = options.getInt("most_row_bytes");
         byte delimiter = (byte) options.getString("delimiter").charAt(0);
         CsvFile file = CsvFile.open(Path.of(options.getString("file")), delimiter, mostRowBytes);
         boolean avro = options.getString("encoding").equals("avro");

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import net.sourceforge.argparse4j.ArgumentParsers;
+import net.sourceforge.argparse4j.impl.Arguments;
 import net.sourceforge.argparse4j.inf.ArgumentParser;
 import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import net.sourceforge.argparse4j.inf.Namespace;
@@ -42,7 +43,12 @@ public final class IngestionCheck {
             Namespace options = parser.parseArgs(arguments);
             ObjectNode found = JSON.createObjectNode();
             if (options.getString("file") != null) {
-                ofFile(options, found.putObject("file"));
+                CsvFile file = CsvFile.open(
+                        Path.of(options.getString("file")), (byte) options.getString("delimiter").charAt(0),
+                        options.getInt("most_row_bytes"));
+                if (!options.getBoolean("open_only")) {
+                    ofFile(file, options, found.putObject("file"));
+                }
             }
             if (options.getString("topic") != null) {
                 ofTopic(options, found.putObject("topic"));
@@ -57,12 +63,9 @@ public final class IngestionCheck {
         }
     }
 
-    private static void ofFile(Namespace options, ObjectNode found) throws IOException, Refused {
-        byte delimiter = (byte) options.getString("delimiter").charAt(0);
-        int mostRowBytes = options.getInt("most_row_bytes");
-        CsvFile file = CsvFile.open(Path.of(options.getString("file")), delimiter, mostRowBytes);
+    private static void ofFile(CsvFile file, Namespace options, ObjectNode found) throws IOException {
         RowEncoder encoder = file.encoder(options.getString("encoding").equals("avro"));
-        RowCheck check = new RowCheck(delimiter, file.fields(), mostRowBytes);
+        RowCheck check = new RowCheck(file.delimiter(), file.fields(), options.getInt("most_row_bytes"));
         RowSums sums = new RowSums();
         long malformed = 0;
         try (LineScanner rows = new LineScanner(new MappedBytes(file.rows()), file.rows().from())) {
@@ -101,20 +104,21 @@ public final class IngestionCheck {
             consumer.assign(partitions);
             consumer.seekToBeginning(partitions);
             long[] read = new long[partitions.size()];
-            readTo(new HashMap<>(ends), consumer, sums, read);
+            readTo(new HashMap<>(ends), consumer, new ByteLimit(options.getDouble("max_mib_s")), sums, read);
             found.put("rows", sums.rows()).put("hash", sums.hash());
             Arrays.stream(read).forEach(found.putArray("partitions")::add);
         }
     }
 
     private static void readTo(
-            Map<TopicPartition, Long> ends, KafkaConsumer<byte[], byte[]> consumer, RowSums sums, long[] read)
-            throws IOException {
+            Map<TopicPartition, Long> ends, KafkaConsumer<byte[], byte[]> consumer, ByteLimit limit, RowSums sums,
+            long[] read) throws IOException {
         long lastNs = System.nanoTime();
         ends.entrySet().removeIf(each -> consumer.position(each.getKey()) >= each.getValue());
         while (!ends.isEmpty()) {
             ConsumerRecords<byte[], byte[]> polled = consumer.poll(POLL);
             for (ConsumerRecord<byte[], byte[]> each : polled) {
+                limit.awaitRoomFor(each.value().length + Math.max(each.serializedKeySize(), 0));
                 sums.add(each.value(), 0, each.value().length);
                 read[each.partition()]++;
             }
@@ -132,7 +136,11 @@ public final class IngestionCheck {
         parser.addArgument("--file").help("a CSV file with a header");
         parser.addArgument("--delimiter").setDefault(",");
         parser.addArgument("--encoding").choices("bytes", "avro").setDefault("bytes");
-        parser.addArgument("--most-row-bytes").type(Integer.class).setDefault((1 << 20) - 128);
+        parser.addArgument("--most-row-bytes").type(Integer.class).setDefault(IngestionOptions.MOST_ROW_BYTES);
+        parser.addArgument("--open-only").action(Arguments.storeTrue())
+                .help("look at the file's first rows alone, and say nothing of it");
+        parser.addArgument("--max-mib-s").type(Double.class).setDefault(0.0)
+                .help("most that is read of the topic; 0 for no limit");
         parser.addArgument("--topic");
         parser.addArgument("--command-config").help("a file of consumer properties");
         return parser;

@@ -8,6 +8,9 @@ import org.apache.kafka.clients.producer.ProducerConfig;
 
 /** Names the options of an ingestion, and refuses those that do not go together. */
 final class IngestionOptions {
+    /** The largest request less a batch's header, a record's own, and a key. */
+    static final int MOST_ROW_BYTES = (1 << 20) - 128;
+
     private IngestionOptions() {
     }
 
@@ -30,6 +33,8 @@ final class IngestionOptions {
         parser.addArgument("--process").type(Integer.class).setDefault(0).help("which of them this is, from 0 on");
         parser.addArgument("--resumable").action(Arguments.storeTrue())
                 .help("keep in each key where its row begins, and send only what the topic has not");
+        parser.addArgument("--most-row-bytes").type(Integer.class).setDefault(MOST_ROW_BYTES)
+                .help("size of the largest row that fits a request; a larger one is malformed");
         parser.addArgument("--tolerated-fraction").type(Double.class).setDefault(0.001)
                 .help("share of malformed rows above which it stops");
         parser.addArgument("--max-mib-s").type(Double.class).setDefault(0.0).help("0 for no limit");

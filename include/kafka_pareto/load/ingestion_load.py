@@ -33,6 +33,10 @@ def most_row_bytes(properties: Mapping[str, PropertyValue]) -> int:
     return min(int(found["max.request.size"]), int(found["buffer.memory"])) - _BESIDE_ROW_BYTES
 
 
+MOST_ROW_BYTES = most_row_bytes({})
+"""As large as a row may be with the client's defaults."""
+
+
 @dataclass(frozen=True)
 class IngestionRequest:
     """Describes one ingestion: which file goes to which topic, and how.
@@ -109,7 +113,7 @@ class CheckRequest:
     topic: str = ""
     delimiter: str = ","
     encoding: str = "bytes"
-    most_row_bytes: int = most_row_bytes({})  # noqa: RUF009 (a number)
+    most_row_bytes: int = MOST_ROW_BYTES
     opens_only: bool = False
     most_mib_s: float = 0.0
     heap_mib: int = _CHECK_HEAP_MIB

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from kafka_pareto.errors import BadInputError, ClusterError, LeaseHeldError, LoadToolError
+from kafka_pareto.drivers.ingestion.begun_ingestions import BegunIngestion, BegunIngestions, file_digest
+from kafka_pareto.errors import BadInputError, ClusterError, LoadToolError
 from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.kafka.producer_config import PropertyValue
-from kafka_pareto.load.ingestion_load import CheckRequest, IngestionLoad, IngestionRequest
+from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
+from kafka_pareto.load.ingestion_load import CheckRequest, IngestionLoad, IngestionRequest, most_row_bytes
 from kafka_pareto.load.ingestion_output import CheckOutput, IngestionOutput
-from kafka_pareto.storage.private_file import write_private
-from kafka_pareto.storage.record import Record
 
 # The final settings of the benchmark that the study `ingest` repeats, with all acknowledgements.
 PROPERTIES: dict[str, PropertyValue] = {
@@ -31,27 +25,13 @@ PROPERTIES: dict[str, PropertyValue] = {
 }
 DEFAULT_PARTITIONS = 12
 _MOST_REPLICAS = 3
+_TOPICS_LIMIT = "max.message.bytes"
+_LIMITED = ("batch.size", "max.request.size")
+_CODEC_BYTES = 4096  # that a codec may add to a batch which does not shrink
 _SETTLED_WITHIN_S = 60.0
 _ASKED_EVERY_S = 1.0
+_STAYS_FOR_S = 2.0
 _LONGEST_S = 7 * 24 * 3600.0
-
-
-class BegunIngestion(Record):
-    """Holds what an ingestion was begun with, so that it goes on with that file alone, into the same partitions.
-
-    Attributes:
-        partitions: Of the topic; None in a file of an earlier release.
-        is_done: True once all rows have arrived.
-    """
-
-    file: str
-    sha256: str
-    bytes: int
-    topic: str
-    cluster_id: str
-    delimiter: str
-    partitions: int | None = None
-    is_done: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,7 +40,7 @@ class FileToSend:
 
     Attributes:
         partitions: Of a topic that is made; None for as many as one has that is there, else 12.
-        most_mib_s: What is read in each second at most; 0 for no limit.
+        most_mib_s: What is read of the file, and of the topic afterwards, in each second at most; 0 for no limit.
     """
 
     file: Path
@@ -84,29 +64,19 @@ class FileIngestion:
     def __init__(self, cluster: Cluster, tool: IngestionLoad, folder: Path) -> None:
         self._cluster = cluster
         self._tool = tool
-        self._folder = folder
+        self._begun = BegunIngestions(folder)
 
-    @contextmanager
-    def alone(self, topic: str) -> Iterator[None]:
-        """Keeps every other run of this installation from the topic while the context is open: two send all twice.
+    def alone(self, topic: str) -> AbstractContextManager[None]:
+        """Keeps every other run from the topic while the context is open: two would send everything twice.
 
         Raises:
             LeaseHeldError: If another run has it.
             ClusterError: If the cluster does not answer.
         """
-        place = self._place(self._cluster.describe().cluster_id, topic).with_suffix(".lock")
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with place.open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise LeaseHeldError(
-                    f"topic {topic}: another make ingest sends to it; wait until it has ended, or stop it"
-                ) from None
-            yield
+        return self._begun.alone(self._cluster.describe().cluster_id, topic)
 
     def begin(self, wanted: FileToSend) -> BegunIngestion:
-        """Makes the topic, or finds it as an earlier run has left it, and returns what is to be sent: within `alone`.
+        """Makes the topics, or finds them as an earlier run has left them, and returns what is to be sent.
 
         Raises:
             BadInputError: If the file cannot be read, was another one when it was begun, or the topic is no place for
@@ -116,25 +86,25 @@ class FileIngestion:
         """
         description = self._cluster.describe()
         size, digest = file_digest(wanted.file)
-        begun = BegunIngestion(
-            file=str(wanted.file.resolve()),
-            sha256=digest,
-            bytes=size,
-            topic=wanted.topic,
-            cluster_id=description.cluster_id,
-            delimiter=wanted.delimiter,
-        )
-        known = self._known(begun)
+        known = self._begun.known(description.cluster_id, wanted.topic)
         if known is None:
-            self._tool.check(CheckRequest(_LONGEST_S, file=wanted.file, delimiter=wanted.delimiter))
-            partitions = self._make_topics(wanted, min(len(description.brokers), _MOST_REPLICAS))
-            begun = begun.model_copy(update={"partitions": partitions})
-            self._keep(begun)
+            begun = BegunIngestion(
+                file=str(wanted.file.resolve()),
+                sha256=digest,
+                bytes=size,
+                topic=wanted.topic,
+                cluster_id=description.cluster_id,
+                delimiter=wanted.delimiter,
+            )
+            self._tool.check(CheckRequest(_LONGEST_S, file=wanted.file, delimiter=wanted.delimiter, opens_only=True))
+            partitions = self._make_topics(begun, wanted, min(len(description.brokers), _MOST_REPLICAS))
+            limit = self._max_message_bytes(wanted.topic)
+            begun = begun.model_copy(update={"partitions": partitions, "max_message_bytes": limit})
+            self._begun.keep(begun)
             return begun
         if known.is_done:
             raise BadInputError(
-                f"topic {wanted.topic}: {known.file} was sent to it whole; take another topic, or delete this one, "
-                f"{malformed_topic(wanted.topic)} and {self._place(begun.cluster_id, begun.topic)}"
+                f"topic {wanted.topic}: {known.file} was sent to it whole; take another topic, or {self._anew(known)}"
             )
         if (known.sha256, known.delimiter) != (digest, wanted.delimiter):
             raise BadInputError(
@@ -143,13 +113,13 @@ class FileIngestion:
                 "another topic"
             )
         self._require_same_partitions(known, wanted)
-        self._wait_until_settled(wanted.topic)
+        self._wait_until_settled(known)
         return known
 
     def send(
         self, begun: BegunIngestion, wanted: FileToSend, follow: Callable[[str], None], watch: Callable[[], None] | None
     ) -> Arrived:
-        """Sends what the topic has not, and reads back what it then holds: within `alone`, as `begin`.
+        """Sends what the topic has not, and reads back what it then holds.
 
         Args:
             begun: As `begin` returned it.
@@ -158,13 +128,13 @@ class FileIngestion:
             watch: Is asked each second; an error that it raises ends the load.
 
         Raises:
-            LoadToolError: If rows could not be sent, or the topic does not hold the file's rows afterwards. What has
+            LoadToolError: If rows could not be sent, or the topics do not hold the file's lines afterwards. What has
                 arrived stays; the next call goes on.
         """
         request = IngestionRequest(
             file=wanted.file,
             topic=wanted.topic,
-            properties=PROPERTIES,
+            properties=properties_of(begun),
             timeout_s=_LONGEST_S,
             delimiter=wanted.delimiter,
             path="batches",
@@ -175,55 +145,62 @@ class FileIngestion:
         if result.output.failure:
             raise LoadToolError(f"{wanted.file}: {result.output.failure}")
         held = self._tool.check(
-            CheckRequest(_LONGEST_S, file=wanted.file, topic=wanted.topic, delimiter=wanted.delimiter)
+            CheckRequest(
+                _LONGEST_S,
+                file=wanted.file,
+                topic=wanted.topic,
+                delimiter=wanted.delimiter,
+                most_row_bytes=most_row_bytes(request.properties),
+                most_mib_s=wanted.most_mib_s,
+            ),
+            watch,
         )
+        self._require_whole(begun, wanted, held)
+        self._begun.keep(begun.model_copy(update={"is_done": True}))
+        return Arrived(result.output, held)
+
+    def _require_whole(self, begun: BegunIngestion, wanted: FileToSend, held: CheckOutput) -> None:
         if held.file is None or held.topic is None or held.file.hash != held.topic.hash:
             rows = held.topic.rows if held.topic else 0
             raise LoadToolError(
-                f"topic {wanted.topic}: its {rows:,} records are not the rows of {wanted.file}: something else was "
-                "sent to it, or records were deleted meanwhile"
+                f"topic {begun.topic}: its {rows:,} records are not the rows of {wanted.file}: something else was "
+                f"sent to it, or records were deleted meanwhile; take another topic, or {self._anew(begun)}"
             )
-        malformed = malformed_topic(wanted.topic)
-        if (sent := self._cluster.end_offset(malformed)) != held.file.malformed:
+        if (sent := self._cluster.end_offset(begun.malformed_topic)) != held.file.malformed:
             raise LoadToolError(
-                f"topic {malformed}: holds {sent:,} records, and {held.file.malformed:,} lines of {wanted.file} are no "
-                f"rows: something else was sent to it; delete it, topic {wanted.topic} and {self._place(begun.cluster_id, begun.topic)}, and "
-                "begin anew"
+                f"topic {begun.malformed_topic}: got {sent:,} records, and {held.file.malformed:,} lines of "
+                f"{wanted.file} are no rows: something else was sent to it; take another topic, or {self._anew(begun)}"
             )
-        self._keep(begun.model_copy(update={"is_done": True}))
-        return Arrived(result.output, held)
 
-    def _make_topics(self, wanted: FileToSend, replicas: int) -> int:
+    def _anew(self, begun: BegunIngestion) -> str:
+        place = self._begun.place(begun.cluster_id, begun.topic)
+        return f"delete the topics {begun.topic} and {begun.malformed_topic} and the file {place}, and begin anew"
+
+    def _make_topics(self, begun: BegunIngestion, wanted: FileToSend, replicas: int) -> int:
         """Makes both topics, or finds them empty; returns how many partitions the rows' has."""
-        malformed = malformed_topic(wanted.topic)
-        for topic in (wanted.topic, malformed):
+        for topic in (begun.topic, begun.malformed_topic):
             if self._partitions_of(topic) and (held := self._cluster.end_offset(topic)):
                 raise BadInputError(
                     f"topic {topic}: holds {held:,} records, and no ingestion of this installation began it; take a "
-                    f"topic that is empty or not there yet, or delete {wanted.topic} and {malformed}"
+                    f"topic that is empty or not there yet, or delete the topics {begun.topic} and "
+                    f"{begun.malformed_topic}"
                 )
-        found = self._partitions_of(wanted.topic)
-        if found and wanted.partitions not in (None, found):
-            raise BadInputError(_other_partitions(wanted, found))
+        found = self._partitions_of(begun.topic)
+        _require_as_asked(wanted, found)
         if not found:
             found = wanted.partitions or DEFAULT_PARTITIONS
-            self._cluster.create_topic(wanted.topic, found, replicas)
-        self._cluster.create_topic(malformed, 1, replicas)
+            self._cluster.create_topic(begun.topic, found, replicas)
+        self._cluster.create_topic(begun.malformed_topic, 1, replicas)
         return found
 
     def _require_same_partitions(self, known: BegunIngestion, wanted: FileToSend) -> None:
-        """Refuses another number of partitions: rows would be looked for where they are not, and sent again.
-
-        Raises:
-            BadInputError: If the topic has another number than it was begun with, or than is asked for.
-        """
-        found = self._partitions_of(wanted.topic)
-        if found and wanted.partitions not in (None, found):
-            raise BadInputError(_other_partitions(wanted, found))
+        """Refuses another number of partitions: rows would be looked for where they are not, and sent again."""
+        found = self._partitions_of(known.topic)
+        _require_as_asked(wanted, found)
         if found != (known.partitions or found):
             raise BadInputError(
-                f"topic {wanted.topic}: has {found} partitions, and had {known.partitions} when {known.file} was begun; "
-                f"take another topic, or delete this one, {malformed_topic(wanted.topic)} and {self._place(known.cluster_id, known.topic)}"
+                f"topic {known.topic}: has {found} partitions, and had {known.partitions} when {known.file} was begun; "
+                f"take another topic, or {self._anew(known)}"
             )
 
     def _partitions_of(self, topic: str) -> int:
@@ -235,55 +212,54 @@ class FileIngestion:
                 raise
             return 0
 
-    def _wait_until_settled(self, topic: str) -> None:
-        """Waits until all replicas are in sync: what a killed run sent last is then counted, and not sent twice.
+    def _max_message_bytes(self, topic: str) -> int | None:
+        """Returns how large a batch the topic takes; None where this user may not ask."""
+        try:
+            found = self._cluster.topic_configs(topic, [_TOPICS_LIMIT]).get(_TOPICS_LIMIT)
+        except ClusterError as error:
+            if "Authorization" not in error.kafka_error:
+                raise
+            return None
+        return None if found is None else int(found)
+
+    def _wait_until_settled(self, known: BegunIngestion) -> None:
+        """Waits until all replicas are in sync, and both topics' ends stay for seconds.
+
+        A killed run's last batches are then counted, unless a replica hangs for longer and stores them only after this.
+        Such rows are sent twice; the read-back finds them.
 
         Raises:
             ClusterError: If that is not so within a minute.
         """
+        topics = (known.topic, known.malformed_topic)
         deadline = time.monotonic() + _SETTLED_WITHIN_S
-        while not (health := self._cluster.topic_health(topic)).is_healthy:
+        while reason := next((each for each in map(self._trouble_of, topics) if each), ""):
             if time.monotonic() > deadline:
-                raise ClusterError(f"topic {topic}: {health.reason}; nothing is sent before that is mended")
+                raise ClusterError(f"{reason}; nothing is sent before that is mended")
             time.sleep(_ASKED_EVERY_S)
+        ends = [self._cluster.end_offset(topic) for topic in topics]
+        while True:
+            time.sleep(_STAYS_FOR_S)
+            before, ends = ends, [self._cluster.end_offset(topic) for topic in topics]
+            if ends == before:
+                return
+            if time.monotonic() > deadline:
+                raise ClusterError(f"topic {known.topic}: something else sends to it; nothing is sent before that ends")
 
-    def _known(self, begun: BegunIngestion) -> BegunIngestion | None:
-        place = self._place(begun.cluster_id, begun.topic)
-        try:
-            return BegunIngestion.model_validate_json(place.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return None
-        except ValidationError as error:
-            raise BadInputError(f"{place}: cannot be read; delete it and its topic, and begin anew") from error
-
-    def _keep(self, begun: BegunIngestion) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_private(self._place(begun.cluster_id, begun.topic), begun.model_dump_json() + "\n")
-
-    def _place(self, cluster_id: str, topic: str) -> Path:
-        name = hashlib.sha256(f"{cluster_id}/{topic}".encode()).hexdigest()[:16]
-        return self._folder / f"{name}.json"
+    def _trouble_of(self, topic: str) -> str:
+        return self._cluster.topic_health(topic).reason
 
 
-def _other_partitions(wanted: FileToSend, found: int) -> str:
-    return f"topic {wanted.topic}: has {found} partitions, and PARTITIONS={wanted.partitions} was asked for"
+def properties_of(begun: BegunIngestion) -> dict[str, PropertyValue]:
+    """Returns the producer's properties, with batches and rows that fit the topic: a larger one would be refused."""
+    if begun.max_message_bytes is None:
+        return PROPERTIES
+    most, stated = begun.max_message_bytes - _CODEC_BYTES, {**DEFAULTS, **PROPERTIES}
+    return PROPERTIES | {name: min(int(stated[name]), most) for name in _LIMITED}
 
 
-def malformed_topic(topic: str) -> str:
-    """Returns the topic of a topic's lines that are no rows."""
-    return f"{topic}.malformed"
-
-
-def file_digest(file: Path) -> tuple[int, str]:
-    """Returns a file's size in bytes and its SHA-256.
-
-    Raises:
-        BadInputError: If it is no file, or cannot be read.
-    """
-    if not file.is_file():
-        raise BadInputError(f"{file}: {'is no file' if file.exists() else 'there is no such file'}")
-    try:
-        with file.open("rb") as content:
-            return os.fstat(content.fileno()).st_size, hashlib.file_digest(content, "sha256").hexdigest()
-    except OSError as error:
-        raise BadInputError(f"{file}: cannot be read: {error.strerror}") from error
+def _require_as_asked(wanted: FileToSend, found: int) -> None:
+    if found and wanted.partitions not in (None, found):
+        raise BadInputError(
+            f"topic {wanted.topic}: has {found} partitions, and PARTITIONS={wanted.partitions} was asked for"
+        )

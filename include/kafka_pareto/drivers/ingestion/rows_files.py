@@ -10,7 +10,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kafka_pareto.errors import PlanError
-from kafka_pareto.load.ingestion_load import BooksRequest, CheckRequest, IngestionLoad, most_row_bytes
+from kafka_pareto.load.ingestion_load import (
+    MOST_ROW_BYTES,
+    BooksRequest,
+    CheckRequest,
+    IngestionLoad,
+    most_row_bytes,
+)
 from kafka_pareto.load.ingestion_output import RowsFound
 from kafka_pareto.study.compare_ingestion import CompareIngestion
 from kafka_pareto.study.factors import Configuration
@@ -73,7 +79,7 @@ class RowsFiles:
             most_row_bytes(self._study.properties(configuration)),
         )
 
-    def held_by(self, file: Path, encoding: str = "bytes", most_bytes: int = CheckRequest.most_row_bytes) -> RowsFound:
+    def held_by(self, file: Path, encoding: str = "bytes", most_bytes: int = MOST_ROW_BYTES) -> RowsFound:
         """Returns how many rows the file has, and their hashes as they are encoded; it is then in the page cache.
 
         Raises:

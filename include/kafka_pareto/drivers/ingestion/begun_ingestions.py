@@ -1,0 +1,105 @@
+"""Remembers which ingestions were begun with which file, and lets one run at a time go on with each."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from kafka_pareto.errors import BadInputError, LeaseHeldError
+from kafka_pareto.storage.private_file import write_private
+from kafka_pareto.storage.record import Record
+
+
+class BegunIngestion(Record):
+    """Holds what an ingestion was begun with, so that it goes on with that file alone, into the same partitions.
+
+    Attributes:
+        partitions: Of the topic; None in a file of an earlier release.
+        max_message_bytes: Of the topic, as it was at the beginning: which rows are too large must stay the same. None
+            where that could not be read.
+        is_done: True once all rows have arrived.
+    """
+
+    file: str
+    sha256: str
+    bytes: int
+    topic: str
+    cluster_id: str
+    delimiter: str
+    partitions: int | None = None
+    max_message_bytes: int | None = None
+    is_done: bool = False
+
+    @property
+    def malformed_topic(self) -> str:
+        """Returns the topic of the lines that are no rows."""
+        return f"{self.topic}.malformed"
+
+
+class BegunIngestions:
+    """Keeps a file for each ingestion in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def place(self, cluster_id: str, topic: str) -> Path:
+        """Returns the path of an ingestion's file."""
+        name = hashlib.sha256(f"{cluster_id}/{topic}".encode()).hexdigest()[:16]
+        return self._folder / f"{name}.json"
+
+    def known(self, cluster_id: str, topic: str) -> BegunIngestion | None:
+        """Returns what was begun with this topic, if anything was.
+
+        Raises:
+            BadInputError: If its file cannot be read.
+        """
+        place = self.place(cluster_id, topic)
+        try:
+            return BegunIngestion.model_validate_json(place.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValidationError as error:
+            raise BadInputError(f"{place}: cannot be read; delete it and its topics, and begin anew") from error
+
+    def keep(self, begun: BegunIngestion) -> None:
+        """Writes what was begun, or what has become of it."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(self.place(begun.cluster_id, begun.topic), begun.model_dump_json() + "\n")
+
+    @contextmanager
+    def alone(self, cluster_id: str, topic: str) -> Iterator[None]:
+        """Keeps every other run of this installation from the topic while the context is open.
+
+        Raises:
+            LeaseHeldError: If another run has it.
+        """
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self.place(cluster_id, topic).with_suffix(".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise LeaseHeldError(
+                    f"topic {topic}: another make ingest sends to it; wait until it has ended, or stop it"
+                ) from None
+            yield
+
+
+def file_digest(file: Path) -> tuple[int, str]:
+    """Returns a file's size in bytes and its SHA-256.
+
+    Raises:
+        BadInputError: If it is no file, or cannot be read.
+    """
+    if not file.is_file():
+        raise BadInputError(f"{file}: {'is no file' if file.exists() else 'there is no such file'}")
+    try:
+        with file.open("rb") as content:
+            return os.fstat(content.fileno()).st_size, hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise BadInputError(f"{file}: cannot be read: {error.strerror}") from error

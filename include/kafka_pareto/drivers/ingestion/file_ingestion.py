@@ -254,7 +254,8 @@ def properties_of(begun: BegunIngestion) -> dict[str, PropertyValue]:
     """Returns the producer's properties, with batches and rows that fit the topic: a larger one would be refused."""
     if begun.max_message_bytes is None:
         return PROPERTIES
-    most, stated = begun.max_message_bytes - _CODEC_BYTES, {**DEFAULTS, **PROPERTIES}
+    stated = {**DEFAULTS, **PROPERTIES}
+    most = begun.max_message_bytes - min(_CODEC_BYTES, begun.max_message_bytes // 2)
     return PROPERTIES | {name: min(int(stated[name]), most) for name in _LIMITED}
 
 

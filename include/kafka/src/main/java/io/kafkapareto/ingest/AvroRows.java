@@ -3,7 +3,9 @@ package io.kafkapareto.ingest;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.apache.avro.Schema;
 import org.apache.avro.SchemaBuilder;
 import org.apache.avro.generic.GenericData;
@@ -39,21 +41,26 @@ final class AvroRows implements RowEncoder {
     static Schema schemaOf(byte[] header, byte[] firstRow, byte delimiter) {
         List<String> names = Fields.of(header, 0, header.length, delimiter);
         List<String> values = Fields.of(firstRow, 0, firstRow.length, delimiter);
+        Set<String> taken = new HashSet<>();
         var fields = SchemaBuilder.record("row").namespace("io.kafkapareto").fields();
         for (int number = 0; number < names.size(); number++) {
             String value = number < values.size() ? values.get(number) : "";
             Schema.Type type = value.matches(WHOLE) ? Schema.Type.LONG
                     : value.matches(DECIMAL) ? Schema.Type.DOUBLE : Schema.Type.STRING;
             Schema nullable = Schema.createUnion(Schema.create(Schema.Type.NULL), Schema.create(type));
-            fields = fields.name(nameOf(names.get(number), number)).type(nullable).noDefault();
+            fields = fields.name(nameOf(names.get(number), number, taken)).type(nullable).noDefault();
         }
         return fields.endRecord();
     }
 
     /** Returns a name that Avro takes, and that no other field has. */
-    private static String nameOf(String header, int number) {
+    private static String nameOf(String header, int number, Set<String> taken) {
         String plain = header.strip().replaceAll("[^A-Za-z0-9_]", "_");
-        return (plain.matches("[A-Za-z_].*") ? plain : "_" + plain) + (header.isBlank() ? number : "");
+        String name = (plain.matches("[A-Za-z_].*") ? plain : "_" + plain) + (header.isBlank() ? number : "");
+        while (!taken.add(name)) {
+            name += "_" + number;
+        }
+        return name;
     }
 
     @Override

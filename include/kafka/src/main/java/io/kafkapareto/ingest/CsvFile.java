@@ -48,9 +48,9 @@ record CsvFile(byte[] header, byte[] firstRow, int fields, byte delimiter, FileR
     }
 
     private static int fieldsOf(byte[] header, byte delimiter, Path file) throws Refused {
-        int fields = RowCheck.fieldsOf(header, delimiter);
+        int fields = Fields.of(header, 0, header.length, delimiter).size();
         for (byte other : OTHER_DELIMITERS.getBytes(StandardCharsets.US_ASCII)) {
-            int ofOther = RowCheck.fieldsOf(header, other);
+            int ofOther = Fields.of(header, 0, header.length, other).size();
             if (fields == 1 && ofOther > 1) {
                 throw new Refused(file + ": line 1 has one field by the delimiter " + shown(delimiter) + ", and "
                         + ofOther + " by " + shown(other) + ": " + shown(header, 0, header.length));

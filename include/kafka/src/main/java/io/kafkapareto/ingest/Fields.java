@@ -25,7 +25,7 @@ final class Fields {
     }
 
     private static String text(byte[] row, int from, int to) {
-        if (to - from < 2 || row[from] != '"') {
+        if (to - from < 2 || row[from] != '"' || row[to - 1] != '"') {
             return new String(row, from, to - from, StandardCharsets.UTF_8);
         }
         return new String(row, from + 1, to - from - 2, StandardCharsets.UTF_8).replace("\"\"", "\"");

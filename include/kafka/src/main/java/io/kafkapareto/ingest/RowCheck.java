@@ -72,15 +72,4 @@ final class RowCheck {
         utf8.reset();
         return utf8.decode(ByteBuffer.wrap(array, from, to - from), decoded, true).isUnderflow();
     }
-
-    /** Counts the fields of a row as {@link #faultOf} does. */
-    static int fieldsOf(byte[] row, byte delimiter) {
-        int found = 1;
-        boolean quoted = false;
-        for (byte each : row) {
-            quoted ^= each == QUOTE;
-            found += !quoted && each == delimiter ? 1 : 0;
-        }
-        return found;
-    }
 }

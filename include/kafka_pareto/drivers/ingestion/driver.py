@@ -12,7 +12,7 @@ from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Plan
 from kafka_pareto.drivers.ingestion import page_cache
 from kafka_pareto.drivers.ingestion.other_tools import HEAP_PER_FILE_BYTE
-from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK
+from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, rows_of
 from kafka_pareto.drivers.ingestion.runner import IngestionRunner
 from kafka_pareto.drivers.ingestion.testbed import open_ingestion_testbed
 from kafka_pareto.drivers.systems import open_system
@@ -89,19 +89,11 @@ class IngestionDriver:
 
 def _mean_rows(study: CompareIngestion, case: str) -> float:
     levels = study.levels_of(case)
-    return sum(_rows(study, level) for level in levels) / len(levels)
+    return sum(rows_of(study, level) for level in levels) / len(levels)
 
 
 def _most_rows(study: CompareIngestion, case: str) -> int:
-    return max(_rows(study, level) for level in study.levels_of(case))
-
-
-def _rows(study: CompareIngestion, level: Configuration) -> int:
-    """Returns how many rows a level sends; of a file of the user's by its size."""
-    file = study.workload.file
-    if file is None:
-        return study.rows(level)
-    return Path(file).stat().st_size // BYTES_PER_BOOK if Path(file).is_file() else 0
+    return max(rows_of(study, level) for level in study.levels_of(case))
 
 
 def _largest_heap_mib(study: CompareIngestion) -> int:
@@ -112,7 +104,7 @@ def _largest_heap_mib(study: CompareIngestion) -> int:
 def _heap_mib(study: CompareIngestion, level: Configuration) -> int:
     found = study.effective(level)
     request = IngestionRequest(Path(), "", study.properties(level), 0.0, producers=int(found["producers"]))
-    held = HEAP_PER_FILE_BYTE * _rows(study, level) * BYTES_PER_BOOK // _MIB if found["path"] == "kafka_tool" else 0
+    held = HEAP_PER_FILE_BYTE * rows_of(study, level) * BYTES_PER_BOOK // _MIB if found["path"] == "kafka_tool" else 0
     return int(found["processes"]) * request.heap_mib + held
 
 

@@ -101,6 +101,14 @@ class RowsFiles:
         return self._held[key]
 
 
+def rows_of(study: CompareIngestion, level: Configuration) -> int:
+    """Returns how many rows a level sends; of a file of the user's by its size."""
+    file = study.workload.file
+    if file is None:
+        return study.rows(level)
+    return Path(file).stat().st_size // BYTES_PER_BOOK if Path(file).is_file() else 0
+
+
 @contextmanager
 def rows_files(study: CompareIngestion, tool: IngestionLoad) -> Iterator[RowsFiles]:
     """Keeps the files of a study for as long as the context is open."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from kafka_pareto.campaign.records import Repetition
 from kafka_pareto.drivers.cluster_guard import ClusterGuard
 from kafka_pareto.drivers.ingestion.attempt import attempt_ingestion, send
-from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK
+from kafka_pareto.drivers.ingestion.rows_files import BYTES_PER_BOOK, rows_of
 from kafka_pareto.drivers.ingestion.testbed import IngestionTestbed
 from kafka_pareto.drivers.warming import pace_when_warm
 from kafka_pareto.kafka.cluster import TopicHealth
@@ -42,7 +42,7 @@ class IngestionRunner:
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
         """Waits for a cluster that is healthy and has room for one of these repetitions."""
-        rows = max(self._study.rows(each.candidate.configuration) for each in planned)
+        rows = max(rows_of(self._study, each.candidate.configuration) for each in planned)
         self._guard.wait_until_healthy(rows * BYTES_PER_BOOK)
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002

@@ -23,7 +23,12 @@ class Sink(ToolOutput):
 
 
 class IngestionOutput(ToolOutput):
-    """Holds what the tool prints; `partitions` are the rows acknowledged of each."""
+    """Holds what the tool prints.
+
+    Attributes:
+        allocated_bytes: None where the threads that allocated had ended, and this Java counts living ones alone.
+        partitions: The rows acknowledged of each.
+    """
 
     failure: str | None
     rows_read: Count
@@ -38,7 +43,7 @@ class IngestionOutput(ToolOutput):
     elapsed_s: Amount
     jvm_start_s: FiniteFloat
     cpu_s: Amount
-    allocated_bytes: int
+    allocated_bytes: int | None
     collections: Count
     collection_s: Amount
     compilation_s: Amount

@@ -66,6 +66,13 @@ def test_one_process_tells_its_own_time_and_what_a_row_cost() -> None:
     assert sent.figures.allocated_bytes_per_row == 50
 
 
+def test_what_threads_that_have_ended_allocated_may_be_unknown() -> None:
+    sent = sent_by([result(), result(allocated_bytes=None)])
+
+    assert sent.figures is not None
+    assert sent.figures.allocated_bytes_per_row is None
+
+
 def test_several_processes_count_from_the_first_begin_to_the_last_end() -> None:
     sent = sent_by([result(), result(began_at_s=1001.0, ended_at_s=1005.0)])
 

@@ -45,6 +45,7 @@ def sent_by(results: Sequence[IngestionResult]) -> Sent:
     ended_at_s = max(output.ended_at_s for output in outputs)
     # A single process tells its time more exactly than the wall clock does.
     elapsed_s = outputs[0].elapsed_s if len(outputs) == 1 else ended_at_s - began_at_s
+    allocated = [output.allocated_bytes for output in outputs]
     cpu_s = sum(output.cpu_s for output in outputs)
     figures = None
     if rows and elapsed_s > 0:
@@ -56,7 +57,7 @@ def sent_by(results: Sequence[IngestionResult]) -> Sent:
             jvm_start_s=max(output.jvm_start_s for output in outputs),
             reading_cpu_s=sum(output.reading_cpu_s for output in outputs),
             client_cpu_s_per_million_rows=1e6 * cpu_s / rows,
-            allocated_bytes_per_row=max(sum(output.allocated_bytes for output in outputs) / rows, 0.0),
+            allocated_bytes_per_row=None if None in allocated else sum(filter(None, allocated)) / rows,
             collections=sum(output.collections for output in outputs),
             collection_s=sum(output.collection_s for output in outputs),
             compilation_s=sum(output.compilation_s for output in outputs),

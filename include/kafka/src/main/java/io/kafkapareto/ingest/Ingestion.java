@@ -194,6 +194,9 @@ public final class Ingestion {
         malformed.describe(result.putObject("malformed"));
         result.put("first_malformed", malformed.first());
         JvmUse.describe(before, after, result);
+        if (job.senders().endThreads() && !JvmUse.countsEndedThreads()) {
+            result.putNull("allocated_bytes");
+        }
         result.put("reading_cpu_s", instances.stream().mapToLong(Instance::readingCpuNs).sum() / 1e9);
         Arrays.stream(acknowledged).forEach(result.putArray("partitions")::add);
         instances.forEach(each -> each.sink().describe(result.withArray("sinks").addObject()));

@@ -6,18 +6,21 @@ import com.sun.management.ThreadMXBean;
 import java.lang.management.CompilationMXBean;
 import java.lang.management.GarbageCollectorMXBean;
 import java.lang.management.ManagementFactory;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.util.Arrays;
 
 /**
- * What this process has used up to a moment.
+ * Holds what this process has used up to a moment.
  *
- * @param allocatedBytes of the threads that live at that moment
+ * @param allocatedBytes of all threads, or below Java 21 of those that live at that moment
  */
 record JvmUse(
         long atNs, long atEpochMs, long cpuNs, long allocatedBytes, long collections, long collectionMs,
         long compilationMs) {
     private static final double NS_PER_S = 1e9;
     private static final double MS_PER_S = 1e3;
+    private static final Method ALL_ALLOCATED = allAllocated();
 
     static JvmUse now() {
         var system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
@@ -27,10 +30,36 @@ record JvmUse(
                 System.nanoTime(),
                 System.currentTimeMillis(),
                 system.getProcessCpuTime(),
-                Arrays.stream(threads.getThreadAllocatedBytes(threads.getAllThreadIds())).filter(each -> each > 0).sum(),
+                allocatedBytes(threads),
                 collectors.stream().mapToLong(GarbageCollectorMXBean::getCollectionCount).sum(),
                 collectors.stream().mapToLong(GarbageCollectorMXBean::getCollectionTime).sum(),
                 totalCompilationMs());
+    }
+
+    /** Tells whether threads that have ended are counted as well. */
+    static boolean countsEndedThreads() {
+        return ALL_ALLOCATED != null;
+    }
+
+    /** Returns the method of Java 21 and later, or null; this code is compiled for an older one. */
+    private static Method allAllocated() {
+        try {
+            return ThreadMXBean.class.getMethod("getTotalThreadAllocatedBytes");
+        } catch (NoSuchMethodException error) {
+            return null;
+        }
+    }
+
+    private static long allocatedBytes(ThreadMXBean threads) {
+        if (ALL_ALLOCATED == null) {
+            return Arrays.stream(threads.getThreadAllocatedBytes(threads.getAllThreadIds()))
+                    .filter(each -> each > 0).sum();
+        }
+        try {
+            return (long) ALL_ALLOCATED.invoke(threads);
+        } catch (IllegalAccessException | InvocationTargetException error) {
+            throw new IllegalStateException(error);
+        }
     }
 
     /** A Java that only interprets compiles nothing, and has no such bean. */

@@ -51,6 +51,11 @@ record Senders(Kind kind, int width) {
         return kind == Kind.SEQUENTIAL;
     }
 
+    /** Tells whether the threads have ended once all rows are sent. */
+    boolean endThreads() {
+        return kind == Kind.FORK_JOIN || kind == Kind.PLATFORM_THREADS || kind == Kind.VIRTUAL_THREADS;
+    }
+
     /** Hands each row that is read to one of the threads, and returns when all are done. */
     void forEach(RowSource rows, Consumer<Row> each) throws IOException, InterruptedException {
         try {

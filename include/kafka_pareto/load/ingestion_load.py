@@ -192,10 +192,15 @@ class IngestionLoad:
             request,
             watch,
             lambda ended: IngestionResult(
-                parse_ingestion_output(ended.output), ended.wall_s, ended.cpu_s, ended.complaint
+                self._without_secrets(parse_ingestion_output(ended.output)), ended.wall_s, ended.cpu_s, ended.complaint
             ),
             follow,
         )
+
+    def _without_secrets(self, output: IngestionOutput) -> IngestionOutput:
+        if output.failure is None:
+            return output
+        return output.model_copy(update={"failure": self._process.without_secrets(output.failure)})
 
     def check(self, request: CheckRequest, watch: Callable[[], None] | None = None) -> CheckOutput:
         """Reads a file, a topic, or both, and returns what they hold; `watch` may end it.

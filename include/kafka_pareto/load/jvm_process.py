@@ -69,6 +69,11 @@ class LoadProcess:
         """Returns how long the JVM that gets this request must send first, to be like the one of any other request."""
         return 0.0
 
+    def without_secrets(self, text: str) -> str:
+        """Returns the text with `[hidden]` in place of each secret of the client configuration."""
+        client = read_client_config(self._client_config) if self._client_config else ""
+        return hidden(text, secrets_in(client))
+
     def close(self) -> None:
         """Ends what is left of it: nothing, since each load's process ends with the load."""
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kafka_pareto.drivers.ingestion.sent import sent_by
 from kafka_pareto.errors import LoadToolError
-from kafka_pareto.load.ingestion_load import IngestionResult
+from kafka_pareto.load.ingestion_load import CheckRequest, IngestionLoad, IngestionRequest, IngestionResult, most_row_bytes
 from kafka_pareto.load.ingestion_output import parse_ingestion_output
+from kafka_pareto.settings import Settings
 
 pytestmark = pytest.mark.fast
 
@@ -99,3 +101,26 @@ def test_the_failure_of_one_process_is_that_of_all() -> None:
 def test_numbers_that_do_not_add_up_are_refused(changes: dict[str, Any], rule: str) -> None:
     with pytest.raises(LoadToolError, match=rule):
         result(**changes)
+
+
+def test_a_failure_that_holds_a_secret_is_shown_without_it(tmp_path: Path) -> None:
+    java, config = tmp_path / "java", tmp_path / "client.properties"
+    printed = json.dumps(PRINTED | {"failure": "SaslAuthenticationException: s3cret is wrong", "rows_read": 500})
+    java.write_text(f"#!/bin/sh\necho '{printed}'\n")
+    java.chmod(0o700)
+    config.write_text("ssl.key.password=s3cret\n")
+    tool = IngestionLoad("b:9092", config, Settings(java=str(java), kafka_jars=tmp_path))
+
+    output = tool.follow(IngestionRequest(tmp_path / "rows.csv", "t", {}, timeout_s=10.0)).output
+
+    assert output.failure == "SaslAuthenticationException: [hidden] is wrong"
+
+
+def test_tool_and_check_have_one_limit_for_a_row() -> None:
+    small = {"max.request.size": 5000, "buffer.memory": 1 << 20}
+    tool = IngestionRequest(Path("rows.csv"), "t", small, timeout_s=1.0).options
+    check = CheckRequest(1.0, most_row_bytes=most_row_bytes(small)).options
+
+    for options in (tool, check):
+        assert options[options.index("--most-row-bytes") + 1] == "4872"
+    assert most_row_bytes(small | {"buffer.memory": 1000}) == 872

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -17,7 +18,7 @@ from kafka_pareto.drivers.ingestion.runner import IngestionRunner
 from kafka_pareto.drivers.ingestion.testbed import open_ingestion_testbed
 from kafka_pareto.drivers.systems import open_system
 from kafka_pareto.errors import BadInputError
-from kafka_pareto.load.ingestion_load import IngestionRequest
+from kafka_pareto.load.ingestion_load import CheckRequest, IngestionLoad, IngestionRequest
 from kafka_pareto.load.java_version import java_version
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.settings import Settings
@@ -67,10 +68,13 @@ class IngestionDriver:
         return LoadSetting(1, study.properties(configuration), None, threads)
 
     def fault_here(self, study: Study, settings: Settings, configuration: Configuration) -> str:
-        """Says what this machine lacks for a level: kcat, a Java with virtual threads, or a file that can be cold."""
+        """Says what this machine lacks for a level: kcat, a Java with virtual threads, or a file that it can send."""
         found = ingestion_study(study).effective(configuration)
-        if found["path"] == "kcat" and shutil.which("kcat") is None:
-            return "this machine has no kcat"
+        if found["path"] == "kcat":
+            if shutil.which("kcat") is None:
+                return "this machine has no kcat"
+            if fault := _fault_for_kcat(ingestion_study(study), settings):
+                return fault
         if found["page_cache"] == "cold" and (fault := page_cache.fault_here()):
             return fault
         if str(found["senders"]).startswith("virtual_threads"):
@@ -85,6 +89,19 @@ class IngestionDriver:
         study = ingestion_study(campaign.study)
         with open_ingestion_testbed(campaign, study, case, settings) as testbed:
             yield IngestionRunner(study, case, testbed)
+
+
+def _fault_for_kcat(study: CompareIngestion, settings: Settings) -> str:
+    """Says why lines of the user's file are not its rows: kcat sends each as it stands, up to its line feed."""
+    file = Path(study.workload.file or "")
+    if not file.is_file():
+        return ""
+    with file.open("rb") as content, mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as held:
+        if held.find(b"\r\n") >= 0:
+            return f"kcat would send the carriage returns at the ends of lines of {file}"
+    check = CheckRequest(study.protocol.timeout_s, file=file, delimiter=study.workload.delimiter)
+    found = IngestionLoad("", None, settings).check(check).file
+    return f"kcat would send the {found.malformed:,} malformed lines of {file}" if found and found.malformed else ""
 
 
 def _mean_rows(study: CompareIngestion, case: str) -> float:

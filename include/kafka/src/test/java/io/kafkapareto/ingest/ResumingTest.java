@@ -5,37 +5,62 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.junit.jupiter.api.Test;
 
-/** What is sent again after a failure or an interruption: all that is missing, in order, and nothing else. */
+/** After a failure or an interruption all that is missing is sent again, in order, and nothing else. */
 class ResumingTest {
+    private static final long ROW_BYTES = 60_000;
+    private static final long ROWS = 400;
+
     @Test
     void afterAnInterruptionExactlyTheMissingRowsAreSent() {
         Random random = new Random(5);
         for (int partitions : new int[] {1, 6, 12}) {
-            Partitioning fresh = new Partitioning(none(partitions));
-            long[] last = none(partitions);
-            long rowBytes = 60_000;
-            long rows = 400;
-            for (long row = 0; row < rows; row++) {  // each partition has stored a first part of its own rows
-                int partition = fresh.partitionOf(row * rowBytes);
-                if (random.nextInt(100) < 90 && (last[partition] >= 0 || row < 100)) {
-                    last[partition] = row < rows * (partition + 1) / (partitions + 1) ? row * rowBytes : last[partition];
+            for (int each = 0; each < 50; each++) {
+                List<List<Long>> ofPartition = rowsByPartition(partitions);
+                Set<Long> stored = new HashSet<>();
+                long[] last = none(partitions);
+                for (int partition = 0; partition < partitions; partition++) {  // each has stored some of its first rows
+                    List<Long> rows = ofPartition.get(partition);
+                    List<Long> first = rows.subList(0, random.nextInt(rows.size() + 1));
+                    stored.addAll(first);
+                    last[partition] = first.isEmpty() ? -1 : first.get(first.size() - 1);
                 }
-            }
-            Partitioning resumed = new Partitioning(last);
-            long from = resumed.allBefore(0);
-            for (long row = 0; row < rows; row++) {
-                long offset = row * rowBytes;
-                boolean stored = offset <= last[fresh.partitionOf(offset)];
-                assertEquals(stored, resumed.has(offset));
-                assertTrue(stored || offset >= from, "a missing row would not be read again");
+
+                Partitioning resumed = new Partitioning(last);
+                Set<Long> sentAgain = new HashSet<>();
+                for (long offset = resumed.allBefore(0); offset < ROWS * ROW_BYTES; offset += ROW_BYTES) {
+                    if (!resumed.has(offset)) {
+                        sentAgain.add(offset);
+                    }
+                }
+
+                Set<Long> missing = new HashSet<>();
+                ofPartition.forEach(missing::addAll);
+                missing.removeAll(stored);
+                assertEquals(missing, sentAgain);
             }
         }
+    }
+
+    /** Sends the file's rows in order to partitions of an empty topic. */
+    private static List<List<Long>> rowsByPartition(int partitions) {
+        Partitioning fresh = new Partitioning(none(partitions));
+        List<List<Long>> found = new ArrayList<>();
+        for (int partition = 0; partition < partitions; partition++) {
+            found.add(new ArrayList<>());
+        }
+        for (long row = 0; row < ROWS; row++) {
+            found.get(fresh.partitionOf(row * ROW_BYTES)).add(row * ROW_BYTES);
+        }
+        return found;
     }
 
     @Test

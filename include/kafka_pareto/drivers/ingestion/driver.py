@@ -94,7 +94,7 @@ class IngestionDriver:
 def _fault_for_kcat(study: CompareIngestion, settings: Settings) -> str:
     """Says why lines of the user's file are not its rows: kcat sends each as it stands, up to its line feed."""
     file = Path(study.workload.file or "")
-    if not file.is_file():
+    if not (file.is_file() and file.stat().st_size):
         return ""
     with file.open("rb") as content, mmap.mmap(content.fileno(), 0, access=mmap.ACCESS_READ) as held:
         if held.find(b"\r\n") >= 0:

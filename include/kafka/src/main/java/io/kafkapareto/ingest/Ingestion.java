@@ -22,6 +22,7 @@ import net.sourceforge.argparse4j.inf.ArgumentParserException;
 import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
@@ -63,6 +64,9 @@ public final class Ingestion {
             System.exit(2);
         } catch (Refused error) {
             System.err.println(error.getMessage());
+            System.exit(2);
+        } catch (IOException | KafkaException error) {
+            System.err.println(error);
             System.exit(2);
         }
     }

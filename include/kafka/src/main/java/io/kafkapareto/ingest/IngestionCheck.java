@@ -20,6 +20,7 @@ import net.sourceforge.argparse4j.inf.Namespace;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
@@ -59,6 +60,9 @@ public final class IngestionCheck {
             System.exit(2);
         } catch (Refused error) {
             System.err.println(error.getMessage());
+            System.exit(2);
+        } catch (IOException | KafkaException error) {
+            System.err.println(error);
             System.exit(2);
         }
     }

@@ -4,11 +4,12 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 
 /**
- * Says to which partition a row of a resumable ingestion goes: its place in the file decides, in runs, so that batches
- * stay full. Knows which rows the topic has already, as their keys say.
+ * Says to which partition a row of a resumable ingestion goes: its place in the file decides, in runs, so that a batch
+ * holds many rows, though never more than a run's. Knows which rows the topic has already, as their keys say.
  */
 final class Partitioning {
-    private static final int RUN_BITS = 18;  // 256 KiB of the file go to one partition
+    /** 256 KiB of the file go to one partition. Another number would look for rows of a begun ingestion elsewhere. */
+    private static final int RUN_BITS = 18;
 
     private final long[] lastOffsets;
 

@@ -22,7 +22,7 @@ final class Resumption {
     /**
      * Returns the key of each partition's last record as a number; -1 for an empty partition.
      *
-     * @throws Refused if the last record of a partition has no such key, or cannot be read in time
+     * @throws Refused if there is no such topic, or a partition's last record has no such key or cannot be read in time
      */
     static long[] lastKeys(Properties client, String topic) throws Refused {
         Properties properties = new Properties();
@@ -33,6 +33,9 @@ final class Resumption {
         try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(properties, bytes, bytes)) {
             List<TopicPartition> partitions = consumer.partitionsFor(topic).stream()
                     .map(each -> new TopicPartition(topic, each.partition())).toList();
+            if (partitions.isEmpty()) {
+                throw new Refused("topic " + topic + ": there is no such topic; make it first");
+            }
             long[] found = new long[partitions.size()];
             Arrays.fill(found, -1);
             Map<TopicPartition, Long> begins = consumer.beginningOffsets(partitions);

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What is a row, and what is none. */
+/** A row has the header's fields, closed quotes, UTF-8 and a size that fits; any other line is malformed. */
 class RowCheckTest {
     private static final int MOST_BYTES = 50;
 

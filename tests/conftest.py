@@ -23,6 +23,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 pytest_plugins = [
     "tests.airflow_home",
     "tests.system.broker_fixtures",
+    "tests.system.ingestion_bench",
     "tests.contract.minio_fixture",
     "tests.tasks.reported_fixture",
 ]

@@ -1,84 +1,20 @@
-"""Files of rows sent to a real broker: every row arrives once, by whichever way, through kills and a broker's death."""
+"""Files of rows sent to a real broker: every row arrives once, by whichever way, and every other line beside."""
 
 from __future__ import annotations
 
-import secrets
-import signal
 import subprocess
-import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kafka_pareto.brokers.jvm import java_environment
-from kafka_pareto.brokers.processes import tied
-from kafka_pareto.drivers.ingestion.file_ingestion import FileIngestion, FileToSend
-from kafka_pareto.errors import BadInputError, LoadToolError
-from kafka_pareto.kafka.cluster import Cluster
-from kafka_pareto.load.ingestion_load import (
-    MAIN_CLASS,
-    BooksRequest,
-    CheckRequest,
-    IngestionLoad,
-    IngestionRequest,
-)
-from kafka_pareto.load.ingestion_output import CheckOutput, IngestionOutput
-from tests.system.broker_fixtures import RunningBrokers
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.load.ingestion_load import IngestionRequest
+from tests.system.ingestion_bench import ROWS, Bench, new_name, require_equal
 
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
-
-ROWS, PARTITIONS = 20_000, 3
-
-
-@dataclass
-class Bench:
-    """A broker, and files to send to topics of it."""
-
-    brokers: RunningBrokers
-    cluster: Cluster
-    tool: IngestionLoad
-    folder: Path
-    replicas: int = 1
-
-    def topic(self, partitions: int = PARTITIONS) -> str:
-        name = f"rows-{secrets.token_hex(4)}"
-        self.cluster.create_topic(name, partitions, self.replicas)
-        self.cluster.create_topic(f"{name}.malformed", 1, self.replicas)
-        return name
-
-    def books(self, rows: int = ROWS) -> Path:
-        file = self.folder / f"books-{rows}.csv"
-        if not file.exists():
-            self.tool.make_books(BooksRequest(file, rows, seed=7, timeout_s=60))
-        return file
-
-    def send(self, file: Path, topic: str, **changes: Any) -> IngestionOutput:
-        request = IngestionRequest(file, topic, {"batch.size": 65536, "linger.ms": 20}, timeout_s=120)
-        results = self.tool.run([replace(request, **changes)])
-        return results[0].output
-
-    def held(self, file: Path, topic: str, **changes: Any) -> CheckOutput:
-        return self.tool.check(replace(CheckRequest(60, file=file, topic=topic), **changes))
-
-
-@pytest.fixture(scope="module")
-def bench(single_broker: RunningBrokers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    servers, settings = single_broker.bootstrap_servers, single_broker.settings
-    with Cluster(servers, None, settings) as cluster:
-        tool = IngestionLoad(servers, None, settings)
-        yield Bench(single_broker, cluster, tool, tmp_path_factory.mktemp("rows"))
-
-
-def require_equal(held: CheckOutput, rows: int) -> None:
-    assert held.file is not None
-    assert held.topic is not None
-    assert held.file.rows == held.topic.rows == rows
-    assert held.file.hash == held.topic.hash
-
 
 WAYS: list[dict[str, Any]] = [
     {"reader": "substring"},
@@ -166,7 +102,28 @@ def test_every_malformed_kind_lands_beside_with_its_reason(bench: Bench, path: s
     assert output.malformed == dict.fromkeys(MALFORMED, 1)
     assert output.first_malformed.startswith("line 102: it has another number of fields than the header: '1,two'")
     assert bench.cluster.end_offset(topic) == 200
-    assert bench.cluster.end_offset(f"{topic}.malformed") == 4
+    offset = file.read_bytes().index(MALFORMED["fields"])
+    for (headers, value), number, (reason, line) in zip(
+        malformed_records(bench, topic), range(102, 106), MALFORMED.items(), strict=True
+    ):
+        assert headers == {"line": str(number), "byte_offset": str(offset), "reason": reason}
+        assert value == line.rstrip(b"\n")[: 64 << 10]
+        offset += len(line)
+
+
+def malformed_records(bench: Bench, topic: str) -> list[tuple[dict[str, str], bytes]]:
+    """Reads the headers and values of all malformed rows by Kafka's own tool."""
+    count = bench.malformed(topic)
+    printed = bench.kafkas(
+        "org.apache.kafka.tools.consumer.ConsoleConsumer",
+        *("--topic", f"{topic}.malformed", "--from-beginning", "--max-messages", str(count), "--timeout-ms", "20000"),
+        *("--formatter-property", "print.headers=true"),
+    )
+    found = []
+    for line in printed.split(b"\n")[:-1]:
+        headers, _, value = line.partition(b"\t")
+        found.append((dict(each.split(":") for each in headers.decode().split(",")), value))
+    return found
 
 
 def test_numbers_that_are_none_are_malformed_where_they_are_parsed(bench: Bench) -> None:
@@ -187,117 +144,50 @@ def test_too_many_malformed_rows_end_it_with_the_first_one(bench: Bench) -> None
     assert "11 of 511 rows are malformed, more than is tolerated; the first is line 502" in output.failure
 
 
-@pytest.mark.parametrize("path", ["producer", "batches"])
-def test_kills_at_any_moment_lose_and_repeat_nothing(bench: Bench, path: str) -> None:
-    rows = 400_000
-    file, topic = bench.books(rows), bench.topic(6)
-    killed = 0
-    for moment_s in (0.9, 1.3, 1.1):
-        before = bench.cluster.end_offset(topic)
-        process = started(bench, file, topic, path)
-        wait_for_growth(bench, topic, before, process)
-        time.sleep(moment_s - 0.9)
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            killed += 1
-        process.wait()
-    assert killed, "it ended before it could be killed"
+def test_the_tolerated_share_is_of_the_rows_of_all_producers(bench: Bench) -> None:
+    file, count = bench.books_with(b"1,2\n", each=1_400, rows=60_000)
 
-    output = bench.send(file, topic, path=path, is_resumable=True)
+    output = bench.send(file, bench.topic(), producers=2)
 
     assert output.failure is None
-    assert bench.cluster.end_offset(topic) == rows
-    require_equal(bench.held(file, topic), rows)
+    assert output.rows_malformed == count > 30  # above the share of what one producer reads
 
 
-def started(bench: Bench, file: Path, topic: str, path: str) -> subprocess.Popen[bytes]:
-    """Starts an ingestion that is slow enough to be killed."""
-    config = bench.folder / "producer.properties"
-    config.write_text(f"bootstrap.servers={bench.brokers.bootstrap_servers}\nbatch.size=16384\n")
-    options = ["--file", str(file), "--topic", topic, "--path", path, "--resumable", "--max-mib-s", "20"]
-    argv = [bench.brokers.settings.java, "-cp", f"{bench.brokers.settings.kafka_jars}/*", MAIN_CLASS, *options]
-    return subprocess.Popen(
-        tied([*argv, "--command-config", str(config)]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+def test_a_ceiling_holds_for_sending_and_for_reading_back(bench: Bench) -> None:
+    file, topic = bench.books(), bench.topic()
+    least_s = file.stat().st_size / (1 << 20) - 0.2
+
+    assert bench.send(file, topic, most_mib_s=1.0).elapsed_s > least_s
+    began_s = time.monotonic()
+    require_equal(bench.held(file, topic, most_mib_s=1.0), ROWS)
+    assert time.monotonic() - began_s > least_s
 
 
-def wait_for_growth(bench: Bench, topic: str, before: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 30
-    while bench.cluster.end_offset(topic) == before and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-
-
-def test_a_file_of_ones_own_goes_on_where_it_was_interrupted_and_no_other_file_does(bench: Bench) -> None:
-    file, topic = bench.books(), f"own-{secrets.token_hex(4)}"
-    ingestion = FileIngestion(bench.cluster, bench.tool, bench.folder / "state")
-    wanted = FileToSend(file, topic)
-
-    begun = ingestion.begin(wanted)
-    assert ingestion.begin(wanted) == begun
-    with pytest.raises(BadInputError, match="another file"):
-        ingestion.begin(replace(wanted, file=bench.books(500)))
-    said: list[str] = []
-    arrived = ingestion.send(begun, replace(wanted, most_mib_s=1.0), said.append, None)
-
-    assert said
-    require_equal(arrived.held, ROWS)
-    with pytest.raises(BadInputError, match="was sent to it whole"):
-        ingestion.begin(wanted)
-
-
-def test_a_delimiter_that_does_not_fit_leaves_nothing_behind(bench: Bench) -> None:
-    topic = f"own-{secrets.token_hex(4)}"
-    ingestion = FileIngestion(bench.cluster, bench.tool, bench.folder / "state")
-
-    with pytest.raises(LoadToolError, match="line 1 has one field by the delimiter"):
-        ingestion.begin(FileToSend(bench.books(), topic, delimiter=";"))
-    assert ingestion.begin(FileToSend(bench.books(), topic)).topic == topic
-
-
-def test_a_topic_that_holds_something_or_has_other_partitions_is_refused(bench: Bench) -> None:
+def test_rows_larger_than_a_small_request_are_malformed_to_the_check_as_well(bench: Bench) -> None:
+    small = {"max.request.size": 2000, "batch.size": 1000}
+    file, count = bench.books_with(b",".join([b"x" * 300] * 10) + b"\n", each=5_000)
     topic = bench.topic()
-    bench.send(bench.books(500), topic)
-    ingestion = FileIngestion(bench.cluster, bench.tool, bench.folder / "state")
 
-    with pytest.raises(BadInputError, match="holds 500 records"):
-        ingestion.begin(FileToSend(bench.books(), topic))
-    with pytest.raises(BadInputError, match="has 3 partitions, and PARTITIONS=5"):
-        ingestion.begin(FileToSend(bench.books(), bench.topic(), partitions=5))
+    assert bench.send(file, topic, properties=small).malformed == {"too_large": count}
+    held = bench.held(file, topic, most_row_bytes=IngestionRequest(file, topic, small, 1.0).most_row_bytes)
 
-
-def test_records_of_somebody_elses_are_no_place_to_go_on(bench: Bench) -> None:
-    topic = bench.topic()
-    bench.send(bench.books(500), topic)
-
-    with pytest.raises(LoadToolError, match="ends with a record that no resumable ingestion has sent"):
-        bench.send(bench.books(), topic, is_resumable=True)
+    require_equal(held, ROWS)
+    assert held.file is not None
+    assert held.file.malformed == count
 
 
-@pytest.mark.parametrize("path", ["producer", "batches"])
-def test_a_broker_that_dies_and_comes_back_costs_no_row(
-    three_brokers: RunningBrokers, tmp_path: Path, path: str
-) -> None:
-    rows = 400_000
-    with Cluster(three_brokers.bootstrap_servers, None, three_brokers.settings) as cluster:
-        tool = IngestionLoad(three_brokers.bootstrap_servers, None, three_brokers.settings)
-        bench = Bench(three_brokers, cluster, tool, tmp_path, replicas=3)
-        file, topic = bench.books(rows), bench.topic(6)
-        outputs: list[IngestionOutput] = []
-        sending = threading.Thread(
-            target=lambda: outputs.append(bench.send(file, topic, path=path, most_mib_s=5.0)), daemon=True
-        )
-        sending.start()
-        try:
-            while cluster.end_offset(topic) == 0 and sending.is_alive():
-                time.sleep(0.1)
-            victim = sorted(three_brokers.pids)[0]
-            three_brokers.kill(victim)
-            time.sleep(2.0)
-        finally:
-            three_brokers.start(victim)
-        sending.join(timeout=120)
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"senders": "threads_2"}, "must be sequential, parallel_stream, fork_join_N"),
+        ({"path": "batches", "senders": "parallel_stream"}, "needs --senders sequential"),
+        ({"is_resumable": True, "producers": 2}, "one producer and one process"),
+        ({"is_resumable": True}, "there is no such topic"),
+        ({"path": "batches", "properties": {"request.timeout.ms": 2000}}, "was not found within 2000 ms"),
+    ],
+)
+def test_a_mistake_is_one_line_without_a_traceback(bench: Bench, changes: dict[str, Any], rule: str) -> None:
+    with pytest.raises(LoadToolError, match=rule) as caught:
+        bench.send(bench.books(), new_name(), **changes)
 
-        assert outputs
-        assert outputs[0].failure is None
-        assert cluster.end_offset(topic) == rows
-        require_equal(bench.held(file, topic), rows)
+    assert "Exception in thread" not in str(caught.value)

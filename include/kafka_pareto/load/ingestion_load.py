@@ -77,13 +77,18 @@ class IngestionRequest:
         return _BESIDE_BUFFERS_MIB + 2 * self.producers * buffer_mib
 
     @property
+    def most_row_bytes(self) -> int:
+        """Returns the size of the largest row that these producers can send."""
+        return most_row_bytes(self.properties)
+
+    @property
     def options(self) -> list[str]:
         """Lists the tool's own options, without its file of properties."""
         options = ["--file", str(self.file), "--topic", self.topic, "--delimiter", self.delimiter]
         options += ["--reader", self.reader, "--encoding", self.encoding, "--senders", self.senders]
         options += ["--path", self.path, "--producers", str(self.producers), "--processes", str(self.processes)]
         options += ["--process", str(self.process), "--tolerated-fraction", str(self.tolerated_fraction)]
-        options += ["--most-row-bytes", str(most_row_bytes(self.properties))]
+        options += ["--most-row-bytes", str(self.most_row_bytes)]
         options += ["--max-mib-s", str(self.most_mib_s), *(["--resumable"] if self.is_resumable else [])]
         return options
 

@@ -12,7 +12,7 @@ from kafka_pareto.drivers.ingestion.begun_ingestions import BegunIngestion, Begu
 from kafka_pareto.errors import BadInputError, ClusterError, LoadToolError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue
-from kafka_pareto.load.ingestion_load import CheckRequest, IngestionLoad, IngestionRequest, most_row_bytes
+from kafka_pareto.load.ingestion_load import CheckRequest, IngestionLoad, IngestionRequest
 from kafka_pareto.load.ingestion_output import CheckOutput, IngestionOutput
 
 # The final settings of the benchmark that the study `ingest` repeats, with all acknowledgements.
@@ -150,7 +150,7 @@ class FileIngestion:
                 file=wanted.file,
                 topic=wanted.topic,
                 delimiter=wanted.delimiter,
-                most_row_bytes=most_row_bytes(request.properties),
+                most_row_bytes=request.most_row_bytes,
                 most_mib_s=wanted.most_mib_s,
             ),
             watch,

@@ -1,0 +1,282 @@
+"""Files of rows that are interrupted: by kills, refusals and brokers that die. The next run sends what is missing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.brokers.processes import tied
+from kafka_pareto.drivers.ingestion.file_ingestion import FileToSend
+from kafka_pareto.errors import BadInputError, ClusterError, LeaseHeldError, LoadToolError
+from kafka_pareto.load.ingestion_load import MAIN_CLASS
+from kafka_pareto.load.ingestion_output import IngestionOutput
+from kafka_pareto_embedded.runs.ingest import watch_of
+from tests.system.ingestion_bench import ROWS, Bench, new_name, require_equal
+
+pytestmark = [pytest.mark.brokers, pytest.mark.studies]
+
+NO_ROW = b"1,two\n"
+PATHS = pytest.mark.parametrize("path", ["producer", "batches"])
+
+
+@PATHS
+def test_kills_at_any_moment_lose_and_repeat_nothing(bench: Bench, path: str) -> None:
+    rows = 400_000
+    file, count = bench.books_with(NO_ROW, each=4_000, rows=rows)
+    topic = bench.topic(6)
+    killed = 0
+    for moment_s in (0.9, 1.3, 1.1):
+        before = bench.cluster.end_offset(topic)
+        process = started(bench, file, topic, path)
+        wait_for_growth(bench, topic, before, process)
+        time.sleep(moment_s - 0.9)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            killed += 1
+        process.wait()
+    assert killed, "it ended before it could be killed"
+
+    output = bench.send(file, topic, path=path, is_resumable=True)
+
+    assert output.failure is None
+    assert bench.cluster.end_offset(topic) == rows
+    assert bench.malformed(topic) == count
+    require_equal(bench.held(file, topic), rows)
+
+
+def started(bench: Bench, file: Path, topic: str, path: str) -> subprocess.Popen[bytes]:
+    """Starts an ingestion that is slow enough to be killed."""
+    config = bench.folder / "producer.properties"
+    config.write_text(f"bootstrap.servers={bench.brokers.bootstrap_servers}\nbatch.size=16384\n")
+    options = ["--file", str(file), "--topic", topic, "--path", path, "--resumable", "--max-mib-s", "20"]
+    argv = [bench.brokers.settings.java, "-cp", f"{bench.brokers.settings.kafka_jars}/*", MAIN_CLASS, *options]
+    return subprocess.Popen(
+        tied([*argv, "--command-config", str(config)]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+
+
+def wait_for_growth(bench: Bench, topic: str, before: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 30
+    while bench.cluster.end_offset(topic) == before and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+@PATHS
+def test_malformed_rows_that_were_refused_are_sent_by_the_next_run(bench: Bench, path: str) -> None:
+    file, count = bench.books_with(NO_ROW, each=4_000)
+    topic = bench.topic(malformed={"max.message.bytes": "10"})
+
+    with pytest.raises(LoadToolError, match=r"\.malformed: .*RecordTooLargeException"):
+        bench.send(file, topic, path=path, is_resumable=True)
+    assert bench.cluster.end_offset(topic) <= 4_000  # no row goes past a malformed one that is nowhere
+    bench.set_topic(f"{topic}.malformed", "max.message.bytes=1000000")
+    output = bench.send(file, topic, path=path, is_resumable=True)
+
+    assert (output.failure, output.rows_malformed, bench.malformed(topic)) == (None, count, count)
+    require_equal(bench.held(file, topic), ROWS)
+
+
+@PATHS
+def test_a_row_that_the_topic_refuses_leaves_no_hole_behind(bench: Bench, path: str) -> None:
+    large = b",".join([b"x" * 3_000] * 10) + b"\n"
+    file, count = bench.books_with(large, each=2_000)
+    topic = bench.topic(rows={"max.message.bytes": "20000"})
+    settings = {"batch.size": 8192}
+
+    failure = bench.send(file, topic, path=path, is_resumable=True, properties=settings).failure
+    assert failure is not None
+    assert "RecordTooLarge" in failure
+    assert bench.cluster.end_offset(topic) < ROWS
+    bench.set_topic(topic, "max.message.bytes=1000000")
+    output = bench.send(file, topic, path=path, is_resumable=True, properties=settings)
+
+    assert output.failure is None
+    require_equal(bench.held(file, topic), ROWS + count)
+
+
+def test_a_file_of_ones_own_goes_on_where_it_was_interrupted_and_no_other_file_does(bench: Bench) -> None:
+    (file, count), topic = bench.books_with(NO_ROW, each=4_000), new_name()
+    wanted, said = FileToSend(file, topic), list[str]()
+    ingestion = bench.ingestion
+
+    def stop_once_rows_are_there() -> None:
+        if bench.cluster.end_offset(topic):
+            raise ClusterError("stopped by the test")
+
+    with ingestion.alone(topic):
+        begun = ingestion.begin(wanted)
+        with pytest.raises(ClusterError, match="stopped by the test"):
+            ingestion.send(begun, replace(wanted, most_mib_s=0.3), said.append, stop_once_rows_are_there)
+    assert said
+
+    with pytest.raises(BadInputError, match="another file"):
+        ingestion.begin(replace(wanted, file=bench.books(500)))
+    with pytest.raises(BadInputError, match="has 12 partitions, and PARTITIONS=5"):
+        ingestion.begin(replace(wanted, partitions=5))
+    with ingestion.alone(topic):
+        assert ingestion.begin(wanted) == begun
+        before = bench.cluster.end_offset(topic)
+        assert 0 < before < ROWS
+        arrived = ingestion.send(begun, wanted, said.append, None)
+
+    assert arrived.output.rows_acknowledged == ROWS - before
+    assert bench.malformed(topic) == count
+    require_equal(arrived.held, ROWS)
+    with pytest.raises(BadInputError, match=rf"was sent to it whole; .*{topic} and {topic}.malformed and the file "):
+        ingestion.begin(wanted)
+
+
+def test_a_topic_that_has_got_more_partitions_is_no_place_to_go_on(bench: Bench) -> None:
+    wanted = FileToSend(bench.books(), new_name(), partitions=2)
+    bench.ingestion.begin(wanted)
+    bench.kafkas("org.apache.kafka.tools.TopicCommand", "--alter", "--topic", wanted.topic, "--partitions", "4")
+
+    with pytest.raises(BadInputError, match="has 4 partitions, and had 2 when .* was begun"):
+        bench.ingestion.begin(replace(wanted, partitions=None))
+
+
+def test_two_runs_cannot_send_to_one_topic(bench: Bench) -> None:
+    topic = new_name()
+
+    with (
+        bench.ingestion.alone(topic),
+        pytest.raises(LeaseHeldError, match=f"topic {topic}: another make ingest sends to it"),
+        bench.ingestion.alone(topic),
+    ):
+        pass
+    with bench.ingestion.alone(topic), bench.ingestion.alone(new_name()):
+        pass
+
+
+def test_batches_and_rows_fit_a_topic_that_takes_little(bench: Bench) -> None:
+    large = b",".join([b"x" * 3_000] * 10) + b"\n"
+    file, count = bench.books_with(large, each=4_000)
+    topic = bench.topic(rows={"max.message.bytes": "20000"})
+    wanted = FileToSend(file, topic)
+
+    arrived = bench.ingestion.send(bench.ingestion.begin(wanted), wanted, lambda _: None, None)
+
+    assert arrived.output.malformed == {"too_large": count}
+    require_equal(arrived.held, ROWS)
+
+
+def test_a_malformed_row_that_is_missing_at_the_end_is_told(bench: Bench) -> None:
+    file, count = bench.books_with(NO_ROW, each=4_000)
+    wanted = FileToSend(file, new_name())
+    begun = bench.ingestion.begin(wanted)
+    bench.brokers.send(begun.malformed_topic, 1, 100)  # of somebody else's: its key is none of ours
+
+    with pytest.raises(LoadToolError, match="ends with a record that no resumable ingestion has sent"):
+        bench.ingestion.send(begun, wanted, lambda _: None, None)
+    bench.cluster.delete_topic(begun.malformed_topic)
+    bench.cluster.create_topic(begun.malformed_topic, 1, 1)
+    bench.ingestion.send(begun, wanted, lambda _: None, None)
+    bench.brokers.send(begun.malformed_topic, 1, 100)
+    bench.cluster.delete_records(begun.malformed_topic)
+    with pytest.raises(LoadToolError, match=rf"got {count + 1} records, and {count} lines of .* are no rows"):
+        bench.ingestion.send(begun, wanted, lambda _: None, None)
+
+
+def test_a_delimiter_that_does_not_fit_leaves_nothing_behind(bench: Bench) -> None:
+    topic = new_name()
+
+    with pytest.raises(LoadToolError, match="line 1 has one field by the delimiter"):
+        bench.ingestion.begin(FileToSend(bench.books(), topic, delimiter=";"))
+    assert bench.ingestion.begin(FileToSend(bench.books(), topic)).topic == topic
+
+
+def test_topics_that_hold_something_or_have_other_partitions_are_refused(bench: Bench) -> None:
+    held, left_over = bench.topic(), bench.topic()
+    bench.send(bench.books(500), held)
+    bench.brokers.send(f"{left_over}.malformed", 3, 100)
+
+    with pytest.raises(BadInputError, match=f"holds 500 records, .*delete the topics {held} and {held}.malformed"):
+        bench.ingestion.begin(FileToSend(bench.books(), held))
+    with pytest.raises(BadInputError, match=f"topic {left_over}.malformed: holds 3 records"):
+        bench.ingestion.begin(FileToSend(bench.books(), left_over))
+    with pytest.raises(BadInputError, match="has 3 partitions, and PARTITIONS=5"):
+        bench.ingestion.begin(FileToSend(bench.books(), bench.topic(), partitions=5))
+
+
+def test_records_of_somebody_elses_are_no_place_to_go_on(bench: Bench) -> None:
+    topic = bench.topic()
+    bench.send(bench.books(500), topic)
+
+    with pytest.raises(LoadToolError, match="ends with a record that no resumable ingestion has sent"):
+        bench.send(bench.books(), topic, is_resumable=True)
+
+
+@PATHS
+@pytest.mark.parametrize("is_resumable", [False, True], ids=["", "resumable"])
+def test_a_broker_that_hangs_dies_and_comes_back_costs_no_row(
+    replicated: Bench, path: str, is_resumable: bool
+) -> None:
+    rows, brokers = 400_000, replicated.brokers
+    file, topic = replicated.books(rows), replicated.topic(6)
+    outputs: list[IngestionOutput] = []
+
+    def send() -> None:
+        outputs.append(replicated.send(file, topic, path=path, most_mib_s=5.0, is_resumable=is_resumable))
+
+    sending = threading.Thread(target=send, daemon=True)
+    sending.start()
+    while replicated.cluster.end_offset(topic) == 0 and sending.is_alive():
+        time.sleep(0.1)
+    victim = sorted(brokers.pids)[0]
+    try:
+        os.kill(brokers.pids[victim], signal.SIGSTOP)  # requests to it have no answer when it dies
+        time.sleep(1.0)
+        brokers.kill(victim)
+        time.sleep(2.0)
+    finally:
+        brokers.restart(victim)
+    sending.join(timeout=120)
+
+    assert outputs
+    assert outputs[0].failure is None
+    assert sum(sink.retries for sink in outputs[0].sinks) > 0
+    assert replicated.cluster.end_offset(topic) == rows
+    require_equal(replicated.held(file, topic), rows)
+
+
+def test_an_ingestion_stops_where_a_replica_falls_behind_and_goes_on_once_it_is_back(replicated: Bench) -> None:
+    rows, brokers = 200_000, replicated.brokers
+    wanted = FileToSend(replicated.books(rows), new_name(), partitions=6)
+    ingestion = replicated.ingestion
+    begun = ingestion.begin(wanted)
+    victim = sorted(brokers.pids)[0]
+    killed_at: list[float] = []
+
+    def kill_once_rows_are_there() -> None:
+        while replicated.cluster.end_offset(wanted.topic) == 0:
+            time.sleep(0.1)
+        brokers.kill(victim)
+        killed_at.append(time.monotonic())
+
+    killing = threading.Thread(target=kill_once_rows_are_there, daemon=True)
+    killing.start()
+    try:
+        with pytest.raises(ClusterError, match="its load may be the cause: .*give the same command again to go on"):
+            ingestion.send(
+                begun,
+                replace(wanted, most_mib_s=0.4),
+                lambda _: None,
+                watch_of(replicated.cluster, wanted.topic),
+            )
+        stopped_after_s = time.monotonic() - killed_at[0]
+    finally:
+        killing.join(timeout=60)
+        brokers.restart(victim)
+    assert stopped_after_s < 20  # the controllers believe in a dead broker for 9 s
+    assert replicated.cluster.end_offset(wanted.topic) < rows
+
+    arrived = ingestion.send(ingestion.begin(wanted), wanted, lambda _: None, watch_of(replicated.cluster, wanted.topic))
+
+    require_equal(arrived.held, rows)

@@ -1,0 +1,65 @@
+"""Keeps what was begun, reads what an earlier release kept, and makes batches that fit the topic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_pareto.drivers.ingestion.begun_ingestions import BegunIngestion, BegunIngestions
+from kafka_pareto.drivers.ingestion.file_ingestion import PROPERTIES, properties_of
+from kafka_pareto.errors import BadInputError, LeaseHeldError
+
+pytestmark = pytest.mark.fast
+
+FOUND: dict[str, Any] = {
+    "file": "/rows.csv",
+    "sha256": "a" * 64,
+    "bytes": 1000,
+    "topic": "books",
+    "cluster_id": "cluster",
+    "delimiter": ",",
+}
+
+
+def test_what_was_begun_is_found_again_by_cluster_and_topic(tmp_path: Path) -> None:
+    kept, begun = BegunIngestions(tmp_path / "ingestions"), BegunIngestion(**FOUND, partitions=3)
+
+    kept.keep(begun)
+
+    assert kept.known("cluster", "books") == begun
+    assert kept.known("cluster", "others") is None
+    assert kept.known("another", "books") is None
+
+
+def test_what_cannot_be_read_is_refused_with_its_place(tmp_path: Path) -> None:
+    kept = BegunIngestions(tmp_path)
+    place = kept.place("cluster", "books")
+    place.write_text('{"file": 3}')
+
+    with pytest.raises(BadInputError, match=f"{place}: cannot be read"):
+        kept.known("cluster", "books")
+
+
+def test_one_run_at_a_time_has_a_topic(tmp_path: Path) -> None:
+    with BegunIngestions(tmp_path).alone("cluster", "books"):
+        with BegunIngestions(tmp_path).alone("cluster", "others"):
+            pass
+        with pytest.raises(LeaseHeldError, match="topic books: another make ingest"):
+            BegunIngestions(tmp_path).alone("cluster", "books").__enter__()
+    with BegunIngestions(tmp_path).alone("cluster", "books"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("limit", "batch_bytes", "request_bytes"),
+    [(None, 524288, None), (1048588, 524288, 1044492), (100_000, 95_904, 95_904), (1_000, 500, 500), (1 << 24, 524288, 1 << 20)],
+)
+def test_batches_and_rows_are_no_larger_than_the_topic_takes(
+    limit: int | None, batch_bytes: int, request_bytes: int | None
+) -> None:
+    found = properties_of(BegunIngestion(**FOUND, max_message_bytes=limit))
+
+    assert (found["batch.size"], found.get("max.request.size")) == (batch_bytes, request_bytes)
+    assert found["compression.type"] == PROPERTIES["compression.type"]

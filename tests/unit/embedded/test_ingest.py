@@ -1,0 +1,51 @@
+"""Nothing is sent to a cluster in use before its owner has named ceilings and read the plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kafka_pareto.errors import BadInputError, ConsentError
+from kafka_pareto_embedded.runs.ingest import IngestRequest, require_ceilings
+
+pytestmark = pytest.mark.fast
+
+CEILINGS: dict[str, Any] = {"kafka": "broker:9092", "ceiling_mib_s": 2.0, "ceiling_gib": 1.0}
+
+
+def request(folder: Path, **changes: Any) -> IngestRequest:
+    file = folder / "rows.csv"
+    with file.open("wb") as content:
+        content.truncate(64 << 20)
+    return IngestRequest(**{"file": file, "topic": "books"} | changes)
+
+
+def test_the_stacks_own_cluster_needs_neither_ceilings_nor_consent(tmp_path: Path) -> None:
+    require_ceilings(request(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"kafka_config": Path("client.properties")}, "KAFKA_CONFIG: needs KAFKA"),
+        (CEILINGS | {"ceiling_mib_s": None}, "needs CEILING_MIB_S and CEILING_GIB"),
+        (CEILINGS | {"ceiling_gib": None}, "needs CEILING_MIB_S and CEILING_GIB"),
+        (CEILINGS | {"ceiling_gib": 0.01, "consent": True}, "has 0.06 GiB, above CEILING_GIB=0.01"),
+    ],
+)
+def test_a_cluster_in_use_needs_ceilings_that_the_file_keeps(
+    tmp_path: Path, changes: dict[str, Any], rule: str
+) -> None:
+    with pytest.raises(BadInputError, match=rule):
+        require_ceilings(request(tmp_path, **changes))
+
+
+def test_the_plan_is_shown_before_anybody_consents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ConsentError, match="CONSENT=yes"):
+        require_ceilings(request(tmp_path, **CEILINGS))
+
+    plan = capsys.readouterr().out
+    assert "to topic books of broker:9092, at no more than 2 MiB/s, in about 32" in plan
+    require_ceilings(request(tmp_path, **CEILINGS, consent=True))

@@ -167,7 +167,7 @@ def test_batches_and_rows_fit_a_topic_that_takes_little(bench: Bench) -> None:
     require_equal(arrived.held, ROWS)
 
 
-def test_a_malformed_row_that_is_missing_at_the_end_is_told(bench: Bench) -> None:
+def test_records_of_somebody_elses_among_the_malformed_rows_are_told(bench: Bench) -> None:
     file, count = bench.books_with(NO_ROW, each=4_000)
     wanted = FileToSend(file, new_name())
     begun = bench.ingestion.begin(wanted)
@@ -180,7 +180,7 @@ def test_a_malformed_row_that_is_missing_at_the_end_is_told(bench: Bench) -> Non
     bench.ingestion.send(begun, wanted, lambda _: None, None)
     bench.brokers.send(begun.malformed_topic, 1, 100)
     bench.cluster.delete_records(begun.malformed_topic)
-    with pytest.raises(LoadToolError, match=rf"got {count + 1} records, and {count} lines of .* are no rows"):
+    with pytest.raises(LoadToolError, match=rf"got \d+ records, and {count} lines of .* are no rows"):
         bench.ingestion.send(begun, wanted, lambda _: None, None)
 
 

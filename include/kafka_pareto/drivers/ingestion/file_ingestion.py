@@ -27,6 +27,8 @@ DEFAULT_PARTITIONS = 12
 _MOST_REPLICAS = 3
 _TOPICS_LIMIT = "max.message.bytes"
 _LIMITED = ("batch.size", "max.request.size")
+_MIB = 1 << 20
+_LEAST_BUFFER_BYTES = 2 * _MIB  # more than a row may have, so that no limit of the pace makes one too large
 _CODEC_BYTES = 4096  # that a codec may add to a batch which does not shrink
 _SETTLED_WITHIN_S = 60.0
 _ASKED_EVERY_S = 1.0
@@ -134,7 +136,7 @@ class FileIngestion:
         request = IngestionRequest(
             file=wanted.file,
             topic=wanted.topic,
-            properties=properties_of(begun),
+            properties=properties_of(begun, wanted.most_mib_s),
             timeout_s=_LONGEST_S,
             delimiter=wanted.delimiter,
             path="batches",
@@ -250,13 +252,18 @@ class FileIngestion:
         return self._cluster.topic_health(topic).reason
 
 
-def properties_of(begun: BegunIngestion) -> dict[str, PropertyValue]:
-    """Returns the producer's properties, with batches and rows that fit the topic: a larger one would be refused."""
-    if begun.max_message_bytes is None:
-        return PROPERTIES
-    stated = {**DEFAULTS, **PROPERTIES}
-    most = begun.max_message_bytes - min(_CODEC_BYTES, begun.max_message_bytes // 2)
-    return PROPERTIES | {name: min(int(stated[name]), most) for name in _LIMITED}
+def properties_of(begun: BegunIngestion, most_mib_s: float = 0.0) -> dict[str, PropertyValue]:
+    """Returns the producer's properties, with batches and rows that fit the topic: a larger one would be refused.
+
+    Under a limit the buffer holds what a second may send: all of it leaves at once after a pause of the cluster.
+    """
+    found, stated = dict(PROPERTIES), {**DEFAULTS, **PROPERTIES}
+    if most_mib_s:
+        found["buffer.memory"] = min(max(int(most_mib_s * _MIB), _LEAST_BUFFER_BYTES), int(stated["buffer.memory"]))
+    if begun.max_message_bytes is not None:
+        most = begun.max_message_bytes - min(_CODEC_BYTES, begun.max_message_bytes // 2)
+        found |= {name: min(int(stated[name]), most) for name in _LIMITED}
+    return found
 
 
 def _require_as_asked(wanted: FileToSend, found: int) -> None:

@@ -54,7 +54,13 @@ def test_one_run_at_a_time_has_a_topic(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("limit", "batch_bytes", "request_bytes"),
-    [(None, 524288, None), (1048588, 524288, 1044492), (100_000, 95_904, 95_904), (1_000, 500, 500), (1 << 24, 524288, 1 << 20)],
+    [
+        (None, 524288, None),
+        (1048588, 524288, 1044492),
+        (100_000, 95_904, 95_904),
+        (1_000, 500, 500),
+        (1 << 24, 524288, 1 << 20),
+    ],
 )
 def test_batches_and_rows_are_no_larger_than_the_topic_takes(
     limit: int | None, batch_bytes: int, request_bytes: int | None
@@ -63,3 +69,8 @@ def test_batches_and_rows_are_no_larger_than_the_topic_takes(
 
     assert (found["batch.size"], found.get("max.request.size")) == (batch_bytes, request_bytes)
     assert found["compression.type"] == PROPERTIES["compression.type"]
+
+
+@pytest.mark.parametrize(("most_mib_s", "buffer_mib"), [(0.0, 128), (0.5, 2), (20.0, 20), (500.0, 128)])
+def test_a_limit_of_the_pace_keeps_no_more_than_a_second_in_the_buffer(most_mib_s: float, buffer_mib: int) -> None:
+    assert properties_of(BegunIngestion(**FOUND), most_mib_s)["buffer.memory"] == buffer_mib << 20

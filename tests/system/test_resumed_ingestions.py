@@ -138,7 +138,7 @@ def test_a_topic_that_has_got_more_partitions_is_no_place_to_go_on(bench: Bench)
     bench.ingestion.begin(wanted)
     bench.kafkas("org.apache.kafka.tools.TopicCommand", "--alter", "--topic", wanted.topic, "--partitions", "4")
 
-    with pytest.raises(BadInputError, match="has 4 partitions, and had 2 when .* was begun"):
+    with pytest.raises(BadInputError, match=r"has 4 partitions, and had 2 when .* was begun"):
         bench.ingestion.begin(replace(wanted, partitions=None))
 
 
@@ -215,9 +215,7 @@ def test_records_of_somebody_elses_are_no_place_to_go_on(bench: Bench) -> None:
 
 @PATHS
 @pytest.mark.parametrize("is_resumable", [False, True], ids=["", "resumable"])
-def test_a_broker_that_hangs_dies_and_comes_back_costs_no_row(
-    replicated: Bench, path: str, is_resumable: bool
-) -> None:
+def test_a_broker_that_hangs_dies_and_comes_back_costs_no_row(replicated: Bench, path: str, is_resumable: bool) -> None:
     rows, brokers = 400_000, replicated.brokers
     file, topic = replicated.books(rows), replicated.topic(6)
     outputs: list[IngestionOutput] = []
@@ -263,7 +261,7 @@ def test_an_ingestion_stops_where_a_replica_falls_behind_and_goes_on_once_it_is_
     killing = threading.Thread(target=kill_once_rows_are_there, daemon=True)
     killing.start()
     try:
-        with pytest.raises(ClusterError, match="its load may be the cause: .*give the same command again to go on"):
+        with pytest.raises(ClusterError, match=r"its load may be the cause: .*give the same command again to go on"):
             ingestion.send(
                 begun,
                 replace(wanted, most_mib_s=0.4),
@@ -277,6 +275,8 @@ def test_an_ingestion_stops_where_a_replica_falls_behind_and_goes_on_once_it_is_
     assert stopped_after_s < 20  # the controllers believe in a dead broker for 9 s
     assert replicated.cluster.end_offset(wanted.topic) < rows
 
-    arrived = ingestion.send(ingestion.begin(wanted), wanted, lambda _: None, watch_of(replicated.cluster, wanted.topic))
+    arrived = ingestion.send(
+        ingestion.begin(wanted), wanted, lambda _: None, watch_of(replicated.cluster, wanted.topic)
+    )
 
     require_equal(arrived.held, rows)

@@ -23,7 +23,7 @@ class IngestionFigures:
         reading_cpu_s: CPU time of the threads that read the file.
         client_cpu_s_per_million_rows: CPU time of the processes while they sent, compilation and collection included.
         broker_cpu_s_per_million_rows: CPU time of the brokers, from the start of the processes to their end.
-        allocated_bytes_per_row: What the client's threads allocated on the heap; below Java 21 None of pools of threads.
+        allocated_bytes_per_row: What the client's threads allocated on the heap; None of thread pools below Java 21.
         collection_s: Time that its garbage collections took.
         compilation_s: Time that its compilers took, beside the work or in its way.
         batch_bytes: An average batch as it was sent.

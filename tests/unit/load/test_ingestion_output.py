@@ -10,7 +10,13 @@ import pytest
 
 from kafka_pareto.drivers.ingestion.sent import sent_by
 from kafka_pareto.errors import LoadToolError
-from kafka_pareto.load.ingestion_load import CheckRequest, IngestionLoad, IngestionRequest, IngestionResult, most_row_bytes
+from kafka_pareto.load.ingestion_load import (
+    CheckRequest,
+    IngestionLoad,
+    IngestionRequest,
+    IngestionResult,
+    most_row_bytes,
+)
 from kafka_pareto.load.ingestion_output import parse_ingestion_output
 from kafka_pareto.settings import Settings
 

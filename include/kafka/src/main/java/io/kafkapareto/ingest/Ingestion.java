@@ -83,7 +83,8 @@ public final class Ingestion {
         long lastMalformed = resumable ? Arrays.stream(lastKeys(malformedTopic)).max().orElse(-1) : -1;
         Supplier<RowEncoder> encoders = () -> file.encoder(avro);
         try (MalformedRows malformed = new MalformedRows(
-                malformedTopic, properties, options.getDouble("tolerated_fraction"), resumable, lastMalformed)) {
+                malformedTopic, properties, options.getDouble("tolerated_fraction"), resumable, lastMalformed,
+                mostRowBytes)) {
             Job job = new Job(
                     file, RowReader.valueOf(options.getString("reader").toUpperCase(Locale.ROOT)),
                     Senders.of(options.getString("senders")), encoders, partitioning, malformed, new ReadCounts(),

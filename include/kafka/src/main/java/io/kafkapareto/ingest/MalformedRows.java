@@ -24,6 +24,7 @@ import org.apache.kafka.common.header.internals.RecordHeader;
  */
 final class MalformedRows implements AutoCloseable {
     private static final int TRUNCATED_BYTES = 64 << 10;
+    private static final int HEADERS_BYTES = 128;
     /** The tolerated share is of at least so many rows: one bad row among the first is no reason to stop. */
     private static final long LEAST_ROWS = 10_000;
 
@@ -32,6 +33,7 @@ final class MalformedRows implements AutoCloseable {
     private final double toleratedFraction;
     private final long lastSent;
     private final boolean isResumable;
+    private final int mostBytes;
     private final Map<Fault, Long> counts = new EnumMap<>(Fault.class);
     private KafkaProducer<byte[], byte[]> producer;
     private String first = "";
@@ -39,9 +41,14 @@ final class MalformedRows implements AutoCloseable {
     private long total;
     private boolean tooMany;
 
-    /** Lines up to the offset {@code lastSent} are there already, from an interrupted run; -1 if none is. */
+    /**
+     * Lines up to the offset {@code lastSent} are there already, from an interrupted run; -1 if none is.
+     *
+     * @param mostRowBytes the size of the largest row that fits a request
+     */
     MalformedRows(
-            String topic, Properties properties, double toleratedFraction, boolean isResumable, long lastSent) {
+            String topic, Properties properties, double toleratedFraction, boolean isResumable, long lastSent,
+            int mostRowBytes) {
         this.topic = topic;
         this.properties = new Properties();
         this.properties.putAll(properties);
@@ -52,6 +59,7 @@ final class MalformedRows implements AutoCloseable {
         }
         this.toleratedFraction = toleratedFraction;
         this.isResumable = isResumable;
+        mostBytes = Math.max(Math.min(TRUNCATED_BYTES, mostRowBytes - HEADERS_BYTES), 0);
         this.lastSent = lastSent;
     }
 
@@ -92,7 +100,7 @@ final class MalformedRows implements AutoCloseable {
                 header("line", Long.toString(lineNumber)),
                 header("byte_offset", Long.toString(offset)),
                 header("reason", fault.code()));
-        byte[] value = line.length > TRUNCATED_BYTES ? Arrays.copyOf(line, TRUNCATED_BYTES) : line;
+        byte[] value = line.length > mostBytes ? Arrays.copyOf(line, mostBytes) : line;
         var record = new ProducerRecord<>(topic, 0, Partitioning.key(offset), value, headers);
         return connected().send(record, (metadata, error) -> {
             if (error != null) {

@@ -107,14 +107,13 @@ def test_a_file_of_ones_own_goes_on_where_it_was_interrupted_and_no_other_file_d
     ingestion = bench.ingestion
 
     def stop_once_rows_are_there() -> None:
-        if bench.cluster.end_offset(topic):
+        if said and bench.cluster.end_offset(topic):
             raise ClusterError("stopped by the test")
 
     with ingestion.alone(topic):
         begun = ingestion.begin(wanted)
         with pytest.raises(ClusterError, match="stopped by the test"):
             ingestion.send(begun, replace(wanted, most_mib_s=0.3), said.append, stop_once_rows_are_there)
-    assert said
 
     with pytest.raises(BadInputError, match="another file"):
         ingestion.begin(replace(wanted, file=bench.books(500)))

@@ -220,13 +220,15 @@ def test_a_broker_that_hangs_dies_and_comes_back_costs_no_row(replicated: Bench,
     outputs: list[IngestionOutput] = []
 
     def send() -> None:
-        outputs.append(replicated.send(file, topic, path=path, most_mib_s=5.0, is_resumable=is_resumable))
+        outputs.append(replicated.send(file, topic, path=path, most_mib_s=2.5, is_resumable=is_resumable))
 
     sending = threading.Thread(target=send, daemon=True)
     sending.start()
     while replicated.cluster.end_offset(topic) == 0 and sending.is_alive():
         time.sleep(0.1)
-    victim = sorted(brokers.pids)[0]
+    leader = replicated.cluster.topic_health(topic).leaders[0]
+    victim = next(name for name, node in brokers.nodes.items() if node.number == leader)
+    assert sending.is_alive(), "all was sent before a broker could hang"
     try:
         os.kill(brokers.pids[victim], signal.SIGSTOP)  # requests to it have no answer when it dies
         time.sleep(1.0)

@@ -70,14 +70,14 @@ def test_a_broker_is_lost_and_no_order_with_it(tmp_path: Path) -> None:
         "name": "lost",
         "topologies": {"two": {"brokers": 2, "replication_factor": 2, "partitions": 2}},
         "alert_rules": {"brokers_gone": 0, "replicas_out_of_sync": 0},
-        "reference": {"load": "100/s", "paced_s": 14},
+        "reference": {"load": "100/s", "paced_s": 9},
         "tables": [{"factor": "fault", "levels": ["none", "leader_killed"]}],
         "protocol": {
             "repetitions": 3,
             "minimum_valid_repetitions": 2,
             "cool_down_s": 0,
             "warmup_orders": 50,
-            "fault": {"at_s": 3, "for_s": 4},
+            "fault": {"at_s": 2, "for_s": 3},
         },
     }
     del study["series"]
@@ -91,4 +91,5 @@ def test_a_broker_is_lost_and_no_order_with_it(tmp_path: Path) -> None:
     for each in lost:
         assert float(each.quantities["silent_s"] or 0) > 1
         assert each.quantities["full_isr_s"] is not None
-        assert each.quantities["alerts_raised"] == each.quantities["alerts_cleared"] == 2
+        assert int(each.quantities["alerts_raised"] or 0) >= 1
+        assert each.quantities["alerts_raised"] == each.quantities["alerts_cleared"]

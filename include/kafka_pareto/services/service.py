@@ -25,6 +25,7 @@ from kafka_pareto.services.messages import MONITOR_ALERTS, MalformedRecordError,
 _MOST_AT_ONCE = 500
 _POLL_S = 0.02
 _STOP_S = 10.0
+_MOST_FENCED = 5
 _BY_KEY = -1  # librdkafka's: the partitioner decides
 
 
@@ -160,6 +161,10 @@ class Sender:
         return int(number % self._partitions)
 
 
+class _FencedError(KafkaException):
+    """Reports that the group takes this member for another one that has gone: it can only begin anew."""
+
+
 class Service:
     """Runs one handler until it is told to stop."""
 
@@ -171,17 +176,15 @@ class Service:
         self._sender = Sender(options, transactional_id=name if self._is_transactional else "")
         self._open: deque[_Batch] = deque()
         self._stopping = False
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": options.bootstrap_servers,
-                "group.id": name,
-                "group.instance.id": name,  # one that is started anew has its partitions back at once
-                "session.timeout.ms": 10_000,
-                "auto.offset.reset": "earliest",
-                "enable.auto.commit": False,
-                "fetch.wait.max.ms": 100,
-            }
-        )
+        self._consumer_settings: dict[str, str | int | bool] = {
+            "bootstrap.servers": options.bootstrap_servers,
+            "group.id": name,
+            "group.instance.id": name,  # one that is started anew has its partitions back at once
+            "session.timeout.ms": 10_000,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 100,
+        }
 
     def stop(self) -> None:
         """Ends the loop after what is at hand."""
@@ -190,13 +193,28 @@ class Service:
     def run(self) -> None:
         """Says when partitions are assigned, and handles records until it is stopped.
 
+        A group whose coordinator was lost may take this member for another one, and fence it: the service comes back as a
+        new one, and reads again what it has not committed.
+
         Raises:
             KafkaException: If a record cannot be stored, or the cluster refuses.
         """
+        fenced = 0
+        while not self._stopping:
+            try:
+                self._run_as_member()
+            except _FencedError as error:
+                fenced += 1
+                print(f"{self._name}: {error}", file=sys.stderr, flush=True)
+                if fenced == _MOST_FENCED:
+                    raise
+                self._open.clear()
 
+    def _run_as_member(self) -> None:
         def assigned(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
             say({"ready": self._name, "partitions": len(partitions)})
 
+        self._consumer = Consumer(self._consumer_settings)
         self._consumer.subscribe(list(self._handler.reads), on_assign=assigned, on_revoke=self._revoked)
         try:
             while not self._stopping:
@@ -226,7 +244,7 @@ class Service:
         for message in messages:
             if error := message.error():
                 if error.fatal():
-                    raise KafkaException(error)
+                    raise _FencedError(error)
                 continue
             topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0
             batch.offsets[topic, partition] = offset + 1

@@ -193,8 +193,8 @@ class Service:
     def run(self) -> None:
         """Says when partitions are assigned, and handles records until it is stopped.
 
-        A group whose coordinator was lost may take this member for another one, and fence it: the service comes back as a
-        new one, and reads again what it has not committed.
+        A group whose coordinator was lost may take this member for another one, and fence it: the service comes back as
+        a new one, and reads again what it has not committed.
 
         Raises:
             KafkaException: If a record cannot be stored, or the cluster refuses.

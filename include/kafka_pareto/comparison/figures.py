@@ -134,7 +134,7 @@ def draw_series(part: PartComparison, quantities: Sequence[Quantity]) -> Figure:
                 "color": _SERIES_COLOURS[at % len(_SERIES_COLOURS)],
                 "marker": _SERIES_MARKERS[at % len(_SERIES_MARKERS)],
             }
-            drawn += _draw_line(axes, levels, along, quantity, f"{compared} {name}", style)
+            drawn += _draw_line(axes, levels, along, quantity, str(name), style)
         if not drawn:
             say(axes, "no value above zero")
             continue
@@ -179,7 +179,7 @@ def _draw_line(
     if published:
         axes.plot(
             *zip(*published, strict=True), color=style["color"], linewidth=0.9, linestyle="--", alpha=0.6,
-            label=f"{label}, published, on another machine",
+            label=f"{label}, published",
         )  # fmt: skip
     ends = [end for _, mean in measured for end in present([mean.low, mean.value, mean.high]) if end > 0]
     return [*ends, *(value for _, value in published)]

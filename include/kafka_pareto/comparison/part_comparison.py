@@ -67,7 +67,7 @@ def compare_part(
     """Compares the levels of a part with its reference, in every quantity that is a number.
 
     Valid repetitions alone are used. All tests of the compared quantities are adjusted together: with an unchanged
-    system, a part claims any difference with a probability of 5 %.
+    system, a part claims any difference with a probability of 5 %. The ranges of a series have 5 % of their own.
 
     Args:
         kind: A table of one factor, a grid of two, or a series of tables along a second factor.

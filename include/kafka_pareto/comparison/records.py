@@ -185,7 +185,8 @@ class Crossover(_Content):
     Attributes:
         at: With a bootstrap interval over blocks; an end is None where it lies outside the measured points. None where
             no crossover is shown: the two do not differ one way over the first range and the other way over the last.
-        is_better_before: True where the level is the better one below the crossover, and the worse one above.
+        is_better_before: True where the level is the better one below the crossover, and the worse one above; None
+            where no crossover is shown.
         published_at: Where the published numbers cross, by the same fit; None where they do not, or there are none.
     """
 
@@ -193,7 +194,7 @@ class Crossover(_Content):
     level: FactorValue
     other: FactorValue
     at: Interval | None = None
-    is_better_before: bool = False
+    is_better_before: bool | None = None
     published_at: float | None = None
 
 

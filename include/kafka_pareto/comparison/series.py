@@ -67,7 +67,7 @@ def crossovers_of(
                 level=level,
                 other=other,
                 at=at,
-                is_better_before=is_rising != bool(quantity.maximised),
+                is_better_before=None if at is None else is_rising != bool(quantity.maximised),
                 published_at=crossing_of_ratios(published, is_rising=rises_as_published),
             )
         )

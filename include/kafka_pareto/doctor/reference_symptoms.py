@@ -15,7 +15,7 @@ from kafka_pareto.study.topic_study import TopicStudy
 
 
 def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[SymptomText]:
-    """Returns the symptoms at the study's reference.
+    """Returns the symptoms at the study's reference; none where it loads no topic, since the guide speaks of one.
 
     A part that fixes a setting has another reference; its repetitions count only where no part has the study's own.
 
@@ -23,6 +23,8 @@ def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[Sym
         study: The comparison.
         repetitions: Those of all parts that the gate accepted, with any outcome.
     """
+    if not isinstance(study, TopicStudy):
+        return []
     plain = [case for case in study.cases if study.baseline_id(case) == study.baseline_id()]
     case = (plain or study.cases)[0]
     reference = study.baseline_id(case)
@@ -32,8 +34,7 @@ def symptom_texts(study: Compare, repetitions: Sequence[Repetition]) -> list[Sym
             for name, value in each.quantities.items():
                 measured.setdefault(name, []).append(value)
     settings = study.effective(study.baseline_configuration(case))
-    if isinstance(study, TopicStudy):
-        settings["partitions"] = study.workload.topic_partitions
+    settings["partitions"] = study.workload.topic_partitions
     return [
         SymptomText(
             symptom_text(symptom),

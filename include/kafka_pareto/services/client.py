@@ -21,6 +21,7 @@ from kafka_pareto.services.notification import EVENTS_PATH, TOKEN_VARIABLE
 from kafka_pareto.services.service import say
 
 _AGAIN_S = 0.2
+_Timed = tuple[float, float]
 _DATA = b"data: "
 
 
@@ -32,9 +33,9 @@ class _Seen:
     complete: int = 0
     repeated: int = 0
     out_of_order: int = 0
-    shipping_s: list[float] = field(default_factory=list)
-    notifying_s: list[float] = field(default_factory=list)
-    completing_s: list[float] = field(default_factory=list)
+    shipping_s: list[_Timed] = field(default_factory=list)
+    notifying_s: list[_Timed] = field(default_factory=list)
+    completing_s: list[_Timed] = field(default_factory=list)
 
 
 class Client:
@@ -64,20 +65,30 @@ class Client:
         seen.out_of_order += kind == DELIVERED and PICKED_UP not in kinds
         kinds.append(kind)
         if kind == DELIVERED:
-            seen.shipping_s.append(event["appended_at"] - event["placed_at"])
-            seen.notifying_s.append(now - event["appended_at"])
+            seen.shipping_s.append((event["created_at"], event["appended_at"] - event["placed_at"]))
+            seen.notifying_s.append((event["created_at"], now - event["appended_at"]))
         if len(kinds) == 3:
             seen.complete += 1
-            seen.completing_s.append(now - event["created_at"])
+            seen.completing_s.append((event["created_at"], now - event["created_at"]))
 
-    def result_of(self, run: str, orders: int, timeout_s: float) -> Record:
-        """Waits until every order of the run is complete, or the time is over, and says what was seen."""
+    def result_of(
+        self, run: str, orders: int, timeout_s: float, since: float = 0.0, alerts_within_s: float = 0.0
+    ) -> Record:
+        """Waits until every order of the run is complete, or the time is over, and says what was seen.
+
+        Orders that were created before `since` have no part in latencies. For up to `alerts_within_s` it is waited
+        until every alert that was raised is cleared.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._runs[run].complete >= orders, timeout_s)
+            self._changed.wait_for(self._all_cleared, alerts_within_s)
             seen, alerts = self._runs.pop(run), self._alerts
             self._alerts = []
         of_hops = {"shipping": seen.shipping_s, "notifying": seen.notifying_s, "completing": seen.completing_s}
-        found = {name: latency_of(values) for name, values in of_hops.items()}
+        found = {
+            name: latency_of([value for created_at, value in values if created_at >= since])
+            for name, values in of_hops.items()
+        }
         return {
             "run": run,
             "complete": seen.complete,
@@ -86,6 +97,10 @@ class Client:
             "alerts": alerts,
             **{name: asdict(latency) if latency else None for name, latency in found.items()},
         }
+
+    def _all_cleared(self) -> bool:
+        states = [alert["state"] for alert in self._alerts]
+        return states.count("raised") == states.count("cleared")
 
 
 def follow(client: Client, port: int, token: str) -> None:
@@ -100,7 +115,7 @@ def follow(client: Client, port: int, token: str) -> None:
                 for line in response:
                     if line.startswith(_DATA):
                         client.take(json.loads(line[len(_DATA) :]), time.time())
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException, ValueError):  # an event that was cut short comes again
             pass
         finally:
             connection.close()

@@ -26,7 +26,7 @@ from kafka_pareto.services.figures import (
     smoothed_jitter_ms,
 )
 from kafka_pareto.services.messages import ORDER_CONFIRMATION, ORDER_PLACED, PLACED_ONLY, Record
-from kafka_pareto.services.service import Handler, Outgoing, Sender, Service, options_of, say, serve
+from kafka_pareto.services.service import STATISTICS_EVERY_S, Handler, Outgoing, Sender, Service, options_of, say, serve
 
 _DRUGS = ("amoxicillin", "atorvastatin", "ibuprofen", "insulin", "metformin", "paracetamol", "salbutamol")
 _US = 1e6
@@ -81,25 +81,23 @@ class _Run:
         is_confirmed = self.is_placed and len(self.confirmed) >= len(self.sent_at)
         return bool(self.failure) or is_confirmed or now > self.began_at + self.asked.timeout_s
 
-    def counted(self) -> list[float]:
-        """Returns the latencies of the orders that count, in the order of arrival."""
+    def counted(self, of_each: list[float]) -> list[float]:
+        """Returns the values of the orders that count, in the order of arrival."""
         since = self.began_at + self.asked.skip_s
-        return [
-            latency_s
-            for created_at, latency_s in zip(self.created_at, self.latencies_s, strict=True)
-            if created_at >= since
-        ]
+        return [value for created_at, value in zip(self.created_at, of_each, strict=True) if created_at >= since]
 
 
 class RequestLatency:
     """Averages what librdkafka says of the time from a request to its answer, weighted by the number of requests."""
 
     def __init__(self) -> None:
+        self.windows = 0
         self._sum_ms = 0.0
         self._count = 0
 
     def take(self, statistics: str) -> None:
         """Takes one window of statistics."""
+        self.windows += 1
         for broker in json.loads(statistics).get("brokers", {}).values():
             window = broker.get("rtt", {})
             self._sum_ms += window.get("sum", 0) / _US * 1e3
@@ -156,6 +154,7 @@ class Hospital(Handler):
                 asked = self._asked.get_nowait()
             except Empty:
                 return ()
+            self._sender.begin_anew()
             self._requests.mean_ms()
             self._run = _Run(asked, time.time())
             threading.Thread(target=self._place_all, args=(self._run,), daemon=True).start()
@@ -172,7 +171,8 @@ class Hospital(Handler):
         """Places the orders; where they are due at a rate, each is created when it is due, however late it is sent."""
         asked = run.asked
         for number in range(asked.orders):
-            if asked.most_open and number - len(run.confirmed) > asked.most_open:
+            too_many_wait = asked.most_open and number - len(run.confirmed) > asked.most_open
+            if too_many_wait or time.time() > run.began_at + asked.timeout_s:
                 break
             due_at = time.time()
             if asked.rate_s:
@@ -181,11 +181,19 @@ class Hospital(Handler):
                     self._sender.poll(min(wait_s, 0.01))
             run.sent_at.append(time.time())
             self._sender.send(Outgoing(ORDER_PLACED, _order(asked, number, due_at)))
-        self._sender.flush()
+        self._sender.flush(max(run.began_at + asked.timeout_s - time.time(), 1.0))
+        # The window of statistics that has the last requests is still to come.
+        windows, until = self._requests.windows, time.time() + 3 * STATISTICS_EVERY_S
+        while self._requests.windows == windows and time.time() < until:
+            self._sender.poll(STATISTICS_EVERY_S / 10)
 
     def _result(self, run: _Run) -> Record:
-        counted, sent_at = run.counted(), run.sent_at or [run.began_at]
-        of_hops = {"latency": counted, "placing": run.placing_s, "confirming": run.confirming_s}
+        counted, sent_at = run.counted(run.latencies_s), run.sent_at or [run.began_at]
+        of_hops = {
+            "latency": counted,
+            "placing": run.counted(run.placing_s),
+            "confirming": run.counted(run.confirming_s),
+        }
         found = {name: latency_of(values) for name, values in of_hops.items()}
         ended_at = run.confirmed_at[-1] if run.confirmed_at else sent_at[-1]
         elapsed_s = ended_at - sent_at[0]

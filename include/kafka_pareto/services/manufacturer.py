@@ -46,6 +46,10 @@ class Manufacturer(Handler):
         yield Outgoing(INVENTORY_UPDATED, of_order | {"stock": {name: self._stock[name] for name in taken}})
         yield Outgoing(ORDER_CONFIRMATION, of_order | {"hospital": record.get("hospital", "")})
 
+    def forget(self, order_ids: Iterable[str]) -> None:
+        """Forgets that these orders were handled."""
+        self._handled.difference_update(order_ids)
+
 
 if __name__ == "__main__":
     serve(Service("manufacturer", Manufacturer(), options_of("manufacturer").parse_args()))

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from argparse import ArgumentParser, Namespace
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
@@ -22,10 +22,13 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 
 from kafka_pareto.services.messages import MONITOR_ALERTS, MalformedRecordError, Record, decode, encode
 
+STATISTICS_EVERY_S = 0.1
 _MOST_AT_ONCE = 500
 _POLL_S = 0.02
 _STOP_S = 10.0
-_MOST_FENCED = 5
+_MOST_MEMBERS = 5
+# A group whose coordinator was lost may take a static member for another one.
+_OF_THE_MEMBER = (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID, KafkaError.UNKNOWN_MEMBER_ID)
 _BY_KEY = -1  # librdkafka's: the partitioner decides
 
 
@@ -50,6 +53,9 @@ class Handler(ABC):
     def tick(self) -> Iterable[Outgoing]:
         """Returns what is to be sent because time has gone by; it is called after each time of reading."""
         return ()
+
+    def forget(self, order_ids: Iterable[str]) -> None:  # noqa: B027 (most keep nothing that could be forgotten)
+        """Forgets that these orders were handled: what came of them was not stored, and they are read again."""
 
     def has_passed_on(self) -> bool:
         """Says whether what was handled so far has left the service other than through Kafka; else it is read again."""
@@ -92,7 +98,7 @@ class Sender:
         if transactional_id:
             settings["transactional.id"] = transactional_id
         if statistics is not None:
-            settings |= {"statistics.interval.ms": 500, "stats_cb": statistics}
+            settings |= {"statistics.interval.ms": round(STATISTICS_EVERY_S * 1e3), "stats_cb": statistics}
         self._producer = Producer(settings)
         if transactional_id:
             self._producer.init_transactions()
@@ -105,10 +111,25 @@ class Sender:
             KafkaException: If it cannot be stored.
         """
         self._producer.begin_transaction()
-        yield
-        self._producer.send_offsets_to_transaction(_as_partitions(offsets), consumer.consumer_group_metadata())
-        self._producer.commit_transaction()
+        try:
+            yield
+            self._producer.send_offsets_to_transaction(_as_partitions(offsets), consumer.consumer_group_metadata())
+            self._producer.commit_transaction()
+        except KafkaException:
+            self._producer.abort_transaction()
+            self.begin_anew()
+            raise
         self.poll()
+
+    @property
+    def has_failed(self) -> bool:
+        """Says whether a record could not be stored."""
+        return bool(self._failure)
+
+    def begin_anew(self) -> None:
+        """Takes the answers that are there, and forgets that a record could not be stored."""
+        self._producer.poll(0)
+        self._failure = ""
 
     def send(self, outgoing: Outgoing, stored: Callable[[], None] = lambda: None) -> None:
         """Hands a record over; `stored` is called once it is acknowledged.
@@ -143,13 +164,13 @@ class Sender:
         if self._failure:
             raise KafkaException(KafkaError(KafkaError._FAIL, self._failure))
 
-    def flush(self) -> None:
-        """Waits until all is stored.
+    def flush(self, seconds: float = _STOP_S) -> None:
+        """Waits until all is stored, for so long.
 
         Raises:
             KafkaException: If that cannot be, or takes too long.
         """
-        left = self._producer.flush(_STOP_S)
+        left = self._producer.flush(seconds)
         self.poll()
         if left:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{left} records are not stored"))
@@ -159,10 +180,6 @@ class Sender:
         number = self._number.get(topic, 0)
         self._number[topic] = number + 1
         return int(number % self._partitions)
-
-
-class _FencedError(KafkaException):
-    """Reports that the group takes this member for another one that has gone: it can only begin anew."""
 
 
 class Service:
@@ -199,23 +216,26 @@ class Service:
         Raises:
             KafkaException: If a record cannot be stored, or the cluster refuses.
         """
-        fenced = 0
+        begun = 1
         while not self._stopping:
             try:
                 self._run_as_member()
-            except _FencedError as error:
-                fenced += 1
-                print(f"{self._name}: {error}", file=sys.stderr, flush=True)
-                if fenced == _MOST_FENCED:
+            except KafkaException as error:
+                # What the consumer is refused ends the member, what the producer is refused the service.
+                is_of_the_member = error.args[0].code() in _OF_THE_MEMBER or self._is_transactional
+                if begun == _MOST_MEMBERS or not is_of_the_member or self._sender.has_failed:
                     raise
-                self._open.clear()
+                begun += 1
+                print(f"{self._name}: begins anew after {error}", file=sys.stderr, flush=True)
 
     def _run_as_member(self) -> None:
         def assigned(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
             say({"ready": self._name, "partitions": len(partitions)})
 
         self._consumer = Consumer(self._consumer_settings)
-        self._consumer.subscribe(list(self._handler.reads), on_assign=assigned, on_revoke=self._revoked)
+        self._consumer.subscribe(
+            list(self._handler.reads), on_assign=assigned, on_revoke=self._revoked, on_lost=self._lost
+        )
         try:
             while not self._stopping:
                 messages = self._consumer.consume(_MOST_AT_ONCE, _POLL_S)
@@ -226,25 +246,35 @@ class Service:
                     self._send(self._handler.tick(), _Batch())
                     self._commit()
             self._settle()
+        except KafkaException:
+            self._sender.flush()  # what was handled is not handled again, so it must be stored
+            self._open.clear()  # and is committed when it is read again
+            raise
         finally:
-            self._consumer.close()
+            with suppress(KafkaException):  # a member that the group does not know cannot leave it
+                self._consumer.close()
 
     def _handle_at_once(self, messages: list[Message]) -> None:
         """Handles records, and stores what comes of them and how far was read in one transaction."""
         if not messages:
             return
         offsets: dict[tuple[str, int], int] = {}
-        with self._sender.transaction(self._consumer, offsets):
-            self._handle(messages)
-            offsets |= self._open.pop().offsets
+        try:
+            with self._sender.transaction(self._consumer, offsets):
+                self._handle(messages)
+                offsets |= self._open.pop().offsets
+        except KafkaException:
+            self._open.clear()
+            self._handler.forget(_order_ids(messages))
+            raise
 
     def _handle(self, messages: list[Message]) -> None:
         batch = _Batch()
         self._open.append(batch)
         for message in messages:
             if error := message.error():
-                if error.fatal():
-                    raise _FencedError(error)
+                if error.code() in _OF_THE_MEMBER:
+                    raise KafkaException(error)
                 continue
             topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0
             batch.offsets[topic, partition] = offset + 1
@@ -283,12 +313,22 @@ class Service:
         self._sender.flush()
         self._commit(and_waits=True)
 
+    def _lost(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+        self._open.clear()
+
     def _revoked(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
         self._settle()
 
 
 def _as_partitions(offsets: Mapping[tuple[str, int], int]) -> list[TopicPartition]:
     return [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
+
+
+def _order_ids(messages: Iterable[Message]) -> Iterator[str]:
+    for message in messages:
+        with suppress(MalformedRecordError):
+            if message.error() is None:
+                yield decode(message.value())["order_id"]
 
 
 def options_of(name: str) -> ArgumentParser:

@@ -28,6 +28,10 @@ class Transport(Handler):
         for status in (PICKED_UP, DELIVERED):
             yield Outgoing(SHIPMENT_STATUS, of_order | {"status": status})
 
+    def forget(self, order_ids: Iterable[str]) -> None:
+        """Forgets that these orders were handled."""
+        self._handled.difference_update(order_ids)
+
 
 if __name__ == "__main__":
     serve(Service("transport", Transport(), options_of("transport").parse_args()))

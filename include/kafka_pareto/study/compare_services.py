@@ -240,6 +240,6 @@ class CompareServices(Compare):
                 f"paced_s {found['paced_s']}: must be above {times.at_s + times.for_s:g} s, when the fault is over "
                 "(protocol.fault); what follows is looked at, too"
             )
-        if found["fault"] == "follower_stopped" and self.topology_of(level)[1].replication_factor < 2:
-            return f"fault follower_stopped: topology {found[TOPOLOGY]} has no followers (replication_factor 1)"
+        if found["fault"] == "broker_stopped" and self.topology_of(level)[1].replication_factor < 2:
+            return f"fault broker_stopped: topology {found[TOPOLOGY]} has no followers (replication_factor 1)"
         return ""

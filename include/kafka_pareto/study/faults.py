@@ -8,8 +8,8 @@ from pydantic import Field
 
 from kafka_pareto.study.section import Section
 
-BrokerFault = Literal["leader_killed", "follower_stopped"]
-BROKER_FAULTS: tuple[BrokerFault, ...] = ("leader_killed", "follower_stopped")
+BrokerFault = Literal["leader_killed", "broker_stopped"]
+BROKER_FAULTS: tuple[BrokerFault, ...] = ("leader_killed", "broker_stopped")
 NO_FAULT = "none"
 
 

@@ -75,7 +75,7 @@ class Workload(Topic):
     """Defines what is sent, and to which kind of topic; `keys` is the number of distinct keys, 0 for none.
 
     `faults` are made in every repetition, one after the other: a broker that leads a partition is killed
-    (`leader_killed`) or stopped (`follower_stopped`) for a while. `fault_times` says when the first begins, and how
+    (`leader_killed`) or stopped (`broker_stopped`) for a while. `fault_times` says when the first begins, and how
     long each lasts; as much time is between two.
     """
 

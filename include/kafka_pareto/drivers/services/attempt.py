@@ -65,8 +65,13 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
             LoadWindow(placed["began_at"] - began_at, placed["ended_at"] - began_at) if placed["confirmed"] else None
         )
         found = _quantities(handed, counted.counters(window), chain_cpu_s, testbed.script_orders_s)
-        found = replace(found, produce=produce_times(before, read_all(opened.brokers)))
+        if study.load_of(configuration).kind == "capacity":
+            found = _of_the_last_rate(found)
+        else:
+            found = replace(found, produce=produce_times(before, read_all(opened.brokers)))
         outcome, judged = judge(handed, keeps_order=opened.topology.partitioning == "key")
+    if is_excused:
+        testbed.close()  # what is left of its orders must not reach the next ones
     outlier = outlier_reason(study.protocol.outliers, steal, other if handed else 0.0)
     if outlier and outcome in ("valid", "failed"):
         outcome, judged, is_excused = "failed", f"{outlier}; {judged}" if judged else outlier, True
@@ -187,6 +192,14 @@ def _quantities(
         generator_bound=bound,
         counters=counters,
     )
+
+
+def _of_the_last_rate(found: ServicesQuantities) -> ServicesQuantities:
+    """Returns the quantities of a search without those that were counted over all of its rates."""
+    figures = found.figures
+    if figures is not None:
+        figures = replace(figures, services_cpu_ms_per_order=None, brokers_cpu_ms_per_order=None)
+    return replace(found, figures=figures, counters=LoadCounters())
 
 
 def _fault_figures(fault: FaultRecord, placed: Record) -> FaultFigures:

@@ -198,16 +198,32 @@ class Chain:
         Raises:
             LoadToolError: If a service has ended meanwhile.
         """
-        return self._next("hospital", asked.timeout_s + _GRACE_S, "run")
+        return self._next("hospital", asked.timeout_s + _GRACE_S, "run", asked.run)
 
-    def seen(self, run: str, orders: int, timeout_s: float) -> Record:
+    def seen(
+        self, run: str, orders: int, timeout_s: float, *, since: float = 0.0, alerts_within_s: float = 0.0
+    ) -> Record:
         """Returns what the client has seen of a run, once all of it is complete, or time is over.
+
+        Args:
+            run: Begins the ids of its orders.
+            orders: How many were placed.
+            timeout_s: How long they are waited for.
+            since: Orders that were created before have no part in latencies; in seconds since 1970.
+            alerts_within_s: How long it is waited, then, until every alert that was raised is cleared.
 
         Raises:
             LoadToolError: If a service has ended meanwhile.
         """
-        self._tell(CLIENT, {"run": run, "orders": orders, "timeout_s": timeout_s})
-        return self._next(CLIENT, timeout_s + _GRACE_S, "run")
+        asked = {
+            "run": run,
+            "orders": orders,
+            "timeout_s": timeout_s,
+            "since": since,
+            "alerts_within_s": alerts_within_s,
+        }
+        self._tell(CLIENT, asked)
+        return self._next(CLIENT, timeout_s + alerts_within_s + _GRACE_S, "run", run)
 
     def cpu_s(self) -> float:
         """Returns the CPU time that all of them have used since they were started."""
@@ -223,8 +239,8 @@ class Chain:
         except OSError as error:
             raise LoadToolError(f"service {name} has ended: {self._processes[name].last_words()}") from error
 
-    def _next(self, name: str, timeout_s: float, key: str) -> Record:
-        """Returns the next line of a service that has this key.
+    def _next(self, name: str, timeout_s: float, key: str, value: str = "") -> Record:
+        """Returns the next line of a service that has this key, and this value of it where one is given.
 
         Raises:
             LoadStartError: If it was to become ready, and did not.
@@ -235,7 +251,7 @@ class Chain:
         while True:
             with suppress(queue.Empty):
                 said = self._processes[name].said.get(timeout=_LOOK_S)
-                if key in said:
+                if key in said and (not value or said[key] == value):
                     return said
                 continue
             for other, process in self._processes.items():
@@ -247,7 +263,7 @@ class Chain:
                 )
 
     def _end(self) -> None:
-        """Stops all in order, and kills what does not stop."""
+        """Asks all to stop, and kills what does not."""
         for process in self._processes.values():
             with suppress(OSError):
                 process.popen.send_signal(signal.SIGTERM)

@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 # So many seconds' worth of orders that wait are twice the service level's latency and more: the rate is not held.
 _MOST_OPEN_S = 2.0
 _ERRORS = 2.0
+_ALERTS_WITHIN_S = 10.0
 
 
 class CapacityError(LoadToolError):
@@ -54,7 +55,13 @@ def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> H
     opened.chain.ask(asked)
     done = fault.make(opened) if fault else None
     placed = opened.chain.answer(asked)
-    seen = opened.chain.seen(asked.run, int(placed["sent"]), asked.timeout_s)
+    seen = opened.chain.seen(
+        asked.run,
+        int(placed["sent"]),
+        asked.timeout_s,
+        since=placed["began_at"] + asked.skip_s,
+        alerts_within_s=_ALERTS_WITHIN_S if done else 0.0,
+    )
     return HandedOn(asked, placed, seen, done)
 
 

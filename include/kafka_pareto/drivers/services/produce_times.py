@@ -24,15 +24,16 @@ _PARTS = {
 _REPLICATED = "kafka_replicated_bytes"
 _MIB = 1 << 20
 
-Readings = Mapping[str, BrokerReading]
+Readings = Mapping[int, BrokerReading]
+"""A reading of each broker, by its process."""
 
 
 def read_all(brokers: Brokers) -> Readings:
     """Reads every broker that runs; nothing of one that does not answer."""
     found = {}
-    for name in brokers.pids:
+    for name, pid in brokers.pids.items():
         try:
-            found[name] = read_broker(brokers.jmx[name])
+            found[pid] = read_broker(brokers.jmx[name])
         except ClusterError:
             continue
     return found
@@ -40,11 +41,10 @@ def read_all(brokers: Brokers) -> Readings:
 
 def produce_times(before: Readings, after: Readings) -> ProduceTimes:
     """Returns the means over all produce requests between two readings; None where a broker was started meanwhile."""
-    pairs = [(before[name], after[name]) for name in before if name in after]
+    pairs = [(before[pid], after[pid]) for pid in before if pid in after]
     is_whole = bool(pairs) and len(pairs) == len(before) == len(after)
     requests = sum(_growth(pair, _COUNT) for pair in pairs)
-    # A broker that was started anew begins at zero.
-    if not is_whole or requests <= 0 or any(_growth(pair, _COUNT) < 0 for pair in pairs):
+    if not is_whole or requests <= 0:
         return ProduceTimes()
     sums_ms = {
         name: sum(growth_of_sum(*pair, histogram) or 0.0 for pair in pairs for histogram in histograms)

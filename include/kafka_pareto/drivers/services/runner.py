@@ -27,8 +27,9 @@ class ServicesRunner:
         self._testbed = testbed
         self._limits = limits
 
-    def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
-        """Waits for nothing: each topology is started when it is needed."""
+    def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
+        """Ends what runs, so that a block that is measured again has topologies of its own, too."""
+        self._testbed.close()
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
         """Starts the repetition's topology where another one runs, and knows the rate that it is asked for."""
@@ -42,7 +43,10 @@ class ServicesRunner:
 
     def attempt(self, planned: PlannedRepetition) -> Attempt:
         """Has the orders handed on by the topology that `begin` started."""
-        attempt = attempt_orders(planned, self._study, self._testbed)
+        try:
+            attempt = attempt_orders(planned, self._study, self._testbed)
+        except (LoadStartError, LoadToolError) as error:  # a process has ended since `begin`
+            raise ClusterError(str(error)) from error
         require_ours(self._testbed.lease.renew())
         return attempt
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Self
 
+from kafka_pareto.brokers.broker_properties import BrokerValue
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
@@ -30,7 +31,6 @@ log = logging.getLogger(__name__)
 
 _WARM_UP_S = 60.0
 _FIRST_GUESS_S = 1000.0
-_BROKER_PROPERTIES = {"group.initial.rebalance.delay.ms": 0}
 
 
 class TopologyCapacity(Record):
@@ -62,7 +62,7 @@ class OpenTopology:
                 Brokers(
                     self.topology.brokers,
                     self._machine,
-                    properties=_BROKER_PROPERTIES,
+                    properties=_broker_properties(self.topology),
                     heap_mib=self._study.heap_mib,
                     jmx_configuration=SERVICES_METRICS,
                 )
@@ -172,6 +172,7 @@ class ServicesTestbed:
         except MissingArtifactError:
             opened = self.topology_for({**configuration, TOPOLOGY: name})
             found = search(opened)
+            self.close()  # its logs are full
             log.info("topology %s holds %.0f orders/s", name, found)
             self._campaign.write_record(key, TopologyCapacity(topology=name, capacity_orders_s=found))
 
@@ -212,6 +213,17 @@ def _fingerprint(opened: OpenTopology, study: CompareServices) -> Fingerprint:
         **client_machine(),
         load_and_brokers_share_a_machine=True,
     )
+
+
+def _broker_properties(topology: Topology) -> dict[str, BrokerValue]:
+    """Returns the brokers' properties: what Kafka keeps for itself has as many replicas as the topics."""
+    replicas = topology.replication_factor
+    return {
+        "group.initial.rebalance.delay.ms": 0,
+        "offsets.topic.replication.factor": replicas,
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": topology.min_insync_replicas,
+    }
 
 
 def _topic_configs(topology: Topology) -> dict[str, str]:

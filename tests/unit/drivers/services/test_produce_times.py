@@ -19,8 +19,8 @@ def reading(requests: float, total_ms: float, remote_ms: float, replicated: floa
 
 
 def test_each_request_of_each_broker_counts_alike() -> None:
-    before = {"kafka-1": reading(10, 5.0, 1.0), "kafka-2": reading(0, 0.0, 0.0)}
-    after = {"kafka-1": reading(20, 5.5, 1.5), "kafka-2": reading(30, 2.0, 1.0, replicated=2 << 20)}
+    before = {11: reading(10, 5.0, 1.0), 12: reading(0, 0.0, 0.0)}
+    after = {11: reading(20, 5.5, 1.5), 12: reading(30, 2.0, 1.0, replicated=2 << 20)}
     found = produce_times(before, after)
 
     assert found.produce_total_ms == pytest.approx((20 * 5.5 - 10 * 5.0 + 30 * 2.0) / 40)
@@ -30,8 +30,8 @@ def test_each_request_of_each_broker_counts_alike() -> None:
 
 
 def test_nothing_is_known_of_a_broker_that_was_started_anew_or_is_gone() -> None:
-    before = {"kafka-1": reading(10, 5.0, 1.0)}
+    before = {11: reading(10, 5.0, 1.0)}
 
-    assert produce_times(before, {"kafka-1": reading(3, 5.0, 1.0)}) == ProduceTimes()
+    assert produce_times(before, {13: reading(300, 5.0, 1.0)}) == ProduceTimes()
     assert produce_times(before, {}) == ProduceTimes()
     assert produce_times({}, {}) == ProduceTimes()

@@ -40,7 +40,7 @@ def test_each_topology_hands_every_order_on_once(tmp_path: Path) -> None:
     (steps.studies / "tiny.yaml").write_text(yaml.safe_dump(STUDY))
 
     steps.manifest("design", "tiny")
-    assert steps.manifest("measure", "tiny", "--case", "volumes")["counts"]["repetitions"] == 12
+    assert steps.manifest("measure", "tiny", "--case", "volumes", timeout_s=500)["counts"]["repetitions"] == 12
     steps.manifest("validate", "tiny")
     steps.manifest("compare", "tiny")
     reported = steps.run("report", "tiny")
@@ -84,7 +84,7 @@ def test_a_broker_is_lost_and_no_order_with_it(tmp_path: Path) -> None:
     (steps.studies / "lost.yaml").write_text(yaml.safe_dump(study))
 
     steps.manifest("design", "lost")
-    steps.manifest("measure", "lost", "--case", "fault")
+    steps.manifest("measure", "lost", "--case", "fault", timeout_s=500)
     measured = steps.campaign("lost").read_measurements(["fault"], [0])
     lost = [each for each in measured if each.configuration["fault"] == "leader_killed"]
     assert {each.outcome for each in measured} == {"valid"}

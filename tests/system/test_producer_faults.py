@@ -40,7 +40,7 @@ def test_every_repetition_feels_the_loss_and_loses_no_record(tmp_path: Path) -> 
     (steps.studies / "lost.yaml").write_text(yaml.safe_dump(STUDY))
 
     steps.manifest("design", "lost")
-    steps.manifest("measure", "lost", "--case", "1024")
+    steps.manifest("measure", "lost", "--case", "1024", timeout_s=500)
     measured = steps.campaign("lost").read_measurements(["1024"], [0])
 
     assert len(measured) >= 4

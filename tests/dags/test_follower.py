@@ -156,5 +156,5 @@ def test_the_way_back_is_followed_to_what_its_step_tells_people_and_to_what_is_i
 
 
 def test_a_parameter_that_the_schema_refuses_is_one_clear_message(runs: AirflowRuns) -> None:
-    with pytest.raises(BadInputError, match="STUDY=no such study: must be one of cold_burst, "):
+    with pytest.raises(BadInputError, match="STUDY=no such study: must be one of broker_lost, cold_burst, "):
         runs.trigger("refused", {"study": "no such study"})

@@ -87,7 +87,11 @@ def test_an_event_that_names_a_study_with_a_cluster_of_its_own_is_served_by_its_
     ("dag_id", "conf", "said"),
     [
         ("tune_producer", {"record_sizes": [0]}, r"^RECORD_SIZES=0: must be at least 1$"),
-        (DAG, {"study": "elsewhere"}, r"^STUDY=elsewhere: must be one of broker_lost, cold_burst, paper, quick, steady$"),
+        (
+            DAG,
+            {"study": "elsewhere"},
+            r"^STUDY=elsewhere: must be one of broker_lost, cold_burst, paper, quick, steady$",
+        ),
     ],
 )
 def test_a_refused_parameter_is_said_in_the_words_of_the_commands(

@@ -20,7 +20,6 @@ from kafka_pareto.comparison.rows import (
     PUBLISHED,
     Row,
     band_sentences,
-    crossover_rows,
     interaction_rows,
     interaction_sentence,
     limit_rows,
@@ -30,12 +29,10 @@ from kafka_pareto.comparison.rows import (
     other_rows,
     published_rows,
     quantity_rows,
-    range_rows,
-    range_sentences,
     scaling_rows,
     scaling_sentences,
-    series_rows,
 )
+from kafka_pareto.comparison.series_rows import crossover_rows, range_rows, range_sentences, series_rows
 from kafka_pareto.comparison.tables import legend, part_csv, title
 from kafka_pareto.comparison.words import compared_quantities, other_quantities, setting_text
 from kafka_pareto.study.quantity import Quantity

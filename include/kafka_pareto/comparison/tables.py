@@ -18,7 +18,6 @@ from kafka_pareto.comparison.rows import (
     PUBLISHED,
     Row,
     band_sentences,
-    crossover_rows,
     interaction_rows,
     interaction_sentence,
     limit_sentences,
@@ -26,12 +25,10 @@ from kafka_pareto.comparison.rows import (
     notes,
     other_rows,
     quantity_rows,
-    range_rows,
-    range_sentences,
     scaling_rows,
     scaling_sentences,
-    series_rows,
 )
+from kafka_pareto.comparison.series_rows import crossover_rows, range_rows, range_sentences, series_rows
 from kafka_pareto.comparison.words import compared_quantities, factors_text, fixed_text, quantity_named, setting_text
 from kafka_pareto.study.quantity import Quantity
 

@@ -11,7 +11,8 @@ from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.comparison.chart_data import AxisKind, Heat, Point, axis_kind, heat_of, points_of, tick_texts
 from kafka_pareto.comparison.page import part_tables
 from kafka_pareto.comparison.records import PartComparison
-from kafka_pareto.comparison.rows import Row, band_sentences, limit_sentences, notes, range_sentences, scaling_sentences
+from kafka_pareto.comparison.rows import Row, band_sentences, limit_sentences, notes, scaling_sentences
+from kafka_pareto.comparison.series_rows import range_sentences
 from kafka_pareto.comparison.tables import legend, title
 from kafka_pareto.comparison.words import compared_quantities, directed_text, number_text
 from kafka_pareto.errors import BadInputError

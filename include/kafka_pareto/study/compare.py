@@ -55,6 +55,10 @@ class Compare(Study):
         """
         return {}
 
+    def conflict_in(self, level: Configuration) -> str:  # noqa: ARG002 (for drivers whose settings exclude each other)
+        """Says which settings of a level cannot go together; empty where all can."""
+        return ""
+
     def described_protocol(self) -> dict[str, str]:
         """Says how one repetition is run, as names and texts for people."""
         return {"pause before each repetition": f"{self.protocol.cool_down_s:g} s"}
@@ -194,6 +198,14 @@ class Compare(Study):
             raise ValueError(f"part {twice[0]}: is there twice; give one of them another name")
         for part in self.parts:  # a part's levels hold the factors of all parts, so these are checked before
             self._check_whole(part, f"part {part.part}")
+        return self
+
+    @model_validator(mode="after")
+    def _settings_go_together(self) -> Self:
+        for case in self.cases:
+            for level in self.levels_of(case):
+                if conflict := self.conflict_in(level):
+                    raise ValueError(f"part {case}: {conflict}")
         return self
 
     @model_validator(mode="after")

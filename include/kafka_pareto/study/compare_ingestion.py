@@ -147,15 +147,7 @@ class CompareIngestion(Compare, TopicStudy):
             )
         return self
 
-    @model_validator(mode="after")
-    def _ways_go_together(self) -> Self:
-        for case in self.cases:
-            for level in self.levels_of(case):
-                if conflict := self._conflict_in(level):
-                    raise ValueError(f"part {case}: {conflict}")
-        return self
-
-    def _conflict_in(self, level: Configuration) -> str:
+    def conflict_in(self, level: Configuration) -> str:
         """Says which settings of a level cannot go together; empty where all can."""
         found = self.effective(level)
         path = found["path"]

@@ -210,15 +210,7 @@ class CompareServices(Compare):
             raise ValueError("cluster: must not be given; each of the topologies is a cluster of the study's own")
         return self
 
-    @model_validator(mode="after")
-    def _settings_go_together(self) -> Self:
-        for case in self.cases:
-            for level in self.levels_of(case):
-                if conflict := self._conflict_in(level):
-                    raise ValueError(f"part {case}: {conflict}")
-        return self
-
-    def _conflict_in(self, level: Configuration) -> str:
+    def conflict_in(self, level: Configuration) -> str:
         """Says which settings of a level cannot go together; empty where all can."""
         found = self.effective(level)
         try:

@@ -12,8 +12,8 @@ from kafka_pareto.comparison.figures import part_figures
 from kafka_pareto.comparison.measured import PlannedLevel
 from kafka_pareto.comparison.page import part_tables
 from kafka_pareto.comparison.records import PartComparison
-from kafka_pareto.comparison.rows import crossover_rows, range_rows, range_sentences, series_rows
 from kafka_pareto.comparison.sentences import closing_sentences
+from kafka_pareto.comparison.series_rows import crossover_rows, range_rows, range_sentences, series_rows
 from kafka_pareto.comparison.tables import WIDTH, part_csv, part_text
 from kafka_pareto.study.factors import configuration_id
 from tests.unit.made_parts import LATENCY, QUANTITIES, THROUGHPUT, compared, made_repetitions, noise

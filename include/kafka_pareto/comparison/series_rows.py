@@ -1,0 +1,121 @@
+"""Lays a series out as rows of texts: its points, its ranges and its crossovers, and says which level to take. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from kafka_pareto.analysis.gains import SIGNIFICANCE
+from kafka_pareto.analysis.wording import joined
+from kafka_pareto.comparison.records import Crossover, Level, PartComparison, RangeRatio
+from kafka_pareto.comparison.rows import MARK, PUBLISHED, REFERENCE, Row, words_of
+from kafka_pareto.comparison.words import (
+    NONE,
+    compared_quantities,
+    is_told_apart,
+    mean_text,
+    number_text,
+    ratio_text,
+    times_text,
+)
+from kafka_pareto.study.factors import FactorValue
+from kafka_pareto.study.quantity import Quantity
+
+
+def series_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
+    """Returns a series, points down and compared levels across: mean and deviation, and the ratio in brackets.
+
+    The published values stand in one column, in the order of the levels.
+    """
+    compared, along = part.factors
+    found = {(level.values[along], level.values[compared]): level for level in part.levels}
+    points = list(dict.fromkeys(level.values[along] for level in part.levels))
+    levels = list(dict.fromkeys(level.values[compared] for level in part.levels))
+    header = [
+        along,
+        *(f"{level} ({REFERENCE})" if level == part.reference[compared] else str(level) for level in levels),
+    ]
+    rows = [[number_text(float(at)), *(_series_cell(found[at, level], quantity) for level in levels)] for at in points]
+    if any(quantity.name in level.published for level in part.levels):
+        header.append(PUBLISHED)
+        for at, row in zip(points, rows, strict=True):
+            values = [found[at, level].published.get(quantity.name) for level in levels]
+            row.append("; ".join(NONE if value is None else number_text(value) for value in values))
+    return [tuple(header), *map(tuple, rows)]
+
+
+def range_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Row]:
+    """Returns the ratio of every two levels over each range, the header first; nothing where the part has no ranges."""
+    if not part.range_ratios:
+        return []
+    by_key = {(each.level, each.other, each.range, each.quantity): each for each in part.range_ratios}
+    pairs = list(dict.fromkeys((each.level, each.other, each.range) for each in part.range_ratios))
+    rows = [
+        (f"{level} over {other}, {name}", *(_range_cell(by_key.get((level, other, name, q))) for q in part.compared))
+        for level, other, name in pairs
+    ]
+    return [("over a range", *(words_of(part, shown, name) for name in part.compared)), *rows]
+
+
+def crossover_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Row]:
+    """Returns where one level overtakes another, the header first; nothing where the part has no two ranges."""
+    if not part.crossovers:
+        return []
+    by_key = {(each.level, each.other, each.quantity): each for each in part.crossovers}
+    pairs = list(dict.fromkeys((each.level, each.other) for each in part.crossovers))
+    rows = [
+        (f"{level} against {other}", *(_crossover_cell(by_key.get((level, other, name))) for name in part.compared))
+        for level, other in pairs
+    ]
+    return [(f"crossover, {part.factors[1]}", *(words_of(part, shown, name) for name in part.compared)), *rows]
+
+
+def range_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[str]:
+    """Says of each range which level to take: the first in the study's order that none is told better than."""
+    told = [each for each in part.range_ratios if each.p_value_holm is not None and each.p_value_holm < SIGNIFICANCE]
+    quantities = compared_quantities(part, shown)
+    levels = list(dict.fromkeys(level.values[part.factors[0]] for level in part.levels))
+    sentences = []
+    for name, (low, high) in part.ranges.items():
+        beaten: dict[str, set[FactorValue]] = {quantity.name: set() for quantity in quantities}
+        for quantity, each in product(quantities, told):
+            if (each.range, each.quantity) == (name, quantity.name):
+                is_better = (each.ratio.value > 1) == bool(quantity.maximised)
+                beaten[quantity.name].add(each.other if is_better else each.level)
+        best = {
+            quantity.words: [level for level in levels if level not in beaten[quantity.name]] for quantity in quantities
+        }
+        where = f"{name.capitalize()} ({part.factors[1]} {number_text(low)} to {number_text(high)})"
+        unbeaten = [level for level in levels if all(level in kept for kept in best.values())]
+        if unbeaten:
+            sentences.append(f"{where}: take {unbeaten[0]}; none is told better in {joined(list(best), 'or')}.")
+        else:
+            each_best = "; ".join(f"{words}: {joined(list(map(str, kept)), 'or')}" for words, kept in best.items())
+            sentences.append(f"{where}: none is best in all. {each_best}.")
+    return sentences
+
+
+def _series_cell(level: Level, quantity: Quantity) -> str:
+    estimate = level.estimates.get(quantity.name)
+    mean = mean_text(estimate)
+    if level.is_reference or estimate is None or estimate.ratio is None:
+        return mean
+    return f"{mean} ({times_text(estimate.ratio.value)}{MARK if is_told_apart(estimate) else ''})"
+
+
+def _range_cell(found: RangeRatio | None) -> str:
+    if found is None:
+        return NONE
+    is_told = found.p_value_holm is not None and found.p_value_holm < SIGNIFICANCE
+    return ratio_text(found.ratio, MARK if is_told else "")
+
+
+def _crossover_cell(found: Crossover | None) -> str:
+    if found is None:
+        return NONE
+    here = "not shown"
+    if found.at is not None:
+        low, high = (NONE if end is None else number_text(end) for end in (found.at.low, found.at.high))
+        side = "better" if found.is_better_before else "worse"
+        here = f"{side} up to {number_text(found.at.value)} ({low} to {high})"
+    return here if found.published_at is None else f"{here}; published {number_text(found.published_at)}"

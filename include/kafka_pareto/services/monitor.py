@@ -5,6 +5,7 @@ Rules are data: each names what is watched, and from where on that is an alert (
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from argparse import Namespace
@@ -26,7 +27,11 @@ _ANSWERS_WITHIN_S = 2.0
 
 
 class ClusterHealth:
-    """Asks the brokers for their health, from a thread of its own: one that hangs must not hold up orders."""
+    """Asks the brokers for their health, from a thread of its own: one that hangs must not hold up orders.
+
+    A broker that is killed stays in the metadata until its session is over, nine seconds by default: whether each one
+    there takes connections is asked as well.
+    """
 
     def __init__(self, bootstrap_servers: str, brokers: int) -> None:
         self._admin = AdminClient({"bootstrap.servers": bootstrap_servers})
@@ -43,7 +48,7 @@ class ClusterHealth:
             else:
                 partitions = [each for topic in found.topics.values() for each in topic.partitions.values()]
                 missing = sum(len(each.replicas) - len(each.isrs) for each in partitions)
-                gone = self._brokers - len(found.brokers)
+                gone = self._brokers - sum(_accepts(each.host, each.port) for each in found.brokers.values())
                 self.values = {"replicas_out_of_sync": float(missing), "brokers_gone": float(gone)}
             time.sleep(_LOOKED_EVERY_S)
 
@@ -96,6 +101,14 @@ class Monitor(Handler):
         if self._open and self._busy_since < now - _WINDOW_S:
             values["orders_s"] = len(self._confirmed) / _WINDOW_S
         return values
+
+
+def _accepts(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=_ANSWERS_WITHIN_S).close()
+    except OSError:
+        return False
+    return True
 
 
 def main() -> None:

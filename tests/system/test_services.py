@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -104,9 +105,11 @@ def test_placing_ends_when_too_many_orders_wait(bench: Bench) -> None:
 def test_the_highest_rate_that_is_held_is_found(bench: Bench) -> None:
     opened = cast("OpenTopology", SimpleNamespace(chain=bench.chain, name="bench"))
     rule = Capacity(latency_p95_ms=2000, warmup_s=0.5, seconds=1.5, precision=2.0)
-    found = find_capacity(opened, Asked("capacity", 1, timeout_s=60), rule, guess_s=50.0)
+    guesses_s = defaultdict(lambda: 50.0)
+    found = find_capacity(opened, Asked("capacity", 1, timeout_s=60), rule, guesses_s)
 
     assert found.asked.rate_s >= 50.0
+    assert guesses_s == {"bench": found.asked.rate_s}
     assert found.placed["confirmed"] == found.asked.orders
     assert found.placed["latency"]["p95_ms"] <= 2000
 

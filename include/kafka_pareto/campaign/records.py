@@ -25,6 +25,26 @@ Phase = Literal["design", "choice", "gain", "noise", "final"]
 Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
 
 
+class Timeline(BaseModel):
+    """Holds what was seen in each second of a repetition in which a fault was made, from the first that was sent.
+
+    Attributes:
+        what: The process that was broken.
+        began_s: When.
+        ended_s: When it went on, or was started again.
+        done: How many orders came to their end in each second.
+        latency_p95_ms: Of these; None in a second of none.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    what: str
+    began_s: float
+    ended_s: float
+    done: list[int]
+    latency_p95_ms: list[float | None]
+
+
 class Repetition(Record):
     """Holds one execution of a configuration in one case, and its result.
 
@@ -54,6 +74,7 @@ class Repetition(Record):
     cpu_steal_fraction: float
     other_cpu_fraction: float
     quantities: dict[str, Value]
+    timeline: Timeline | None = None
 
     @model_validator(mode="before")
     @classmethod

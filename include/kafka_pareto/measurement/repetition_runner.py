@@ -8,7 +8,7 @@ from typing import Protocol
 
 import psutil
 
-from kafka_pareto.campaign.records import Outcome, Repetition
+from kafka_pareto.campaign.records import Outcome, Repetition, Timeline
 from kafka_pareto.errors import ClusterError, SafetyStop
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.study.quantity import Values
@@ -29,6 +29,7 @@ class Attempt:
         client_cpu_s: The CPU time of these processes.
         cpu_steal_fraction: The share of the machine's CPU time that the hypervisor took meanwhile.
         other_cpu_fraction: The share that other processes took.
+        timeline: What was seen second by second; None where no fault was made.
     """
 
     outcome: Outcome
@@ -41,6 +42,7 @@ class Attempt:
     client_cpu_s: float
     cpu_steal_fraction: float
     other_cpu_fraction: float
+    timeline: Timeline | None = None
 
 
 class RepetitionRunner(Protocol):
@@ -121,4 +123,5 @@ def repetition_of(planned: PlannedRepetition, attempt: Attempt, attempts: int) -
         cpu_steal_fraction=attempt.cpu_steal_fraction,
         other_cpu_fraction=attempt.other_cpu_fraction,
         quantities=dict(attempt.quantities),
+        timeline=attempt.timeline,
     )

@@ -48,7 +48,7 @@ class ClusterHealth:
             else:
                 partitions = [each for topic in found.topics.values() for each in topic.partitions.values()]
                 missing = sum(len(each.replicas) - len(each.isrs) for each in partitions)
-                gone = self._brokers - sum(_accepts(each.host, each.port) for each in found.brokers.values())
+                gone = self._brokers - sum(_accepts(str(each.host), each.port) for each in found.brokers.values())
                 self.values = {"replicas_out_of_sync": float(missing), "brokers_gone": float(gone)}
             time.sleep(_LOOKED_EVERY_S)
 

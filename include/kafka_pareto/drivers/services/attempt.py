@@ -14,7 +14,7 @@ import psutil
 
 from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.load_window import LoadWindow
-from kafka_pareto.campaign.records import Outcome
+from kafka_pareto.campaign.records import Outcome, Timeline
 from kafka_pareto.drivers.services.fault import Fault, FaultRecord
 from kafka_pareto.drivers.services.orders import CapacityError, HandedOn, find_capacity, hand_on
 from kafka_pareto.drivers.services.produce_times import produce_times, read_all
@@ -59,6 +59,7 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
     found = ServicesQuantities(int(study.effective(configuration)["orders"]))
     outcome: Outcome = "failed"
     judged = reason
+    timeline: Timeline | None = None
     if handed:
         placed = handed.placed
         window = (
@@ -70,6 +71,7 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
         else:
             found = replace(found, produce=produce_times(before, read_all(opened.brokers)))
         outcome, judged = judge(handed, keeps_order=opened.topology.partitioning == "key")
+        timeline = _timeline(handed.fault, placed) if handed.fault else None
     if is_excused:
         testbed.close()  # what is left of its orders must not reach the next ones
     outlier = outlier_reason(study.protocol.outliers, steal, other if handed else 0.0)
@@ -86,6 +88,7 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
         client_cpu_s=chain_cpu_s,
         cpu_steal_fraction=steal,
         other_cpu_fraction=other,
+        timeline=timeline,
     )
 
 
@@ -104,9 +107,7 @@ def _handed_on(
     run = f"{planned.candidate.configuration_id}.{planned.block}.{token_hex(4)}"
     asked = Asked(run, int(found["orders"]), hospitals=int(found["hospitals"]), timeout_s=protocol.timeout_s)
     if load.kind == "capacity":
-        handed = find_capacity(opened, asked, protocol.capacity, testbed.guess_orders_s)
-        testbed.guess_orders_s = handed.asked.rate_s
-        return handed
+        return find_capacity(opened, asked, protocol.capacity, testbed.guesses_orders_s)
     if load.kind == "burst":
         return hand_on(opened, asked)
     rate_s, paced_s = testbed.rate_of(configuration), protocol.paced_warmup_s + int(found["paced_s"])
@@ -206,6 +207,16 @@ def _fault_figures(fault: FaultRecord, placed: Record) -> FaultFigures:
     began_s = fault.began_at - placed["began_at"]
     recovered_s = seconds_to_former_p95(placed["seconds"], began_s)
     return FaultFigures(full_isr_s=fault.full_isr_s, recovered_s=recovered_s)
+
+
+def _timeline(fault: FaultRecord, placed: Record) -> Timeline:
+    return Timeline(
+        what=fault.what,
+        began_s=fault.began_at - placed["began_at"],
+        ended_s=fault.ended_at - placed["began_at"],
+        done=[number for number, _ in placed["seconds"]],
+        latency_p95_ms=[p95_ms for _, p95_ms in placed["seconds"]],
+    )
 
 
 def seconds_to_former_p95(seconds: Sequence[tuple[int, float | None]], fault_s: float) -> float | None:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Generic, NamedTuple, TypeVar
 
 Found = TypeVar("Found")
-_STEP = 2.0
+_LARGEST_STEP = 4.0
+_ROUNDED = 1 + 1e-9
 _LOWEST_S = 1.0
 _HIGHEST_S = 1e6
 
@@ -22,9 +23,10 @@ class Held(NamedTuple, Generic[Found]):
 def highest_held(probe: Callable[[float], Found | None], guess_s: float, precision: float) -> Held[Found] | None:
     """Returns the highest rate that is held, to within a factor; None where not even one a second is.
 
-    From the guess on the rate is doubled or halved until one is held and the next is not. Then the geometric mean of
-    the two takes the place of one of them, until they are as near as asked. A rate that is not held is tried once more,
-    so that a single disturbance does not decide.
+    From the guess on the rate is raised or lowered until one is held and the next is not; the first step is as small as
+    the precision, so that a good guess takes few tries, and each further one is the square of the last. Then the
+    geometric mean of the two rates takes the place of one of them, until they are as near as asked. A rate that is not
+    held is tried once more, so that a single disturbance does not decide.
 
     Args:
         probe: Returns what was found at a rate, and None where it was not held.
@@ -33,8 +35,8 @@ def highest_held(probe: Callable[[float], Found | None], guess_s: float, precisi
     """
     held: Held[Found] | None = None
     failed_s = math.inf
-    rate_s = guess_s
-    while _LOWEST_S <= rate_s <= _HIGHEST_S:
+    rate_s, step = guess_s, precision
+    while _LOWEST_S <= rate_s < failed_s and rate_s <= _HIGHEST_S:
         found = probe(rate_s)
         if found is None:
             found = probe(rate_s)
@@ -42,10 +44,11 @@ def highest_held(probe: Callable[[float], Found | None], guess_s: float, precisi
             failed_s = rate_s
         else:
             held = Held(rate_s, found)
-        if held is not None and failed_s / held.rate_s <= precision:
+        if held is not None and failed_s / held.rate_s <= precision * _ROUNDED:
             break
-        if held is None:
-            rate_s = failed_s / _STEP
+        if held is not None and math.isfinite(failed_s):
+            rate_s = math.sqrt(held.rate_s * failed_s)
         else:
-            rate_s = held.rate_s * _STEP if math.isinf(failed_s) else math.sqrt(held.rate_s * failed_s)
+            rate_s = held.rate_s * step if held is not None else max(failed_s / step, _LOWEST_S)
+            step = min(step**2, _LARGEST_STEP)
     return held

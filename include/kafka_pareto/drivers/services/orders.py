@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from kafka_pareto.drivers.services.capacity import highest_held
@@ -65,14 +66,14 @@ def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> H
     return HandedOn(asked, placed, seen, done)
 
 
-def find_capacity(opened: OpenTopology, asked: Asked, rule: Capacity, guess_s: float) -> HandedOn:
+def find_capacity(opened: OpenTopology, asked: Asked, rule: Capacity, guesses_s: defaultdict[str, float]) -> HandedOn:
     """Returns what came of orders at the highest rate that is held.
 
     Args:
         opened: The services.
         asked: Names the runs, and how long the last confirmation is waited for; its rate and number are replaced.
         rule: When a rate is held.
-        guess_s: The first rate, in orders a second.
+        guesses_s: The first rate by the topology's name, in orders a second; takes what was found.
 
     Raises:
         CapacityError: If not one order a second is held.
@@ -98,9 +99,10 @@ def find_capacity(opened: OpenTopology, asked: Asked, rule: Capacity, guess_s: f
         log.info("%s: %.0f orders/s %s", opened.name, rate_s, f"not held: {fault}" if fault else "held")
         return None if fault else handed
 
-    found = highest_held(probe, guess_s, rule.precision)
+    found = highest_held(probe, guesses_s[opened.name], rule.precision)
     if found is None:
         raise CapacityError(f"topology {opened.name} does not hold one order a second")
+    guesses_s[opened.name] = found.rate_s
     return found.found
 
 

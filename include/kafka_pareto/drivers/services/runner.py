@@ -75,6 +75,5 @@ class ServicesRunner:
             LoadToolError: If a service ends by itself.
         """
         asked = Asked(f"capacity.{token_hex(4)}", 1, timeout_s=self._study.protocol.timeout_s)
-        found = find_capacity(opened, asked, self._study.protocol.capacity, self._testbed.guess_orders_s)
-        self._testbed.guess_orders_s = found.asked.rate_s
+        found = find_capacity(opened, asked, self._study.protocol.capacity, self._testbed.guesses_orders_s)
         return found.asked.rate_s

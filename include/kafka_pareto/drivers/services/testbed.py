@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Self
@@ -115,13 +116,13 @@ class ServicesTestbed:
 
     Attributes:
         lease: Of this machine: its cores are what is measured.
-        guess_orders_s: Where the search of a capacity begins: at the one found last.
+        guesses_orders_s: Where the search of a topology's capacity begins: at the one found last, by its name.
         script_orders_s: What the hospital places with no service behind it; None until a topology has run.
     """
 
     def __init__(self, campaign: Campaign, study: CompareServices, settings: Settings, lease: ClusterLease) -> None:
         self.lease = lease
-        self.guess_orders_s = _FIRST_GUESS_S
+        self.guesses_orders_s: defaultdict[str, float] = defaultdict(lambda: _FIRST_GUESS_S)
         self.script_orders_s: float | None = None
         self._campaign = campaign
         self._study = study

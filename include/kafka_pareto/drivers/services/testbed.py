@@ -96,7 +96,7 @@ class OpenTopology:
             ClusterError: If the topic for them cannot be made.
             LoadToolError: If the hospital does not end well.
         """
-        self.cluster.create_topic(PLACED_ONLY, self.topology.partitions, 1, {})
+        self.cluster.create_topic(PLACED_ONLY, self.topology.partitions, 1, {"min.insync.replicas": "1"})
         try:
             return self.chain.script_orders_s()
         finally:

@@ -8,12 +8,23 @@ from typing import Any
 
 import pytest
 import yaml
+from confluent_kafka import Consumer, TopicPartition
 
+from kafka_pareto.drivers.services.driver import services_study
+from kafka_pareto.drivers.services.fault import Fault
+from kafka_pareto.drivers.services.orders import hand_on
+from kafka_pareto.drivers.services.testbed import OpenTopology
+from kafka_pareto.services.hospital import Asked
+from kafka_pareto.services.messages import ORDER_PLACED
+from kafka_pareto.settings import load_settings
+from kafka_pareto.study.faults import PARTITIONS_ADDED, FaultTimes
+from kafka_pareto.study.study_file import parse_study
 from tests.system.steps import StepRunner
 
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
 ORDERS = 200
+FAULTS = [{"factor": "fault", "levels": ["none", PARTITIONS_ADDED], "fixed": {"load": "100/s", "paced_s": 60}}]
 STUDY: dict[str, Any] = {
     "schema_version": 1,
     "kind": "compare",
@@ -93,3 +104,32 @@ def test_a_broker_is_lost_and_no_order_with_it(tmp_path: Path) -> None:
         assert each.quantities["full_isr_s"] is not None
         assert int(each.quantities["alerts_raised"] or 0) >= 1
         assert each.quantities["alerts_raised"] == each.quantities["alerts_cleared"]
+        timeline = each.timeline
+        assert timeline is not None
+        assert timeline.what in ("kafka-1", "kafka-2")
+        assert 2 < timeline.began_s < timeline.ended_s - 3
+        assert sum(timeline.done) == each.quantities["orders_confirmed"]
+        assert 0 in timeline.done[int(timeline.began_s) :]
+    assert not any(each.timeline for each in measured if each.configuration["fault"] == "none")
+
+
+def test_partitions_that_are_added_take_orders_and_lose_none() -> None:
+    topologies = {"one": {"brokers": 1, "replication_factor": 1, "partitions": 2, "partitioning": "key"}}
+    study = parse_study(
+        yaml.safe_dump({**STUDY, "topologies": topologies, "series": [], "tables": FAULTS}), "added.yaml"
+    )
+    with OpenTopology(services_study(study), {}, load_settings()) as opened:
+        # Producers look at the partitions every ten seconds.
+        asked = Asked("added", 1600, rate_s=100, hospitals=20, timeout_s=60)
+        handed = hand_on(opened, asked, Fault(PARTITIONS_ADDED, FaultTimes(at_s=1, for_s=1)))
+        partitions = opened.cluster.topic_health(ORDER_PLACED).partitions
+        consumer = Consumer({"bootstrap.servers": opened.brokers.bootstrap_servers, "group.id": "looking"})
+        _, new = consumer.get_watermark_offsets(TopicPartition(ORDER_PLACED, 3), timeout=10)
+        consumer.close()
+
+    assert len(partitions) == 4
+    assert new > 0
+    assert handed.lost == 0
+    assert handed.fault is not None
+    assert handed.fault.what == "partitions, from 2 to 4"
+    assert handed.fault.full_isr_s is not None

@@ -17,6 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from matplotlib.transforms import ScaledTranslation
 
 from kafka_pareto.analysis.wording import joined
+from kafka_pareto.comparison import timeline_figure
 from kafka_pareto.comparison.chart_axes import name_levels, name_values, side_by_side
 from kafka_pareto.comparison.chart_data import (
     Point,
@@ -29,6 +30,7 @@ from kafka_pareto.comparison.chart_data import (
 )
 from kafka_pareto.comparison.records import Interval, Level, PartComparison, Scaling
 from kafka_pareto.comparison.rows import held_interactions
+from kafka_pareto.comparison.timeline_figure import draw_timelines
 from kafka_pareto.comparison.words import (
     compared_quantities,
     directed_text,
@@ -71,6 +73,8 @@ def part_figures(part: PartComparison, shown: Sequence[Quantity] = ()) -> Mappin
             found[f"{part.part}_levels.png"] = (_levels_caption(part), draw_levels(part, quantities))
         if any(each.speedup for each in part.scaling):
             found[f"{part.part}_scaling.png"] = (_SCALING_CAPTION, draw_scaling(part, shown))
+        if timelines := draw_timelines(part):
+            found[f"{part.part}_timelines.png"] = (timeline_figure.CAPTION, timelines)
         return {name: (caption, png(figure)) for name, (caption, figure) in found.items()}
 
 

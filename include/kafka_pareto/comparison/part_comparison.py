@@ -151,6 +151,7 @@ def _level(
         bottleneck_numbers=dict(verdict.numbers),
         ceiling_shares=_means([each.shares for each in found]),
         notes=list(dict.fromkeys(each.reason for each in valid if each.reason)),
+        timelines=[each.timeline for each in valid if each.timeline],
     )
 
 

@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from kafka_pareto.campaign.records import Timeline
 from kafka_pareto.storage.record import Record
 from kafka_pareto.study.factors import FactorValue
 
@@ -98,6 +99,7 @@ class Level(_Content):
         ceiling_shares: The mean share of each ceiling of the machine at which the level ran, by `bottleneck.shares`'
             names; empty where no ceilings were measured.
         notes: The distinct reasons that valid repetitions carry, like a fixed rate that was not held.
+        timelines: Of the valid repetitions in which something was broken, in the order of their blocks.
     """
 
     configuration_id: str
@@ -112,6 +114,7 @@ class Level(_Content):
     bottleneck_numbers: dict[str, float] = Field(default_factory=dict)
     ceiling_shares: dict[str, float] = Field(default_factory=dict)
     notes: list[str] = Field(default_factory=list)
+    timelines: list[Timeline] = Field(default_factory=list)
 
 
 class Interaction(_Content):

@@ -74,6 +74,8 @@ class _Run:
     confirming_s: list[float] = field(default_factory=list)
     confirmed: set[str] = field(default_factory=set)
     repeated: int = 0
+    last_of_key: dict[str, float] = field(default_factory=dict)
+    overtaken: int = 0
     failure: str = ""
 
     def is_over(self, now: float) -> bool:
@@ -135,9 +137,12 @@ class Hospital(Handler):
             return ()
         run.confirmed.add(order_id)
         run.confirmed_at.append(now)
-        run.created_at.append(record["created_at"])
-        run.latencies_s.append(now - record["created_at"])
-        run.placing_s.append(record["placed_at"] - record["created_at"])
+        created_at = record["created_at"]
+        run.created_at.append(created_at)
+        run.overtaken += created_at < run.last_of_key.get(record["key"], created_at)
+        run.last_of_key[record["key"]] = max(created_at, run.last_of_key.get(record["key"], created_at))
+        run.latencies_s.append(now - created_at)
+        run.placing_s.append(record["placed_at"] - created_at)
         run.confirming_s.append(appended_at - record["placed_at"])
         return ()
 
@@ -205,6 +210,7 @@ class Hospital(Handler):
             "sent": len(run.sent_at),
             "confirmed": len(run.confirmed),
             "repeated": run.repeated,
+            "overtaken": run.overtaken,
             "began_at": sent_at[0],
             "ended_at": ended_at,
             "sending_s": sent_at[-1] - sent_at[0],

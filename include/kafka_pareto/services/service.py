@@ -26,6 +26,8 @@ STATISTICS_EVERY_S = 0.1
 _MOST_AT_ONCE = 500
 _POLL_S = 0.02
 _STOP_S = 10.0
+# Kafka's default is five minutes, after which no study that adds partitions looks any more.
+_KNOWS_PARTITIONS_WITHIN_MS = 10_000
 _MOST_MEMBERS = 5
 # A group whose coordinator was lost may take a static member for another one.
 _OF_THE_MEMBER = (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID, KafkaError.UNKNOWN_MEMBER_ID)
@@ -93,6 +95,7 @@ class Sender:
             "bootstrap.servers": options.bootstrap_servers,
             "partitioner": "murmur2_random",
             "enable.idempotence": True,
+            "topic.metadata.refresh.interval.ms": _KNOWS_PARTITIONS_WITHIN_MS,
             **json.loads(options.producer),
         }
         if transactional_id:
@@ -201,6 +204,7 @@ class Service:
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
             "fetch.wait.max.ms": 100,
+            "topic.metadata.refresh.interval.ms": _KNOWS_PARTITIONS_WITHIN_MS,
         }
 
     def stop(self) -> None:

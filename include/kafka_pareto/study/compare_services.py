@@ -14,7 +14,7 @@ from kafka_pareto.services.alerts import Watched
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, FactorValue
-from kafka_pareto.study.faults import BROKER_FAULTS, NO_FAULT, FaultTimes
+from kafka_pareto.study.faults import BROKER_FAULTS, NO_FAULT, PARTITIONS_ADDED, FaultTimes
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.section import Count, Fraction, Section
 from kafka_pareto.study.sections import OwnBrokers
@@ -39,7 +39,7 @@ _LOAD_SETTINGS = (
     Setting("paced_s", 20, "load", least=1, most=_MOST_PACED_S),
     Setting("hospitals", 0, "load", least=0, most=_MOST_ORDERS),
     Setting("delivery", "at_least_once", "load", choices=("at_least_once", "exactly_once")),
-    Setting("fault", NO_FAULT, "load", choices=(NO_FAULT, *BROKER_FAULTS, *SERVICE_FAULTS)),
+    Setting("fault", NO_FAULT, "load", choices=(NO_FAULT, *BROKER_FAULTS, *SERVICE_FAULTS, PARTITIONS_ADDED)),
 )
 
 
@@ -234,4 +234,9 @@ class CompareServices(Compare):
             )
         if found["fault"] == "broker_stopped" and self.topology_of(level)[1].replication_factor < 2:
             return f"fault broker_stopped: topology {found[TOPOLOGY]} has no followers (replication_factor 1)"
+        if found["fault"] == PARTITIONS_ADDED and self.topology_of(level)[1].partitioning != "key":
+            return (
+                f"fault partitions_added: topology {found[TOPOLOGY]} has partitioning round_robin, which keeps to the "
+                "partitions that there were; must be key"
+            )
         return ""

@@ -11,6 +11,7 @@ from kafka_pareto.study.section import Section
 BrokerFault = Literal["leader_killed", "broker_stopped"]
 BROKER_FAULTS: tuple[BrokerFault, ...] = ("leader_killed", "broker_stopped")
 NO_FAULT = "none"
+PARTITIONS_ADDED = "partitions_added"
 
 
 class FaultTimes(Section):

@@ -93,7 +93,9 @@ class ServicesQuantities:
         orders_confirmed: As many as it holds a confirmation of.
         orders_complete: As many as the client has seen confirmed, picked up and delivered.
         repeats_dropped: Confirmations that the hospital, and events that the client, got again, and knew by their ids.
-        orders_out_of_order: Seen as delivered before they were seen as picked up; by key that makes it invalid.
+        orders_out_of_order: Seen as delivered before they were seen as picked up; by key that makes it invalid, unless
+            partitions were added meanwhile.
+        orders_overtaken: Confirmed after a later one of the same key.
         alerts_raised: By the monitor, meanwhile.
         alerts_cleared: The same.
         figures: None where nothing was confirmed.
@@ -108,6 +110,7 @@ class ServicesQuantities:
     orders_complete: int | None = None
     repeats_dropped: int | None = None
     orders_out_of_order: Annotated[int | None, Shown("orders out of order", maximised=False)] = None
+    orders_overtaken: Annotated[int | None, Shown("orders overtaken", maximised=False)] = None
     alerts_raised: int | None = None
     alerts_cleared: int | None = None
     figures: OrderFigures | None = None

@@ -26,7 +26,8 @@ from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.services.hospital import Asked
 from kafka_pareto.services.messages import Record
 from kafka_pareto.study.compare_services import CompareServices
-from kafka_pareto.study.faults import NO_FAULT
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.faults import NO_FAULT, PARTITIONS_ADDED
 from kafka_pareto.study.load_counters import LoadCounters
 from kafka_pareto.study.services_quantities import FaultFigures, OrderFigures, ServicesQuantities
 
@@ -70,10 +71,10 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
             found = _of_the_last_rate(found)
         else:
             found = replace(found, produce=produce_times(before, read_all(opened.brokers)))
-        outcome, judged = judge(handed, keeps_order=opened.topology.partitioning == "key")
+        outcome, judged = judge(handed, keeps_order=_keeps_order(study, configuration))
         timeline = _timeline(handed.fault, placed) if handed.fault else None
-    if is_excused:
-        testbed.close()  # what is left of its orders must not reach the next ones
+    if is_excused or study.effective(configuration)["fault"] == PARTITIONS_ADDED:
+        testbed.close()  # neither what is left of its orders nor its partitions must reach the next ones
     outlier = outlier_reason(study.protocol.outliers, steal, other if handed else 0.0)
     if outlier and outcome in ("valid", "failed"):
         outcome, judged, is_excused = "failed", f"{outlier}; {judged}" if judged else outlier, True
@@ -120,6 +121,12 @@ def _handed_on(
     )
     kind = str(found["fault"])
     return hand_on(opened, paced, None if kind == NO_FAULT else Fault(kind, protocol.fault))
+
+
+def _keeps_order(study: CompareServices, level: Configuration) -> bool:
+    """Says whether records of a key follow each other: a key goes elsewhere once there are more partitions."""
+    is_moved = study.effective(level)["fault"] == PARTITIONS_ADDED
+    return study.topology_of(level)[1].partitioning == "key" and not is_moved
 
 
 def judge(handed: HandedOn, *, keeps_order: bool) -> tuple[Outcome, str]:
@@ -186,6 +193,7 @@ def _quantities(
         orders_complete=seen["complete"],
         repeats_dropped=placed["repeated"] + seen["repeated"],
         orders_out_of_order=seen["out_of_order"],
+        orders_overtaken=placed["overtaken"],
         alerts_raised=states.count("raised"),
         alerts_cleared=states.count("cleared"),
         figures=figures,

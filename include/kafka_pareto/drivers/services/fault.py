@@ -1,15 +1,19 @@
-"""Makes a fault while orders run: a broker is killed or stopped for a while, or a service is killed."""
+"""Makes a fault while orders run: kills or stops a broker for a while, kills a service, or adds partitions."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
 
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
+
 from kafka_pareto.drivers.broker_faults import broken
 from kafka_pareto.drivers.services.testbed import OpenTopology
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.services.messages import ORDER_PLACED, TOPICS
-from kafka_pareto.study.faults import BROKER_FAULTS, FaultTimes
+from kafka_pareto.study.faults import BROKER_FAULTS, PARTITIONS_ADDED, FaultTimes
 
 _IN_SYNC_WITHIN_S = 120.0
 _LOOK_S = 0.25
@@ -37,7 +41,8 @@ class Fault:
 
     Args:
         kind: As the setting `fault` names it.
-        times: When it begins after the first order, and how long a broker's lasts; a service is started again at once.
+        times: When it begins after the first order, and how long a broker's lasts; a service is started again at once,
+            and partitions that were added stay.
     """
 
     def __init__(self, kind: str, times: FaultTimes) -> None:
@@ -57,12 +62,31 @@ class Fault:
         if broker_fault is not None:
             with broken(opened.brokers, broker_fault, opened.cluster.topic_health(ORDER_PLACED)) as what:
                 time.sleep(self._times.for_s)
+        elif self._kind == PARTITIONS_ADDED:
+            what = _add_partitions(opened)
         else:
             what = self._kind.removesuffix("_killed")
             opened.chain.kill(what)
             opened.chain.start(what)
         ended_at = time.time()
         return FaultRecord(what, began_at, ended_at, _seconds_to_full_isr(opened, ended_at))
+
+
+def _add_partitions(opened: OpenTopology) -> str:
+    """Gives each topic twice its partitions.
+
+    Raises:
+        ClusterError: If the brokers refuse.
+    """
+    partitions = 2 * opened.topology.partitions
+    admin = AdminClient({"bootstrap.servers": opened.brokers.bootstrap_servers})
+    asked = admin.create_partitions([NewPartitions(topic, partitions) for topic in TOPICS])
+    for topic, answer in asked.items():
+        try:
+            answer.result(_ANSWERS_WITHIN_S)
+        except KafkaException as error:
+            raise ClusterError(f"topic {topic}: partitions cannot be added: {error}") from error
+    return f"partitions, from {opened.topology.partitions} to {partitions}"
 
 
 def _seconds_to_full_isr(opened: OpenTopology, since: float) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kafka_pareto.drivers.consumer.driver import ConsumerDriver
 from kafka_pareto.drivers.ingestion.driver import IngestionDriver
+from kafka_pareto.drivers.log_pipeline.driver import LogPipelineDriver
 from kafka_pareto.drivers.producer.driver import ProducerDriver
 from kafka_pareto.drivers.services.driver import ServicesDriver
 from kafka_pareto.measurement.driver_runtime import DriverRuntime
@@ -14,6 +15,7 @@ DRIVERS: dict[str, DriverRuntime] = {
     "consumer": ConsumerDriver(),
     "ingestion": IngestionDriver(),
     "services": ServicesDriver(),
+    "log_pipeline": LogPipelineDriver(),
 }
 
 

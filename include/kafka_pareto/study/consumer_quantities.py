@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any, Literal, Self
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from kafka_pareto.study.quantity import Shown, Value, Values, quantities_of
+from kafka_pareto.study.quantity import Quantities, Shown, quantities_of
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class FetchMetrics:
 
 
 @dataclass(frozen=True)
-class ConsumerQuantities:
+class ConsumerQuantities(Quantities):
     """Holds all quantities of one repetition of a group of consumers.
 
     Attributes:
@@ -91,29 +91,5 @@ class ConsumerQuantities:
     live: LiveFigures | None = None
     client: FetchMetrics = FetchMetrics()
 
-    @classmethod
-    def of(cls, values: Values) -> Self:
-        """Reads the quantities of a stored repetition."""
-        return cls(
-            figures=_measured(ReadingFigures, values, "read_records_s"),
-            live=_measured(LiveFigures, values, "live_rate_records_s"),
-            client=FetchMetrics(**_own(FetchMetrics, values)),
-            **_own(cls, values),
-        )
-
-    def values(self) -> dict[str, Value]:
-        """Returns the quantities by name, as a repetition holds them."""
-        parts = [self, self.client, *(part for part in (self.figures, self.live) if part is not None)]
-        known = {name: value for part in parts for name, value in asdict(part).items()}
-        return {each.name: known.get(each.name) for each in CONSUMER_QUANTITIES}
-
 
 CONSUMER_QUANTITIES = quantities_of(ConsumerQuantities)
-
-
-def _measured(model: type, values: Values, needed: str) -> Any:
-    return None if values[needed] is None else model(**_own(model, values))
-
-
-def _own(model: type, values: Values) -> dict[str, Any]:
-    return {each.name: values[each.name] for each in fields(model) if each.name in values}

@@ -9,10 +9,11 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.study.consumer import CONSUMER
 from kafka_pareto.study.declaration import Driver, Feature, Objective
 from kafka_pareto.study.ingestion import INGESTION
+from kafka_pareto.study.log_pipeline import LOG_PIPELINE
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.study.services import SERVICES
 
-DRIVERS: dict[str, Driver] = {each.name: each for each in (PRODUCER, CONSUMER, INGESTION, SERVICES)}
+DRIVERS: dict[str, Driver] = {each.name: each for each in (PRODUCER, CONSUMER, INGESTION, SERVICES, LOG_PIPELINE)}
 
 
 def objective_named(name: str) -> Objective:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any, Literal, Self
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from kafka_pareto.study.load_counters import LoadCounters
-from kafka_pareto.study.quantity import Shown, Value, Values, quantities_of
+from kafka_pareto.study.quantity import Quantities, Shown, quantities_of
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class IngestionFigures:
 
 
 @dataclass(frozen=True)
-class IngestionQuantities:
+class IngestionQuantities(Quantities):
     """Holds all quantities of one repetition of an ingestion.
 
     Attributes:
@@ -82,23 +82,5 @@ class IngestionQuantities:
     counters: LoadCounters = LoadCounters()  # noqa: RUF009 (frozen)
     limited_by: str = ""
 
-    @classmethod
-    def of(cls, values: Values) -> Self:
-        """Reads the quantities of a stored repetition."""
-        return cls(
-            figures=None if values["rows_s"] is None else IngestionFigures(**_own(IngestionFigures, values)),
-            counters=LoadCounters(**_own(LoadCounters, values)),
-            **_own(cls, values),
-        )
-
-    def values(self) -> dict[str, Value]:
-        """Returns the quantities by name, as a repetition holds them."""
-        known = {**asdict(self), **asdict(self.counters), **(asdict(self.figures) if self.figures else {})}
-        return {each.name: known.get(each.name) for each in INGESTION_QUANTITIES}
-
 
 INGESTION_QUANTITIES = quantities_of(IngestionQuantities)
-
-
-def _own(model: type, values: Values) -> dict[str, Any]:
-    return {each.name: values[each.name] for each in fields(model) if each.name in values}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, asdict, dataclass, field, fields
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from dataclasses import dataclass, field
+from typing import Annotated, Literal, TypeAlias
 
 from kafka_pareto.study.load_counters import LoadCounters
 from kafka_pareto.study.producer_protocol import ProducerProtocol
-from kafka_pareto.study.quantity import Resolution, Shown, Value, Values, quantities_of
+from kafka_pareto.study.quantity import Quantities, Resolution, Shown, quantities_of
 
 LatencyMs: TypeAlias = Annotated[float, Resolution(ProducerProtocol.latency_resolution_ms)]
 
@@ -64,7 +64,7 @@ class ClientMetrics:
 
 
 @dataclass(frozen=True)
-class ProducerQuantities:
+class ProducerQuantities(Quantities):
     """Holds all quantities of one repetition of a producer.
 
     Attributes:
@@ -88,27 +88,5 @@ class ProducerQuantities:
     counters: LoadCounters = field(default_factory=LoadCounters)
     limited_by: str | None = None
 
-    @classmethod
-    def of(cls, values: Values) -> Self:
-        """Reads the quantities of a stored repetition; without `figures` if one that every tool measures is missing."""
-        needed = [each.name for each in fields(LoadFigures) if each.default is MISSING]
-        is_measured = all(values[name] is not None for name in needed)
-        return cls(
-            figures=LoadFigures(**_own(LoadFigures, values)) if is_measured else None,
-            client=ClientMetrics(**_own(ClientMetrics, values)),
-            counters=LoadCounters(**_own(LoadCounters, values)),
-            **_own(cls, values),
-        )
-
-    def values(self) -> dict[str, Value]:
-        """Returns the quantities by name, as a repetition holds them."""
-        figures = asdict(self.figures) if self.figures else {}
-        known = {**asdict(self), **asdict(self.client), **asdict(self.counters), **figures}
-        return {each.name: known.get(each.name) for each in PRODUCER_QUANTITIES}
-
 
 PRODUCER_QUANTITIES = quantities_of(ProducerQuantities)
-
-
-def _own(model: type, values: Values) -> dict[str, Any]:
-    return {each.name: values[each.name] for each in fields(model) if each.name in values}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from functools import cache
+from typing import Annotated, Any, Literal, Self, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 Value: TypeAlias = float | int | str | None
 Values: TypeAlias = Mapping[str, Value]
@@ -17,10 +18,17 @@ _UNITS = {
     "_bytes_per_row": "B",
     "_mib_s": "MiB/s",
     "_records_s": "records/s",
+    "_s_per_thousand_events": "s per 1,000 events",
     "rows_s": "rows/s",
     "orders_s": "orders/s",
+    "_events_s": "events/s",
+    "_faults_s": "faults/s",
+    "packets_s": "packets/s",
+    "_kb_s": "kB/s",
     "_ms_per_order": "ms",
     "_records": "records",
+    "_events": "events",
+    "_mib": "MiB",
     "_cores": "cores",
     "_bytes": "B",
     "_ms": "ms",
@@ -90,6 +98,44 @@ class Quantity:
         return isinstance(value, (int, float) if self.type is float else self.type)
 
 
+class Quantities:
+    """Is the base of the dataclass that holds a driver's quantities; fields may hold dataclasses with further ones."""
+
+    @classmethod
+    def of(cls, values: Values) -> Self:
+        """Reads them from a stored repetition; a part that may be missing is None where a value that it needs is."""
+        found: Self = _read(cls, values)
+        return found
+
+    def values(self) -> dict[str, Value]:
+        """Returns them by name, as a repetition holds them; None for those of a part that is missing."""
+        known = dict(_held(self))
+        return {each.name: known.get(each.name) for each in quantities_of(type(self))}
+
+
+def _read(model: type, values: Values) -> Any:
+    arguments: dict[str, Any] = {}
+    for name, hint in get_type_hints(model, include_extras=True).items():
+        inner = next((part for part in _parts(hint) if is_dataclass(part)), None)
+        if inner is None:
+            arguments |= {name: values[name]} if name in values else {}
+            continue
+        needed = [each.name for each in quantities_of(inner) if not each.may_be_missing]
+        is_missing = types.NoneType in _parts(hint) and any(values.get(each) is None for each in needed)
+        arguments[name] = None if is_missing else _read(inner, values)
+    return model(**arguments)
+
+
+def _held(part: Any) -> Iterator[tuple[str, Value]]:
+    for each in fields(part):
+        value = getattr(part, each.name)
+        if is_dataclass(value):
+            yield from _held(value)
+        else:
+            yield each.name, value
+
+
+@cache
 def quantities_of(model: type) -> tuple[Quantity, ...]:
     """Reads the quantities from a dataclass: one for each field, and those of a field's dataclass in its place."""
     hints = get_type_hints(model, include_extras=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any, Self
+from dataclasses import dataclass
+from typing import Annotated
 
 from kafka_pareto.study.load_counters import LoadCounters
-from kafka_pareto.study.quantity import Shown, Value, Values, quantities_of
+from kafka_pareto.study.quantity import Quantities, Shown, quantities_of
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class FaultFigures:
 
 
 @dataclass(frozen=True)
-class ServicesQuantities:
+class ServicesQuantities(Quantities):
     """Holds all quantities of one repetition.
 
     Attributes:
@@ -120,26 +120,5 @@ class ServicesQuantities:
     counters: LoadCounters = LoadCounters()  # noqa: RUF009 (frozen)
     limited_by: str = ""
 
-    @classmethod
-    def of(cls, values: Values) -> Self:
-        """Reads the quantities of a stored repetition."""
-        return cls(
-            figures=None if values["orders_s"] is None else OrderFigures(**_own(OrderFigures, values)),
-            produce=ProduceTimes(**_own(ProduceTimes, values)),
-            fault=FaultFigures(**_own(FaultFigures, values)),
-            counters=LoadCounters(**_own(LoadCounters, values)),
-            **_own(cls, values),
-        )
-
-    def values(self) -> dict[str, Value]:
-        """Returns the quantities by name, as a repetition holds them."""
-        of_figures = asdict(self.figures) if self.figures else {}
-        known = {**asdict(self), **asdict(self.counters), **asdict(self.produce), **asdict(self.fault), **of_figures}
-        return {each.name: known.get(each.name) for each in SERVICES_QUANTITIES}
-
 
 SERVICES_QUANTITIES = quantities_of(ServicesQuantities)
-
-
-def _own(model: type, values: Values) -> dict[str, Any]:
-    return {each.name: values[each.name] for each in fields(model) if each.name in values}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-import statistics
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from secrets import token_hex
 
 import psutil
 
+from kafka_pareto.analysis.recovery import seconds_to_former_p95
 from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.load_window import LoadWindow
 from kafka_pareto.campaign.records import Outcome, Timeline
@@ -33,8 +31,6 @@ from kafka_pareto.study.services_quantities import FaultFigures, OrderFigures, S
 
 _MS = 1e3
 _SCRIPT_BOUND_FRACTION = 0.9
-_RECOVERED_TIMES = 2.0
-_STAYS_S = 5
 
 
 def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: ServicesTestbed) -> Attempt:
@@ -225,29 +221,6 @@ def _timeline(fault: FaultRecord, placed: Record) -> Timeline:
         done=[number for number, _ in placed["seconds"]],
         latency_p95_ms=[p95_ms for _, p95_ms in placed["seconds"]],
     )
-
-
-def seconds_to_former_p95(seconds: Sequence[tuple[int, float | None]], fault_s: float) -> float | None:
-    """Returns how long after a fault the p95 latency was near the former one again.
-
-    Near is at most twice the median of the seconds before the fault, for five seconds on end.
-
-    Args:
-        seconds: Number and p95 latency in milliseconds of the confirmations in each second.
-        fault_s: When the fault began, in seconds.
-
-    Returns:
-        Whole seconds after the fault; None where it was not near again, or there is nothing before.
-    """
-    before = [p95_ms for _, p95_ms in seconds[: int(fault_s)] if p95_ms is not None]
-    if not before:
-        return None
-    bound_ms = _RECOVERED_TIMES * statistics.median(before)
-    is_near = [p95_ms is not None and p95_ms <= bound_ms for _, p95_ms in seconds]
-    for second in range(math.ceil(fault_s), len(seconds) - _STAYS_S + 1):
-        if all(is_near[second : second + _STAYS_S]) and not all(is_near[int(fault_s) : second]):
-            return second - fault_s
-    return 0.0 if all(is_near[int(fault_s) :]) else None
 
 
 def _mean(latency: Record | None) -> float | None:

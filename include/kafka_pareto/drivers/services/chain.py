@@ -6,24 +6,20 @@ import json
 import os
 import queue
 import secrets
-import signal
 import subprocess
 import sys
-import tempfile
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
-
-import psutil
+from typing import Any, Self
 
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.brokers.processes import tied
 from kafka_pareto.errors import LoadStartError, LoadToolError
+from kafka_pareto.load.child_process import ChildProcess, end_all
 from kafka_pareto.services.alerts import Watched
 from kafka_pareto.services.hospital import Asked
 from kafka_pareto.services.messages import Record
@@ -37,23 +33,7 @@ _READY_S = 60.0
 _GRACE_S = 15.0
 _STOP_S = 10.0
 _LOOK_S = 0.1
-_LAST_BYTES = 400
 _PLACED_ONLY = 20_000
-
-
-@dataclass
-class _Process:
-    """Holds a running service, the lines it has said, and what it complained of."""
-
-    popen: subprocess.Popen[bytes]
-    complaints: BinaryIO
-    said: queue.SimpleQueue[Record] = field(default_factory=queue.SimpleQueue)
-
-    def last_words(self) -> str:
-        """Returns the end of what it wrote to its standard error."""
-        size = os.fstat(self.complaints.fileno()).st_size
-        end = os.pread(self.complaints.fileno(), _LAST_BYTES, max(size - _LAST_BYTES, 0))
-        return " ".join(end.decode(errors="replace").split()) or "it said nothing"
 
 
 class Chain:
@@ -84,7 +64,7 @@ class Chain:
         self._monitors = ["--brokers", str(topology.brokers), "--rules", json.dumps(dict(rules or {}))]
         self._port = free_ports(1)[0]
         self._token = secrets.token_urlsafe(24)
-        self._processes: dict[str, _Process] = {}
+        self._processes: dict[str, ChildProcess] = {}
         self._ended_cpu_s = 0.0
 
     def __enter__(self) -> Self:
@@ -115,7 +95,7 @@ class Chain:
     @property
     def pids(self) -> dict[str, int]:
         """Maps each process that runs to its id."""
-        return {name: each.popen.pid for name, each in self._processes.items() if each.popen.poll() is None}
+        return {name: each.pid for name, each in self._processes.items() if each.exit_code is None}
 
     def start(self, name: str) -> None:
         """Starts a service, or one anew that has ended.
@@ -125,20 +105,10 @@ class Chain:
         """
         options = {"monitor": self._monitors, "notification": ["--port", str(self._port)]}.get(name, [])
         own = ["--port", str(self._port)] if name == CLIENT else [*self._common, *options]
-        complaints = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the process has ended)
-        try:
-            popen = subprocess.Popen(
-                tied([sys.executable, "-m", f"kafka_pareto.services.{name}", *own]),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                env=self._environment(),
-            )
-        except OSError as error:
-            complaints.close()
-            raise LoadStartError(f"service {name}: cannot be started: {error}") from error
-        process = self._processes[name] = _Process(popen, complaints)
-        threading.Thread(target=_listen, args=(process,), daemon=True).start()
+        argv = [sys.executable, "-m", f"kafka_pareto.services.{name}", *own]
+        if name in self._processes:
+            self._processes[name].close()
+        self._processes[name] = ChildProcess(f"service {name}", argv, self._environment())
 
     def script_orders_s(self) -> float:
         """Returns at what pace the hospital places orders that no service reads, in orders a second.
@@ -172,9 +142,8 @@ class Chain:
     def kill(self, name: str) -> None:
         """Kills a service with -9."""
         process = self._processes[name]
-        self._ended_cpu_s += _cpu_s(process.popen.pid)
-        process.popen.kill()
-        process.popen.wait()
+        self._ended_cpu_s += process.cpu_s()
+        process.kill()
 
     def wait_until_ready(self, name: str) -> None:
         """Waits until a service that was started anew has its partitions.
@@ -190,7 +159,7 @@ class Chain:
         Raises:
             LoadToolError: If it has ended.
         """
-        self._tell("hospital", asdict(asked))
+        self._processes["hospital"].tell(asdict(asked))
 
     def answer(self, asked: Asked) -> Record:
         """Returns what the hospital says of the orders that it was asked for, once all are confirmed or time is over.
@@ -222,22 +191,12 @@ class Chain:
             "since": since,
             "alerts_within_s": alerts_within_s,
         }
-        self._tell(CLIENT, asked)
+        self._processes[CLIENT].tell(asked)
         return self._next(CLIENT, timeout_s + alerts_within_s + _GRACE_S, "run", run)
 
     def cpu_s(self) -> float:
         """Returns the CPU time that all of them have used since they were started."""
-        return self._ended_cpu_s + sum(_cpu_s(pid) for pid in self.pids.values())
-
-    def _tell(self, name: str, request: Record) -> None:
-        stdin = self._processes[name].popen.stdin
-        if stdin is None:
-            raise RuntimeError(f"{name} has no standard input")
-        try:
-            stdin.write(json.dumps(request).encode() + b"\n")
-            stdin.flush()
-        except OSError as error:
-            raise LoadToolError(f"service {name} has ended: {self._processes[name].last_words()}") from error
+        return self._ended_cpu_s + sum(each.cpu_s() for each in self._processes.values())
 
     def _next(self, name: str, timeout_s: float, key: str, value: str = "") -> Record:
         """Returns the next line of a service that has this key, and this value of it where one is given.
@@ -255,44 +214,12 @@ class Chain:
                     return said
                 continue
             for other, process in self._processes.items():
-                if (code := process.popen.poll()) is not None and (other == name or key != "ready"):
-                    raise kind(f"service {other} has ended with exit code {code}: {process.last_words()}")
+                if (code := process.exit_code) is not None and (other == name or key != "ready"):
+                    raise kind(f"{process.name} has ended with exit code {code}: {process.last_words()}")
             if time.monotonic() > deadline:
                 raise kind(
                     f"service {name} did not answer within {timeout_s:g} s: {self._processes[name].last_words()}"
                 )
 
     def _end(self) -> None:
-        """Asks all to stop, and kills what does not."""
-        for process in self._processes.values():
-            with suppress(OSError):
-                process.popen.send_signal(signal.SIGTERM)
-        deadline = time.monotonic() + _STOP_S
-        for process in self._processes.values():
-            with suppress(subprocess.TimeoutExpired):
-                process.popen.wait(max(deadline - time.monotonic(), 0.0))
-            process.popen.kill()
-            process.popen.wait()
-            for stream in (process.popen.stdin, process.popen.stdout, process.complaints):
-                with suppress(OSError):
-                    if stream is not None:
-                        stream.close()
-
-
-def _listen(process: _Process) -> None:
-    """Takes the lines of JSON that a process says; what is none is a complaint of somebody's, and passed over."""
-    stdout = process.popen.stdout
-    if stdout is None:
-        raise RuntimeError("the process has no standard output")
-    with suppress(ValueError):  # it was closed meanwhile
-        for line in stdout:
-            with suppress(json.JSONDecodeError):
-                process.said.put(json.loads(line))
-
-
-def _cpu_s(pid: int) -> float:
-    try:
-        used = psutil.Process(pid).cpu_times()
-    except psutil.Error:
-        return 0.0
-    return float(used.user + used.system)
+        end_all(self._processes.values(), _STOP_S)

@@ -6,7 +6,7 @@ import logging
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from kafka_pareto.drivers.services.capacity import highest_held
+from kafka_pareto.measurement.highest_held import highest_held
 from kafka_pareto.drivers.services.fault import Fault, FaultRecord
 from kafka_pareto.drivers.services.testbed import OpenTopology
 from kafka_pareto.errors import LoadToolError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kafka_pareto.drivers.services.attempt import judge, seconds_to_former_p95
+from kafka_pareto.drivers.services.attempt import judge
 from kafka_pareto.drivers.services.fault import FaultRecord
 from kafka_pareto.drivers.services.orders import HandedOn, fault_of
 from kafka_pareto.services.hospital import Asked
@@ -80,14 +80,3 @@ def test_round_robin_promises_no_order() -> None:
 )
 def test_a_rate_is_held_within_latency_and_without_a_growing_queue(changes: dict[str, Any], fault: str) -> None:
     assert fault_of(handed(**changes), Capacity()) == fault
-
-
-def test_the_former_latency_is_back_when_it_stays() -> None:
-    before, silent, late, near = [(50, 10.0)] * 10, [(0, None)] * 5, [(300, 4000.0)] * 3, [(50, 15.0)] * 20
-    blip = [(50, 15.0)] * 2
-
-    assert seconds_to_former_p95([*before, *silent, *late, *near], 10.0) == 8.0
-    assert seconds_to_former_p95([*before, *silent, *blip, *late, *near], 10.0) == 10.0
-    assert seconds_to_former_p95([*before, *near], 10.0) == 0.0
-    assert seconds_to_former_p95([*before, *silent, *late], 10.0) is None
-    assert seconds_to_former_p95([*silent], 10.0) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kafka_pareto.drivers.services.capacity import highest_held
+from kafka_pareto.measurement.highest_held import highest_held
 
 pytestmark = pytest.mark.fast
 

@@ -1,0 +1,46 @@
+"""Reads what the web server has logged: JSON objects, each on a line or on several."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from kafka_pareto.errors import LoadToolError
+
+_MS = 1e3
+
+
+def read_access_log(path: Path) -> pd.DataFrame:
+    """Returns the requests in the order of the log: `request_id`, `t0` in milliseconds since 1970, and `uri`.
+
+    Raises:
+        LoadToolError: If an object is cut short, or lacks its id or its time.
+    """
+    rows = []
+    for place, found in _objects(path):
+        try:
+            rows.append((str(found["request_id"]), round(float(found["t0"]) * _MS), str(found.get("uri", ""))))
+        except (KeyError, TypeError, ValueError) as error:
+            raise LoadToolError(f"{path.name}: at character {place}: no request with request_id and t0") from error
+    return pd.DataFrame(rows, columns=["request_id", "t0", "uri"])
+
+
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+    text = path.read_text(errors="replace")
+    decoder, place = json.JSONDecoder(), 0
+    while True:
+        while place < len(text) and text[place].isspace():
+            place += 1
+        if place == len(text):
+            return
+        try:
+            found, end = decoder.raw_decode(text, place)
+        except ValueError as error:
+            raise LoadToolError(f"{path.name}: at character {place}: no JSON object: {text[place : place + 60]!r}") from error
+        if not isinstance(found, dict):
+            raise LoadToolError(f"{path.name}: at character {place}: no JSON object: {text[place : place + 60]!r}")
+        yield place, found
+        place = end

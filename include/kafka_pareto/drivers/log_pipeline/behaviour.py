@@ -1,0 +1,92 @@
+"""Says how a pipeline behaved over a run: stable, throttled, spiky or collapsed; and how it came out of a burst. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from kafka_pareto.analysis.rounding import Values
+from kafka_pareto.drivers.log_pipeline.stages import latencies_ms
+
+Label = Literal["stable", "spiky", "throttled", "collapsed"]
+_KEPT_UP_FRACTION = 0.95
+_SPIKE_TIMES = 5.0
+_CONFIDENCE = 0.95
+_S = 1000
+"""Milliseconds in a second."""
+
+
+@dataclass(frozen=True)
+class Slope:
+    """Holds by how many events in each second a queue grew, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def per_second(stamps_ms: pd.Series, began_ms: int, seconds: int) -> Values:
+    """Counts the stamps in each of so many seconds."""
+    counts, _ = np.histogram(stamps_ms, bins=began_ms + _S * np.arange(seconds + 1))
+    return counts.astype(float)
+
+
+def queue_of(events: pd.DataFrame, began_ms: int, seconds: int) -> Values:
+    """Returns how many events were logged and not yet in Hive, at the end of each second."""
+    return np.cumsum(per_second(events.t0, began_ms, seconds) - per_second(events.t7, began_ms, seconds))
+
+
+def slope_of_second_half(queue: Values) -> Slope | None:
+    """Returns the slope of a line through the second half of a queue's seconds; None of fewer than three."""
+    half = queue[len(queue) // 2 :]
+    if len(half) < 3:
+        return None
+    fitted = stats.linregress(np.arange(len(half)), half)
+    reach = float(stats.t.ppf(0.5 + _CONFIDENCE / 2, len(half) - 2)) * fitted.stderr
+    return Slope(float(fitted.slope), float(fitted.slope - reach), float(fitted.slope + reach))
+
+
+def label_of(events: pd.DataFrame, began_ms: int, seconds: int, steady_from_s: int) -> Label:
+    """Labels a run by rule; the first that holds, in this order.
+
+    - collapsed: in the second half the queue grows (the slope's 95 % interval lies above zero), and p95 latency of the
+      last quarter is above that of the third.
+    - throttled: from `steady_from_s` on, Hive takes fewer than 95 % of what nginx logs.
+    - spiky: shipper, aggregator or Hive has a second with more than five times its mean.
+    - stable.
+    """
+    logged = per_second(events.t0, began_ms, seconds)
+    committed = per_second(events.t7, began_ms, seconds)
+    slope = slope_of_second_half(queue_of(events, began_ms, seconds))
+    if slope is not None and slope.low > 0 and _p95_rises(events, began_ms, seconds):
+        return "collapsed"
+    if committed[steady_from_s:].sum() < _KEPT_UP_FRACTION * logged[steady_from_s:].sum():
+        return "throttled"
+    return "spiky" if max(spikes(events, began_ms, seconds).values()) > _SPIKE_TIMES else "stable"
+
+
+def spikes(events: pd.DataFrame, began_ms: int, seconds: int) -> dict[str, float]:
+    """Returns the busiest second over the mean of all, at the three points where throughput is looked at."""
+    found = {}
+    for name, stamp in (("shipper", "t2"), ("aggregator", "t4"), ("hive", "t7")):
+        counts = per_second(events[stamp], began_ms, seconds)
+        found[name] = float(counts.max() / counts.mean()) if counts.any() else 0.0
+    return found
+
+
+def p95_by_second(events: pd.DataFrame, began_ms: int, seconds: int) -> list[tuple[int, float | None]]:
+    """Returns for the events logged in each second their number and their p95 latency in milliseconds."""
+    second = (events.t0 - began_ms) // _S
+    grouped = latencies_ms(events).groupby(second)
+    p95, counts = grouped.quantile(0.95), grouped.size()
+    return [(int(counts.get(at, 0)), float(p95[at]) if at in p95.index else None) for at in range(seconds)]
+
+
+def _p95_rises(events: pd.DataFrame, began_ms: int, seconds: int) -> bool:
+    quarter = (events.t0 - began_ms) * 4 // (_S * seconds)
+    third, last = (latencies_ms(events)[quarter == number] for number in (2, 3))
+    return bool(len(third) and len(last) and last.quantile(0.95) > third.quantile(0.95))

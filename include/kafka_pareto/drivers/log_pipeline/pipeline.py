@@ -1,0 +1,181 @@
+"""Runs the pipeline that follows a log: Filebeat, the aggregator, and Spark, which loads a topic into a Hive table."""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pandas as pd
+
+from kafka_pareto.brokers.nodes import LOOPBACK
+from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, aggregator_argv
+from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings, filebeat_yml
+from kafka_pareto.drivers.log_pipeline.programs import Programs
+from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse, read_batches
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.load.child_process import ChildProcess, Line
+
+_READY_S = 90.0
+_STOP_S = 60.0
+_LOOK_S = 0.2
+PARTS = ("filebeat", "aggregator", "spark")
+
+
+class Pipeline:
+    """Opens a context in which the parts follow a log, into a topic that is there.
+
+    Args:
+        folder: Where their state lies, empty.
+        programs: Where they are.
+        log_file: The log.
+        filebeat: What Filebeat is set to.
+        aggregator: What the aggregator is set to, broker and topic among it.
+        trigger_ms: How often Spark begins a batch; 0 for as soon as the last one is done.
+
+    Raises:
+        LoadStartError: On entering, if one does not become ready.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        programs: Programs,
+        log_file: Path,
+        filebeat: FilebeatSettings,
+        aggregator: AggregatorSettings,
+        trigger_ms: int,
+    ) -> None:
+        self._folder = folder
+        self._programs = programs
+        self._log_file = log_file
+        self._filebeat, self._aggregator = filebeat, aggregator
+        self._warehouse = Warehouse(
+            folder / "warehouse",
+            programs.python,
+            programs.spark_jars,
+            aggregator.bootstrap_servers,
+            aggregator.topic,
+            trigger_ms,
+        )
+        self._children: dict[str, ChildProcess] = {}
+        self._rows: dict[int, int] = {}
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opened:
+            opened.callback(self._close)
+            self._warehouse.folder.mkdir(parents=True)
+            self.start("spark")
+            self.start("aggregator")
+            self._children["spark"].next_line("ready", _READY_S)
+            self.start("filebeat")
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened.close()
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Maps the parts that run to their processes."""
+        return {name: each.pid for name, each in self._children.items() if each.exit_code is None}
+
+    def start(self, name: str) -> None:
+        """Starts a part, or one anew that has ended.
+
+        Raises:
+            LoadStartError: If it cannot be started.
+        """
+        if name in self._children:
+            self._children[name].close()
+        match name:
+            case "spark":
+                child = ChildProcess("Spark", self._warehouse.argv, self._warehouse.environment)
+            case "aggregator":
+                argv = aggregator_argv(self._aggregator, self._programs.aggregator, self._programs.java)
+                child = ChildProcess("the aggregator", argv, _environment())
+                # One that is started anew listens where Filebeat looks for it.
+                self._aggregator = replace(self._aggregator, port=child.next_line("ready", _READY_S)["port"])
+            case _:
+                configuration, aggregator = self._folder / "filebeat.yml", f"{LOOPBACK}:{self._aggregator.port}"
+                configuration.write_text(
+                    filebeat_yml(self._filebeat, self._log_file, self._folder / "filebeat", aggregator),
+                    encoding="utf-8",
+                )
+                configuration.chmod(0o600)  # Filebeat refuses one that others may write
+                argv = [str(self._programs.filebeat), "-c", str(configuration)]
+                child = ChildProcess("Filebeat", argv, _environment())
+        self._children[name] = child
+
+    def kill(self, name: str) -> None:
+        """Kills a part with -9."""
+        self._children[name].kill()
+
+    def committed(self) -> int:
+        """Returns how many rows Hive has, by what Spark has said so far."""
+        with suppress(queue.Empty):
+            while True:
+                self._take(self._children["spark"].said.get_nowait())
+        return sum(self._rows.values())
+
+    def wait_until_committed(self, rows: int, seconds: float) -> bool:
+        """Waits until Hive has so many rows; returns whether it had them in time.
+
+        Raises:
+            LoadToolError: If a part has ended by itself.
+        """
+        deadline = time.monotonic() + seconds
+        while self.committed() < rows:
+            self.require_running()
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_LOOK_S)
+        return True
+
+    def require_running(self) -> None:
+        """Makes sure that all parts run.
+
+        Raises:
+            LoadToolError: Naming one that has ended, with its last words.
+        """
+        for child in self._children.values():
+            if (code := child.exit_code) is not None:
+                raise LoadToolError(f"{child.name} has ended with exit code {code}: {child.last_words()}")
+
+    def end(self) -> tuple[pd.DataFrame, Mapping[int, int]]:
+        """Ends the parts in the order in which events pass them; returns Hive's table, and each batch's time of commit.
+
+        Raises:
+            LoadToolError: If one does not end well.
+        """
+        for name in PARTS:
+            child = self._children[name]
+            child.ask_to_end()
+            if name == "spark":
+                child.next_line("exported", _STOP_S)
+            if child.wait(_STOP_S) is None:
+                raise LoadToolError(f"{child.name} did not end within {_STOP_S:g} s: {child.last_words()}")
+        batches = read_batches(self._warehouse.batches_file)
+        table = pd.read_parquet(self._warehouse.export_file)
+        return table, {number: batch.t7_ms for number, batch in batches.items()}
+
+    def _take(self, said: Line) -> None:
+        if "batch" in said:
+            self._rows[int(said["batch"])] = int(said["rows"])
+
+    def _close(self) -> None:
+        for child in self._children.values():
+            child.close()
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
+    return {**kept, "LC_ALL": "C.UTF-8"}

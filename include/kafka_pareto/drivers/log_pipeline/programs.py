@@ -1,0 +1,56 @@
+"""Finds the programs of a log pipeline, and says what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kafka_pareto.drivers.log_pipeline.web import find_program
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.settings import Settings
+
+_DEBIAN = {"nginx": "nginx-light", "mariadbd": "mariadb-server", "mariadb-install-db": "mariadb-server"}
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Holds where the parts are.
+
+    Attributes:
+        python: Of the environment that has Flask and PySpark.
+        filebeat: The program.
+        aggregator: The folder of its jars.
+        spark_jars: The folder of what Spark needs to read Kafka.
+        java: The command.
+    """
+
+    python: Path
+    filebeat: Path
+    aggregator: Path
+    spark_jars: Path
+    java: str
+
+
+def find_programs(settings: Settings, database: str) -> Programs:
+    """Returns where the parts are.
+
+    Raises:
+        BadInputError: If one is missing, with the command that installs it.
+    """
+    needed = ["nginx", *(("mariadbd", "mariadb-install-db") if database == "mariadb" else ())]
+    if missing := [name for name in needed if find_program(name) is None]:
+        packages = " ".join(dict.fromkeys(_DEBIAN[name] for name in missing))
+        instead = "; or take database: sqlite" if "mariadbd" in missing else ""
+        raise BadInputError(f"{missing[0]} is not on the PATH: apt-get install --no-install-recommends {packages}{instead}")
+    folder = settings.log_pipeline
+    programs = Programs(
+        python=folder / "venv" / "bin" / "python",
+        filebeat=folder / "filebeat",
+        aggregator=folder / "aggregator",
+        spark_jars=folder / "spark-jars",
+        java=settings.java,
+    )
+    built = (programs.python, programs.filebeat, programs.aggregator, programs.spark_jars)
+    if unbuilt := [path for path in built if not path.exists()]:
+        raise BadInputError(f"{unbuilt[0]}: is not there; make log-pipeline builds it")
+    return programs

@@ -1,0 +1,98 @@
+"""Runs repetitions of log pipelines, each with parts of its own."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+
+from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.drivers.log_pipeline.attempt import attempt_run
+from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
+from kafka_pareto.drivers.log_pipeline.web_load import Answered
+from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
+from kafka_pareto.log_pipeline.load import Wanted
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.highest_held import highest_held
+from kafka_pareto.measurement.host_load import wait_until_undisturbed
+from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
+from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.storage.lease import require_ours
+from kafka_pareto.study.log_pipeline_study import LogPipelineStudy
+
+log = logging.getLogger(__name__)
+
+_FIRST_GUESS_S = 50.0
+_RAMP_S = 6.0
+_PRECISION = 1.15
+_RESPONSE_MS = 500.0
+_LATE_MS = 50.0
+
+
+class PipelineRunner:
+    """Runs the repetitions of one part: the `RepetitionRunner` of this driver."""
+
+    def __init__(self, study: LogPipelineStudy, testbed: PipelineTestbed, limits: MeasuringLimits = LIMITS) -> None:
+        self._study = study
+        self._testbed = testbed
+        self._limits = limits
+        self._requests_s = 0.0
+
+    def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:
+        """Waits for nothing: what a run needs is started for it."""
+
+    def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
+        """Knows the rate that the repetition is asked for."""
+        require_ours(self._testbed.lease.is_held())
+        try:
+            self._requests_s = self._testbed.requests_s(planned.candidate.configuration, self._web_capacity)
+        except (LoadStartError, LoadToolError) as error:
+            raise ClusterError(str(error)) from error
+
+    def attempt(self, planned: PlannedRepetition) -> Attempt:
+        """Starts the parts, sends requests, and follows them."""
+        attempt = attempt_run(planned, self._study, self._testbed, self._requests_s)
+        require_ours(self._testbed.lease.renew())
+        return attempt
+
+    def wait_until_undisturbed(self) -> None:
+        """Waits for the rest of the machine to keep within the study's outlier rule, for a limited time."""
+        wait_until_undisturbed(self._study.protocol.outliers, self._limits)
+
+    def require_unharmed(self) -> None:
+        """Refuses nothing: each run starts its parts anew."""
+
+    def end_block(self, block: Sequence[PlannedRepetition]) -> None:
+        """Leaves nothing to be ended."""
+
+    def end(self, last: Repetition | None) -> None:
+        """Leaves nothing to be ended."""
+
+    def clean_up(self) -> None:
+        """Deletes nothing: all of it goes with the parts."""
+
+    def _web_capacity(self) -> float:
+        """Searches the highest rate at which the web server answers, while the reference's pipeline follows its log.
+
+        Raises:
+            LoadToolError: If it does not answer even one request a second.
+        """
+        with OpenPipeline(self._testbed, self._study.baseline_configuration()) as opened:
+
+            def probe(requests_s: float) -> Answered | None:
+                answered = opened.load.send(Wanted(f"ramp{time.time_ns()}", 0.0, requests_s, _RAMP_S))
+                is_held = (
+                    not answered.refused
+                    and answered.response_p95_ms <= _RESPONSE_MS
+                    and answered.late_p95_ms <= _LATE_MS
+                )
+                log.info(
+                    "%.0f requests/s %s: p95 %.0f ms",
+                    *(requests_s, "held" if is_held else "not held", answered.response_p95_ms),
+                )
+                return answered if is_held else None
+
+            held = highest_held(probe, _FIRST_GUESS_S, _PRECISION)
+        if held is None:
+            raise LoadToolError("the web server does not answer one request a second within half a second")
+        return held.rate_s

@@ -1,0 +1,106 @@
+"""Follows each event through the pipeline by its stamps: what was lost, what came twice, and how long each stage took.
+
+Stamps are whole milliseconds of one clock, so that the stages of an event add up to its whole latency exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+STAMPS = ("t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7")
+STAGES: dict[str, tuple[str, str]] = {
+    "nginx_to_filebeat": ("t0", "t1"),
+    "filebeat": ("t1", "t2"),
+    "filebeat_to_aggregator": ("t2", "t3"),
+    "aggregator": ("t3", "t4"),
+    "aggregator_to_kafka": ("t4", "t5"),
+    "kafka_to_spark": ("t5", "t6"),
+    "spark_to_hive": ("t6", "t7"),
+}
+"""Maps each stage to the stamps at which it begins and ends."""
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Reconciled:
+    """Holds what became of the requests that were logged.
+
+    Attributes:
+        events: A row for each request that came to Hive with all of its stamps, when it came there first; in the order
+            of the log, with its id, the stamps, and a column for each stage, in milliseconds.
+        logged: How many requests the web server logged.
+        lost: Ids of those that are not in Hive.
+        doubled: Ids of those that are in Hive more than once.
+        unknown: How many rows of Hive are of no request that was logged, or of none that can be read.
+        unstamped: How many requests lack a stamp; they have no part in latencies.
+    """
+
+    events: pd.DataFrame
+    logged: int
+    lost: Sequence[str]
+    doubled: Sequence[str]
+    unknown: int
+    unstamped: int
+
+    @property
+    def fault(self) -> str:
+        """Says what is wrong with the events; empty where each came once, with stamps that never go back."""
+        if self.lost:
+            return f"{len(self.lost)} of {self.logged} requests are not in Hive: {_named(self.lost)}"
+        if self.doubled:
+            return f"{len(self.doubled)} requests are in Hive more than once: {_named(self.doubled)}"
+        if self.unknown:
+            return f"{self.unknown} rows of Hive are of no request that was logged"
+        return negative_stage(self.events)
+
+
+def reconcile(logged: pd.DataFrame, committed: pd.DataFrame, committed_at: dict[int, int]) -> Reconciled:
+    """Joins what the web server logged with what Hive holds.
+
+    Args:
+        logged: As `read_access_log` returns it.
+        committed: Hive's table: `request_id`, `batch_id`, and `t1` to `t6`; what could not be read has no id.
+        committed_at: When each batch was committed (t7), by its id.
+    """
+    known = set(logged.request_id)
+    rows = committed.assign(t7=committed.batch_id.map(committed_at))
+    ours = rows[rows.request_id.isin(known)]
+    times = ours.request_id.value_counts()
+    first = ours.sort_values("t7", kind="stable").drop_duplicates("request_id")
+    stamps = list(STAMPS[1:])
+    events = logged[["request_id", "t0"]].merge(first[["request_id", *stamps]], on="request_id", how="left")
+    is_there = events.request_id.isin(times.index)
+    is_stamped = events[stamps].notna().all(axis=1)
+    events_whole = events[is_there & is_stamped].reset_index(drop=True)
+    events_whole = events_whole.astype(dict.fromkeys(stamps, "int64"))
+    for name, (begin, end) in STAGES.items():
+        events_whole[name] = events_whole[end] - events_whole[begin]
+    return Reconciled(
+        events=events_whole,
+        logged=len(logged),
+        lost=list(events.request_id[~is_there]),
+        doubled=list(times.index[times > 1]),
+        unknown=len(rows) - len(ours),
+        unstamped=int((is_there & ~is_stamped).sum()),
+    )
+
+
+def negative_stage(events: pd.DataFrame) -> str:
+    """Names the first stage that ends before it begins, and an event of it; empty where none does."""
+    for name in STAGES:
+        if (wrong := events[events[name] < 0]).size:
+            first = wrong.iloc[0]
+            return f"{len(wrong)} events end stage {name} before they begin it: {first.request_id} by {-first[name]} ms"
+    return ""
+
+
+def latencies_ms(events: pd.DataFrame) -> pd.Series:
+    """Returns each event's time from nginx to Hive."""
+    return events.t7 - events.t0
+
+
+def _named(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:_NAMED]) + (" …" if len(ids) > _NAMED else "")

@@ -1,0 +1,187 @@
+"""The testbed of log pipelines: a broker, a shop behind nginx, and what sends requests."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Literal
+
+from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.records import Fingerprint
+from kafka_pareto.drivers.cluster_access import LEASE_WAIT_S, machine_lease
+from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
+from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings
+from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
+from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
+from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
+from kafka_pareto.drivers.log_pipeline.web_server import WebServer
+from kafka_pareto.errors import ClusterError, LoadStartError, MissingArtifactError
+from kafka_pareto.kafka.cluster import Cluster
+from kafka_pareto.measurement.fingerprint import client_machine, keep_fingerprint
+from kafka_pareto.settings import Settings
+from kafka_pareto.storage.lease import ClusterLease
+from kafka_pareto.storage.record import Record
+from kafka_pareto.study.log_pipeline_study import LogPipelineStudy
+from kafka_pareto.study.factors import Configuration, FactorValue
+
+log = logging.getLogger(__name__)
+
+_CAPACITY = "web-server"
+_TOPIC_CONFIGS = {"message.timestamp.type": "LogAppendTime", "min.insync.replicas": "1"}
+
+
+class WebCapacity(Record):
+    """Holds the highest rate at which the web server answered, with shares of which requests are sent."""
+
+    requests_s: float
+
+
+class OpenPipeline:
+    """Opens a context in which a level's pipeline follows a log of its own, and requests can be sent to nginx.
+
+    Attributes:
+        log_file: The access log.
+        load: What sends.
+        pipeline: The parts that follow the log.
+    """
+
+    def __init__(self, testbed: PipelineTestbed, configuration: Configuration) -> None:
+        self._testbed = testbed
+        self._configuration = configuration
+        self.log_file = Path()
+        self.load: WebLoad
+        self.pipeline: Pipeline
+
+    def __enter__(self) -> OpenPipeline:
+        testbed, found = self._testbed, self._testbed.study.effective(self._configuration)
+        with ExitStack() as opened:
+            folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="kp-run-")))
+            self.log_file = folder / "access.log"
+            topic = f"logs-{secrets.token_hex(4)}"
+            testbed.cluster.create_topic(topic, 1, 1, _TOPIC_CONFIGS)
+            opened.callback(testbed.cluster.delete_topic, topic)
+            log_lines = "single" if found["log_lines"] == "single" else "multi"
+            url = testbed.web.start_nginx(self.log_file, log_lines)
+            opened.callback(testbed.web.stop_nginx)
+            self.pipeline = opened.enter_context(
+                Pipeline(
+                    folder / "parts",
+                    testbed.programs,
+                    self.log_file,
+                    FilebeatSettings(
+                        log_lines=log_lines,
+                        scan_frequency_ms=int(found["scan_frequency_ms"]),
+                        close_inactive_s=int(found["close_inactive_s"]),
+                        backoff_ms=int(found["backoff_ms"]),
+                        max_backoff_ms=int(found["max_backoff_ms"]),
+                        flush_min_events=int(found["flush_min_events"]),
+                        flush_timeout_ms=int(found["flush_timeout_ms"]),
+                        bulk_max_size=int(found["bulk_max_size"]),
+                        pipelining=int(found["pipelining"]),
+                    ),
+                    AggregatorSettings(
+                        testbed.brokers.bootstrap_servers,
+                        topic,
+                        batch_size=int(found["aggregator_batch_size"]),
+                        batch_delay_ms=int(found["aggregator_batch_delay_ms"]),
+                        workers=int(found["aggregator_workers"]),
+                        linger_ms=int(found["linger_ms"]),
+                        acks=_acks(found["acks"]),
+                    ),
+                    int(found["trigger_ms"]),
+                )
+            )
+            self.load = opened.enter_context(WebLoad(url, testbed.study.seed, testbed.study.senders))
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    def roots(self) -> dict[str, int]:
+        """Maps each part that runs to its process."""
+        return {**self._testbed.web.pids, **self.pipeline.pids, **dict(self._testbed.brokers.pids)}
+
+
+class PipelineTestbed:
+    """Holds what all runs of a part share.
+
+    Attributes:
+        lease: Of this machine: its cores are what is measured.
+    """
+
+    def __init__(
+        self,
+        study: LogPipelineStudy,
+        campaign: Campaign,
+        lease: ClusterLease,
+        programs: Programs,
+        brokers: Brokers,
+        cluster: Cluster,
+        web: WebServer,
+    ) -> None:
+        self.study = study
+        self.lease = lease
+        self.programs = programs
+        self.brokers = brokers
+        self.cluster = cluster
+        self.web = web
+        self._campaign = campaign
+
+    def requests_s(self, configuration: Configuration, search: Callable[[], float]) -> float:
+        """Returns the rate that a level asks for; what it is a share of is searched once for each campaign."""
+        asked = self.study.rate_of(configuration)
+        if asked.requests_s is not None:
+            return asked.requests_s
+        key = self._campaign.keys.sizing(_CAPACITY)
+        try:
+            held = self._campaign.read_record(key, WebCapacity).requests_s
+        except MissingArtifactError:
+            held = search()
+            log.info("the web server answers %.0f requests/s", held)
+            self._campaign.write_record(key, WebCapacity(requests_s=held))
+        return (asked.capacity_fraction or 0.0) * held
+
+
+@contextmanager
+def open_pipeline_testbed(
+    campaign: Campaign, study: LogPipelineStudy, case: str, settings: Settings
+) -> Iterator[PipelineTestbed]:
+    """Takes the machine's lease, and starts broker and shop.
+
+    Raises:
+        BadInputError: If a program is missing, or the campaign was begun on another system.
+        ClusterError: If the broker or the shop does not start.
+        LeaseHeldError: If another load runs on this machine.
+    """
+    programs = find_programs(settings, study.database)
+    with ClusterLease(campaign.store, machine_lease(), LEASE_WAIT_S) as lease, ExitStack() as opened:
+        brokers = opened.enter_context(Brokers(1, settings, heap_mib=study.heap_mib))
+        cluster = opened.enter_context(Cluster(brokers.bootstrap_servers, None, settings))
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="kp-web-")))
+        try:
+            web = opened.enter_context(WebServer(folder, programs.python, study.database, study.seed))
+        except LoadStartError as error:
+            raise ClusterError(str(error)) from error
+        keep_fingerprint(campaign, case, _fingerprint(cluster, study))
+        yield PipelineTestbed(study, campaign, lease, programs, brokers, cluster, web)
+
+
+def _acks(value: FactorValue) -> Literal["0", "1", "all"]:
+    return "all" if value == "all" else "0" if value == "0" else "1"
+
+
+def _fingerprint(cluster: Cluster, study: LogPipelineStudy) -> Fingerprint:
+    version = cluster.describe().kafka_version
+    if version is None:
+        raise ClusterError("the broker does not say its version")
+    return Fingerprint(
+        system={"kafka_version": version, "cluster_id": "own broker", "broker_heap_mib": study.heap_mib},
+        **client_machine(),
+        load_and_brokers_share_a_machine=True,
+    )

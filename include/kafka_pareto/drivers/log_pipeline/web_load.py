@@ -1,0 +1,109 @@
+"""Has the load's processes send requests to the web server, and puts together what they say."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.load.child_process import ChildProcess, end_all
+from kafka_pareto.log_pipeline.load import Wanted
+
+_LIBRARY = Path(__file__).parents[3]
+_SOON_S = 0.3
+_READY_S = 30.0
+_ANSWERED_S = 45.0
+_STOP_S = 3.0
+_P95 = 0.95
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Holds what came of requests.
+
+    Attributes:
+        began_at: When the first second began, in seconds since 1970.
+        due: How many were to be sent; all are, however late.
+        refused: Answered with an error of the server's, or not at all.
+        late_p95_ms: How late one was sent.
+        response_p95_ms: From sending one to its answer.
+    """
+
+    began_at: float
+    due: int
+    refused: int
+    late_p95_ms: float
+    response_p95_ms: float
+
+
+class WebLoad:
+    """Opens a context in which so many processes are ready to send.
+
+    Args:
+        url: Of the web server.
+        seed: Everything is drawn from it.
+        processes: How many.
+
+    Raises:
+        LoadStartError: On entering, if one does not become ready.
+    """
+
+    def __init__(self, url: str, seed: int, processes: int) -> None:
+        self._url = url
+        self._seed = seed
+        self._number = processes
+        self._senders: list[ChildProcess] = []
+
+    def __enter__(self) -> Self:
+        environment = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(_LIBRARY), "LC_ALL": "C.UTF-8"}
+        with ExitStack() as opened:
+            opened.callback(lambda: end_all(self._senders, _STOP_S))
+            for number in range(self._number):
+                options = ["--address", self._url, "--seed", f"{self._seed}.{number}"]
+                argv = [sys.executable, "-m", "kafka_pareto.log_pipeline.load", *options]
+                self._senders.append(ChildProcess(f"load {number}", argv, environment))
+            for sender in self._senders:
+                sender.next_line("ready", _READY_S)
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened.close()
+
+    @property
+    def pids(self) -> Sequence[int]:
+        """Lists the processes' ids."""
+        return [each.pid for each in self._senders]
+
+    def send(self, wanted: Wanted) -> Answered:
+        """Sends what is wanted, shared among the processes, beginning in a moment; waits for all answers.
+
+        Raises:
+            LoadToolError: If a process ends, or does not answer.
+        """
+        wanted = replace(wanted, begins_at=time.time() + _SOON_S, rate_s=wanted.rate_s / self._number)
+        for sender in self._senders:
+            sender.tell(asdict(wanted))
+        said = [sender.next_line("due", wanted.seconds + _ANSWERED_S) for sender in self._senders]
+        late_ms = np.concatenate([each["late_ms"] for each in said])
+        response_ms = np.concatenate([each["response_ms"] for each in said])
+        if not late_ms.size:
+            raise LoadToolError(f"no request was due within {wanted.seconds:g} s; ask for a higher rate")
+        return Answered(
+            began_at=wanted.begins_at,
+            due=sum(each["due"] for each in said),
+            refused=sum(each["refused"] for each in said),
+            late_p95_ms=float(np.quantile(late_ms, _P95)),
+            response_p95_ms=float(np.quantile(response_ms, _P95)),
+        )

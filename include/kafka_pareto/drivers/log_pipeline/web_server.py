@@ -1,0 +1,140 @@
+"""Runs what writes the log: nginx, with the shop and its database behind it."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from kafka_pareto.brokers.nodes import LOOPBACK
+from kafka_pareto.brokers.ports import free_ports
+from kafka_pareto.drivers.log_pipeline.web import LogLines, MariaDb, Nginx, Shop, find_program
+from kafka_pareto.errors import LoadStartError
+from kafka_pareto.load.child_process import ChildProcess, end_all
+
+Database = Literal["mariadb", "sqlite"]
+_READY_S = 30.0
+_CREATED_S = 120.0
+_STOP_S = 10.0
+_LOOK_S = 0.05
+
+
+class WebServer:
+    """Opens a context in which a shop runs on a database of its own; nginx is started in front of it for each run.
+
+    Args:
+        folder: Where all of it lies; its path is short, since sockets are in it.
+        python: Of the environment that has Flask.
+        database: Which one.
+        seed: The shop's first contents are drawn from it.
+
+    Raises:
+        LoadStartError: On entering, if a part does not start.
+    """
+
+    def __init__(self, folder: Path, python: Path, database: Database, seed: int) -> None:
+        self._folder = folder
+        self._user = getpass.getuser()
+        self._mariadb = MariaDb(folder / "db", self._user) if database == "mariadb" else None
+        address = self._mariadb.address if self._mariadb else f"sqlite:{folder / 'shop.sqlite'}"
+        self._shop = Shop(folder, python, address)
+        self._seed = seed
+        self._children: dict[str, ChildProcess] = {}
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opened:
+            opened.callback(lambda: end_all(reversed(self._children.values()), _STOP_S))
+            if self._mariadb:
+                self._start_database(self._mariadb)
+            _run("the shop's database", self._shop.create_argv(self._seed), self._shop.environment)
+            self._children["shop"] = ChildProcess("the shop", self._shop.argv, self._shop.environment)
+            self._wait("shop", lambda: _listens_at(self._shop.socket))
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._opened.close()
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Maps `nginx`, `shop` and `database`, as far as they run, to their processes."""
+        return {name: each.pid for name, each in self._children.items() if each.exit_code is None}
+
+    def start_nginx(self, log_file: Path, log_lines: LogLines) -> str:
+        """Starts nginx with an access log of its own, in the place of one that runs; returns where it is reached.
+
+        Raises:
+            LoadStartError: If it does not start.
+        """
+        self.stop_nginx()
+        folder = self._folder / "nginx"
+        folder.mkdir(exist_ok=True)
+        (port,) = free_ports(1)
+        program = find_program("nginx") or "nginx"
+        nginx = Nginx(folder, port, log_file, self._shop.socket, self._user, log_lines, program=program)
+        nginx.configuration_file.write_text(nginx.configuration, encoding="utf-8")
+        self._children["nginx"] = ChildProcess("nginx", nginx.argv, {"PATH": os.environ.get("PATH", "")})
+        self._wait("nginx", lambda: _listens(port))
+        return nginx.url
+
+    def stop_nginx(self) -> None:
+        """Ends nginx, if it runs."""
+        if nginx := self._children.pop("nginx", None):
+            end_all([nginx], _STOP_S)
+
+    def _start_database(self, mariadb: MariaDb) -> None:
+        mariadb.folder.mkdir()
+        environment = {"PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8"}
+        _run("MariaDB's data folder", mariadb.install_argv, environment)
+        argv = [find_program(mariadb.server) or mariadb.server, *mariadb.argv[1:]]
+        self._children["database"] = ChildProcess("MariaDB", argv, environment)
+        self._wait("database", lambda: _listens_at(mariadb.socket))
+
+    def _wait(self, name: str, is_ready: Callable[[], bool]) -> None:
+        child, deadline = self._children[name], time.monotonic() + _READY_S
+        while not is_ready():
+            if child.exit_code is not None or time.monotonic() > deadline:
+                raise LoadStartError(f"{child.name} does not start: {child.last_words()}")
+            time.sleep(_LOOK_S)
+
+
+def _run(what: str, argv: list[str], environment: dict[str, str]) -> None:
+    try:
+        program = shutil.which(argv[0], path=environment["PATH"]) or argv[0]
+        done = subprocess.run(
+            [program, *argv[1:]],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_CREATED_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LoadStartError(f"{what} cannot be made: {error}") from error
+    if done.returncode:
+        said = " ".join(done.stderr.decode(errors="replace").split())[-400:]
+        raise LoadStartError(f"{what} cannot be made: {said}")
+
+
+def _listens_at(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):
+        probe.connect(str(path))
+        return True
+    return False
+
+
+def _listens(port: int) -> bool:
+    with suppress(OSError):
+        socket.create_connection((LOOPBACK, port), timeout=1).close()
+        return True
+    return False

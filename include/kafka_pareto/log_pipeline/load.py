@@ -1,0 +1,160 @@
+"""Sends requests when they are due, whether the last ones are answered or not: a process of the load.
+
+It is told by lines of JSON on its standard input what to send, and answers each with a line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from argparse import ArgumentParser
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from random import Random
+from typing import Any
+
+import aiohttp
+
+from kafka_pareto.log_pipeline.shopper import Request, Shopper
+
+_STATIC = Request("static", "GET", "/static")
+_MS = 1e3
+_ANSWER_S = 30.0
+_SERVER_ERROR = 500
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Says what is to be sent.
+
+    Attributes:
+        run: Begins the names of its accounts.
+        begins_at: The first second's beginning, in seconds since 1970.
+        rate_s: Requests in each second, of this process.
+        seconds: How long.
+        workload: A shopper's requests, or those that the web server answers itself.
+        burst_from_s: When requests come faster; 0 until 0 for never.
+        burst_times: How many times as fast.
+    """
+
+    run: str
+    begins_at: float
+    rate_s: float
+    seconds: float
+    workload: str = "shop"
+    burst_from_s: float = 0.0
+    burst_until_s: float = 0.0
+    burst_times: float = 1.0
+
+
+@dataclass
+class Sent:
+    """Holds what came of requests: how late each was sent, and how long its answer took, in milliseconds.
+
+    Attributes:
+        refused: Answered with an error of the server's, or not at all.
+    """
+
+    due: int = 0
+    refused: int = 0
+    late_ms: list[float] = field(default_factory=list)
+    response_ms: list[float] = field(default_factory=list)
+
+
+def due_times(wanted: Wanted, chance: Random) -> Iterator[float]:
+    """Yields when requests are due, in seconds from the beginning: at random, as those of many people are."""
+    at = 0.0
+    while True:
+        is_burst = wanted.burst_from_s <= at < wanted.burst_until_s
+        at += chance.expovariate(wanted.rate_s * (wanted.burst_times if is_burst else 1.0))
+        if at >= wanted.seconds:
+            return
+        yield at
+
+
+class Load:
+    """Sends one run after the other to a web server."""
+
+    def __init__(self, address: str, seed: str) -> None:
+        self._address = address
+        self._seed = seed
+
+    async def send(self, wanted: Wanted) -> Sent:
+        """Sends what is wanted, and waits for the answers."""
+        sent, chance = Sent(), Random(f"{self._seed}.{wanted.run}")
+        idle: deque[Shopper] = deque()
+        number = 0
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_ANSWER_S)
+        timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
+        async with aiohttp.ClientSession(self._address, connector=connector, timeout=timeout) as session:
+            answers = set()
+            for due_s in due_times(wanted, chance):
+                due_at = wanted.begins_at + due_s
+                if (wait_s := due_at - time.time()) > 0:
+                    await asyncio.sleep(wait_s)
+                elif sent.due % 16 == 0:
+                    await asyncio.sleep(0)  # a load that is late must still take answers
+                sent.due += 1
+                shopper = None
+                if wanted.workload == "shop":
+                    if idle:
+                        shopper = idle.popleft()
+                    else:
+                        number += 1
+                        shopper = Shopper(f"{wanted.run}-{self._seed}-{number}", Random(f"{self._seed}.{number}"))
+                answer = asyncio.create_task(_ask(session, shopper, sent, due_at, idle))
+                answers.add(answer)
+                answer.add_done_callback(answers.discard)
+            while answers:
+                await asyncio.wait(answers)
+        return sent
+
+
+async def _ask(
+    session: aiohttp.ClientSession, shopper: Shopper | None, sent: Sent, due_at: float, idle: deque[Shopper]
+) -> None:
+    request = shopper.next_request() if shopper else _STATIC
+    headers = {"X-Session": request.session} if request.session else {}
+    began_at = time.time()
+    sent.late_ms.append((began_at - due_at) * _MS)
+    status, body = _SERVER_ERROR, None
+    try:
+        async with session.request(request.method, request.path, json=request.body, headers=headers) as response:
+            content = await response.read()
+            status = response.status
+            body = _object(content) if shopper else None
+    except (aiohttp.ClientError, TimeoutError):
+        pass
+    sent.response_ms.append((time.time() - began_at) * _MS)
+    sent.refused += status >= _SERVER_ERROR
+    if shopper:
+        shopper.take(status, body)
+        idle.append(shopper)
+
+
+def _object(content: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(content) if content else {}
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def main() -> None:
+    """Sends, and answers on standard output, until its input ends."""
+    parser = ArgumentParser(prog="load")
+    parser.add_argument("--address", required=True, help="of the web server: http://host:port")
+    parser.add_argument("--seed", required=True, help="everything is drawn from it")
+    options = parser.parse_args()
+    load = Load(options.address, options.seed)
+    print(json.dumps({"ready": "load"}), flush=True)
+    for line in sys.stdin:
+        sent = asyncio.run(load.send(Wanted(**json.loads(line))))
+        print(json.dumps(asdict(sent)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

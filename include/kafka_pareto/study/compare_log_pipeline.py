@@ -1,0 +1,53 @@
+"""Defines the study that compares settings of a log pipeline, from a web server's access log to a Hive table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from kafka_pareto.study.compare import Compare
+from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.log_pipeline_study import LOAD_SETTINGS, PIPELINE_SETTINGS, LogPipelineProtocol, LogPipelineStudy
+from kafka_pareto.study.setting import Setting
+
+
+# The driver's class comes first: its rules take the place of the common ones.
+class CompareLogPipeline(LogPipelineStudy, Compare):
+    """Compares settings of a log pipeline: nginx, Filebeat, an aggregator, Kafka, Spark and Hive, all on this machine.
+
+    Levels may be what the parts are set to (`log_lines`, `scan_frequency_ms`, `bulk_max_size`, …), `load` (`200/s`, or
+    `50%` of what the web server holds with the shop behind it), `workload` (`static`: nginx answers itself) and `burst`
+    (`once`: as the protocol says).
+    """
+
+    kind: Literal["compare"] = "compare"
+    driver: Literal["log_pipeline"] = "log_pipeline"
+    protocol: LogPipelineProtocol = LogPipelineProtocol(repetitions=5, cool_down_s=5.0)
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Maps what the parts of the pipeline can be set to, and what is sent."""
+        return {each.name: each for each in (*PIPELINE_SETTINGS, *LOAD_SETTINGS)}
+
+    def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns the value of every setting: the configuration's, else the reference's, else the default."""
+        return Compare.effective(self, configuration)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Lists what the published study compares."""
+        return ("latency_mean_ms", "latency_p95_ms", "steady_latency_p95_ms", "packets_s")
+
+    def described_protocol(self) -> dict[str, str]:
+        """Says what one run does, as names and texts for people."""
+        protocol = self.protocol
+        return super().described_protocol() | {
+            "requests": f"{protocol.seconds} s of them after {protocol.warmup_s:g} s that do not count, by "
+            f"{self.senders} processes; steady from {protocol.steady_from_s} s on",
+            "end": f"up to {protocol.drain_s:g} s until the last of them is in Hive; then all parts end",
+            "shop": f"Flask behind nginx, on {self.database}",
+        }
+
+    def conditions(self) -> dict[str, Any]:
+        """Returns the reference, the shop and the protocol of a run, by their keys."""
+        parts = {"reference": self.stated({}), **self.shop_and_protocol()}
+        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}

@@ -1,0 +1,161 @@
+"""Declares the quantities of a log pipeline's run: each once, from the events' stamps to the tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from kafka_pareto.study.quantity import Quantities, Shown, quantities_of
+
+PipelineLabel = Literal["stable", "spiky", "throttled", "collapsed"]
+
+
+@dataclass(frozen=True)
+class LatencyFigures:
+    """Holds how long events took from nginx's log to Hive, over the whole run and from its steady part on.
+
+    Attributes:
+        committed_events_s: Events that Hive took in each second, from the steady part on.
+    """
+
+    latency_mean_ms: Annotated[float, Shown("latency", maximised=False)]
+    latency_p50_ms: Annotated[float, Shown("p50 latency", maximised=False)]
+    latency_p95_ms: Annotated[float, Shown("p95 latency", maximised=False)]
+    latency_p99_ms: Annotated[float, Shown("p99 latency", maximised=False)]
+    steady_latency_mean_ms: Annotated[float | None, Shown("steady latency", maximised=False)]
+    steady_latency_p95_ms: Annotated[float | None, Shown("steady p95 latency", maximised=False)]
+    committed_events_s: Annotated[float, Shown("throughput", maximised=True)]
+
+
+@dataclass(frozen=True)
+class StageFigures:
+    """Holds the mean and the p95 of the time in each stage; the means add up to the mean latency."""
+
+    nginx_to_filebeat_ms: Annotated[float, Shown("nginx to Filebeat", maximised=False)]
+    filebeat_ms: Annotated[float, Shown("in Filebeat", maximised=False)]
+    filebeat_to_aggregator_ms: Annotated[float, Shown("Filebeat to aggregator", maximised=False)]
+    aggregator_ms: Annotated[float, Shown("in the aggregator", maximised=False)]
+    aggregator_to_kafka_ms: Annotated[float, Shown("aggregator to Kafka", maximised=False)]
+    kafka_to_spark_ms: Annotated[float, Shown("Kafka to Spark", maximised=False)]
+    spark_to_hive_ms: Annotated[float, Shown("Spark to Hive", maximised=False)]
+    nginx_to_filebeat_p95_ms: float
+    filebeat_p95_ms: float
+    filebeat_to_aggregator_p95_ms: float
+    aggregator_p95_ms: float
+    aggregator_to_kafka_p95_ms: float
+    kafka_to_spark_p95_ms: float
+    spark_to_hive_p95_ms: float
+
+
+@dataclass(frozen=True)
+class FlowFigures:
+    """Holds the busiest seconds, and the queue: events that were logged and not yet in Hive.
+
+    Attributes:
+        queue_slope_events_s: By how many events in each second the queue grew in the second half of the run.
+        queue_slope_low_events_s: The lower end of its 95 % interval.
+        label: What the run's behaviour is called, by rule.
+    """
+
+    shipped_peak_events_s: Annotated[float, Shown("peak at the shipper", maximised=False)]
+    aggregated_peak_events_s: Annotated[float, Shown("peak at the aggregator", maximised=False)]
+    committed_peak_events_s: Annotated[float, Shown("peak at Hive", maximised=False)]
+    queue_peak_events: Annotated[float, Shown("longest queue", maximised=False)]
+    queue_slope_events_s: float | None
+    queue_slope_low_events_s: float | None
+    label: PipelineLabel
+
+
+@dataclass(frozen=True)
+class BurstFigures:
+    """Holds what a burst did.
+
+    Attributes:
+        burst_p95_ms: Of the events that were logged during the burst.
+        recovery_p95_ms: Of those logged after it.
+        kafka_to_spark_max_ms: The longest that an event lay between Kafka and Spark, in the burst or after it.
+        other_stage_max_ms: The longest that one was in any other stage.
+        recovery_s: From the burst's end until p95 latency was within 1.2 times what it was before, and stayed there.
+    """
+
+    burst_p95_ms: Annotated[float | None, Shown("p95 in the burst", maximised=False)] = None
+    recovery_p95_ms: Annotated[float | None, Shown("p95 after the burst", maximised=False)] = None
+    kafka_to_spark_max_ms: Annotated[float | None, Shown("longest from Kafka to Spark", maximised=False)] = None
+    other_stage_max_ms: Annotated[float | None, Shown("longest in another stage", maximised=False)] = None
+    recovery_s: Annotated[float | None, Shown("former p95 again", maximised=False)] = None
+
+
+@dataclass(frozen=True)
+class CostFigures:
+    """Holds what the run cost the machine, from its first request to the last commit.
+
+    Attributes:
+        packets_s: Packets on loopback.
+        packets_per_event: The same for each event that came to Hive; the shop's own are among them.
+        cpu_s_per_thousand_events: Of shipper, aggregator, brokers and Spark.
+        filebeat_cores: CPU that Filebeat used, in cores; the others alike.
+        filebeat_written_kb_s: What it wrote to disks, in 1,000 bytes for each second; the others alike.
+        filebeat_minor_faults_s: Minor page faults, which the published tables call cache hits.
+        memory_mib: Of all these processes together, at the most.
+    """
+
+    packets_s: Annotated[float | None, Shown("packets", maximised=False)] = None
+    packets_per_event: Annotated[float | None, Shown("packets for an event", maximised=False)] = None
+    cpu_s_per_thousand_events: Annotated[float | None, Shown("CPU for 1,000 events", maximised=False)] = None
+    nginx_cores: float | None = None
+    filebeat_cores: Annotated[float | None, Shown("Filebeat's CPU", maximised=False)] = None
+    aggregator_cores: Annotated[float | None, Shown("the aggregator's CPU", maximised=False)] = None
+    broker_cores: float | None = None
+    spark_cores: Annotated[float | None, Shown("Spark's CPU", maximised=False)] = None
+    shop_cores: float | None = None
+    nginx_read_kb_s: float | None = None
+    nginx_written_kb_s: float | None = None
+    nginx_minor_faults_s: float | None = None
+    filebeat_read_kb_s: float | None = None
+    filebeat_written_kb_s: float | None = None
+    filebeat_minor_faults_s: float | None = None
+    aggregator_read_kb_s: float | None = None
+    aggregator_written_kb_s: float | None = None
+    aggregator_minor_faults_s: float | None = None
+    memory_mib: Annotated[float | None, Shown("memory", maximised=False)] = None
+
+
+@dataclass(frozen=True)
+class LogPipelineQuantities(Quantities):
+    """Holds all quantities of one run.
+
+    Attributes:
+        requests_due: As many as the load was to send.
+        requests_logged: As many as nginx logged.
+        events_committed: As many of these as Hive holds.
+        events_lost: Logged, and not in Hive after the drain.
+        events_doubled: More than once in Hive.
+        events_unstamped: Without one of the stamps; they have no part in latencies.
+        late_p95_ms: How late the load sent a request; the p95.
+        response_p95_ms: From sending a request to its answer; the p95.
+        refused: Requests that were answered with an error of the server's, or not at all.
+        clock_step_ms: The largest change of the clock against the monotonic one.
+        generator_bound: Why the load's own pace set that of the events; empty where it did not.
+        limited_by: Empty: what limits a pipeline is not judged.
+    """
+
+    requests_due: int
+    requests_logged: int | None = None
+    events_committed: int | None = None
+    events_lost: int | None = None
+    events_doubled: int | None = None
+    events_unstamped: int | None = None
+    late_p95_ms: float | None = None
+    response_p95_ms: Annotated[float | None, Shown("the shop's p95", maximised=False)] = None
+    refused: int | None = None
+    clock_step_ms: float | None = None
+    latency: LatencyFigures | None = None
+    stages: StageFigures | None = None
+    flow: FlowFigures | None = None
+    burst: BurstFigures = BurstFigures()
+    cost: CostFigures = CostFigures()
+    generator_bound: str = ""
+    limited_by: str = ""
+
+
+LOG_PIPELINE_QUANTITIES = quantities_of(LogPipelineQuantities)

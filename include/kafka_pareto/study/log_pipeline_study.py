@@ -1,0 +1,166 @@
+"""Defines what a study has that runs a log pipeline, whatever it asks: its settings, its load and its protocol."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.study.declaration import Driver
+from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.log_pipeline import LOG_PIPELINE
+from kafka_pareto.study.protocol import Protocol
+from kafka_pareto.study.section import Count, Section
+from kafka_pareto.study.sections import OwnBrokers
+from kafka_pareto.study.setting import Setting
+from kafka_pareto.study.study import Study
+
+_DAY_MS = 86_400_000
+_MOST_EVENTS = 1_000_000
+_LOAD = re.compile(r"([1-9][0-9]*)/s|([1-9][0-9]?|100)%")
+PIPELINE_SETTINGS = (
+    Setting("log_lines", "multi", "client", choices=("multi", "single")),
+    Setting("scan_frequency_ms", 10_000, "client", least=1, most=_DAY_MS),
+    Setting("close_inactive_s", 300, "client", least=1, most=_DAY_MS // 1000),
+    Setting("backoff_ms", 1_000, "client", least=1, most=_DAY_MS),
+    Setting("max_backoff_ms", 10_000, "client", least=1, most=_DAY_MS),
+    Setting("flush_min_events", 2048, "client", least=1, most=_MOST_EVENTS),
+    Setting("flush_timeout_ms", 1_000, "client", least=0, most=_DAY_MS),
+    Setting("bulk_max_size", 2048, "client", least=1, most=_MOST_EVENTS),
+    Setting("pipelining", 2, "client", least=0, most=100),
+    Setting("aggregator_batch_size", 125, "client", least=1, most=_MOST_EVENTS),
+    Setting("aggregator_batch_delay_ms", 50, "client", least=1, most=_DAY_MS),
+    Setting("aggregator_workers", 2, "client", least=1, most=64),
+    Setting("linger_ms", 0, "client", least=0, most=900_000),
+    Setting("acks", "1", "client", choices=("0", "1", "all")),
+    Setting("trigger_ms", 0, "client", least=0, most=_DAY_MS),
+)
+"""Lists what the parts of the pipeline can be set to, with the defaults that the published study begins with."""
+LOAD_SETTINGS = (
+    Setting("load", "50%", "load"),
+    Setting("workload", "shop", "load", choices=("shop", "static")),
+    Setting("burst", "none", "load", choices=("none", "once")),
+)
+
+
+@dataclass(frozen=True)
+class RequestRate:
+    """Says how many requests are sent: a rate, or a share of the rate that the web server holds; the other is None."""
+
+    requests_s: float | None = None
+    capacity_fraction: float | None = None
+
+
+def request_rate_of(text: str) -> RequestRate:
+    """Reads `200/s`, or `50%` of what the web server holds.
+
+    Raises:
+        ValueError: If it is neither.
+    """
+    found = _LOAD.fullmatch(text)
+    if found is None:
+        raise ValueError(f"load: {text!r}: must be a rate as 200/s, or a share of what the web server holds as 50%")
+    rate, percent = found.groups()
+    return RequestRate(requests_s=float(rate)) if rate else RequestRate(capacity_fraction=int(percent) / 100)
+
+
+class Burst(Section):
+    """Says when requests come faster, and how many times as fast."""
+
+    from_s: Annotated[float, Field(gt=0)] = 60.0
+    until_s: Annotated[float, Field(gt=0)] = 90.0
+    times: Annotated[float, Field(gt=1)] = 2.0
+
+
+class LogPipelineProtocol(Protocol):
+    """Adds how long requests are sent, and how long it is waited for the last of them to be in Hive.
+
+    Requests of the first `warmup_s` come before a run and are no part of it. Its first `steady_from_s` are no part of
+    its steady figures.
+    """
+
+    seconds: Annotated[int, Field(ge=10)] = 180
+    warmup_s: Annotated[float, Field(ge=0)] = 15.0
+    steady_from_s: Annotated[int, Field(ge=0)] = 40
+    drain_s: Annotated[float, Field(gt=0)] = 120.0
+    burst: Burst = Burst()
+
+    _not_of_a_repetition: ClassVar[frozenset[str]] = Protocol._not_of_a_repetition | {"drain_s"}
+
+    @model_validator(mode="after")
+    def _has_a_steady_part(self) -> Self:
+        if self.steady_from_s >= self.seconds:
+            raise ValueError(
+                f"steady_from_s {self.steady_from_s}: must be below seconds {self.seconds}, or nothing of a run is steady"
+            )
+        return self
+
+
+class LogPipelineStudy(Study):
+    """Adds the shop, the broker, and how a run is sent and looked at. All parts run on this machine."""
+
+    declaration: ClassVar[Driver] = LOG_PIPELINE
+
+    database: Literal["mariadb", "sqlite"] = "mariadb"
+    senders: Count = 3
+    heap_mib: Annotated[int, Field(ge=128)] = 384
+    protocol: LogPipelineProtocol
+
+    @abstractmethod
+    def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns the value of every setting of the parts and of the load."""
+
+    @property
+    def own_brokers(self) -> OwnBrokers:
+        """Returns the one broker of the pipeline."""
+        return OwnBrokers(brokers=1, heap_mib=self.heap_mib)
+
+    def rate_of(self, configuration: Configuration) -> RequestRate:
+        """Returns how many requests are sent with a configuration."""
+        return request_rate_of(str(self.effective(configuration)["load"]))
+
+    def shop_and_protocol(self) -> dict[str, Mapping[str, Any]]:
+        """Returns what a run depends on besides its configuration, by the part of the study that says so."""
+        return {
+            "protocol": self.protocol.of_a_repetition(),
+            "shop": {"database": self.database, "senders": self.senders},
+            "testbed": {"heap_mib": self.heap_mib},
+        }
+
+    def conflict_in(self, level: Configuration) -> str:
+        """Says which settings cannot go together; empty where all can."""
+        found, burst = self.effective(level), self.protocol.burst
+        try:
+            request_rate_of(str(found["load"]))
+        except ValueError as error:
+            return str(error)
+        if int(found["max_backoff_ms"]) < int(found["backoff_ms"]):
+            return f"max_backoff_ms {found['max_backoff_ms']}: must not be below backoff_ms {found['backoff_ms']}"
+        if found["burst"] == "once" and not burst.from_s < burst.until_s < self.protocol.seconds:
+            return (
+                f"burst: protocol.burst from {burst.from_s:g} s until {burst.until_s:g} s: must end after it begins, and "
+                f"before the run does at {self.protocol.seconds} s; what follows is looked at, too"
+            )
+        return ""
+
+    @model_validator(mode="after")
+    def _on_a_broker_of_its_own(self) -> Self:
+        if self.cluster is not None:
+            raise ValueError("cluster: must not be given; a log pipeline has a broker of its own")
+        return self
+
+
+def log_pipeline_study(study: Study) -> LogPipelineStudy:
+    """Returns the study as one of a log pipeline.
+
+    Raises:
+        BadInputError: If it has another driver.
+    """
+    if not isinstance(study, LogPipelineStudy):
+        raise BadInputError(f"study {study.name}: driver: {study.driver!r}: must be log_pipeline here")
+    return study

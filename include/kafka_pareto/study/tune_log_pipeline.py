@@ -1,0 +1,105 @@
+"""Defines the study that tunes the settings of a log pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, field_validator, model_validator
+
+from kafka_pareto.errors import did_you_mean
+from kafka_pareto.kafka.producer_config import Durability, PropertyValue
+from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor, FactorValue
+from kafka_pareto.study.log_pipeline import LOG_PIPELINE
+from kafka_pareto.study.log_pipeline_study import LOAD_SETTINGS, PIPELINE_SETTINGS, LogPipelineStudy
+from kafka_pareto.study.objectives import ObjectiveName
+from kafka_pareto.study.setting import Setting
+from kafka_pareto.study.tune import Tune
+
+CASE = "pipeline"
+_DURABILITIES = {"0": Durability.acks_0, "1": Durability.acks_1, "all": Durability.acks_all_idempotent}
+
+
+# The driver's class comes first: its protocol takes the place of the common one.
+class TuneLogPipeline(LogPipelineStudy, Tune):
+    """Tunes a log pipeline. Factors and baseline are settings of its parts, as `CompareLogPipeline` lists them.
+
+    `load` says what is sent: always the same. There is one case, the pipeline.
+    """
+
+    kind: Literal["tune"] = "tune"
+    driver: Literal["log_pipeline"] = "log_pipeline"
+    load: str = "50%"
+    workload: Literal["shop", "static"] = "shop"
+    objectives: list[ObjectiveName] = Field(default_factory=lambda: list(LOG_PIPELINE.objective_names))
+
+    _settings: ClassVar[dict[str, Setting]] = {each.name: each for each in PIPELINE_SETTINGS}
+
+    @field_validator("factors")
+    @classmethod
+    def _factors_are_settings(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
+        for name, factor in factors.items():
+            setting = cls._setting(name)
+            needed = "integer" if setting.is_number else "categorical"
+            if factor.type != needed:
+                raise ValueError(f"{name} must be of type {needed}")
+            setting.of(factor.extremes())
+        return factors
+
+    @field_validator("baseline")
+    @classmethod
+    def _baseline_is_settings(cls, baseline: dict[str, PropertyValue]) -> dict[str, PropertyValue]:
+        return {name: cls._setting(name).value(value) for name, value in baseline.items()}
+
+    @model_validator(mode="after")
+    def _baseline_goes_together(self) -> Self:
+        if conflict := self.conflict_in(self.baseline_configuration()):
+            raise ValueError(conflict)
+        return self
+
+    @property
+    def cases(self) -> list[str]:
+        """Lists the one case."""
+        return [CASE]
+
+    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
+        """Returns nothing: there is one case, which no key names."""
+        return {}
+
+    def case_overrides(self, cases: Sequence[str]) -> dict[str, JsonValue]:  # noqa: ARG002
+        """Returns nothing, for the same reason."""
+        return {}
+
+    def baseline_configuration(self, case: str = "") -> Configuration:  # noqa: ARG002
+        """Returns the baseline's value for each factor; the default where the study's baseline names none."""
+        found = self.effective({})
+        return {
+            name: str(found[name]) if isinstance(factor, CategoricalFactor) else found[name]
+            for name, factor in self.factors.items()
+        }
+
+    def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns the value of every setting: the configuration's, else the baseline's, else the default."""
+        defaults = {each.name: each.value(each.default) for each in (*PIPELINE_SETTINGS, *LOAD_SETTINGS)}
+        given = {"load": self.load, "workload": self.workload, **self.baseline, **configuration}
+        return defaults | {name: value for name, value in given.items() if not isinstance(value, bool)}
+
+    def durability_of(self, configuration: Configuration) -> Durability:
+        """Returns the durability that the aggregator's producer promises."""
+        return _DURABILITIES[str(self.effective(configuration)["acks"])]
+
+    def keeps_rules(self, configuration: Configuration, case: str) -> bool:
+        """Tells whether the configuration keeps every rule, those among the parts' own included."""
+        return super().keeps_rules(configuration, case) and not self.conflict_in(configuration)
+
+    def conditions(self) -> dict[str, Any]:
+        """Returns the baseline, the load, the shop and the protocol of a run, by their keys."""
+        load = {"load": self.load, "workload": self.workload}
+        parts = {"baseline": dict(self.baseline), "requests": load, **self.shop_and_protocol()}
+        return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+
+    @classmethod
+    def _setting(cls, name: str) -> Setting:
+        if name not in cls._settings:
+            raise ValueError(f"{name}: is no setting of a log pipeline{did_you_mean(name, cls._settings)}")
+        return cls._settings[name]

@@ -1,0 +1,26 @@
+"""Makes events of a log pipeline whose stages are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from kafka_pareto.drivers.log_pipeline.stages import STAGES
+
+BEGAN_MS = 1_764_000_000_000
+
+
+def made_events(logged_ms: Sequence[float], latencies_ms: Sequence[float]) -> pd.DataFrame:
+    """Returns events logged so many milliseconds after the beginning, whose time all goes by in Filebeat."""
+    t0 = BEGAN_MS + np.asarray(logged_ms, dtype="int64")
+    t7 = t0 + np.asarray(latencies_ms, dtype="int64")
+    events = pd.DataFrame({"request_id": [f"r{number}" for number in range(len(t0))], "t0": t0, "t1": t0})
+    events = events.assign(**dict.fromkeys(("t2", "t3", "t4", "t5", "t6", "t7"), t7))
+    return events.assign(**{name: events[end] - events[begin] for name, (begin, end) in STAGES.items()})
+
+
+def even(rate_s: float, seconds: int) -> np.ndarray:
+    """Returns when events are logged that come evenly, in milliseconds after the beginning."""
+    return np.arange(0, seconds * 1000, 1000 / rate_s)

@@ -1,0 +1,67 @@
+"""Follows made-up requests: what is lost, doubled, unstamped or of nobody, and stages that add up."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from kafka_pareto.drivers.log_pipeline.stages import STAGES, latencies_ms, reconcile
+from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS
+
+pytestmark = pytest.mark.fast
+
+STAMPS = (3, 10, 12, 13, 20, 900)
+"""What t1 to t6 are after t0, in milliseconds."""
+
+
+def logged(*ids: str) -> pd.DataFrame:
+    return pd.DataFrame({"request_id": ids, "t0": [BEGAN_MS + 100 * at for at in range(len(ids))]})
+
+
+def committed(*ids: str, batch_id: int = 0) -> pd.DataFrame:
+    places = {"a": 0, "b": 1, "c": 2}
+    rows = [
+        {
+            "request_id": name,
+            "batch_id": batch_id,
+            **{f"t{at}": BEGAN_MS + 100 * places.get(name, 0) + stamp for at, stamp in enumerate(STAMPS, start=1)},
+        }
+        for name in ids
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_stages_add_up_to_the_whole_in_every_event() -> None:
+    found = reconcile(logged("a", "b"), committed("b", "a"), {0: BEGAN_MS + 1500})
+
+    assert found.fault == ""
+    assert list(found.events.request_id) == ["a", "b"]
+    assert list(found.events.iloc[0][list(STAGES)]) == [3, 7, 2, 1, 7, 880, 600]
+    assert list(found.events[list(STAGES)].sum(axis=1)) == list(latencies_ms(found.events)) == [1500, 1400]
+
+
+def test_what_is_lost_or_doubled_is_named_and_the_first_of_two_counts() -> None:
+    rows = pd.concat([committed("a", batch_id=1), committed("a", "b", batch_id=0)])
+    found = reconcile(logged("a", "b", "c"), rows, {0: BEGAN_MS + 1500, 1: BEGAN_MS + 9000})
+
+    assert (list(found.lost), list(found.doubled)) == (["c"], ["a"])
+    assert found.fault == "1 of 3 requests are not in Hive: c"
+    assert found.events.t7.max() == BEGAN_MS + 1500
+
+
+def test_what_lacks_a_stamp_or_is_of_nobody_is_counted() -> None:
+    rows = pd.concat([committed("a"), committed("b").assign(t2=None), committed("of-nobody")])
+    found = reconcile(logged("a", "b"), rows, {0: BEGAN_MS + 1500})
+
+    assert (found.unstamped, found.unknown, len(found.events)) == (1, 1, 1)
+    assert found.fault == "1 rows of Hive are of no request that was logged"
+
+
+def test_an_event_of_a_batch_that_was_not_committed_is_unstamped() -> None:
+    assert reconcile(logged("a"), committed("a", batch_id=7), {0: BEGAN_MS}).unstamped == 1
+
+
+def test_a_stage_that_goes_back_in_time_is_named() -> None:
+    found = reconcile(logged("a"), committed("a").assign(t3=BEGAN_MS + 5), {0: BEGAN_MS + 1500})
+
+    assert found.fault == "1 events end stage filebeat_to_aggregator before they begin it: a by 5 ms"

@@ -1,0 +1,63 @@
+"""Looks at when requests are due, and sends some to a server that is slow."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from random import Random
+
+import pytest
+
+from kafka_pareto.log_pipeline.load import Load, Wanted, due_times
+
+pytestmark = pytest.mark.fast
+
+
+def test_requests_are_due_at_the_rate_and_faster_in_a_burst() -> None:
+    wanted = Wanted("run", 0.0, rate_s=200.0, seconds=90.0, burst_from_s=30.0, burst_until_s=60.0, burst_times=2.0)
+    found = list(due_times(wanted, Random(1)))
+    by_third = [sum(low <= at < low + 30 for at in found) for low in (0, 30, 60)]
+
+    assert by_third == pytest.approx([6000, 12000, 6000], rel=0.05)
+    assert found == sorted(found)
+    assert found == list(due_times(wanted, Random(1)))
+
+
+class _Slow(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        time.sleep(0.3)
+        self.send_response(503 if self.server.fails else 200)  # type: ignore[attr-defined]
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the server's name for it)
+        """Says nothing."""
+
+
+@pytest.fixture
+def slow() -> Iterator[ThreadingHTTPServer]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Slow)
+    server.fails = False  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_slow_server_does_not_slow_the_load_and_its_errors_are_counted(
+    slow: ThreadingHTTPServer, fails: bool
+) -> None:
+    slow.fails = fails  # type: ignore[attr-defined]
+    load = Load(f"http://127.0.0.1:{slow.server_port}", "1")
+    began_s = time.monotonic()
+    sent = asyncio.run(load.send(Wanted("run", time.time(), rate_s=40.0, seconds=1.0, workload="static")))
+
+    assert 20 <= sent.due == len(sent.late_ms) == len(sent.response_ms) <= 65
+    assert time.monotonic() - began_s < 3  # one after the other they would take ten seconds and more
+    assert min(sent.response_ms) >= 290
+    assert sent.refused == (sent.due if fails else 0)

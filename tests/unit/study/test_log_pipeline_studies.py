@@ -1,0 +1,102 @@
+"""Reads studies of log pipelines, of both kinds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from kafka_pareto.errors import BadInputError
+from kafka_pareto.kafka.producer_config import Durability
+from kafka_pareto.study.compare_log_pipeline import CompareLogPipeline
+from kafka_pareto.study.log_pipeline_study import RequestRate, request_rate_of
+from kafka_pareto.study.study_file import parse_study
+from kafka_pareto.study.tune_log_pipeline import TuneLogPipeline
+
+pytestmark = pytest.mark.fast
+
+COMPARE: dict[str, Any] = {
+    "schema_version": 1,
+    "kind": "compare",
+    "driver": "log_pipeline",
+    "name": "example",
+    "description": "Of a test.",
+    "tables": [{"factor": "bulk_max_size", "levels": [2048, 50]}],
+}
+TUNE: dict[str, Any] = {
+    "schema_version": 1,
+    "kind": "tune",
+    "driver": "log_pipeline",
+    "name": "example",
+    "description": "Of a test.",
+    "factors": {
+        "bulk_max_size": {"type": "integer", "low": 1, "high": 2048, "scale": "log"},
+        "backoff_ms": {"type": "integer", "low": 10, "high": 20000, "scale": "log"},
+        "log_lines": {"type": "categorical", "levels": ["multi", "single"]},
+    },
+    "protocol": {"repetitions": 1, "seconds": 30, "steady_from_s": 10},
+    "design": {"configurations": 6},
+    "strategy": "rounds",
+    "confirmation": {"points": 2, "choice_blocks": 2, "gain_blocks": 3},
+}
+
+
+def parsed(content: dict[str, Any]) -> Any:
+    return parse_study(yaml.safe_dump(content, sort_keys=False), "example.yaml")
+
+
+def test_a_load_is_a_rate_or_a_share() -> None:
+    assert request_rate_of("200/s") == RequestRate(requests_s=200.0)
+    assert request_rate_of("50%") == RequestRate(capacity_fraction=0.5)
+    for text in ("", "0/s", "0%", "101%", "fast"):
+        with pytest.raises(ValueError, match=r"load: .*must be a rate as 200/s, or a share"):
+            request_rate_of(text)
+
+
+def test_what_a_level_does_not_set_is_at_its_default() -> None:
+    study = parsed(COMPARE)
+    assert isinstance(study, CompareLogPipeline)
+    found = study.effective({"bulk_max_size": 50})
+
+    assert (found["bulk_max_size"], found["scan_frequency_ms"], found["log_lines"]) == (50, 10_000, "multi")
+    assert study.own_brokers.brokers == 1
+
+
+def test_a_tuned_pipeline_has_one_case_and_rules_of_its_parts() -> None:
+    study = parsed(TUNE)
+    assert isinstance(study, TuneLogPipeline)
+
+    assert study.cases == ["pipeline"]
+    assert study.baseline_configuration() == {"bulk_max_size": 2048, "backoff_ms": 1000, "log_lines": "multi"}
+    assert study.keeps_rules({"bulk_max_size": 50, "backoff_ms": 9000, "log_lines": "single"}, "pipeline")
+    assert not study.keeps_rules({"bulk_max_size": 50, "backoff_ms": 11_000, "log_lines": "single"}, "pipeline")
+    assert study.durability_of({}) is Durability.acks_1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({**COMPARE, "tables": [{"factor": "bulk_max", "levels": [1, 2]}]}, "is no setting of the driver log_pipeline"),
+        (
+            {**COMPARE, "protocol": {"repetitions": 3, "seconds": 30}},
+            "steady_from_s 40: must be below seconds 30",
+        ),
+        (
+            {**COMPARE, "reference": {"burst": "once"}, "protocol": {"repetitions": 3, "seconds": 90}},
+            "burst: protocol.burst from 60 s until 90 s: must end after it begins",
+        ),
+        ({**COMPARE, "reference": {"load": "lots"}}, "load: 'lots': must be a rate"),
+        ({**COMPARE, "reference": {"max_backoff_ms": 10}}, "max_backoff_ms 10: must not be below backoff_ms 1000"),
+        ({**TUNE, "factors": {"linger.ms": {"type": "integer", "low": 0, "high": 5}}}, "linger.ms: is no setting"),
+        ({**TUNE, "factors": {"acks": {"type": "integer", "low": 0, "high": 1}}}, "acks must be of type categorical"),
+        ({**TUNE, "baseline": {"pipelining": -1}}, "pipelining: -1: must be at least 0"),
+        (
+            {**TUNE, "factors": {"bulk_max_size": {"type": "integer", "low": 0, "high": 5}}},
+            "bulk_max_size: 0: must be at least 1",
+        ),
+    ],
+)
+def test_what_breaks_a_rule_is_refused(content: dict[str, Any], message: str) -> None:
+    with pytest.raises(BadInputError, match=message.replace("(", r"\(")):
+        parsed(content)

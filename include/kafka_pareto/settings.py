@@ -29,7 +29,7 @@ class Settings(BaseSettings):
     bootstrap_servers: str = Field(default="", description="the cluster that belongs to this installation")
     java: str = "java"
     kafka_jars: Path = _INCLUDE.parent / ".state" / "kafka" / "jars"
-    log_pipeline: Path = Field(default=_INCLUDE.parent / ".state" / "log-pipeline", description="what make log-pipeline built")
+    log_pipeline: Path = Field(_INCLUDE.parent / ".state" / "log-pipeline", description="what make log-pipeline builds")
     client_configs: Path = _INCLUDE.parent / ".state" / "client-configs"
     studies: Path = _INCLUDE / "studies"
     advice: Path = Field(default=_INCLUDE / "advice", description="a file for each configuration that somebody advises")

@@ -67,12 +67,12 @@ def followed_advice(campaign: Campaign) -> FollowedAdvice:
 
 
 def follow(study: Tune, advice: Sequence[Advice]) -> FollowedAdvice:
-    """Says of each advice what the study measures of it, in each of its cases.
+    """Says of each advice on the study's driver what the study measures of it, in each of its cases.
 
     Advice takes at most two thirds of a design: surrogates must learn of what nobody advises, too. Where there is more,
     what is meant for throughput, for latency and for both takes turns.
     """
-    in_turn = _in_turn(advice)
+    in_turn = _in_turn([one for one in advice if one.driver == study.driver])
     room = 2 * (study.design.configurations or 0) // 3
     of_cases = [[_in_case(study, case, one) for one in in_turn] for case in study.cases]
     roomy = [_within(found, room) for found in of_cases]

@@ -6,19 +6,14 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from kafka_pareto.errors import StudyError
-from kafka_pareto.kafka.producer_config import (
-    DEFAULTS,
-    DURABILITY_PROPERTIES,
-    PropertyValue,
-    typed_value,
-    unknown_property_rule,
-)
+from kafka_pareto.kafka.producer_config import DEFAULTS, PropertyValue, typed_value, unknown_property_rule
 from kafka_pareto.study.configuration_space import ConfigurationSpace
 from kafka_pareto.study.factors import Configuration, configuration_id
 from kafka_pareto.study.identifiers import STUDY_NAME
+from kafka_pareto.study.log_pipeline_study import pipeline_setting
 from kafka_pareto.study.section import Section
 from kafka_pareto.study.study_file import read_section
 from kafka_pareto.study.tune import Tune
@@ -34,7 +29,8 @@ class Advice(Section):
         source: An address, or the work.
         read_on: When it said so.
         note: What was chosen of a range, or left out.
-        properties: What a producer is told; all others keep the baseline's values.
+        driver: Of what.
+        properties: What is set; all others keep the baseline's values.
     """
 
     name: Annotated[str, Field(pattern=f"^{STUDY_NAME}$")]
@@ -43,11 +39,14 @@ class Advice(Section):
     source: str
     read_on: date
     note: str = ""
+    driver: Literal["producer", "log_pipeline"] = "producer"
     properties: dict[str, PropertyValue]
 
     @field_validator("properties")
     @classmethod
-    def _are_producer_properties(cls, properties: dict[str, PropertyValue]) -> dict[str, PropertyValue]:
+    def _of_the_driver(cls, properties: dict[str, PropertyValue], info: ValidationInfo) -> dict[str, PropertyValue]:
+        if info.data.get("driver") == "log_pipeline":
+            return {name: pipeline_setting(name).value(value) for name, value in properties.items()}
         for name in properties:
             if name not in DEFAULTS:
                 raise ValueError(f"{name} {unknown_property_rule(name)}")
@@ -74,8 +73,8 @@ def configuration_advised(study: Tune, case: str, advice: Advice) -> Configurati
     it accepts. All else must be what the study varies, within its values, and keep its rules.
     """
     baseline = study.baseline_configuration()
-    told = {**DEFAULTS, **study.properties(baseline)}
-    asked = {name: value for name, value in advice.properties.items() if name not in DURABILITY_PROPERTIES}
+    told = study.told(baseline)
+    asked = {name: value for name, value in advice.properties.items() if name not in study.promises}
     fixed = [f"{name}={value}" for name, value in asked.items() if name not in study.factors and told[name] != value]
     configuration = {**baseline, **{name: value for name, value in asked.items() if name in study.factors}}
     if fixed:

@@ -7,7 +7,12 @@ from typing import Any, Literal
 
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import Configuration, FactorValue
-from kafka_pareto.study.log_pipeline_study import LOAD_SETTINGS, PIPELINE_SETTINGS, LogPipelineProtocol, LogPipelineStudy
+from kafka_pareto.study.log_pipeline_study import (
+    LOAD_SETTINGS,
+    PIPELINE_SETTINGS,
+    LogPipelineProtocol,
+    LogPipelineStudy,
+)
 from kafka_pareto.study.setting import Setting
 
 

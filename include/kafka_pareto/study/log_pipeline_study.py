@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import BadInputError, did_you_mean
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, FactorValue
 from kafka_pareto.study.log_pipeline import LOG_PIPELINE
@@ -41,11 +41,23 @@ PIPELINE_SETTINGS = (
     Setting("trigger_ms", 0, "client", least=0, most=_DAY_MS),
 )
 """Lists what the parts of the pipeline can be set to, with the defaults that the published study begins with."""
+_BY_NAME = {each.name: each for each in PIPELINE_SETTINGS}
 LOAD_SETTINGS = (
     Setting("load", "50%", "load"),
     Setting("workload", "shop", "load", choices=("shop", "static")),
     Setting("burst", "none", "load", choices=("none", "once")),
 )
+
+
+def pipeline_setting(name: str) -> Setting:
+    """Returns the setting of this name.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    if name not in _BY_NAME:
+        raise ValueError(f"{name}: is no setting of a log pipeline{did_you_mean(name, _BY_NAME)}")
+    return _BY_NAME[name]
 
 
 @dataclass(frozen=True)
@@ -96,7 +108,7 @@ class LogPipelineProtocol(Protocol):
     def _has_a_steady_part(self) -> Self:
         if self.steady_from_s >= self.seconds:
             raise ValueError(
-                f"steady_from_s {self.steady_from_s}: must be below seconds {self.seconds}, or nothing of a run is steady"
+                f"steady_from_s {self.steady_from_s}: must be below seconds {self.seconds}, or nothing is steady"
             )
         return self
 
@@ -143,8 +155,8 @@ class LogPipelineStudy(Study):
             return f"max_backoff_ms {found['max_backoff_ms']}: must not be below backoff_ms {found['backoff_ms']}"
         if found["burst"] == "once" and not burst.from_s < burst.until_s < self.protocol.seconds:
             return (
-                f"burst: protocol.burst from {burst.from_s:g} s until {burst.until_s:g} s: must end after it begins, and "
-                f"before the run does at {self.protocol.seconds} s; what follows is looked at, too"
+                f"burst: protocol.burst from {burst.from_s:g} s until {burst.until_s:g} s: must end after it begins, "
+                f"and before the run does at {self.protocol.seconds} s; what follows is looked at, too"
             )
         return ""
 

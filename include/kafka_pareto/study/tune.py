@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
 from itertools import product
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -40,6 +41,9 @@ class Tune(Study):
     learned (`warm_start`). With `advice` the design's first configurations are those that guides and vendors advise
     (`include/advice`), as far as the study varies them, and the best of them is measured beside the pick.
     """
+
+    promises: ClassVar[frozenset[str]] = frozenset()
+    """Names the settings by which durability is promised: what others advise of them is not followed."""
 
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
     constraints: Constraints = Field(default_factory=list)
@@ -109,8 +113,6 @@ class Tune(Study):
     def _advice_comes_before_a_hypercube(self) -> Self:
         if self.advice and self.design.method != "latin_hypercube":
             raise ValueError("advice needs design.method: latin_hypercube; else the levels make the design")
-        if self.advice and self.driver != "producer":
-            raise ValueError("advice is of producers' settings")
         return self
 
     @model_validator(mode="after")
@@ -143,6 +145,10 @@ class Tune(Study):
     def variables(self, case: str) -> Variables:  # noqa: ARG002 (for drivers whose cases have any)
         """Returns the values, in this case, that constraints may name in addition to the factors."""
         return {}
+
+    @abstractmethod
+    def told(self, configuration: Configuration) -> Mapping[str, PropertyValue]:
+        """Returns every setting with its value: the configuration's, else the baseline's, else the default."""
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Returns what is set: the configuration's values, and the baseline's for all other properties."""

@@ -7,13 +7,11 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from kafka_pareto.errors import did_you_mean
 from kafka_pareto.kafka.producer_config import Durability, PropertyValue
 from kafka_pareto.study.factors import CategoricalFactor, Configuration, Factor, FactorValue
 from kafka_pareto.study.log_pipeline import LOG_PIPELINE
-from kafka_pareto.study.log_pipeline_study import LOAD_SETTINGS, PIPELINE_SETTINGS, LogPipelineStudy
+from kafka_pareto.study.log_pipeline_study import LOAD_SETTINGS, PIPELINE_SETTINGS, LogPipelineStudy, pipeline_setting
 from kafka_pareto.study.objectives import ObjectiveName
-from kafka_pareto.study.setting import Setting
 from kafka_pareto.study.tune import Tune
 
 CASE = "pipeline"
@@ -27,19 +25,19 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
     `load` says what is sent: always the same. There is one case, the pipeline.
     """
 
+    promises: ClassVar[frozenset[str]] = frozenset({"acks"})
+
     kind: Literal["tune"] = "tune"
     driver: Literal["log_pipeline"] = "log_pipeline"
     load: str = "50%"
     workload: Literal["shop", "static"] = "shop"
     objectives: list[ObjectiveName] = Field(default_factory=lambda: list(LOG_PIPELINE.objective_names))
 
-    _settings: ClassVar[dict[str, Setting]] = {each.name: each for each in PIPELINE_SETTINGS}
-
     @field_validator("factors")
     @classmethod
     def _factors_are_settings(cls, factors: dict[str, Factor]) -> dict[str, Factor]:
         for name, factor in factors.items():
-            setting = cls._setting(name)
+            setting = pipeline_setting(name)
             needed = "integer" if setting.is_number else "categorical"
             if factor.type != needed:
                 raise ValueError(f"{name} must be of type {needed}")
@@ -49,7 +47,7 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
     @field_validator("baseline")
     @classmethod
     def _baseline_is_settings(cls, baseline: dict[str, PropertyValue]) -> dict[str, PropertyValue]:
-        return {name: cls._setting(name).value(value) for name, value in baseline.items()}
+        return {name: pipeline_setting(name).value(value) for name, value in baseline.items()}
 
     @model_validator(mode="after")
     def _baseline_goes_together(self) -> Self:
@@ -84,6 +82,10 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
         given = {"load": self.load, "workload": self.workload, **self.baseline, **configuration}
         return defaults | {name: value for name, value in given.items() if not isinstance(value, bool)}
 
+    def told(self, configuration: Configuration) -> dict[str, FactorValue]:
+        """Returns every setting with its value."""
+        return self.effective(configuration)
+
     def durability_of(self, configuration: Configuration) -> Durability:
         """Returns the durability that the aggregator's producer promises."""
         return _DURABILITIES[str(self.effective(configuration)["acks"])]
@@ -97,9 +99,3 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
         load = {"load": self.load, "workload": self.workload}
         parts = {"baseline": dict(self.baseline), "requests": load, **self.shop_and_protocol()}
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
-
-    @classmethod
-    def _setting(cls, name: str) -> Setting:
-        if name not in cls._settings:
-            raise ValueError(f"{name}: is no setting of a log pipeline{did_you_mean(name, cls._settings)}")
-        return cls._settings[name]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, field_serializer, field_validator, model_validator
 
 from kafka_pareto.kafka.producer_config import (
     CHOICES,
     DEFAULTS,
+    DURABILITY_PROPERTIES,
     Durability,
     PropertyValue,
     durability_of,
@@ -37,6 +38,8 @@ class TuneProducer(ProducerStudy, Tune):
     A case is a record size. Constraints may name it, as `record.size`. `durability` is the weakest that may be
     recommended; the baseline's where the study says nothing.
     """
+
+    promises: ClassVar[frozenset[str]] = frozenset(DURABILITY_PROPERTIES)
 
     kind: Literal["tune"] = "tune"
     driver: Literal["producer"] = "producer"
@@ -162,6 +165,10 @@ class TuneProducer(ProducerStudy, Tune):
             name: str(merged[name]).lower() if isinstance(factor, CategoricalFactor) else merged[name]
             for name, factor in self.factors.items()
         }
+
+    def told(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """Returns every producer property with its value."""
+        return {**DEFAULTS, **self.properties(configuration)}
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Returns the producer's settings: the configuration's values, and the baseline's for all other properties.

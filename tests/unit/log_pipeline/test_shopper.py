@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -45,7 +46,7 @@ def test_a_session_begins_with_an_account_and_a_login_and_what_follows_carries_i
 
     assert [each.action for each in asked[:3]] == ["sign_up", "log_in", "see_categories"]
     assert {each.session for each in asked if each.action not in ("sign_up", "log_in")} == {"token"}
-    after_logout = [later.action for each, later in zip(asked, asked[1:], strict=False) if each.action == "log_out"]
+    after_logout = [later.action for each, later in pairwise(asked) if each.action == "log_out"]
     assert set(after_logout) == {"log_in"}
 
 

@@ -39,7 +39,9 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
         try:
             found, end = decoder.raw_decode(text, place)
         except ValueError as error:
-            raise LoadToolError(f"{path.name}: at character {place}: no JSON object: {text[place : place + 60]!r}") from error
+            raise LoadToolError(
+                f"{path.name}: at character {place}: no JSON object: {text[place : place + 60]!r}"
+            ) from error
         if not isinstance(found, dict):
             raise LoadToolError(f"{path.name}: at character {place}: no JSON object: {text[place : place + 60]!r}")
         yield place, found

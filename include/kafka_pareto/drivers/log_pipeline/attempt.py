@@ -29,7 +29,6 @@ from kafka_pareto.log_pipeline.load import Wanted
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
 from kafka_pareto.measurement.repetition_runner import Attempt
-from kafka_pareto.study.log_pipeline_study import LogPipelineStudy, LogPipelineProtocol
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.log_pipeline_quantities import (
     BurstFigures,
@@ -39,6 +38,7 @@ from kafka_pareto.study.log_pipeline_quantities import (
     LogPipelineQuantities,
     StageFigures,
 )
+from kafka_pareto.study.log_pipeline_study import LogPipelineProtocol, LogPipelineStudy
 
 _MS = 1000
 _KB = 1000
@@ -101,9 +101,7 @@ def wanted_of(configuration: Configuration, study: LogPipelineStudy, requests_s:
     )
 
 
-def follow(
-    opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol
-) -> tuple[Answered, Watched, Reconciled]:
+def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) -> tuple[Answered, Watched, Reconciled]:
     """Sends requests that warm all parts, then those that count, and waits until all are in Hive.
 
     Raises:
@@ -215,9 +213,7 @@ def flow_figures(events: pd.DataFrame, began_ms: int, protocol: LogPipelineProto
     )
 
 
-def burst_figures(
-    events: pd.DataFrame, began_ms: int, wanted: Wanted, protocol: LogPipelineProtocol
-) -> BurstFigures:
+def burst_figures(events: pd.DataFrame, began_ms: int, wanted: Wanted, protocol: LogPipelineProtocol) -> BurstFigures:
     """Returns what the burst did to the events that were logged in it and after it."""
     logged_s = (events.t0 - began_ms) / _MS
     burst = events[(logged_s >= wanted.burst_from_s) & (logged_s < wanted.burst_until_s)]

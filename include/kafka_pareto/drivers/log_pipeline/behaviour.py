@@ -1,4 +1,4 @@
-"""Says how a pipeline behaved over a run: stable, throttled, spiky or collapsed; and how it came out of a burst. Pure."""
+"""Says how a pipeline behaved over a run: stable, throttled, spiky or collapsed. Pure."""
 
 from __future__ import annotations
 

@@ -35,9 +35,7 @@ class LogPipelineDriver:
         count = sum(repetitions.values())
         protocol = found.protocol
         run_s = protocol.warmup_s + protocol.seconds + protocol.cool_down_s + _PARTS_START_S + _PARTS_END_S
-        asks_shares = any(
-            found.rate_of(found.baseline_configuration(case)).capacity_fraction for case in repetitions
-        )
+        asks_shares = any(found.rate_of(found.baseline_configuration(case)).capacity_fraction for case in repetitions)
         sent_gib = count * protocol.seconds * _REQUESTS_S * _BYTES_OF_AN_EVENT / _GIB
         return Plan(
             repetitions=count,

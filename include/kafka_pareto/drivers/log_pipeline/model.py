@@ -1,8 +1,8 @@
 """Predicts the time in each stage from settings and a lightly loaded run: T = B + W + S, summed over the stages. Pure.
 
 B is the time for which settings let an event wait for others. S is the service time, from a run in which nothing waits.
-W is the time in a queue by Kingman's formula, W = ρ/(1-ρ) · (c_a² + c_s²)/2 · S, with the load ρ = λ/μ (Kingman 1961, The
-single server queue in heavy traffic).
+W is the time in a queue by Kingman's formula, W = u/(1-u) * (ca2 + cs2)/2 * S, with the load u = arrivals/capacity and
+the squared coefficients of variation of arrivals and services (Kingman 1961, The single server queue in heavy traffic).
 """
 
 from __future__ import annotations

@@ -41,7 +41,9 @@ def find_programs(settings: Settings, database: str) -> Programs:
     if missing := [name for name in needed if find_program(name) is None]:
         packages = " ".join(dict.fromkeys(_DEBIAN[name] for name in missing))
         instead = "; or take database: sqlite" if "mariadbd" in missing else ""
-        raise BadInputError(f"{missing[0]} is not on the PATH: apt-get install --no-install-recommends {packages}{instead}")
+        raise BadInputError(
+            f"{missing[0]} is not on the PATH: apt-get install --no-install-recommends {packages}{instead}"
+        )
     folder = settings.log_pipeline
     programs = Programs(
         python=folder / "venv" / "bin" / "python",

@@ -26,8 +26,8 @@ from kafka_pareto.measurement.fingerprint import client_machine, keep_fingerprin
 from kafka_pareto.settings import Settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.storage.record import Record
-from kafka_pareto.study.log_pipeline_study import LogPipelineStudy
 from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.log_pipeline_study import LogPipelineStudy
 
 log = logging.getLogger(__name__)
 

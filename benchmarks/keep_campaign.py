@@ -1,11 +1,13 @@
 """Keeps a real campaign's data: `python -m benchmarks.keep_campaign <study> <campaign>`, on the stack that measured it.
 
 Writes the frozen study, the cards (of a comparison its text, the machine and its ceilings), the report's tables and
-every repetition of design, rounds and confirmation to `benchmarks/data/campaigns/<study>/`.
+every repetition of design, rounds and confirmation to `benchmarks/data/campaigns/<study>/`; where something was broken
+on purpose, also what was seen second by second.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +50,10 @@ def keep(campaign: Campaign, folder: Path) -> int:
         (folder / name).write_bytes(store.get(key))
     for key in store.keys(tables):
         (folder / TABLES / key.removeprefix(tables)).write_bytes(store.get(key))
-    rows = pd.DataFrame([_row(each) for each in _repetitions(campaign)]).dropna(axis="columns", how="all")
+    repetitions = _repetitions(campaign)
+    if timelines := [_timeline(each) for each in repetitions if each.timeline]:
+        (folder / "timelines.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in timelines))
+    rows = pd.DataFrame([_row(each) for each in repetitions]).dropna(axis="columns", how="all")
     rows.to_csv(folder / "repetitions.csv", index=False, float_format=_SIGNIFICANT_DIGITS)
     return len(rows)
 
@@ -69,6 +74,11 @@ def _repetitions(campaign: Campaign) -> list[Repetition]:
     for size in sizes:
         measured += campaign.read_repetitions(campaign.keys.confirmation(size, "repetitions/"))
     return sorted(measured, key=lambda each: each.started_at)
+
+
+def _timeline(repetition: Repetition) -> dict[str, object]:
+    timeline = repetition.timeline.model_dump() if repetition.timeline else {}
+    return {"case": repetition.case, "block": repetition.block, **repetition.configuration, **timeline}
 
 
 def _row(repetition: Repetition) -> dict[str, object]:

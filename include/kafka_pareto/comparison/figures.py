@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from matplotlib.transforms import ScaledTranslation
 
 from kafka_pareto.analysis.wording import joined
-from kafka_pareto.comparison import timeline_figure
+from kafka_pareto.comparison import stage_figure, timeline_figure
 from kafka_pareto.comparison.chart_axes import name_levels, name_values, side_by_side
 from kafka_pareto.comparison.chart_data import (
     Point,
@@ -30,6 +30,7 @@ from kafka_pareto.comparison.chart_data import (
 )
 from kafka_pareto.comparison.records import Interval, Level, PartComparison, Scaling
 from kafka_pareto.comparison.rows import held_interactions
+from kafka_pareto.comparison.stage_figure import draw_stages
 from kafka_pareto.comparison.timeline_figure import draw_timelines
 from kafka_pareto.comparison.words import (
     compared_quantities,
@@ -56,8 +57,16 @@ _PUBLISHED: dict[str, Any] = {
 _PUBLISHED_BESIDE_INCHES = 0.11  # hollow markers would else lie on the measured ones
 
 
-def part_figures(part: PartComparison, shown: Sequence[Quantity] = ()) -> Mapping[str, tuple[str, bytes]]:
-    """Returns the part's figures: file name to caption and PNG. What has no values is left out."""
+def part_figures(
+    part: PartComparison, shown: Sequence[Quantity] = (), stages: Sequence[Quantity] = ()
+) -> Mapping[str, tuple[str, bytes]]:
+    """Returns the part's figures: file name to caption and PNG. What has no values is left out.
+
+    Args:
+        part: The part.
+        shown: The quantities that have words of the driver's own.
+        stages: Those that add up to a whole.
+    """
     quantities = [quantity for quantity in compared_quantities(part, shown) if _has_values(part, quantity)]
     if not quantities:
         return {}
@@ -73,6 +82,8 @@ def part_figures(part: PartComparison, shown: Sequence[Quantity] = ()) -> Mappin
             found[f"{part.part}_levels.png"] = (_levels_caption(part), draw_levels(part, quantities))
         if any(each.speedup for each in part.scaling):
             found[f"{part.part}_scaling.png"] = (_SCALING_CAPTION, draw_scaling(part, shown))
+        if stacked := draw_stages(part, stages):
+            found[f"{part.part}_stages.png"] = (stage_figure.CAPTION, stacked)
         if timelines := draw_timelines(part):
             found[f"{part.part}_timelines.png"] = (timeline_figure.CAPTION, timelines)
         return {name: (caption, png(figure)) for name, (caption, figure) in found.items()}

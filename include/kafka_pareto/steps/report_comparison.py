@@ -36,7 +36,7 @@ def run(campaign: Campaign) -> Manifest:
     remarks = Remarks(parts, symptoms, stored_ceilings(campaign))
     # The page and the CSV have all quantities.
     text = "\n".join([comparison_text(parts), remarks_text(remarks), *sentences]) + "\n"
-    figures = {part.part: part_figures(part, shown) for part in parts}
+    figures = {part.part: part_figures(part, shown, study.declaration.stage_quantities) for part in parts}
     page = comparison_page(
         PageContext(
             study=study.name,

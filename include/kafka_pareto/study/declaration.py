@@ -79,6 +79,7 @@ class Driver:
         derived_features: What follows from a configuration and its case, and is hard for a model to find out alone.
         case_words: What a case is, as people say it, and the plural.
         derived_quantities: What comparisons compute of a repetition's values and show beside them.
+        stages: Quantities that add up to a whole, in the order in which time passes.
         settings_word: What a configuration sets, as people say it.
         settings_file: What the file with the settings is called.
     """
@@ -93,6 +94,7 @@ class Driver:
     derived_features: tuple[Feature, ...] = ()
     case_words: tuple[str, str] = ("case", "cases")
     derived_quantities: tuple[Quantity, ...] = ()
+    stages: tuple[str, ...] = ()
     settings_word: str = "settings"
     settings_file: str = "settings.properties"
 
@@ -118,6 +120,12 @@ class Driver:
     def shown_quantities(self) -> tuple[Quantity, ...]:
         """Lists the quantities that have a label, those that are derived last."""
         return tuple(each for each in (*self.quantities, *self.derived_quantities) if each.label)
+
+    @property
+    def stage_quantities(self) -> tuple[Quantity, ...]:
+        """Lists the quantities that add up to a whole."""
+        by_name = {each.name: each for each in self.quantities}
+        return tuple(by_name[name] for name in self.stages)
 
     def has(self, quantity: str) -> bool:
         """Tells whether repetitions hold this quantity."""

@@ -64,6 +64,8 @@ def attempt_run(
         cpu_s = sum(use.cpu_s for use in watched.uses.values())
         found = quantities_of_run(answered, watched, reconciled, wanted, study.protocol)
         outcome, reason = judge(reconciled, watched.clock_step_ms)
+        if outcome == "valid" and found.flow and found.flow.label != "stable":
+            reason = f"the run was {found.flow.label}"
     except (LoadToolError, LoadStartError, ClusterError, ArtifactError) as error:
         # A part that ends by itself is no fault of the level's: it is measured again.
         reason, is_excused = str(error), True

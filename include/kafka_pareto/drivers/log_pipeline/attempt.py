@@ -116,6 +116,7 @@ def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) 
     with Watch(opened.roots) as watch:
         answered = opened.load.send(wanted)
         opened.pipeline.require_running()
+    opened.end_requests()  # and the log is whole: nginx writes of a request when it has ended
     logged = read_access_log(opened.log_file)
     opened.pipeline.wait_until_committed(len(logged), protocol.drain_s)
     committed, committed_at = opened.pipeline.end()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from kafka_pareto.drivers.log_pipeline.web import find_program
 from kafka_pareto.errors import BadInputError
+from kafka_pareto.load.java_version import java_version
 from kafka_pareto.settings import Settings
 
+_NEWEST_JAVA_OF_SPARK = 17
 _DEBIAN = {"nginx": "nginx-light", "mariadbd": "mariadb-server", "mariadb-install-db": "mariadb-server"}
 
 
@@ -35,7 +38,8 @@ def find_programs(settings: Settings, database: str) -> Programs:
     """Returns where the parts are.
 
     Raises:
-        BadInputError: If one is missing, with the command that installs it.
+        BadInputError: If one is missing, with the command that installs it, or the Java is too new for Spark.
+        LoadStartError: If there is no Java.
     """
     needed = ["nginx", *(("mariadbd", "mariadb-install-db") if database == "mariadb" else ())]
     if missing := [name for name in needed if find_program(name) is None]:
@@ -55,4 +59,14 @@ def find_programs(settings: Settings, database: str) -> Programs:
     built = (programs.python, programs.filebeat, programs.aggregator, programs.spark_jars)
     if unbuilt := [path for path in built if not path.exists()]:
         raise BadInputError(f"{unbuilt[0]}: is not there; make log-pipeline builds it")
+    java = _java_of_spark()
+    if (version := java_version(java)) > _NEWEST_JAVA_OF_SPARK:
+        raise BadInputError(
+            f"{java}: is Java {version}, and Spark 3.5 needs {_NEWEST_JAVA_OF_SPARK} or older; set JAVA_HOME to one"
+        )
     return programs
+
+
+def _java_of_spark() -> str:
+    home = os.environ.get("JAVA_HOME")
+    return str(Path(home) / "bin" / "java") if home else "java"

@@ -103,6 +103,10 @@ class OpenPipeline:
     def __exit__(self, *_: object) -> None:
         self._opened.close()
 
+    def end_requests(self) -> None:
+        """Ends nginx, so that nothing is added to the log any more."""
+        self._testbed.web.stop_nginx()
+
     def roots(self) -> dict[str, int]:
         """Maps each part that runs to its process."""
         return {**self._testbed.web.pids, **self.pipeline.pids, **dict(self._testbed.brokers.pids)}

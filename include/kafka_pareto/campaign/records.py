@@ -29,7 +29,7 @@ class Timeline(BaseModel):
     """Holds what was seen in each second of a repetition in which a fault was made, from the first that was sent.
 
     Attributes:
-        what: The process that was broken.
+        what: The process that was broken, or what was done.
         began_s: When.
         ended_s: When it went on, or was started again.
         done: How many orders came to their end in each second.

@@ -10,9 +10,8 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -27,10 +26,17 @@ READY = "ready"
 """Is the key of the line that a child says once it can be used."""
 _LAST_BYTES = 400
 _LOOK_S = 0.1
+_LISTENED_S = 2.0
 
 
 class ChildProcess:
     """Is a program that runs. It is named in messages, and its standard error is kept for its last words.
+
+    Args:
+        name: As messages call it.
+        argv: Its command line.
+        environment: Its environment, whole.
+        end_by: The signal that it gets when this process ends; one that has children of its own needs TERM.
 
     Attributes:
         name: As messages call it.
@@ -41,16 +47,13 @@ class ChildProcess:
         LoadStartError: If it cannot be started.
     """
 
-    def __init__(
-        self, name: str, argv: Sequence[str], environment: Mapping[str, str], folder: Path | None = None
-    ) -> None:
+    def __init__(self, name: str, argv: Sequence[str], environment: Mapping[str, str], end_by: str = "KILL") -> None:
         self.name = name
         self.said: queue.SimpleQueue[Line] = queue.SimpleQueue()
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the process has ended)
         try:
             self._popen = subprocess.Popen(
-                tied(argv),
-                cwd=folder,
+                tied(argv, end_by),
                 env=dict(environment),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -59,7 +62,8 @@ class ChildProcess:
         except OSError as error:
             self._complaints.close()
             raise LoadStartError(f"{name}: cannot be started: {error}") from error
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     @property
     def pid(self) -> int:
@@ -92,8 +96,16 @@ class ChildProcess:
         except OSError as error:
             raise LoadToolError(f"{self.name} has ended: {self.last_words()}") from error
 
-    def next_line(self, key: str, timeout_s: float) -> Line:
-        """Returns the next line that has this key; others before it are passed over.
+    def next_line(
+        self, key: str, timeout_s: float, value: object = None, meanwhile: Callable[[], None] = lambda: None
+    ) -> Line:
+        """Returns the next line that has this key, and this value of it where one is given; others are passed over.
+
+        Args:
+            key: The key.
+            timeout_s: How long it is waited for.
+            value: None for any.
+            meanwhile: Is called while nothing is said; may raise an error of its own.
 
         Raises:
             LoadStartError: If it was to say that it is ready, and did not.
@@ -108,11 +120,21 @@ class ChildProcess:
             except queue.Empty:
                 if code is not None:
                     raise kind(f"{self.name} has ended with exit code {code}: {self.last_words()}") from None
+                meanwhile()
                 if time.monotonic() > deadline:
                     raise kind(f"{self.name} did not answer within {timeout_s:g} s: {self.last_words()}") from None
                 continue
-            if key in said:
+            if key in said and value in (None, said[key]):
                 return said
+
+    def require_running(self) -> None:
+        """Makes sure that it runs.
+
+        Raises:
+            LoadToolError: With its last words, if it has ended.
+        """
+        if (code := self.exit_code) is not None:
+            raise LoadToolError(f"{self.name} has ended with exit code {code}: {self.last_words()}")
 
     def cpu_s(self) -> float:
         """Returns the CPU time that it has used; 0 once it has ended."""
@@ -141,7 +163,9 @@ class ChildProcess:
     def close(self) -> None:
         """Kills it if it still runs, and closes what was opened for it."""
         self.kill()
-        for stream in (self._popen.stdin, self._popen.stdout, self._complaints):
+        # A grandchild that outlives it for a moment may still hold the pipe.
+        self._listener.join(_LISTENED_S)
+        for stream in (self._popen.stdin, self._complaints):
             with suppress(OSError):
                 if stream is not None:
                     stream.close()
@@ -150,10 +174,14 @@ class ChildProcess:
         stdout = self._popen.stdout
         if stdout is None:
             raise RuntimeError(f"{self.name} has no standard output")
-        with suppress(ValueError):  # it was closed meanwhile
+        with stdout:
             for line in stdout:
-                with suppress(json.JSONDecodeError):
-                    self.said.put(json.loads(line))
+                try:
+                    said = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(said, dict):
+                    self.said.put(said)
 
 
 def end_all(children: Iterable[ChildProcess], within_s: float) -> None:

@@ -32,18 +32,20 @@ class Wanted:
 
     Attributes:
         run: Begins the names of its accounts.
-        begins_at: The first second's beginning, in seconds since 1970.
+        seed: What people do, and when, is drawn from it.
         rate_s: Requests in each second, of this process.
         seconds: How long.
+        begins_at: The first second's beginning, in seconds since 1970.
         workload: A shopper's requests, or those that the web server answers itself.
         burst_from_s: When requests come faster; 0 until 0 for never.
         burst_times: How many times as fast.
     """
 
     run: str
-    begins_at: float
+    seed: str
     rate_s: float
     seconds: float
+    begins_at: float = 0.0
     workload: str = "shop"
     burst_from_s: float = 0.0
     burst_until_s: float = 0.0
@@ -76,15 +78,15 @@ def due_times(wanted: Wanted, chance: Random) -> Iterator[float]:
 
 
 class Load:
-    """Sends one run after the other to a web server."""
+    """Sends one run after the other to a web server; of several processes each has a number of its own."""
 
-    def __init__(self, address: str, seed: str) -> None:
+    def __init__(self, address: str, process: int) -> None:
         self._address = address
-        self._seed = seed
+        self._process = process
 
     async def send(self, wanted: Wanted) -> Sent:
         """Sends what is wanted, and waits for the answers."""
-        sent, chance = Sent(), Random(f"{self._seed}.{wanted.run}")
+        sent, chance = Sent(), Random(f"{wanted.seed}.{self._process}")
         idle: deque[Shopper] = deque()
         number = 0
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_ANSWER_S)
@@ -104,7 +106,8 @@ class Load:
                         shopper = idle.popleft()
                     else:
                         number += 1
-                        shopper = Shopper(f"{wanted.run}-{self._seed}-{number}", Random(f"{self._seed}.{number}"))
+                        name = f"{wanted.run}-{self._process}-{number}"
+                        shopper = Shopper(name, Random(f"{wanted.seed}.{self._process}.{number}"))
                 answer = asyncio.create_task(_ask(session, shopper, sent, due_at, idle))
                 answers.add(answer)
                 answer.add_done_callback(answers.discard)
@@ -147,9 +150,9 @@ def main() -> None:
     """Sends, and answers on standard output, until its input ends."""
     parser = ArgumentParser(prog="load")
     parser.add_argument("--address", required=True, help="of the web server: http://host:port")
-    parser.add_argument("--seed", required=True, help="everything is drawn from it")
+    parser.add_argument("--process", type=int, required=True, help="its number among several")
     options = parser.parse_args()
-    load = Load(options.address, options.seed)
+    load = Load(options.address, options.process)
     print(json.dumps({"ready": "load"}), flush=True)
     for line in sys.stdin:
         sent = asyncio.run(load.send(Wanted(**json.loads(line))))

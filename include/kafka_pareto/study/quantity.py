@@ -116,7 +116,7 @@ class Quantities:
 def _read(model: type, values: Values) -> Any:
     arguments: dict[str, Any] = {}
     for name, hint in get_type_hints(model, include_extras=True).items():
-        inner = next((part for part in _parts(hint) if is_dataclass(part)), None)
+        inner = next((part for part in _parts(hint) if isinstance(part, type) and is_dataclass(part)), None)
         if inner is None:
             arguments |= {name: values[name]} if name in values else {}
             continue

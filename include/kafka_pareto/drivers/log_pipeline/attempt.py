@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
-import psutil
 
 from kafka_pareto.analysis.recovery import seconds_to_former_p95
 from kafka_pareto.campaign.records import Outcome
@@ -18,16 +19,18 @@ from kafka_pareto.drivers.log_pipeline.behaviour import (
     p95_by_second,
     per_second,
     queue_of,
+    rate_of_commits,
     slope_of_second_half,
 )
-from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms, reconcile
+from kafka_pareto.drivers.log_pipeline.pipeline import PARTS
+from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms, negative_stage, reconcile
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.watch import Use, Watch, Watched
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ArtifactError, ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.log_pipeline.load import Wanted
 from kafka_pareto.measurement.blocks import PlannedRepetition
-from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
+from kafka_pareto.measurement.host_load import outlier_reason
 from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.log_pipeline_quantities import (
@@ -44,33 +47,36 @@ _MS = 1000
 _KB = 1000
 _MOST_CLOCK_STEP_MS = 1.0
 _LATE_MS = 100.0
+_MOST_REFUSED_FRACTION = 0.01
 _FORMER_TIMES = 1.2
-_OF_THE_PIPELINE = ("filebeat", "aggregator", "spark")
 
 
 def attempt_run(
     planned: PlannedRepetition, study: LogPipelineStudy, testbed: PipelineTestbed, requests_s: float
 ) -> Attempt:
     """Sends the requests of a level at a rate, and follows each of them to Hive."""
-    configuration = planned.candidate.configuration
-    started_at, cpu_before, began_s = datetime.now(UTC).isoformat(), psutil.cpu_times(), time.monotonic()
-    wanted = wanted_of(configuration, study, requests_s)
-    found = LogPipelineQuantities(round(requests_s * study.protocol.seconds))
+    configuration, protocol = planned.candidate.configuration, study.protocol
+    started_at, began_s = datetime.now(UTC).isoformat(), time.monotonic()
+    wanted = wanted_of(configuration, study, requests_s, planned.block)
+    found = LogPipelineQuantities(round(requests_s * protocol.seconds))
     outcome: Outcome = "failed"
-    reason, is_excused, cpu_s = "", False, 0.0
+    reason, is_excused = "", False
+    watched: Watched | None = None
     try:
         with OpenPipeline(testbed, configuration) as opened:
-            answered, watched, reconciled = follow(opened, wanted, study.protocol)
-        cpu_s = sum(use.cpu_s for use in watched.uses.values())
-        found = quantities_of_run(answered, watched, reconciled, wanted, study.protocol)
-        outcome, reason = judge(reconciled, watched.clock_step_ms)
-        if outcome == "valid" and found.flow and found.flow.label != "stable":
-            reason = f"the run was {found.flow.label}"
+            answered, watched, reconciled = follow(opened, wanted, protocol)
+        found = quantities_of_run(answered, watched, reconciled, wanted, protocol)
+        outcome, reason = judge(reconciled)
+        if outcome == "valid":
+            require_one_clock(reconciled, watched)
+            require_answers(answered)
+            if found.flow and found.flow.label != "stable":
+                reason = f"the run was {found.flow.label}"
     except (LoadToolError, LoadStartError, ClusterError, ArtifactError) as error:
-        # A part that ends by itself is no fault of the level's: it is measured again.
-        reason, is_excused = str(error), True
-    steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), cpu_s)
-    outlier = outlier_reason(study.protocol.outliers, steal, other if cpu_s else 0.0)
+        # A part that ends by itself, or a clock that is set, is no fault of the level's: it is measured again.
+        outcome, reason, is_excused = "failed", str(error), True
+    steal, other = (watched.steal_fraction, watched.other_fraction) if watched else (0.0, 0.0)
+    outlier = outlier_reason(protocol.outliers, steal, other)
     if outlier and outcome in ("valid", "failed"):
         outcome, reason, is_excused = "failed", f"{outlier}; {reason}" if reason else outlier, True
     return Attempt(
@@ -81,19 +87,19 @@ def attempt_run(
         started_at=started_at,
         quantities=found.values(),
         wall_s=time.monotonic() - began_s,
-        client_cpu_s=cpu_s,
+        client_cpu_s=watched.whole.cpu_s if watched else 0.0,
         cpu_steal_fraction=steal,
         other_cpu_fraction=other,
     )
 
 
-def wanted_of(configuration: Configuration, study: LogPipelineStudy, requests_s: float) -> Wanted:
-    """Returns what a level's load is told."""
+def wanted_of(configuration: Configuration, study: LogPipelineStudy, requests_s: float, block: int) -> Wanted:
+    """Returns what a level's load is told; within a block it is the same for all levels."""
     found, burst = study.effective(configuration), study.protocol.burst
     is_burst = found["burst"] == "once"
     return Wanted(
         run=secrets.token_hex(4),
-        begins_at=0.0,
+        seed=f"{study.seed}.{block}",
         rate_s=requests_s,
         seconds=study.protocol.seconds,
         workload=str(found["workload"]),
@@ -111,45 +117,68 @@ def follow(opened: OpenPipeline, wanted: Wanted, protocol: LogPipelineProtocol) 
         LoadToolError: If a part ends by itself, or the log cannot be read.
     """
     if protocol.warmup_s:
-        warming = Wanted(f"{wanted.run}w", 0.0, wanted.rate_s, protocol.warmup_s, wanted.workload)
-        opened.load.send(warming)
+        opened.load.send(replace(wanted, run=f"{wanted.run}w", seconds=protocol.warmup_s, burst_until_s=0.0))
     with Watch(opened.roots) as watch:
         answered = opened.load.send(wanted)
-        opened.pipeline.require_running()
-    opened.end_requests()  # and the log is whole: nginx writes of a request when it has ended
-    logged = read_access_log(opened.log_file)
-    opened.pipeline.wait_until_committed(len(logged), protocol.drain_s)
+        sending = watch.counted()
+        opened.require_running()
+        opened.end_requests()  # and the log is whole: nginx writes of a request when it has ended
+        logged = read_access_log(opened.log_file)
+        opened.pipeline.wait_until_committed(len(logged), protocol.drain_s)
+        watched = watch.watched(sending)
     committed, committed_at = opened.pipeline.end()
-    return answered, watch.found, reconcile(logged, committed, dict(committed_at))
+    return answered, watched, reconcile(logged, committed, dict(committed_at))
 
 
-def judge(reconciled: Reconciled, clock_step_ms: float) -> tuple[Outcome, str]:
-    """Judges whether each request came to Hive once, by stamps of one clock that was not set meanwhile."""
-    if clock_step_ms > _MOST_CLOCK_STEP_MS:
-        return "failed", f"the clock was set by {clock_step_ms:.1f} ms, above {_MOST_CLOCK_STEP_MS:g} ms"
+def judge(reconciled: Reconciled) -> tuple[Outcome, str]:
+    """Judges whether each request came to Hive once, with all of its stamps."""
     if reconciled.lost:
         return "records_lost", reconciled.fault
     if reconciled.doubled:
         return "records_duplicated", reconciled.fault
     if reconciled.fault:
         return "failed", reconciled.fault
-    if reconciled.events.empty:
-        return "failed", "no request came to Hive with all of its stamps"
-    return "valid", ""
+    return ("failed", "no request was logged") if reconciled.events.empty else ("valid", "")
+
+
+def require_one_clock(reconciled: Reconciled, watched: Watched) -> None:
+    """Makes sure that the stamps are of one clock that was not set meanwhile.
+
+    Raises:
+        LoadToolError: Saying by how much it was, or which stage ended before it began.
+    """
+    if watched.clock_step_ms > _MOST_CLOCK_STEP_MS:
+        raise LoadToolError(f"the clock was set by {watched.clock_step_ms:.1f} ms, above {_MOST_CLOCK_STEP_MS:g} ms")
+    if backwards := negative_stage(reconciled.events):
+        raise LoadToolError(backwards)
+
+
+def require_answers(answered: Answered) -> None:
+    """Makes sure that the web server answered.
+
+    Raises:
+        LoadToolError: If more than one in a hundred requests were refused.
+    """
+    if answered.refused > _MOST_REFUSED_FRACTION * answered.due:
+        raise LoadToolError(
+            f"{answered.refused} of {answered.due} requests were refused by the web server, or not answered; ask for a "
+            "lower load, or for workload: static"
+        )
 
 
 def quantities_of_run(
     answered: Answered, watched: Watched, reconciled: Reconciled, wanted: Wanted, protocol: LogPipelineProtocol
 ) -> LogPipelineQuantities:
-    """Returns all quantities of a run; latencies and stages are of the requests that were logged while it lasted."""
+    """Returns all quantities of a run; requests that warmed it up are in none but the queue and what Hive takes."""
     began_ms = int(answered.began_at * _MS)
     everything = reconciled.events
-    events = everything[everything.t0.between(began_ms, began_ms + protocol.seconds * _MS, inclusive="left")]
-    events = events.reset_index(drop=True)
+    events = everything[everything.t0 >= began_ms].reset_index(drop=True)
+    ours = reconciled.requests[reconciled.requests.t0 >= began_ms]
+    lost = int(ours.request_id.isin(list(reconciled.lost)).sum())
     found = LogPipelineQuantities(
         requests_due=answered.due,
-        requests_logged=reconciled.logged,
-        events_committed=reconciled.logged - len(reconciled.lost),
+        requests_logged=len(ours),
+        events_committed=len(ours) - lost,
         events_lost=len(reconciled.lost),
         events_doubled=len(reconciled.doubled),
         events_unstamped=reconciled.unstamped,
@@ -163,24 +192,24 @@ def quantities_of_run(
     )
     if events.empty:
         return found
-    return LogPipelineQuantities(
-        **{
-            **vars(found),
-            "latency": latency_figures(events, began_ms, protocol),
-            "stages": stage_figures(events),
-            "flow": flow_figures(events, began_ms, protocol),
-            "burst": burst_figures(events, began_ms, wanted, protocol) if wanted.burst_until_s else BurstFigures(),
-            "cost": cost_figures(watched, len(events)),
-        }
+    return replace(
+        found,
+        latency=latency_figures(events, everything, began_ms, protocol),
+        stages=stage_figures(events),
+        flow=flow_figures(everything, began_ms, protocol),
+        burst=burst_figures(events, began_ms, wanted, protocol) if wanted.burst_until_s else BurstFigures(),
+        cost=cost_figures(watched, len(everything)),
     )
 
 
-def latency_figures(events: pd.DataFrame, began_ms: int, protocol: LogPipelineProtocol) -> LatencyFigures:
+def latency_figures(
+    events: pd.DataFrame, everything: pd.DataFrame, began_ms: int, protocol: LogPipelineProtocol
+) -> LatencyFigures:
     """Returns how long events took, and how many Hive took in each second of the steady part."""
-    whole = latencies_ms(events)
-    steady = whole[events.t0 >= began_ms + protocol.steady_from_s * _MS]
+    whole, steady_ms = latencies_ms(events), began_ms + protocol.steady_from_s * _MS
+    steady = whole[events.t0 >= steady_ms]
     p50, p95, p99 = (float(value) for value in np.quantile(whole, (0.5, 0.95, 0.99)))
-    committed = per_second(events.t7, began_ms, protocol.seconds)[protocol.steady_from_s :]
+    committed_s = rate_of_commits(everything, steady_ms, began_ms + protocol.seconds * _MS)
     return LatencyFigures(
         latency_mean_ms=float(whole.mean()),
         latency_p50_ms=p50,
@@ -188,7 +217,7 @@ def latency_figures(events: pd.DataFrame, began_ms: int, protocol: LogPipelinePr
         latency_p99_ms=p99,
         steady_latency_mean_ms=float(steady.mean()) if len(steady) else None,
         steady_latency_p95_ms=float(steady.quantile(0.95)) if len(steady) else None,
-        committed_events_s=float(committed.mean()),
+        committed_events_s=committed_s or 0.0,
     )
 
 
@@ -224,20 +253,26 @@ def burst_figures(events: pd.DataFrame, began_ms: int, wanted: Wanted, protocol:
     since = events[logged_s >= wanted.burst_from_s]
     others = [name for name in STAGES if name != "kafka_to_spark"]
     seconds = p95_by_second(events, began_ms, protocol.seconds)
+    former_ms = _p95(events[logged_s < wanted.burst_from_s])
     return BurstFigures(
         burst_p95_ms=_p95(burst),
         recovery_p95_ms=_p95(after),
         kafka_to_spark_max_ms=float(since.kafka_to_spark.max()) if len(since) else None,
         other_stage_max_ms=float(since[others].max().max()) if len(since) else None,
-        recovery_s=seconds_to_former_p95(seconds, wanted.burst_from_s, wanted.burst_until_s, _FORMER_TIMES),
+        recovery_s=seconds_to_former_p95(
+            seconds, wanted.burst_from_s, wanted.burst_until_s, _FORMER_TIMES, former_ms=former_ms
+        ),
     )
 
 
 def cost_figures(watched: Watched, events: int) -> CostFigures:
-    """Returns what the run cost the machine, from its first request to its last answer."""
-    uses, seconds = watched.uses, watched.seconds
-    brokers = sum((use for name, use in uses.items() if name.startswith("kafka")), Use())
-    pipeline_s = brokers.cpu_s + sum(uses[name].cpu_s for name in _OF_THE_PIPELINE if name in uses)
+    """Returns what the run cost the machine.
+
+    Rates are of the time in which requests were sent. What an event cost is counted up to the last commit: a pipeline
+    that falls behind works on when nothing is sent any more.
+    """
+    uses, seconds, whole = watched.sending.uses, watched.sending.seconds, watched.whole.uses
+    pipeline_s = _brokers(whole).cpu_s + sum(whole[name].cpu_s for name in PARTS if name in whole)
     figures: dict[str, float | None] = {}
     for name in ("nginx", "filebeat", "aggregator"):
         use = uses.get(name, Use())
@@ -249,13 +284,17 @@ def cost_figures(watched: Watched, events: int) -> CostFigures:
     for name in ("nginx", "filebeat", "aggregator", "spark", "shop"):
         figures[f"{name}_cores"] = uses.get(name, Use()).cpu_s / seconds
     return CostFigures(
-        packets_s=watched.packets / seconds,
-        packets_per_event=watched.packets / events,
+        packets_s=watched.sending.packets / seconds,
+        packets_per_event=watched.whole.packets / events,
         cpu_s_per_thousand_events=1e3 * pipeline_s / events,
-        broker_cores=brokers.cpu_s / seconds,
+        broker_cores=_brokers(uses).cpu_s / seconds,
         memory_mib=watched.memory_mib,
         **figures,
     )
+
+
+def _brokers(uses: Mapping[str, Use]) -> Use:
+    return sum((use for name, use in uses.items() if name.startswith("kafka")), Use())
 
 
 def _p95(events: pd.DataFrame) -> float | None:

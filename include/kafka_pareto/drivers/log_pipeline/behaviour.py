@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -11,10 +10,11 @@ from scipy import stats
 
 from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.drivers.log_pipeline.stages import latencies_ms
+from kafka_pareto.study.log_pipeline_quantities import PipelineLabel
 
-Label = Literal["stable", "spiky", "throttled", "collapsed"]
 _KEPT_UP_FRACTION = 0.95
 _SPIKE_TIMES = 5.0
+_RISE_TIMES = 1.1
 _CONFIDENCE = 0.95
 _S = 1000
 """Milliseconds in a second."""
@@ -36,8 +36,22 @@ def per_second(stamps_ms: pd.Series, began_ms: int, seconds: int) -> Values:
 
 
 def queue_of(events: pd.DataFrame, began_ms: int, seconds: int) -> Values:
-    """Returns how many events were logged and not yet in Hive, at the end of each second."""
-    return np.cumsum(per_second(events.t0, began_ms, seconds) - per_second(events.t7, began_ms, seconds))
+    """Returns how many events were logged and not yet in Hive, at the end of each second; those of before included."""
+    before = ((events.t0 < began_ms) & (events.t7 >= began_ms)).sum()
+    return before + np.cumsum(per_second(events.t0, began_ms, seconds) - per_second(events.t7, began_ms, seconds))
+
+
+def rate_of_commits(events: pd.DataFrame, from_ms: int, until_ms: int) -> float | None:
+    """Returns how many events Hive took in each second of a stretch of time.
+
+    Events come in batches, so that the ends of a stretch cut into them: what counts is from one commit to another.
+
+    Returns:
+        None where there were no two commits.
+    """
+    times = events.t7[events.t7.between(from_ms, until_ms, inclusive="left")]
+    first, last = times.min(), times.max()
+    return float((times > first).sum() * _S / (last - first)) if last > first else None
 
 
 def slope_of_second_half(queue: Values) -> Slope | None:
@@ -50,21 +64,27 @@ def slope_of_second_half(queue: Values) -> Slope | None:
     return Slope(float(fitted.slope), float(fitted.slope - reach), float(fitted.slope + reach))
 
 
-def label_of(events: pd.DataFrame, began_ms: int, seconds: int, steady_from_s: int) -> Label:
+def label_of(events: pd.DataFrame, began_ms: int, seconds: int, steady_from_s: int) -> PipelineLabel:
     """Labels a run by rule; the first that holds, in this order.
 
     - collapsed: in the second half the queue grows (the slope's 95 % interval lies above zero), and p95 latency of the
-      last quarter is above that of the third.
-    - throttled: from `steady_from_s` on, Hive takes fewer than 95 % of what nginx logs.
+      last quarter is more than a tenth above that of the third.
+    - throttled: from `steady_from_s` on, Hive takes fewer than 95 % of what nginx logs in each second.
     - spiky: shipper, aggregator or Hive has a second with more than five times its mean.
     - stable.
+
+    Args:
+        events: Those of before the run included.
+        began_ms: When the run began.
+        seconds: How long it was.
+        steady_from_s: From when on it was steady.
     """
-    logged = per_second(events.t0, began_ms, seconds)
-    committed = per_second(events.t7, began_ms, seconds)
     slope = slope_of_second_half(queue_of(events, began_ms, seconds))
     if slope is not None and slope.low > 0 and _p95_rises(events, began_ms, seconds):
         return "collapsed"
-    if committed[steady_from_s:].sum() < _KEPT_UP_FRACTION * logged[steady_from_s:].sum():
+    logged_s = float(per_second(events.t0, began_ms, seconds)[steady_from_s:].mean())
+    committed_s = rate_of_commits(events, began_ms + _S * steady_from_s, began_ms + _S * seconds)
+    if committed_s is None or committed_s < _KEPT_UP_FRACTION * logged_s:
         return "throttled"
     return "spiky" if max(spikes(events, began_ms, seconds).values()) > _SPIKE_TIMES else "stable"
 
@@ -80,7 +100,7 @@ def spikes(events: pd.DataFrame, began_ms: int, seconds: int) -> dict[str, float
 
 def p95_by_second(events: pd.DataFrame, began_ms: int, seconds: int) -> list[tuple[int, float | None]]:
     """Returns for the events logged in each second their number and their p95 latency in milliseconds."""
-    second = (events.t0 - began_ms) // _S
+    second = (events.t0 - began_ms).floordiv(_S)
     grouped = latencies_ms(events).groupby(second)
     p95, counts = grouped.quantile(0.95), grouped.size()
     return [(int(counts.get(at, 0)), float(p95[at]) if at in p95.index else None) for at in range(seconds)]
@@ -89,4 +109,4 @@ def p95_by_second(events: pd.DataFrame, began_ms: int, seconds: int) -> list[tup
 def _p95_rises(events: pd.DataFrame, began_ms: int, seconds: int) -> bool:
     quarter = (events.t0 - began_ms) * 4 // (_S * seconds)
     third, last = (latencies_ms(events)[quarter == number] for number in (2, 3))
-    return bool(len(third) and len(last) and last.quantile(0.95) > third.quantile(0.95))
+    return bool(len(third) and len(last) and last.quantile(0.95) > _RISE_TIMES * third.quantile(0.95))

@@ -13,18 +13,21 @@ from types import TracebackType
 from typing import Self
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from kafka_pareto.brokers.nodes import LOOPBACK
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, aggregator_argv
 from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings, filebeat_yml
 from kafka_pareto.drivers.log_pipeline.programs import Programs
 from kafka_pareto.drivers.log_pipeline.warehouse import Warehouse, read_batches
-from kafka_pareto.errors import LoadToolError
-from kafka_pareto.load.child_process import ChildProcess, Line
+from kafka_pareto.errors import ArtifactError, LoadToolError
+from kafka_pareto.load.child_process import READY, ChildProcess
 
 _READY_S = 90.0
 _STOP_S = 60.0
 _LOOK_S = 0.2
+_RESTS_S = 2.5
 PARTS = ("filebeat", "aggregator", "spark")
 
 
@@ -73,7 +76,7 @@ class Pipeline:
             self._warehouse.folder.mkdir(parents=True)
             self.start("spark")
             self.start("aggregator")
-            self._children["spark"].next_line("ready", _READY_S)
+            self._children["spark"].next_line(READY, _READY_S)
             self.start("filebeat")
             self._opened = opened.pop_all()
         return self
@@ -95,15 +98,16 @@ class Pipeline:
             LoadStartError: If it cannot be started.
         """
         if name in self._children:
+            self.committed()  # what a Spark that was killed had said still counts
             self._children[name].close()
         match name:
             case "spark":
-                child = ChildProcess("Spark", self._warehouse.argv, self._warehouse.environment)
+                self._children[name] = ChildProcess("Spark", self._warehouse.argv, self._warehouse.environment)
             case "aggregator":
                 argv = aggregator_argv(self._aggregator, self._programs.aggregator, self._programs.java)
-                child = ChildProcess("the aggregator", argv, _environment())
+                child = self._children[name] = ChildProcess("the aggregator", argv, _environment())
                 # One that is started anew listens where Filebeat looks for it.
-                self._aggregator = replace(self._aggregator, port=child.next_line("ready", _READY_S)["port"])
+                self._aggregator = replace(self._aggregator, port=child.next_line(READY, _READY_S)["port"])
             case _:
                 configuration, aggregator = self._folder / "filebeat.yml", f"{LOOPBACK}:{self._aggregator.port}"
                 configuration.write_text(
@@ -112,8 +116,7 @@ class Pipeline:
                 )
                 configuration.chmod(0o600)  # Filebeat refuses one that others may write
                 argv = [str(self._programs.filebeat), "-c", str(configuration)]
-                child = ChildProcess("Filebeat", argv, _environment())
-        self._children[name] = child
+                self._children[name] = ChildProcess("Filebeat", argv, _environment())
 
     def kill(self, name: str) -> None:
         """Kills a part with -9."""
@@ -121,24 +124,34 @@ class Pipeline:
 
     def committed(self) -> int:
         """Returns how many rows Hive has, by what Spark has said so far."""
-        with suppress(queue.Empty):
-            while True:
-                self._take(self._children["spark"].said.get_nowait())
+        if spark := self._children.get("spark"):
+            with suppress(queue.Empty):
+                while True:
+                    said = spark.said.get_nowait()
+                    if "batch" in said:
+                        self._rows[int(said["batch"])] = int(said["rows"])
         return sum(self._rows.values())
 
     def wait_until_committed(self, rows: int, seconds: float) -> bool:
-        """Waits until Hive has so many rows; returns whether it had them in time.
+        """Waits until Hive has so many rows, and none has come for a while; returns whether it had them in time.
+
+        Some of them may be there twice, with others still on their way: hence the while.
 
         Raises:
             LoadToolError: If a part has ended by itself.
         """
-        deadline = time.monotonic() + seconds
-        while self.committed() < rows:
+        now_s = time.monotonic()
+        deadline, rests_since, known = now_s + seconds, now_s, -1
+        while True:
             self.require_running()
-            if time.monotonic() > deadline:
+            now_s = time.monotonic()
+            if (committed := self.committed()) != known:
+                known, rests_since = committed, now_s
+            if committed >= rows and now_s - rests_since >= _RESTS_S:
+                return True
+            if now_s > deadline:
                 return False
             time.sleep(_LOOK_S)
-        return True
 
     def require_running(self) -> None:
         """Makes sure that all parts run.
@@ -147,13 +160,13 @@ class Pipeline:
             LoadToolError: Naming one that has ended, with its last words.
         """
         for child in self._children.values():
-            if (code := child.exit_code) is not None:
-                raise LoadToolError(f"{child.name} has ended with exit code {code}: {child.last_words()}")
+            child.require_running()
 
     def end(self) -> tuple[pd.DataFrame, Mapping[int, int]]:
         """Ends the parts in the order in which events pass them; returns Hive's table, and each batch's time of commit.
 
         Raises:
+            ArtifactError: If the table cannot be read.
             LoadToolError: If one does not end well.
         """
         for name in PARTS:
@@ -161,15 +174,13 @@ class Pipeline:
             child.ask_to_end()
             if name == "spark":
                 child.next_line("exported", _STOP_S)
-            if child.wait(_STOP_S) is None:
+            code = child.wait(_STOP_S)
+            if code is None:
                 raise LoadToolError(f"{child.name} did not end within {_STOP_S:g} s: {child.last_words()}")
+            if code:
+                raise LoadToolError(f"{child.name} ended with exit code {code}: {child.last_words()}")
         batches = read_batches(self._warehouse.batches_file)
-        table = pd.read_parquet(self._warehouse.export_file)
-        return table, {number: batch.t7_ms for number, batch in batches.items()}
-
-    def _take(self, said: Line) -> None:
-        if "batch" in said:
-            self._rows[int(said["batch"])] = int(said["rows"])
+        return _read_table(self._warehouse.export_file), {number: batch.t7_ms for number, batch in batches.items()}
 
     def _close(self) -> None:
         for child in self._children.values():
@@ -179,3 +190,12 @@ class Pipeline:
 def _environment() -> dict[str, str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
     return {**kept, "LC_ALL": "C.UTF-8"}
+
+
+def _read_table(file: Path) -> pd.DataFrame:
+    try:
+        # Arrow's threads abort processes that end while they run.
+        with pq.ParquetFile(file, pre_buffer=False) as opened:
+            return opened.read(use_threads=False).to_pandas()
+    except (OSError, pa.ArrowException) as error:
+        raise ArtifactError(f"{file.name}: Hive's table cannot be read: {error}") from error

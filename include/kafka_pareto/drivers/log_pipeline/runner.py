@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 
 from kafka_pareto.campaign.records import Repetition
+from kafka_pareto.drivers.log_pipeline.access_log import read_access_log
 from kafka_pareto.drivers.log_pipeline.attempt import attempt_run
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 
 _FIRST_GUESS_S = 50.0
 _RAMP_S = 6.0
+_SETTLED_S = 30.0
 _PRECISION = 1.15
 _RESPONSE_MS = 500.0
 _LATE_MS = 50.0
@@ -80,7 +82,15 @@ class PipelineRunner:
         with OpenPipeline(self._testbed, self._study.baseline_configuration()) as opened:
 
             def probe(requests_s: float) -> Answered | None:
-                answered = opened.load.send(Wanted(f"ramp{time.time_ns()}", 0.0, requests_s, _RAMP_S))
+                run = f"ramp{time.time_ns()}"
+                try:
+                    answered = opened.load.send(Wanted(run, run, requests_s, _RAMP_S))
+                except LoadToolError as error:
+                    opened.require_running()
+                    log.info("%.0f requests/s not held: %s", requests_s, error)
+                    return None
+                # What the pipeline has not done yet would take CPU from the next rate.
+                opened.pipeline.wait_until_committed(len(read_access_log(opened.log_file)), _SETTLED_S)
                 is_held = (
                     not answered.refused
                     and answered.response_p95_ms <= _RESPONSE_MS

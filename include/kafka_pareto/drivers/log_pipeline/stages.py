@@ -31,7 +31,7 @@ class Reconciled:
     Attributes:
         events: A row for each request that came to Hive with all of its stamps, when it came there first; in the order
             of the log, with its id, the stamps, and a column for each stage, in milliseconds.
-        logged: How many requests the web server logged.
+        requests: What the web server logged: `request_id` and `t0`.
         lost: Ids of those that are not in Hive.
         doubled: Ids of those that are in Hive more than once.
         unknown: How many rows of Hive are of no request that was logged, or of none that can be read.
@@ -39,22 +39,27 @@ class Reconciled:
     """
 
     events: pd.DataFrame
-    logged: int
+    requests: pd.DataFrame
     lost: Sequence[str]
     doubled: Sequence[str]
     unknown: int
     unstamped: int
 
     @property
+    def logged(self) -> int:
+        """Returns how many requests the web server logged."""
+        return len(self.requests)
+
+    @property
     def fault(self) -> str:
-        """Says what is wrong with the events; empty where each came once, with stamps that never go back."""
+        """Says what is wrong with the events; empty where each came once, with all of its stamps."""
         if self.lost:
             return f"{len(self.lost)} of {self.logged} requests are not in Hive: {_named(self.lost)}"
         if self.doubled:
             return f"{len(self.doubled)} requests are in Hive more than once: {_named(self.doubled)}"
         if self.unknown:
             return f"{self.unknown} rows of Hive are of no request that was logged"
-        return negative_stage(self.events)
+        return f"{self.unstamped} events lack a stamp" if self.unstamped else ""
 
 
 def reconcile(logged: pd.DataFrame, committed: pd.DataFrame, committed_at: dict[int, int]) -> Reconciled:
@@ -80,7 +85,7 @@ def reconcile(logged: pd.DataFrame, committed: pd.DataFrame, committed_at: dict[
         events_whole[name] = events_whole[end] - events_whole[begin]
     return Reconciled(
         events=events_whole,
-        logged=len(logged),
+        requests=logged[["request_id", "t0"]],
         lost=list(events.request_id[~is_there]),
         doubled=list(times.index[times > 1]),
         unknown=len(rows) - len(ours),

@@ -18,6 +18,7 @@ from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
 from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
+from kafka_pareto.drivers.log_pipeline.web import LogLines
 from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
 from kafka_pareto.drivers.log_pipeline.web_server import WebServer
 from kafka_pareto.errors import ClusterError, LoadStartError, MissingArtifactError
@@ -65,7 +66,7 @@ class OpenPipeline:
             topic = f"logs-{secrets.token_hex(4)}"
             testbed.cluster.create_topic(topic, 1, 1, _TOPIC_CONFIGS)
             opened.callback(testbed.cluster.delete_topic, topic)
-            log_lines = "single" if found["log_lines"] == "single" else "multi"
+            log_lines: LogLines = "single" if found["log_lines"] == "single" else "multi"
             url = testbed.web.start_nginx(self.log_file, log_lines)
             opened.callback(testbed.web.stop_nginx)
             self.pipeline = opened.enter_context(
@@ -96,12 +97,21 @@ class OpenPipeline:
                     int(found["trigger_ms"]),
                 )
             )
-            self.load = opened.enter_context(WebLoad(url, testbed.study.seed, testbed.study.senders))
+            self.load = opened.enter_context(WebLoad(url, testbed.study.senders))
             self._opened = opened.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._opened.close()
+
+    def require_running(self) -> None:
+        """Makes sure that the parts of the pipeline run, and what writes its log.
+
+        Raises:
+            LoadToolError: Naming one that has ended, with its last words.
+        """
+        self._testbed.web.require_running()
+        self.pipeline.require_running()
 
     def end_requests(self) -> None:
         """Ends nginx, so that nothing is added to the log any more."""
@@ -109,7 +119,8 @@ class OpenPipeline:
 
     def roots(self) -> dict[str, int]:
         """Maps each part that runs to its process."""
-        return {**self._testbed.web.pids, **self.pipeline.pids, **dict(self._testbed.brokers.pids)}
+        senders = {f"load {number}": pid for number, pid in enumerate(self.load.pids)}
+        return {**self._testbed.web.pids, **self.pipeline.pids, **self._testbed.brokers.pids, **senders}
 
 
 class PipelineTestbed:

@@ -6,14 +6,17 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import psutil
 
+from kafka_pareto.measurement.host_load import cpu_fractions
+
 _LOOK_S = 1.0
+_TRIES = 5
 _LOOPBACK = "lo"
 _MIB = 1 << 20
 _MINOR_FAULTS = 7
@@ -38,23 +41,45 @@ class Use:
         return Use(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
 
-@dataclass
-class Watched:
-    """Holds what was counted.
+@dataclass(frozen=True)
+class Counted:
+    """Holds what was counted up to a time.
 
     Attributes:
         seconds: How long.
         uses: By part.
         packets: That loopback carried.
-        memory_mib: The most that all parts together had at one time.
-        clock_step_ms: The largest step of the clock against the monotonic one from one look to the next.
     """
 
-    seconds: float = 0.0
-    uses: dict[str, Use] = field(default_factory=dict)
-    packets: int = 0
-    memory_mib: float = 0.0
-    clock_step_ms: float = 0.0
+    seconds: float
+    uses: Mapping[str, Use]
+    packets: int
+
+    @property
+    def cpu_s(self) -> float:
+        """Returns the CPU time of all parts."""
+        return sum(use.cpu_s for use in self.uses.values())
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Holds what was counted.
+
+    Attributes:
+        sending: Up to the last answer.
+        whole: Up to the end.
+        memory_mib: The most that all parts together had at one time.
+        clock_step_ms: The largest step of the clock against the monotonic one from one look to the next.
+        steal_fraction: The share of the machine's CPU time that the hypervisor took.
+        other_fraction: The share that others than the parts took.
+    """
+
+    sending: Counted
+    whole: Counted
+    memory_mib: float
+    clock_step_ms: float
+    steal_fraction: float
+    other_fraction: float
 
 
 class Watch:
@@ -66,17 +91,20 @@ class Watch:
     """
 
     def __init__(self, roots: Callable[[], Mapping[str, int]]) -> None:
-        self.found = Watched()
         self._roots = roots
         self._first: dict[int, Use] = {}
         self._last: dict[int, tuple[str, Use]] = {}
+        self._memory = 0
+        self._step_s = 0.0
+        self._looking = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
-        self._began_s, self._packets = time.monotonic(), _packets()
-        self._offset_s = time.time() - time.monotonic()
-        self._look(is_first=True)
+        self._began_s, self._packets, self._cpu = time.monotonic(), _packets(), psutil.cpu_times()
+        self._offset_s = _clock_offset_s()
+        self._look()
+        self._first = {pid: use for pid, (_, use) in self._last.items()}
         self._thread.start()
         return self
 
@@ -85,32 +113,52 @@ class Watch:
     ) -> None:
         self._ended.set()
         self._thread.join()
+
+    def counted(self) -> Counted:
+        """Returns what was counted up to now."""
         self._look()
-        self.found.seconds = time.monotonic() - self._began_s
-        self.found.packets = _packets() - self._packets
+        uses: dict[str, Use] = {}
         for pid, (name, use) in self._last.items():
-            known = self.found.uses.get(name, Use())
-            self.found.uses[name] = known + use.since(self._first.get(pid, Use()))
+            uses[name] = uses.get(name, Use()) + use.since(self._first.get(pid, Use()))
+        return Counted(time.monotonic() - self._began_s, uses, _packets() - self._packets)
+
+    def watched(self, sending: Counted) -> Watched:
+        """Returns all that was seen up to now.
+
+        Args:
+            sending: What had been counted by the last answer.
+        """
+        whole = self.counted()
+        steal, other = cpu_fractions(self._cpu, psutil.cpu_times(), whole.cpu_s)
+        return Watched(sending, whole, self._memory / _MIB, self._step_s * 1e3, steal, other)
 
     def _run(self) -> None:
         while not self._ended.wait(_LOOK_S):
             self._look()
 
-    def _look(self, *, is_first: bool = False) -> None:
-        offset_s = time.time() - time.monotonic()
-        step_ms = abs(offset_s - self._offset_s) * 1e3
-        self.found.clock_step_ms = max(self.found.clock_step_ms, step_ms)
-        self._offset_s = offset_s
-        memory = 0
-        for name, root in self._roots().items():
-            for process in _with_children(root):
-                with suppress(psutil.Error, OSError, ValueError):
-                    use = _use_of(process)
-                    memory += process.memory_info().rss
-                    self._last[process.pid] = (name, use)
-                    if is_first:
-                        self._first[process.pid] = use
-        self.found.memory_mib = max(self.found.memory_mib, memory / _MIB)
+    def _look(self) -> None:
+        with self._looking:
+            offset_s = _clock_offset_s()
+            self._step_s = max(self._step_s, abs(offset_s - self._offset_s))
+            self._offset_s = offset_s
+            memory = 0
+            for name, root in self._roots().items():
+                for process in _with_children(root):
+                    with suppress(psutil.Error, OSError, ValueError):
+                        self._last[process.pid] = (name, _use_of(process))
+                        memory += process.memory_info().rss
+            self._memory = max(self._memory, memory)
+
+
+def _clock_offset_s() -> float:
+    """Returns the clock less the monotonic one: of several tries the one that nothing came between."""
+    tries = []
+    for _ in range(_TRIES):
+        before_s = time.monotonic()
+        now = time.time()
+        after_s = time.monotonic()
+        tries.append((after_s - before_s, now - (before_s + after_s) / 2))
+    return min(tries)[1]
 
 
 def _with_children(root: int) -> list[psutil.Process]:

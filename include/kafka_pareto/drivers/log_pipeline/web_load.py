@@ -15,7 +15,7 @@ from typing import Self
 import numpy as np
 
 from kafka_pareto.errors import LoadToolError
-from kafka_pareto.load.child_process import ChildProcess, end_all
+from kafka_pareto.load.child_process import READY, ChildProcess, end_all
 from kafka_pareto.log_pipeline.load import Wanted
 
 _LIBRARY = Path(__file__).parents[3]
@@ -50,16 +50,14 @@ class WebLoad:
 
     Args:
         url: Of the web server.
-        seed: Everything is drawn from it.
         processes: How many.
 
     Raises:
         LoadStartError: On entering, if one does not become ready.
     """
 
-    def __init__(self, url: str, seed: int, processes: int) -> None:
+    def __init__(self, url: str, processes: int) -> None:
         self._url = url
-        self._seed = seed
         self._number = processes
         self._senders: list[ChildProcess] = []
 
@@ -68,11 +66,11 @@ class WebLoad:
         with ExitStack() as opened:
             opened.callback(lambda: end_all(self._senders, _STOP_S))
             for number in range(self._number):
-                options = ["--address", self._url, "--seed", f"{self._seed}.{number}"]
+                options = ["--address", self._url, "--process", str(number)]
                 argv = [sys.executable, "-m", "kafka_pareto.log_pipeline.load", *options]
                 self._senders.append(ChildProcess(f"load {number}", argv, environment))
             for sender in self._senders:
-                sender.next_line("ready", _READY_S)
+                sender.next_line(READY, _READY_S)
             self._opened = opened.pop_all()
         return self
 

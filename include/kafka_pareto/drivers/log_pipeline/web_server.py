@@ -14,8 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
-from kafka_pareto.brokers.nodes import LOOPBACK
-from kafka_pareto.brokers.ports import free_ports
+from kafka_pareto.brokers.ports import free_ports, is_listening
 from kafka_pareto.drivers.log_pipeline.web import LogLines, MariaDb, Nginx, Shop, find_program
 from kafka_pareto.errors import LoadStartError
 from kafka_pareto.load.child_process import ChildProcess, end_all
@@ -55,7 +54,7 @@ class WebServer:
             if self._mariadb:
                 self._start_database(self._mariadb)
             _run("the shop's database", self._shop.create_argv(self._seed), self._shop.environment)
-            self._children["shop"] = ChildProcess("the shop", self._shop.argv, self._shop.environment)
+            self._children["shop"] = ChildProcess("the shop", self._shop.argv, self._shop.environment, end_by="TERM")
             self._wait("shop", lambda: _listens_at(self._shop.socket))
             self._opened = opened.pop_all()
         return self
@@ -70,6 +69,15 @@ class WebServer:
         """Maps `nginx`, `shop` and `database`, as far as they run, to their processes."""
         return {name: each.pid for name, each in self._children.items() if each.exit_code is None}
 
+    def require_running(self) -> None:
+        """Makes sure that shop and database run.
+
+        Raises:
+            LoadToolError: Naming one that has ended, with its last words.
+        """
+        for child in self._children.values():
+            child.require_running()
+
     def start_nginx(self, log_file: Path, log_lines: LogLines) -> str:
         """Starts nginx with an access log of its own, in the place of one that runs; returns where it is reached.
 
@@ -83,8 +91,9 @@ class WebServer:
         program = find_program("nginx") or "nginx"
         nginx = Nginx(folder, port, log_file, self._shop.socket, self._user, log_lines, program=program)
         nginx.configuration_file.write_text(nginx.configuration, encoding="utf-8")
-        self._children["nginx"] = ChildProcess("nginx", nginx.argv, {"PATH": os.environ.get("PATH", "")})
-        self._wait("nginx", lambda: _listens(port))
+        environment = {"PATH": os.environ.get("PATH", "")}
+        self._children["nginx"] = ChildProcess("nginx", nginx.argv, environment, end_by="TERM")
+        self._wait("nginx", lambda: is_listening(port))
         return nginx.url
 
     def stop_nginx(self) -> None:
@@ -129,12 +138,5 @@ def _run(what: str, argv: list[str], environment: dict[str, str]) -> None:
 def _listens_at(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as probe, suppress(OSError):
         probe.connect(str(path))
-        return True
-    return False
-
-
-def _listens(port: int) -> bool:
-    with suppress(OSError):
-        socket.create_connection((LOOPBACK, port), timeout=1).close()
         return True
     return False

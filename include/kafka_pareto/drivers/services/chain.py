@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import queue
 import secrets
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -18,8 +16,8 @@ from typing import Any, Self
 
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.brokers.processes import tied
-from kafka_pareto.errors import LoadStartError, LoadToolError
-from kafka_pareto.load.child_process import ChildProcess, end_all
+from kafka_pareto.errors import LoadToolError
+from kafka_pareto.load.child_process import READY, ChildProcess, end_all
 from kafka_pareto.services.alerts import Watched
 from kafka_pareto.services.hospital import Asked
 from kafka_pareto.services.messages import Record
@@ -32,7 +30,6 @@ _LIBRARY = Path(__file__).parent.parent.parent.parent
 _READY_S = 60.0
 _GRACE_S = 15.0
 _STOP_S = 10.0
-_LOOK_S = 0.1
 _PLACED_ONLY = 20_000
 
 
@@ -73,7 +70,7 @@ class Chain:
             for name in (*SERVICES, CLIENT):
                 self.start(name)
             for name in (*SERVICES, CLIENT):
-                self._next(name, _READY_S, "ready")
+                self._next(name, _READY_S, READY)
             self._opened = opened.pop_all()
         return self
 
@@ -151,7 +148,7 @@ class Chain:
         Raises:
             LoadStartError: If it does not become ready within a minute.
         """
-        self._next(name, _READY_S, "ready")
+        self._next(name, _READY_S, READY)
 
     def ask(self, asked: Asked) -> None:
         """Tells the hospital to place orders.
@@ -198,28 +195,19 @@ class Chain:
         """Returns the CPU time that all of them have used since they were started."""
         return self._ended_cpu_s + sum(each.cpu_s() for each in self._processes.values())
 
-    def _next(self, name: str, timeout_s: float, key: str, value: str = "") -> Record:
+    def _next(self, name: str, timeout_s: float, key: str, value: str | None = None) -> Record:
         """Returns the next line of a service that has this key, and this value of it where one is given.
 
         Raises:
             LoadStartError: If it was to become ready, and did not.
             LoadToolError: If it says nothing in time, or any of them has ended.
         """
-        deadline = time.monotonic() + timeout_s
-        kind = LoadStartError if key == "ready" else LoadToolError
-        while True:
-            with suppress(queue.Empty):
-                said = self._processes[name].said.get(timeout=_LOOK_S)
-                if key in said and (not value or said[key] == value):
-                    return said
-                continue
-            for other, process in self._processes.items():
-                if (code := process.exit_code) is not None and (other == name or key != "ready"):
-                    raise kind(f"{process.name} has ended with exit code {code}: {process.last_words()}")
-            if time.monotonic() > deadline:
-                raise kind(
-                    f"service {name} did not answer within {timeout_s:g} s: {self._processes[name].last_words()}"
-                )
+        meanwhile = self._require_running if key != READY else lambda: None
+        return self._processes[name].next_line(key, timeout_s, value, meanwhile)
+
+    def _require_running(self) -> None:
+        for process in self._processes.values():
+            process.require_running()
 
     def _end(self) -> None:
         end_all(self._processes.values(), _STOP_S)

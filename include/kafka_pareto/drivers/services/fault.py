@@ -18,6 +18,7 @@ from kafka_pareto.study.faults import BROKER_FAULTS, PARTITIONS_ADDED, FaultTime
 _IN_SYNC_WITHIN_S = 120.0
 _LOOK_S = 0.25
 _ANSWERS_WITHIN_S = 2.0
+_ADDED_WITHIN_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -83,8 +84,8 @@ def _add_partitions(opened: OpenTopology) -> str:
     asked = admin.create_partitions([NewPartitions(topic, partitions) for topic in TOPICS])
     for topic, answer in asked.items():
         try:
-            answer.result(_ANSWERS_WITHIN_S)
-        except KafkaException as error:
+            answer.result(_ADDED_WITHIN_S)
+        except (KafkaException, TimeoutError) as error:
             raise ClusterError(f"topic {topic}: partitions cannot be added: {error}") from error
     return f"partitions, from {opened.topology.partitions} to {partitions}"
 

@@ -41,7 +41,9 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
             needed = "integer" if setting.is_number else "categorical"
             if factor.type != needed:
                 raise ValueError(f"{name} must be of type {needed}")
-            setting.of(factor.extremes())
+            for level in factor.extremes():
+                if setting.value(level) != level:
+                    raise ValueError(f"{name}: {level!r}: must be written as {setting.value(level)}")
         return factors
 
     @field_validator("baseline")
@@ -50,9 +52,15 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
         return {name: pipeline_setting(name).value(value) for name, value in baseline.items()}
 
     @model_validator(mode="after")
-    def _baseline_goes_together(self) -> Self:
+    def _settings_go_together(self) -> Self:
         if conflict := self.conflict_in(self.baseline_configuration()):
             raise ValueError(conflict)
+        longest, shortest = (
+            pick(self.factors[name].extremes()) if name in self.factors else self.effective({})[name]
+            for name, pick in (("backoff_ms", max), ("max_backoff_ms", min))
+        )
+        if conflict := self.conflict_in({"backoff_ms": longest, "max_backoff_ms": shortest}):
+            raise ValueError(f"factors: {conflict}; change one of the ranges")
         return self
 
     @property
@@ -89,10 +97,6 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
     def durability_of(self, configuration: Configuration) -> Durability:
         """Returns the durability that the aggregator's producer promises."""
         return _DURABILITIES[str(self.effective(configuration)["acks"])]
-
-    def keeps_rules(self, configuration: Configuration, case: str) -> bool:
-        """Tells whether the configuration keeps every rule, those among the parts' own included."""
-        return super().keeps_rules(configuration, case) and not self.conflict_in(configuration)
 
     def conditions(self) -> dict[str, Any]:
         """Returns the baseline, the load, the shop and the protocol of a run, by their keys."""

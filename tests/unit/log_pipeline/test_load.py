@@ -17,7 +17,7 @@ pytestmark = pytest.mark.fast
 
 
 def test_requests_are_due_at_the_rate_and_faster_in_a_burst() -> None:
-    wanted = Wanted("run", 0.0, rate_s=200.0, seconds=90.0, burst_from_s=30.0, burst_until_s=60.0, burst_times=2.0)
+    wanted = Wanted("run", "1", rate_s=200.0, seconds=90.0, burst_from_s=30.0, burst_until_s=60.0, burst_times=2.0)
     found = list(due_times(wanted, Random(1)))
     by_third = [sum(low <= at < low + 30 for at in found) for low in (0, 30, 60)]
 
@@ -53,9 +53,9 @@ def test_a_slow_server_does_not_slow_the_load_and_its_errors_are_counted(
     slow: ThreadingHTTPServer, fails: bool
 ) -> None:
     slow.fails = fails  # type: ignore[attr-defined]
-    load = Load(f"http://127.0.0.1:{slow.server_port}", "1")
+    load = Load(f"http://127.0.0.1:{slow.server_port}", 1)
     began_s = time.monotonic()
-    sent = asyncio.run(load.send(Wanted("run", time.time(), rate_s=40.0, seconds=1.0, workload="static")))
+    sent = asyncio.run(load.send(Wanted("run", "1", 40.0, 1.0, time.time(), "static")))
 
     assert 20 <= sent.due == len(sent.late_ms) == len(sent.response_ms) <= 65
     assert time.monotonic() - began_s < 3  # one after the other they would take ten seconds and more

@@ -12,6 +12,7 @@ from kafka_pareto.drivers.log_pipeline.testbed import open_pipeline_testbed
 from kafka_pareto.drivers.systems import open_system
 from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.settings import Settings
+from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.factors import Configuration
 from kafka_pareto.study.log_pipeline_study import log_pipeline_study
 from kafka_pareto.study.study import Study
@@ -30,12 +31,18 @@ class LogPipelineDriver:
     """Runs log pipelines: the `DriverRuntime` of this driver."""
 
     def cost_of(self, study: Study, repetitions: Mapping[str, int], *, sized: bool) -> Plan:
-        """Computes what these repetitions take: the requests' time, and starting and ending the parts around it."""
+        """Computes what these repetitions take: the requests' time, and starting and ending the parts around it.
+
+        A pipeline that falls behind takes up to the protocol's `drain_s` more.
+        """
         found = log_pipeline_study(study)
         count = sum(repetitions.values())
         protocol = found.protocol
         run_s = protocol.warmup_s + protocol.seconds + protocol.cool_down_s + _PARTS_START_S + _PARTS_END_S
-        asks_shares = any(found.rate_of(found.baseline_configuration(case)).capacity_fraction for case in repetitions)
+        levels = (
+            [level for case in repetitions for level in found.levels_of(case)] if isinstance(found, Compare) else []
+        )
+        asks_shares = any(found.rate_of(each).capacity_fraction for each in [found.baseline_configuration(), *levels])
         sent_gib = count * protocol.seconds * _REQUESTS_S * _BYTES_OF_AN_EVENT / _GIB
         return Plan(
             repetitions=count,

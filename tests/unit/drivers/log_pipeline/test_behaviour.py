@@ -10,6 +10,7 @@ from kafka_pareto.drivers.log_pipeline.behaviour import (
     p95_by_second,
     per_second,
     queue_of,
+    rate_of_commits,
     slope_of_second_half,
     spikes,
 )
@@ -42,10 +43,27 @@ def test_a_queue_that_grows_with_its_latency_collapses() -> None:
 
 
 def test_a_pipeline_that_takes_less_than_is_logged_is_throttled() -> None:
-    # It falls behind by a tenth from 40 s on, and makes up for it at the end of the run: p95 no longer rises.
-    behind = np.where(LOGGED < 40_000, 100.0, np.where(LOGGED < 45_000, (LOGGED - 40_000) * 0.6 + 100, 3_100.0))
+    # From 20 s on it takes nine events in the time of ten, and what is over falls out of the run's end.
+    late = np.where(LOGGED < 20_000, 100.0, 100.0 + (LOGGED - 20_000) / 9)
+    events = made_events(LOGGED, late)
 
-    assert label_of(made_events(LOGGED, behind), BEGAN_MS, SECONDS, 40) == "throttled"
+    assert rate_of_commits(events, BEGAN_MS + 40_000, BEGAN_MS + 60_000) == pytest.approx(90, rel=0.01)
+    assert label_of(events.iloc[: len(events) // 2], BEGAN_MS, 30, 20) == "throttled"
+
+
+def test_batches_do_not_make_a_pipeline_look_throttled() -> None:
+    # What comes within three seconds is committed at once.
+    events = made_events(LOGGED, 3_000 - LOGGED % 3_000)
+
+    for from_s in (10, 11, 12, 13):
+        assert rate_of_commits(events, BEGAN_MS + from_s * 1000, BEGAN_MS + 60_000) == pytest.approx(RATE)
+        assert label_of(events, BEGAN_MS, SECONDS, from_s) == "stable"
+
+
+def test_what_was_logged_before_the_run_is_in_its_queue() -> None:
+    events = made_events([-2000, -1000, 500], [3500, 500, 2000])
+
+    assert list(queue_of(events, BEGAN_MS, 3)) == [2, 1, 0]
 
 
 def test_one_second_with_six_times_the_mean_is_a_spike() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from kafka_pareto.drivers.log_pipeline.stages import STAGES, latencies_ms, reconcile
+from kafka_pareto.drivers.log_pipeline.stages import STAGES, latencies_ms, negative_stage, reconcile
 from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS
 
 pytestmark = pytest.mark.fast
@@ -64,4 +64,5 @@ def test_an_event_of_a_batch_that_was_not_committed_is_unstamped() -> None:
 def test_a_stage_that_goes_back_in_time_is_named() -> None:
     found = reconcile(logged("a"), committed("a").assign(t3=BEGAN_MS + 5), {0: BEGAN_MS + 1500})
 
-    assert found.fault == "1 events end stage filebeat_to_aggregator before they begin it: a by 5 ms"
+    assert negative_stage(found.events) == "1 events end stage filebeat_to_aggregator before they begin it: a by 5 ms"
+    assert negative_stage(reconcile(logged("a"), committed("a"), {0: BEGAN_MS + 1500}).events) == ""

@@ -1,0 +1,37 @@
+"""Counts what processes of our own use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from kafka_pareto.drivers.log_pipeline.watch import Watch
+
+pytestmark = pytest.mark.fast
+
+BUSY = "import time\nuntil = time.monotonic() + 0.6\nwhile time.monotonic() < until: pass\ntime.sleep(30)"
+
+
+def test_a_part_and_its_children_are_counted_from_the_beginning_on() -> None:
+    starts_busy = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}])"
+    roots: dict[str, int] = {}
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"]) as idle:
+        roots["idle"] = idle.pid
+        with Watch(lambda: dict(roots)) as watch:
+            with subprocess.Popen([sys.executable, "-c", starts_busy]) as busy:
+                roots["busy"] = busy.pid
+                time.sleep(1.5)
+                found = watch.watched(watch.counted())
+                busy.kill()
+            idle.kill()
+        subprocess.run(["pkill", "-f", "until = time.monotonic"], check=False)
+
+    assert found.whole.uses["busy"].cpu_s > 0.4
+    assert found.whole.uses["idle"].cpu_s < 0.2
+    assert found.whole.uses["busy"].minor_faults > 100
+    assert found.memory_mib > 5
+    assert found.clock_step_ms < 50
+    assert found.whole.seconds == pytest.approx(1.5, abs=1.0)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from kafka_pareto.drivers.log_pipeline.watch import Watch
@@ -25,9 +26,9 @@ def test_a_part_and_its_children_are_counted_from_the_beginning_on() -> None:
                 roots["busy"] = busy.pid
                 time.sleep(1.5)
                 found = watch.watched(watch.counted())
-                busy.kill()
+                for each in (*psutil.Process(busy.pid).children(), busy):
+                    each.kill()
             idle.kill()
-        subprocess.run(["pkill", "-f", "until = time.monotonic"], check=False)
 
     assert found.whole.uses["busy"].cpu_s > 0.4
     assert found.whole.uses["idle"].cpu_s < 0.2

@@ -22,15 +22,10 @@ from kafka_pareto.report.reasons import missed_limits_text, reason_of
 from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.objectives import Limit
 from kafka_pareto.study.preferences import ChooseBy, Lexicographic
+from kafka_pareto.study.tune import Tune
 
 Preference = Literal["study", "throughput", "latency", "balanced"]
 Basis = Literal["recommended", "confirmed", "design", "none"]
-
-_CRITERIA: dict[Preference, ChooseBy] = {
-    "throughput": Lexicographic(lexicographic=["throughput_mib_s", "p95_latency_ms"]),
-    "latency": Lexicographic(lexicographic=["p95_latency_ms", "throughput_mib_s"]),
-    "balanced": "balanced_gain",
-}
 
 
 class Requirements(BaseModel):
@@ -137,6 +132,20 @@ def _keeping(trials: pd.DataFrame, limits: Sequence[Limit]) -> pd.DataFrame:
     return trials[pd.Series(keeps, index=trials.index, dtype=bool)]
 
 
+def _criterion(prefer: Preference, study: Tune) -> ChooseBy:
+    """Returns what a preference chooses by; `throughput` and `latency` stand for the driver's own two of that kind."""
+    more, less = study.declaration.plane
+    match prefer:
+        case "throughput":
+            return Lexicographic(lexicographic=[more, less])
+        case "latency":
+            return Lexicographic(lexicographic=[less, more])
+        case "balanced":
+            return "balanced_gain"
+        case "study":
+            return study.confirmation.choose_by
+
+
 def _best(
     snapshot: Snapshot, remaining: pd.DataFrame, measured: pd.DataFrame, prefer: Preference
 ) -> tuple[str, ChooseBy] | None:
@@ -154,7 +163,7 @@ def _best(
         dtype=float,
     )
     gains = gains[gains[list(snapshot.study.means)].notna().all(axis="columns")]
-    asked = _CRITERIA.get(prefer, snapshot.study.confirmation.choose_by)
+    asked = _criterion(prefer, snapshot.study)
     baseline_id = snapshot.study.baseline_id()
     candidates = gains.drop(index=baseline_id, errors="ignore")
     if candidates.empty:

@@ -169,7 +169,8 @@ def _points(snapshot: Snapshot) -> list[Point]:
     on_front = set(joint_front.configuration_id)
     # The candidates keep the estimates with which they were chosen; the front may be from a later round.
     estimated = {**_by_id(snapshot.front), **_by_id(snapshot.candidates)}
-    shown = {**trials, **confirmed, **_by_id(snapshot.candidates), **_by_id(_thinned(joint_front))}
+    thinned = _thinned(joint_front, snapshot.study.declaration.plane[0])
+    shown = {**trials, **confirmed, **_by_id(snapshot.candidates), **_by_id(thinned)}
     measured_front = measured_front_ids(snapshot)
     weakest = snapshot.study.weakest_durability()
     rules, variables = snapshot.study.rules(), snapshot.study.variables(snapshot.case)
@@ -208,12 +209,12 @@ def _joint_front(snapshot: Snapshot) -> pd.DataFrame:
     return snapshot.front[snapshot.front.on_joint_front.astype(bool)]
 
 
-def _thinned(front: pd.DataFrame) -> pd.DataFrame:
-    """Returns points of the front, evenly along the throughput, with both ends.
+def _thinned(front: pd.DataFrame, along: ObjectiveName) -> pd.DataFrame:
+    """Returns points of the front, evenly along an objective, with both ends.
 
     A search over ranges finds thousands of points that hardly differ.
     """
-    ordered = front.sort_values(["estimated_throughput_mib_s", "configuration_id"])
+    ordered = front.sort_values([f"estimated_{along}", "configuration_id"])
     places = np.unique(np.linspace(0, len(front) - 1, min(len(front), _FRONT_POINTS_SHOWN)).round().astype(int))
     return ordered.iloc[places]
 

@@ -12,6 +12,8 @@ BrokerFault = Literal["leader_killed", "broker_stopped"]
 BROKER_FAULTS: tuple[BrokerFault, ...] = ("leader_killed", "broker_stopped")
 NO_FAULT = "none"
 PARTITIONS_ADDED = "partitions_added"
+CHANGING_THE_CLUSTER = (*BROKER_FAULTS, PARTITIONS_ADDED)
+"""Leave leaders, warmth or partitions otherwise than they were."""
 
 
 class FaultTimes(Section):

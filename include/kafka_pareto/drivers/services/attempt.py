@@ -25,7 +25,7 @@ from kafka_pareto.services.hospital import Asked
 from kafka_pareto.services.messages import Record
 from kafka_pareto.study.compare_services import CompareServices
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.faults import NO_FAULT, PARTITIONS_ADDED
+from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT, PARTITIONS_ADDED
 from kafka_pareto.study.load_counters import LoadCounters
 from kafka_pareto.study.services_quantities import FaultFigures, OrderFigures, ServicesQuantities
 
@@ -69,8 +69,10 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
             found = replace(found, produce=produce_times(before, read_all(opened.brokers)))
         outcome, judged = judge(handed, keeps_order=_keeps_order(study, configuration))
         timeline = _timeline(handed.fault, placed) if handed.fault else None
-    if is_excused or study.effective(configuration)["fault"] == PARTITIONS_ADDED:
-        testbed.close()  # neither what is left of its orders nor its partitions must reach the next ones
+    if is_excused or study.effective(configuration)["fault"] in CHANGING_THE_CLUSTER:
+        # Neither orders that are left nor partitions, leaders that have moved, or a broker that is cold, must reach the
+        # next level.
+        testbed.close()
     outlier = outlier_reason(study.protocol.outliers, steal, other if handed else 0.0)
     if outlier and outcome in ("valid", "failed"):
         outcome, judged, is_excused = "failed", f"{outlier}; {judged}" if judged else outlier, True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from kafka_pareto.campaign.campaign import Campaign
@@ -15,7 +15,7 @@ from kafka_pareto.measurement.driver_runtime import System
 from kafka_pareto.settings import Settings
 from kafka_pareto.study.compare_services import CompareServices
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.faults import NO_FAULT
+from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT
 from kafka_pareto.study.study import Study
 
 _GIB = 1 << 30
@@ -48,7 +48,7 @@ class ServicesDriver:
         of_capacities = {found.capacity_topology(level) for _, level in loads if found.load_of(level).capacity_fraction}
         duration_s = (
             count * (found.protocol.cool_down_s + _AROUND_A_REPETITION_S)
-            + starts * _TOPOLOGY_START_S
+            + (starts + _started_again(found, loads)) * _TOPOLOGY_START_S
             + sum(times * _handing_on_s(found, level) for times, level in loads)
             + len(of_capacities) * (_TOPOLOGY_START_S + _searching_s(found))
         )
@@ -79,6 +79,11 @@ class ServicesDriver:
         study = services_study(campaign.study)
         with open_services_testbed(campaign, study, case, settings) as testbed:
             yield ServicesRunner(study, testbed)
+
+
+def _started_again(study: CompareServices, loads: Sequence[tuple[float, Configuration]]) -> float:
+    """Counts the repetitions after which a topology is ended, since what was done to it would be seen in the next."""
+    return sum(times for times, level in loads if study.effective(level)["fault"] in CHANGING_THE_CLUSTER)
 
 
 def _orders(study: CompareServices, level: Configuration) -> float:

@@ -221,6 +221,7 @@ def _broker_properties(topology: Topology) -> dict[str, BrokerValue]:
     replicas = topology.replication_factor
     return {
         "group.initial.rebalance.delay.ms": 0,
+        "min.insync.replicas": topology.min_insync_replicas,
         "offsets.topic.replication.factor": replicas,
         "transaction.state.log.replication.factor": replicas,
         "transaction.state.log.min.isr": topology.min_insync_replicas,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
 from typing import Annotated, Any, Literal, Self, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 Value: TypeAlias = float | int | str | None
@@ -135,7 +134,6 @@ def _held(part: Any) -> Iterator[tuple[str, Value]]:
             yield each.name, value
 
 
-@cache
 def quantities_of(model: type) -> tuple[Quantity, ...]:
     """Reads the quantities from a dataclass: one for each field, and those of a field's dataclass in its place."""
     hints = get_type_hints(model, include_extras=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import Annotated, ClassVar, Literal, Self
@@ -146,9 +145,9 @@ class Tune(Study):
         """Returns the values, in this case, that constraints may name in addition to the factors."""
         return {}
 
-    @abstractmethod
     def told(self, configuration: Configuration) -> Mapping[str, PropertyValue]:
-        """Returns every setting with its value: the configuration's, else the baseline's, else the default."""
+        """Returns every setting that is known with its value, defaults included where a driver knows any."""
+        return self.properties(configuration)
 
     def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
         """Returns what is set: the configuration's values, and the baseline's for all other properties."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, field_validator, model_validator
@@ -101,5 +101,5 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
     def conditions(self) -> dict[str, Any]:
         """Returns the baseline, the load, the shop and the protocol of a run, by their keys."""
         load = {"load": self.load, "workload": self.workload}
-        parts = {"baseline": dict(self.baseline), "requests": load, **self.shop_and_protocol()}
+        parts: dict[str, Mapping[str, Any]] = {"baseline": self.baseline, "requests": load, **self.shop_and_protocol()}
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}

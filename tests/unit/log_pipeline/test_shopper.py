@@ -38,6 +38,7 @@ def test_all_fifteen_endpoints_are_asked_for() -> None:
     found = Counter(each.action for each in walk(3000))
 
     assert len(found) == 15
+    assert found.pop("sign_up") == 1
     assert min(found.values()) >= 5
 
 

@@ -32,7 +32,7 @@ TUNE: dict[str, Any] = {
     "description": "Of a test.",
     "factors": {
         "bulk_max_size": {"type": "integer", "low": 1, "high": 2048, "scale": "log"},
-        "backoff_ms": {"type": "integer", "low": 10, "high": 20000, "scale": "log"},
+        "backoff_ms": {"type": "integer", "low": 10, "high": 2000, "scale": "log"},
         "log_lines": {"type": "categorical", "levels": ["multi", "single"]},
     },
     "protocol": {"repetitions": 1, "seconds": 30, "steady_from_s": 10},
@@ -63,14 +63,14 @@ def test_what_a_level_does_not_set_is_at_its_default() -> None:
     assert study.own_brokers.brokers == 1
 
 
-def test_a_tuned_pipeline_has_one_case_and_rules_of_its_parts() -> None:
+def test_a_tuned_pipeline_has_one_case_and_settings_of_its_parts() -> None:
     study = parsed(TUNE)
     assert isinstance(study, TuneLogPipeline)
 
     assert study.cases == ["pipeline"]
     assert study.baseline_configuration() == {"bulk_max_size": 2048, "backoff_ms": 1000, "log_lines": "multi"}
-    assert study.keeps_rules({"bulk_max_size": 50, "backoff_ms": 9000, "log_lines": "single"}, "pipeline")
-    assert not study.keeps_rules({"bulk_max_size": 50, "backoff_ms": 11_000, "log_lines": "single"}, "pipeline")
+    told = study.told({"bulk_max_size": 50, "backoff_ms": 20, "log_lines": "single"})
+    assert (told["bulk_max_size"], told["log_lines"], told["pipelining"], told["load"]) == (50, "single", 2, "50%")
     assert study.durability_of({}) is Durability.acks_1
 
 
@@ -90,6 +90,14 @@ def test_a_tuned_pipeline_has_one_case_and_rules_of_its_parts() -> None:
         ({**COMPARE, "reference": {"max_backoff_ms": 10}}, "max_backoff_ms 10: must not be below backoff_ms 1000"),
         ({**TUNE, "factors": {"linger.ms": {"type": "integer", "low": 0, "high": 5}}}, "linger.ms: is no setting"),
         ({**TUNE, "factors": {"acks": {"type": "integer", "low": 0, "high": 1}}}, "acks must be of type categorical"),
+        (
+            {**TUNE, "factors": {"backoff_ms": {"type": "integer", "low": 10, "high": 20000}}},
+            "factors: max_backoff_ms 10000: must not be below backoff_ms 20000; change one of the ranges",
+        ),
+        (
+            {**TUNE, "factors": {"log_lines": {"type": "categorical", "levels": ["Multi", "single"]}}},
+            "log_lines: 'Multi': must be written as multi",
+        ),
         ({**TUNE, "baseline": {"pipelining": -1}}, "pipelining: -1: must be at least 0"),
         (
             {**TUNE, "factors": {"bulk_max_size": {"type": "integer", "low": 0, "high": 5}}},

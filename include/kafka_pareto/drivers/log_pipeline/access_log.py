@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -28,7 +29,7 @@ def read_access_log(path: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["request_id", "t0", "uri"])
 
 
-def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
+def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     text = path.read_text(errors="replace")
     decoder, place = json.JSONDecoder(), 0
     while True:

@@ -39,10 +39,10 @@ class LogPipelineDriver:
         count = sum(repetitions.values())
         protocol = found.protocol
         run_s = protocol.warmup_s + protocol.seconds + protocol.cool_down_s + _PARTS_START_S + _PARTS_END_S
-        levels = (
-            [level for case in repetitions for level in found.levels_of(case)] if isinstance(found, Compare) else []
-        )
-        asks_shares = any(found.rate_of(each).capacity_fraction for each in [found.baseline_configuration(), *levels])
+        levels = [found.baseline_configuration()]
+        if isinstance(found, Compare):
+            levels += [level for case in repetitions for level in found.levels_of(case)]
+        asks_shares = any(found.rate_of(each).capacity_fraction for each in levels)
         sent_gib = count * protocol.seconds * _REQUESTS_S * _BYTES_OF_AN_EVENT / _GIB
         return Plan(
             repetitions=count,

@@ -196,6 +196,7 @@ def _read_table(file: Path) -> pd.DataFrame:
     try:
         # Arrow's threads abort processes that end while they run.
         with pq.ParquetFile(file, pre_buffer=False) as opened:
-            return opened.read(use_threads=False).to_pandas()
+            table: pd.DataFrame = opened.read(use_threads=False).to_pandas()
+            return table
     except (OSError, pa.ArrowException) as error:
         raise ArtifactError(f"{file.name}: Hive's table cannot be read: {error}") from error

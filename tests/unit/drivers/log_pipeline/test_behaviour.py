@@ -43,12 +43,11 @@ def test_a_queue_that_grows_with_its_latency_collapses() -> None:
 
 
 def test_a_pipeline_that_takes_less_than_is_logged_is_throttled() -> None:
-    # From 20 s on it takes nine events in the time of ten, and what is over falls out of the run's end.
-    late = np.where(LOGGED < 20_000, 100.0, 100.0 + (LOGGED - 20_000) / 9)
-    events = made_events(LOGGED, late)
+    # It takes nine events in the time of ten; beside what they wait anyway it hardly shows how much longer that gets.
+    events = made_events(LOGGED, 30_000.0 + LOGGED / 9)
 
     assert rate_of_commits(events, BEGAN_MS + 40_000, BEGAN_MS + 60_000) == pytest.approx(90, rel=0.01)
-    assert label_of(events.iloc[: len(events) // 2], BEGAN_MS, 30, 20) == "throttled"
+    assert label_of(events, BEGAN_MS, SECONDS, 40) == "throttled"
 
 
 def test_batches_do_not_make_a_pipeline_look_throttled() -> None:

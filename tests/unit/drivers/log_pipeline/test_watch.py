@@ -13,7 +13,7 @@ from kafka_pareto.drivers.log_pipeline.watch import Watch
 
 pytestmark = pytest.mark.fast
 
-BUSY = "import time\nuntil = time.monotonic() + 0.6\nwhile time.monotonic() < until: pass\ntime.sleep(30)"
+BUSY = "import time\nwhile time.process_time() < 0.6: pass\ntime.sleep(30)"
 
 
 def test_a_part_and_its_children_are_counted_from_the_beginning_on() -> None:
@@ -24,15 +24,17 @@ def test_a_part_and_its_children_are_counted_from_the_beginning_on() -> None:
         with Watch(lambda: dict(roots)) as watch:
             with subprocess.Popen([sys.executable, "-c", starts_busy]) as busy:
                 roots["busy"] = busy.pid
-                time.sleep(1.5)
-                found = watch.watched(watch.counted())
+                deadline, found = time.monotonic() + 30, watch.watched(watch.counted())
+                while time.monotonic() < deadline and found.whole.uses["busy"].cpu_s < 0.5:
+                    time.sleep(0.2)
+                    found = watch.watched(watch.counted())
                 for each in (*psutil.Process(busy.pid).children(), busy):
                     each.kill()
             idle.kill()
 
-    assert found.whole.uses["busy"].cpu_s > 0.4
+    assert found.whole.uses["busy"].cpu_s >= 0.5
     assert found.whole.uses["idle"].cpu_s < 0.2
     assert found.whole.uses["busy"].minor_faults > 100
     assert found.memory_mib > 5
     assert found.clock_step_ms < 50
-    assert found.whole.seconds == pytest.approx(1.5, abs=1.0)
+    assert found.whole.seconds > 0.2

@@ -68,7 +68,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PipelineTestbe
 
 def followed(testbed: PipelineTestbed, meanwhile: Callable[[OpenPipeline], None] | None = None, **level: Any) -> Any:
     """Runs the requests of a level, does something four seconds after they began, and returns what came of them."""
-    wanted = wanted_of(level, testbed.study, RATE_S)
+    wanted = wanted_of(level, testbed.study, RATE_S, 0)
     # Children are tied to the thread that starts them, so this one, which outlives them, starts and breaks.
     with OpenPipeline(testbed, level) as opened, ThreadPoolExecutor(1) as following:
         result = following.submit(follow, opened, wanted, testbed.study.protocol)

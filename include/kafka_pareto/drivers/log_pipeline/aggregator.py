@@ -59,6 +59,7 @@ def aggregator_argv(settings: AggregatorSettings, jars: Path, java: str) -> list
     """Returns the command line of an aggregator.
 
     Args:
+        settings: Of this aggregator.
         jars: The folder that `include/log_pipeline/aggregator/pom.xml` fills.
         java: The Java 17+ command.
     """

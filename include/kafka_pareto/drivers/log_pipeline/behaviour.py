@@ -61,7 +61,7 @@ def slope_of_second_half(queue: Values) -> Slope | None:
     if len(half) < 3:
         return None
     fitted = stats.linregress(np.arange(len(half)), half)
-    reach = float(stats.t.ppf(0.5 + _CONFIDENCE / 2, len(half) - 2)) * fitted.stderr
+    reach = float(stats.t.ppf(0.5 + _CONFIDENCE / 2, len(half) - 2)) * float(np.nan_to_num(fitted.stderr))
     return Slope(float(fitted.slope), float(fitted.slope - reach), float(fitted.slope + reach))
 
 

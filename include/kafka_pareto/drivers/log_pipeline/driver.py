@@ -1,4 +1,4 @@
-"""What runs the driver `log_pipeline`: what it costs, and its runner."""
+"""Runs the driver `log_pipeline`."""
 
 from __future__ import annotations
 

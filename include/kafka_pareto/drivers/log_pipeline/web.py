@@ -1,6 +1,6 @@
-"""Says how the shop is run: command lines and configuration of MariaDB, gunicorn and nginx, each in a folder of its own.
+"""Says how the shop is run: command lines and configuration of MariaDB, gunicorn and nginx.
 
-Nothing is started here. All listen on unix sockets in their folders, and nginx on 127.0.0.1.
+Nothing is started here. Each has a folder of its own, and listens on a unix socket in it; nginx, on 127.0.0.1.
 """
 
 from __future__ import annotations

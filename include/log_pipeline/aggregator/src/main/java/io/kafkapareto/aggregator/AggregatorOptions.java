@@ -1,0 +1,87 @@
+package io.kafkapareto.aggregator;
+
+import java.util.ArrayList;
+import java.util.Locale;
+import java.util.Properties;
+import net.sourceforge.argparse4j.ArgumentParsers;
+import net.sourceforge.argparse4j.impl.Arguments;
+import net.sourceforge.argparse4j.inf.ArgumentParser;
+import net.sourceforge.argparse4j.inf.ArgumentParserException;
+import net.sourceforge.argparse4j.inf.Namespace;
+import org.apache.kafka.clients.producer.ProducerConfig;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/**
+ * Holds what the aggregator is asked for.
+ *
+ * @param port where it listens on 127.0.0.1; 0 for any
+ * @param awaitsKafka true to acknowledge events once Kafka has, false to do so once they are queued
+ */
+record AggregatorOptions(
+        int port, String topic, int workers, int batchSize, long batchDelayMs, boolean awaitsKafka, long drainS,
+        PlantedDelay delay, Properties producer) {
+    private static final int LAST_PORT = 65_535;
+    private static final int MOST_WORKERS = 64;
+    private static final int MOST_EVENTS = 100_000;
+    private static final int MOST_DELAY_MS = 600_000;
+
+    static ArgumentParser parser() {
+        ArgumentParser parser = ArgumentParsers.newArgumentParser("aggregator", true);
+        parser.addArgument("--bootstrap-servers").required(true);
+        parser.addArgument("--topic").required(true);
+        parser.addArgument("--port").type(Integer.class).choices(Arguments.range(0, LAST_PORT)).setDefault(0)
+                .help("where it listens on 127.0.0.1; 0 for any");
+        parser.addArgument("--workers").type(Integer.class).choices(Arguments.range(1, MOST_WORKERS)).setDefault(2)
+                .help("number of threads that send batches; the queue has room for a batch of each");
+        parser.addArgument("--batch-size").type(Integer.class).choices(Arguments.range(1, MOST_EVENTS)).setDefault(125)
+                .help("how many events a batch has at most");
+        parser.addArgument("--batch-delay-ms").type(Integer.class).choices(Arguments.range(0, MOST_DELAY_MS))
+                .setDefault(50).help("how long a batch that is not full waits for each further event");
+        parser.addArgument("--acknowledge").choices("kafka", "received").setDefault("kafka")
+                .help("acknowledge events once Kafka has, or once they are queued, as Logstash's memory queue does");
+        parser.addArgument("--linger-ms").type(Integer.class).choices(Arguments.range(0, MOST_DELAY_MS)).setDefault(0);
+        parser.addArgument("--acks").choices("0", "1", "all").setDefault("1");
+        parser.addArgument("--producer").action(Arguments.append()).setDefault(new ArrayList<>()).metavar("KEY=VALUE")
+                .help("a further property of the producer; may be repeated");
+        parser.addArgument("--drain-s").type(Integer.class).choices(Arguments.range(0, MOST_DELAY_MS)).setDefault(10)
+                .help("how long it may take, when it is ended, to send what it has taken");
+        parser.addArgument("--planted-delay-ms").type(Integer.class).choices(Arguments.range(0, MOST_DELAY_MS))
+                .setDefault(0).help("for tests: a delay of each batch");
+        parser.addArgument("--planted-at").choices("receive", "send").setDefault("receive")
+                .help("for tests: where it is, before t4 is stamped or between that and the producer");
+        return parser;
+    }
+
+    /**
+     * Reads the options of a command line.
+     *
+     * @throws ArgumentParserException naming the option and its rule
+     */
+    static AggregatorOptions read(ArgumentParser parser, String[] arguments) throws ArgumentParserException {
+        Namespace options = parser.parseArgs(arguments);
+        boolean awaitsKafka = options.getString("acknowledge").equals("kafka");
+        Properties producer = new Properties();
+        producer.setProperty(ProducerConfig.BOOTSTRAP_SERVERS_CONFIG, options.getString("bootstrap_servers"));
+        producer.setProperty(ProducerConfig.ACKS_CONFIG, options.getString("acks"));
+        producer.setProperty(ProducerConfig.LINGER_MS_CONFIG, options.getInt("linger_ms").toString());
+        producer.setProperty(ProducerConfig.KEY_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class.getName());
+        producer.setProperty(ProducerConfig.VALUE_SERIALIZER_CLASS_CONFIG, ByteArraySerializer.class.getName());
+        if (!awaitsKafka) {
+            // Nobody sends again what was acknowledged, so the client tries for as long as there is a process.
+            producer.setProperty(ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG, String.valueOf(Integer.MAX_VALUE));
+        }
+        for (String property : options.<String>getList("producer")) {
+            int end = property.indexOf('=');
+            if (end < 1) {
+                throw new ArgumentParserException("argument --producer: '" + property + "' is no KEY=VALUE", parser);
+            }
+            producer.setProperty(property.substring(0, end), property.substring(end + 1));
+        }
+        PlantedDelay.Place place =
+                PlantedDelay.Place.valueOf(options.getString("planted_at").toUpperCase(Locale.ROOT));
+        return new AggregatorOptions(
+                options.getInt("port"), options.getString("topic"), options.getInt("workers"),
+                options.getInt("batch_size"), options.getInt("batch_delay_ms"), awaitsKafka, options.getInt("drain_s"),
+                new PlantedDelay(place, options.getInt("planted_delay_ms")), producer);
+    }
+}

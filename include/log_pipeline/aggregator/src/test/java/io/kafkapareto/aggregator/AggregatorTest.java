@@ -1,0 +1,198 @@
+package io.kafkapareto.aggregator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import net.sourceforge.argparse4j.inf.ArgumentParserException;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The whole of it, spoken to by the Beats protocol; only Kafka is a stand-in that answers when it is told to. */
+@Timeout(60)
+class AggregatorTest {
+    private static final int LONG_MS = 10_000;
+    private static final int SHORT_MS = 500;
+
+    private final HeldProducer producer = new HeldProducer();
+    private Aggregator aggregator;
+    private BeatsClient client;
+
+    @AfterEach
+    void end() throws Exception {
+        if (client != null) {
+            client.close();
+        }
+        aggregator.end();
+    }
+
+    @Test
+    void aWindowIsAcknowledgedOnceKafkaHasAcknowledgedEachEventInWhicheverOrder() throws Exception {
+        start("--workers", "3", "--batch-size", "1");
+        client.send(windowOf("a", "b", "c"));
+        takeThree();
+
+        producer.acknowledge("c");
+        producer.acknowledge("b");
+        assertEquals(BeatsClient.NOTHING, client.acknowledged(SHORT_MS));
+        producer.acknowledge("a");
+        assertEquals(3, client.acknowledged(LONG_MS));
+    }
+
+    @Test
+    void aWindowOfWhichAnEventFailsIsNotAcknowledgedAndTheConnectionIsClosed() throws Exception {
+        start("--batch-size", "3");
+        client.send(windowOf("a", "b", "c"));
+        takeThree();
+
+        producer.acknowledge("c");
+        producer.acknowledge("b");
+        producer.fail("a", new TimeoutException("no answer"));
+        assertEquals(BeatsClient.CLOSED, client.acknowledged(LONG_MS));
+    }
+
+    @Test
+    void eachOfSeveralWindowsUnderWayIsAcknowledged() throws Exception {
+        start("--batch-size", "2");
+        client.send(windowOf("a", "b"));
+        client.send(windowOf("c"));
+        takeThree();
+
+        producer.acknowledge("c");
+        assertEquals(BeatsClient.NOTHING, client.acknowledged(SHORT_MS));
+        producer.acknowledge("a");
+        producer.acknowledge("b");
+        assertEquals(2, client.acknowledged(LONG_MS));
+        assertEquals(1, client.acknowledged(LONG_MS));
+    }
+
+    @Test
+    void receivedEventsAreAcknowledgedThoughKafkaHasThemNot() throws Exception {
+        start("--acknowledge", "received");
+        client.send(windowOf("a", "b", "c"));
+
+        assertEquals(3, client.acknowledged(LONG_MS));
+        takeThree();
+        List.of("a", "b", "c").forEach(producer::acknowledge);
+    }
+
+    @Test
+    void stampsNeverGoBack() throws Exception {
+        start();
+        long sentMs = System.currentTimeMillis();
+        client.send(windowOf("a"));
+        JsonNode value = producer.next();
+        producer.acknowledge("a");
+
+        assertTrue(sentMs <= value.get("t3").longValue(), value.toString());
+        assertTrue(value.get("t3").longValue() <= value.get("t4").longValue(), value.toString());
+        assertTrue(value.get("t4").longValue() <= System.currentTimeMillis(), value.toString());
+    }
+
+    @Test
+    void theEndWaitsForWhatWasTakenAndAcknowledgesIt() throws Exception {
+        start();
+        client.send(windowOf("a", "b", "c"));
+        takeThree();
+        CompletableFuture<Boolean> ending = CompletableFuture.supplyAsync(this::isDrained);
+        Thread.sleep(SHORT_MS);
+        assertFalse(ending.isDone());
+
+        List.of("a", "b", "c").forEach(producer::acknowledge);
+        assertEquals(3, client.acknowledged(LONG_MS));
+        assertTrue(ending.join());
+        assertEquals(BeatsClient.CLOSED, client.acknowledged(LONG_MS));
+        assertEquals(3, aggregator.counters().get("acknowledged").intValue());
+    }
+
+    @Test
+    void theEndSaysWhatKafkaHasNotTakenInTime() throws Exception {
+        start("--drain-s", "1");
+        client.send(windowOf("a", "b", "c"));
+        takeThree();
+
+        assertFalse(isDrained());
+        assertEquals(BeatsClient.CLOSED, client.acknowledged(LONG_MS));
+    }
+
+    @Test
+    void eventsThatComeWhileItEndsAreNotAcknowledged() throws Exception {
+        start();
+        client.send(windowOf("a"));
+        producer.next();
+        CompletableFuture<Boolean> ending = CompletableFuture.supplyAsync(this::isDrained);
+        Thread.sleep(SHORT_MS);
+        client.send(windowOf("b"));
+        Thread.sleep(SHORT_MS);
+        producer.acknowledge("a");
+
+        assertEquals(1, client.acknowledged(LONG_MS));
+        assertEquals(BeatsClient.CLOSED, client.acknowledged(LONG_MS));
+        assertTrue(ending.join());
+        assertEquals(0, producer.ahead());
+    }
+
+    @Test
+    void aPortThatIsTakenIsSaid() throws Exception {
+        try (ServerSocket taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            aggregator = aggregatorOf("--port", String.valueOf(taken.getLocalPort()));
+
+            assertThrows(Exception.class, aggregator::start);
+        }
+    }
+
+    @Test
+    void aPropertyWithoutAValueIsRefused() throws Exception {
+        start();
+        var refused = assertThrows(ArgumentParserException.class, () -> aggregatorOf("--producer", "compression.type"));
+
+        assertEquals("argument --producer: 'compression.type' is no KEY=VALUE", refused.getMessage());
+    }
+
+    private void start(String... options) throws Exception {
+        aggregator = aggregatorOf(options);
+        client = new BeatsClient(aggregator.start());
+    }
+
+    private Aggregator aggregatorOf(String... options) throws ArgumentParserException {
+        String[] arguments = Stream.concat(
+                Stream.of("--bootstrap-servers", "127.0.0.1:9092", "--topic", "logs"), Stream.of(options))
+                .toArray(String[]::new);
+        return new Aggregator(
+                AggregatorOptions.read(AggregatorOptions.parser(), arguments), producer, InstantSource.system());
+    }
+
+    private boolean isDrained() {
+        try {
+            return aggregator.end();
+        } catch (InterruptedException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    private void takeThree() throws InterruptedException {
+        for (int number = 0; number < 3; number++) {
+            producer.next();
+        }
+    }
+
+    private static List<String> windowOf(String... requestIds) throws IOException {
+        List<String> window = new ArrayList<>();
+        for (String each : requestIds) {
+            window.add(Events.json(Events.line(each)));
+        }
+        return window;
+    }
+}

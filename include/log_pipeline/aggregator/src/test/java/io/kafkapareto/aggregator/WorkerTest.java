@@ -1,0 +1,121 @@
+package io.kafkapareto.aggregator;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.apache.kafka.common.errors.TimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A worker sends batch after batch. */
+@Timeout(60)
+class WorkerTest {
+    private static final long DELAY_MS = 300;
+
+    private final HeldProducer producer = new HeldProducer();
+    private final EventQueue queue = new EventQueue(10, 2, 50);
+    private final Counters counters = new Counters();
+    private final List<Exception> answers = Collections.synchronizedList(new ArrayList<>());
+    private Thread thread;
+
+    @AfterEach
+    void end() throws Exception {
+        thread.interrupt();
+        thread.join();
+    }
+
+    @Test
+    void theNextBatchIsSentOnceEachRecordOfTheLastIsAnswered() throws Exception {
+        start(PlantedDelay.Place.RECEIVE, 0);
+        put("a", "b", "c");
+        producer.next();
+        producer.next();
+        producer.acknowledge("b");
+
+        Thread.sleep(300);
+        assertEquals(0, producer.ahead());
+        producer.acknowledge("a");
+        assertEquals("c", producer.next().get("request_id").textValue());
+        producer.acknowledge("c");
+        assertEquals(
+                "{\"received\":0,\"sent\":3,\"acknowledged\":3,\"failed\":0,\"malformed\":0,\"batches\":2,"
+                        + "\"mean_batch_size\":1.5}",
+                counters.described().toString());
+    }
+
+    @Test
+    void aFailureIsToldAndCounted() throws Exception {
+        start(PlantedDelay.Place.RECEIVE, 0);
+        put("a");
+        producer.next();
+        Exception failure = new TimeoutException("no answer");
+        producer.fail("a", failure);
+
+        assertSame(failure, answers.get(0));
+        assertEquals(1, counters.failed.sum());
+    }
+
+    @Test
+    void aProducerThatTakesNothingFailsTheEventAndTheWorkerGoesOn() throws Exception {
+        producer.close();
+        start(PlantedDelay.Place.RECEIVE, 0);
+        put("a", "b", "c");
+        while (answers.size() < 3) {
+            Thread.sleep(10);
+        }
+
+        assertTrue(answers.stream().allMatch(IllegalStateException.class::isInstance), answers.toString());
+    }
+
+    @Test
+    void whatIsMalformedIsSentAndCounted() throws Exception {
+        start(PlantedDelay.Place.RECEIVE, 0);
+        queue.put(new Event(Events.fields("no JSON"), 0, answers::add));
+
+        assertEquals("no JSON", producer.next().get("malformed").textValue());
+        assertEquals(1, counters.malformed.sum());
+    }
+
+    @Test
+    void aDelayPlantedAtReceivingLiesBeforeTheStamp() throws Exception {
+        start(PlantedDelay.Place.RECEIVE, DELAY_MS);
+        long putMs = put("a");
+        JsonNode value = producer.next();
+        long sentMs = System.currentTimeMillis();
+
+        assertTrue(value.get("t4").longValue() - putMs >= DELAY_MS, value.toString());
+        assertTrue(sentMs - value.get("t4").longValue() < DELAY_MS, value.toString());
+    }
+
+    @Test
+    void aDelayPlantedAtSendingLiesBehindTheStamp() throws Exception {
+        start(PlantedDelay.Place.SEND, DELAY_MS);
+        long putMs = put("a");
+        JsonNode value = producer.next();
+        long sentMs = System.currentTimeMillis();
+
+        assertTrue(value.get("t4").longValue() - putMs < DELAY_MS, value.toString());
+        assertTrue(sentMs - value.get("t4").longValue() >= DELAY_MS, value.toString());
+    }
+
+    private void start(PlantedDelay.Place place, long delayMs) {
+        PlantedDelay delay = new PlantedDelay(place, delayMs);
+        thread = new Thread(new Worker(queue, producer, "logs", delay, InstantSource.system(), counters));
+        thread.start();
+    }
+
+    private long put(String... requestIds) throws InterruptedException {
+        long nowMs = System.currentTimeMillis();
+        for (String each : requestIds) {
+            queue.put(new Event(Events.fields(Events.line(each)), nowMs, answers::add));
+        }
+        return nowMs;
+    }
+}

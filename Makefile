@@ -225,6 +225,14 @@ $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src/main -type
 	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
+$(STAMPS)/aggregator: include/log_pipeline/aggregator/pom.xml $(shell find include/log_pipeline/aggregator/src/main -type f 2>/dev/null) | preflight
+	@echo 'Fetching Camel from Maven Central and compiling the aggregator of the log pipeline (under a minute) …'
+	@mkdir -p $(STAMPS)
+	@rm -rf $@ '$(TOOLS)/log-pipeline/aggregator' '$(TOOLS)/log-pipeline/aggregator-build'
+	@mvn -q -B -Dstyle.color=never -f include/log_pipeline/aggregator/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/log-pipeline' > '$(STAMPS)/aggregator.log' 2>&1 || \
+	  { tail -5 '$(STAMPS)/aggregator.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
+	@touch $@
+
 $(STAMPS)/minio-$(MINIO_VERSION): | preflight
 	@echo 'Building MinIO from its source, once (about 3 minutes) …'
 	@mkdir -p $(STAMPS)

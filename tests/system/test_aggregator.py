@@ -173,7 +173,7 @@ def test_fields_of_both_forms_and_malformed_messages_are_passed_on(bench: Bench)
 
 
 def test_batches_are_as_large_as_asked_and_wait_as_long_as_asked(bench: Bench) -> None:
-    aggregator = bench.start(workers=1, batch_size=10, batch_delay_ms=400)
+    aggregator = bench.start(workers=1, batch_size=10, batch_delay_ms=1_000)
     client = bench.client(aggregator)
     client.send([event_of(each) for each in ids("warm", 10)])
     assert client.acknowledged() == 10
@@ -187,13 +187,13 @@ def test_batches_are_as_large_as_asked_and_wait_as_long_as_asked(bench: Bench) -
         if record["request_id"].startswith("r-")
     }
     assert (counters["batches"], counters["mean_batch_size"]) == (4, 35 / 4)
-    assert max(waited_ms[each] for each in ids("r", 20)) < 400
-    assert min(waited_ms[each] for each in ids("r", 25)[20:]) >= 400
+    assert max(waited_ms[each] for each in ids("r", 20)) < 1_000
+    assert min(waited_ms[each] for each in ids("r", 25)[20:]) >= 1_000
 
 
 @pytest.mark.parametrize(("at", "stage", "other"), [("receive", "t3 t4", "t4 t5"), ("send", "t4 t5", "t3 t4")])
 def test_a_planted_delay_is_found_in_its_stage_and_no_other(bench: Bench, at: Any, stage: str, other: str) -> None:
-    aggregator = bench.start(batch_size=1, planted_delay=PlantedDelay(300, at))
+    aggregator = bench.start(batch_size=1, planted_delay=PlantedDelay(500, at))
     client = bench.client(aggregator)
     for each in ids("r", 10):
         client.send([event_of(each)])
@@ -205,8 +205,8 @@ def test_a_planted_delay_is_found_in_its_stage_and_no_other(bench: Bench, at: An
         begin, end = stamps.split()
         return statistics.mean(record[end] - record[begin] for record in records)
 
-    assert mean_ms(stage) >= 300
-    assert max(mean_ms(each) for each in (other, "t2 t3")) < 150
+    assert mean_ms(stage) >= 500
+    assert max(mean_ms(each) for each in (other, "t2 t3")) < 250
 
 
 @pytest.mark.parametrize(("acknowledge", "acknowledged"), [("kafka", None), ("received", 20)])

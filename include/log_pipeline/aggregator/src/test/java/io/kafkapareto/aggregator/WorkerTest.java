@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Timeout;
 /** A worker sends batch after batch. */
 @Timeout(60)
 class WorkerTest {
-    private static final long DELAY_MS = 300;
+    private static final long DELAY_MS = 1_000;
 
     private final HeldProducer producer = new HeldProducer();
     private final EventQueue queue = new EventQueue(10, 2, 50);

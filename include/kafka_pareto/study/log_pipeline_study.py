@@ -36,6 +36,7 @@ PIPELINE_SETTINGS = (
     Setting("aggregator_batch_size", 125, "client", least=1, most=_MOST_EVENTS),
     Setting("aggregator_batch_delay_ms", 50, "client", least=1, most=_DAY_MS),
     Setting("aggregator_workers", 2, "client", least=1, most=64),
+    Setting("aggregator_acknowledges", "kafka", "client", choices=("kafka", "received")),
     Setting("linger_ms", 0, "client", least=0, most=900_000),
     Setting("acks", "1", "client", choices=("0", "1", "all")),
     Setting("trigger_ms", 0, "client", least=0, most=_DAY_MS),

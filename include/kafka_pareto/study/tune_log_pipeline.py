@@ -25,7 +25,7 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
     `load` says what is sent: always the same. There is one case, the pipeline.
     """
 
-    promises: ClassVar[frozenset[str]] = frozenset({"acks"})
+    promises: ClassVar[frozenset[str]] = frozenset({"acks", "aggregator_acknowledges"})
 
     kind: Literal["tune"] = "tune"
     driver: Literal["log_pipeline"] = "log_pipeline"
@@ -95,8 +95,10 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
         return self.effective(configuration)
 
     def durability_of(self, configuration: Configuration) -> Durability:
-        """Returns the durability that the aggregator's producer promises."""
-        return _DURABILITIES[str(self.effective(configuration)["acks"])]
+        """Returns the durability that the aggregator promises: none where it acknowledges what it has only received."""
+        found = self.effective(configuration)
+        is_stored = found["aggregator_acknowledges"] == "kafka"
+        return _DURABILITIES[str(found["acks"])] if is_stored else Durability.acks_0
 
     def conditions(self) -> dict[str, Any]:
         """Returns the baseline, the load, the shop and the protocol of a run, by their keys."""

@@ -93,6 +93,7 @@ class OpenPipeline:
                         workers=int(found["aggregator_workers"]),
                         linger_ms=int(found["linger_ms"]),
                         acks=_acks(found["acks"]),
+                        acknowledge="received" if found["aggregator_acknowledges"] == "received" else "kafka",
                     ),
                     int(found["trigger_ms"]),
                 )

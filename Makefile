@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help run rollback retune in-force ingest doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock preflight preflight-start preflight-tests
+.PHONY: help run rollback retune in-force ingest doctor sizing up down status clean env docs pictures test test-fast test-studies test-compose benchmark benchmark-runs benchmark-others benchmark-cluster lint audit sbom mutants setup lock log-pipeline preflight preflight-start preflight-tests
 
 TOOLS := $(CURDIR)/.state
 STAMPS := .state/stamps
@@ -26,7 +26,7 @@ OPTIONS := $(sort STUDY CAMPAIGN RECORD_SIZES PARTS FACTOR LEVELS SEED REPETITIO
   $(foreach name,$(.VARIABLES),$(if $(filter command line,$(origin $(name))),$(name))))
 $(foreach name,$(filter-out KAFKA_PARETO_%,$(OPTIONS)),$(eval export KAFKA_PARETO_OPTION_$(name) = $$($(name))))
 
-help: ## this list
+help:
 	@awk -F ':.*## ' '/^##@/ {print substr($$0, 5)} /^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
 	@printf '%s\n' \
 	  'Options of run: STUDY=quick|cold_burst|steady|paper|…, or one that compares: impact_quick|impact|ingest|…' \
@@ -164,6 +164,8 @@ lock: setup ## resolve pyproject.toml's dependencies anew into requirements.txt
 
 setup: preflight $(STAMPS)/python $(STAMPS)/kafka $(MINIO) ## install what is missing into .state
 
+log-pipeline: $(STAMPS)/filebeat ## what the log pipeline's studies need beside: Filebeat, aggregator, shop, Spark
+
 preflight:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight
 
@@ -238,4 +240,13 @@ $(STAMPS)/minio-$(MINIO_VERSION): | preflight
 	@mkdir -p $(STAMPS)
 	@GOBIN='$(TOOLS)/bin' CGO_ENABLED=0 GOTOOLCHAIN=auto go install github.com/minio/minio@$(MINIO_VERSION) > '$(STAMPS)/minio.log' 2>&1 || \
 	  { tail -5 '$(STAMPS)/minio.log'; echo 'error: MinIO could not be built; check the network or GOPROXY, or put a minio binary on the PATH' >&2; exit 1; }
+	@touch $@
+
+$(STAMPS)/filebeat: $(wildcard include/log_pipeline/filebeat/*) | preflight
+	@echo 'Building Filebeat from its source (about 3 minutes) …'
+	@mkdir -p $(STAMPS)
+	@rm -f $@ '$(TOOLS)/log-pipeline/filebeat'
+	@CGO_ENABLED=0 GOTOOLCHAIN=auto go -C include/log_pipeline/filebeat build -trimpath -buildvcs=false -ldflags='-s -w' \
+	  -o '$(TOOLS)/log-pipeline/filebeat' . > '$(STAMPS)/filebeat.log' 2>&1 || \
+	  { tail -5 '$(STAMPS)/filebeat.log'; echo 'error: Filebeat could not be built; it takes Go 1.21 or newer; check the network or GOPROXY, then run make again' >&2; exit 1; }
 	@touch $@

@@ -8,26 +8,30 @@ from typing import Any, Literal
 
 import yaml
 
-# Of Filebeat's queue, by its default; it refuses to collect more than that before it hands out.
+# The queue's size by default. Filebeat refuses a queue that is to collect more than it holds.
 _QUEUE_EVENTS = 4096
-# An entry begins with a line that is an opening brace, and ends where the next one begins or nothing came for 5 s.
+# An entry is handed on when the next one begins, or no line came for 5 s: the last before a pause waits that long.
 _OBJECTS = {"type": "pattern", "pattern": r"^\{", "negate": True, "match": "after"}
 
 
 @dataclass(frozen=True)
 class FilebeatSettings:
-    """Holds the settings of Filebeat that a study varies.
+    """Holds the settings of Filebeat that a study varies. Those in milliseconds are at least 1, except the timeout.
 
     Args:
         log_lines: `multi` where an entry of the log is a JSON object over several lines, `single` where it is one line.
-        scan_frequency_ms: Pause between two searches for new or reopened files.
-        close_inactive_s: A file that has not grown for so long is closed; the next scan opens it if it has grown.
-        backoff_ms: Pause after the end of the file is reached; doubles each time that nothing was added.
+        scan_frequency_ms: Pause between two searches for files that are new, or were closed and have grown. A file
+            that is open is read on without them.
+        close_inactive_s: A file that has not grown for so long is closed.
+        backoff_ms: Pause before a file is read on whose end was reached: a line waits for half of it on average,
+            whatever the rest is set to. Doubles each time that nothing was added.
         max_backoff_ms: Upper bound of that pause.
-        flush_min_events: The queue hands out no fewer events, unless they are `flush_timeout_ms` old.
-        flush_timeout_ms: See `flush_min_events`; with 0 each event is handed out at once.
-        bulk_max_size: Upper bound of a batch's events.
-        pipelining: Batches sent without waiting for the aggregator's acknowledgement; with 0 each is waited for.
+        flush_min_events: The queue hands out so many events at once, also where `bulk_max_size` is larger, or those
+            that it has once the oldest has waited for `flush_timeout_ms`. With 1, events are handed out as they come,
+            up to `bulk_max_size` in a batch, and the timeout has no effect.
+        flush_timeout_ms: See `flush_min_events`. 0 does the same as `flush_min_events` 1.
+        bulk_max_size: Upper bound of a batch's events; 0 sets none.
+        pipelining: So many batches, and one more, may be on their way unacknowledged. With 0 each is waited for.
     """
 
     log_lines: Literal["multi", "single"]
@@ -42,7 +46,7 @@ class FilebeatSettings:
 
 
 def filebeat_yml(settings: FilebeatSettings, log_file: Path, folder: Path, aggregator: str) -> str:
-    """Returns the text of Filebeat's configuration file.
+    """Returns the text of Filebeat's configuration file, which Filebeat reads only if no other user may write it.
 
     Args:
         settings: What a study varies.
@@ -54,11 +58,10 @@ def filebeat_yml(settings: FilebeatSettings, log_file: Path, folder: Path, aggre
         "filebeat.inputs": [_input(settings, log_file)],
         "queue.mem": {
             "events": max(_QUEUE_EVENTS, settings.flush_min_events),
-            "flush": {
-                "min_events": settings.flush_min_events,
-                "timeout": f"{settings.flush_timeout_ms}ms",
-            },
+            "flush": {"min_events": settings.flush_min_events, "timeout": f"{settings.flush_timeout_ms}ms"},
         },
+        # By default each batch is compressed, which takes about as long for one event as for fifty: it is what bounds
+        # the rate where `bulk_max_size` is 1.
         "output.stamped_logstash": {
             "hosts": [aggregator],
             "bulk_max_size": settings.bulk_max_size,

@@ -227,12 +227,24 @@ $(STAMPS)/kafka: include/kafka/pom.xml $(shell find include/kafka/src/main -type
 	  { tail -5 '$(STAMPS)/kafka.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
-$(STAMPS)/aggregator: include/log_pipeline/aggregator/pom.xml $(shell find include/log_pipeline/aggregator/src/main -type f 2>/dev/null) | preflight
-	@echo 'Fetching Camel from Maven Central and compiling the aggregator of the log pipeline (under a minute) …'
+# Of Spark there is only a source archive, whose build's own tools are locked as well.
+SHOP_VENV := .state/log-pipeline/venv
+$(STAMPS)/shop: include/log_pipeline/requirements.txt include/log_pipeline/build-constraints.txt $(STAMPS)/python
+	@echo 'Installing the shop and Spark (320 MB to download) …'
+	@rm -rf $@ $(SHOP_VENV)
+	@mkdir -p .state/log-pipeline
+	@python3 -m venv --without-pip $(SHOP_VENV)
+	@$(UV) pip sync --quiet --python $(SHOP_VENV)/bin/python --require-hashes --compile-bytecode \
+	  --build-constraints include/log_pipeline/build-constraints.txt include/log_pipeline/requirements.txt || \
+	  { echo 'error: the packages could not be installed; check the network, then run make again' >&2; exit 1; }
+	@touch $@
+
+$(STAMPS)/spark-jars: include/log_pipeline/warehouse/pom.xml | preflight
+	@echo 'Fetching what Spark needs to read Kafka from Maven Central …'
 	@mkdir -p $(STAMPS)
-	@rm -rf $@ '$(TOOLS)/log-pipeline/aggregator' '$(TOOLS)/log-pipeline/aggregator-build'
-	@mvn -q -B -Dstyle.color=never -f include/log_pipeline/aggregator/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/log-pipeline' > '$(STAMPS)/aggregator.log' 2>&1 || \
-	  { tail -5 '$(STAMPS)/aggregator.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
+	@rm -rf $@ '$(TOOLS)/log-pipeline/spark-jars'
+	@mvn -q -B -Dstyle.color=never -f $< package -DstateDir='$(TOOLS)/log-pipeline/spark-jars' > '$(STAMPS)/spark-jars.log' 2>&1 || \
+	  { tail -5 '$(STAMPS)/spark-jars.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
 	@touch $@
 
 $(STAMPS)/minio-$(MINIO_VERSION): | preflight

@@ -1,0 +1,1 @@
+"""Is an online shop whose requests a log pipeline follows."""

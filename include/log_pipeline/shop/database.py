@@ -1,0 +1,289 @@
+"""Stores the shop in MariaDB, reached by its unix socket, or in SQLite; makes its schema and its first contents.
+
+    python -m shop.database create --database sqlite:/folder/shop.db --seed 1
+
+Statements are written once, for both: `?` stands for a value, and no statement holds a value or a per cent sign.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import hmac
+import random
+import secrets
+import sqlite3
+import sys
+import threading
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pymysql
+from pymysql.constants import CLIENT
+from pymysql.cursors import DictCursor
+
+Row = dict[str, Any]
+DATABASE_ERRORS = (sqlite3.Error, pymysql.err.Error)
+DUPLICATE_ERRORS = (sqlite3.IntegrityError, pymysql.err.IntegrityError)
+STOCK = 1_000_000
+"""Is how many of each product there are at first: so many that no load buys the shop empty."""
+
+_NAME = "shop"
+_WAIT_S = 10
+# A real shop takes 2**14 and more. Here the shop shall not become what the log pipeline waits for: this takes 0.5 ms.
+_SCRYPT_COST = 256
+
+# `{number}` is the type of a key that the database numbers itself.
+_TABLES = (
+    """CREATE TABLE users (
+        user_id {number}, name VARCHAR(50) NOT NULL UNIQUE, password VARCHAR(200) NOT NULL)""",
+    """CREATE TABLE sessions (
+        token VARCHAR(43) PRIMARY KEY, user_id INTEGER NOT NULL, FOREIGN KEY (user_id) REFERENCES users (user_id))""",
+    """CREATE TABLE categories (
+        category_id {number}, name VARCHAR(50) NOT NULL)""",
+    """CREATE TABLE products (
+        product_id {number}, category_id INTEGER NOT NULL, name VARCHAR(80) NOT NULL, description VARCHAR(500) NOT NULL,
+        price_cents INTEGER NOT NULL, stock INTEGER NOT NULL,
+        FOREIGN KEY (category_id) REFERENCES categories (category_id))""",
+    """CREATE TABLE reviews (
+        review_id {number}, product_id INTEGER NOT NULL, user_id INTEGER NOT NULL, stars INTEGER NOT NULL,
+        body VARCHAR(1000) NOT NULL,
+        FOREIGN KEY (product_id) REFERENCES products (product_id), FOREIGN KEY (user_id) REFERENCES users (user_id))""",
+    """CREATE TABLE cart_items (
+        user_id INTEGER NOT NULL, product_id INTEGER NOT NULL, quantity INTEGER NOT NULL,
+        PRIMARY KEY (user_id, product_id),
+        FOREIGN KEY (user_id) REFERENCES users (user_id),
+        FOREIGN KEY (product_id) REFERENCES products (product_id))""",
+    """CREATE TABLE orders (
+        order_id {number}, user_id INTEGER NOT NULL, total_cents INTEGER NOT NULL,
+        FOREIGN KEY (user_id) REFERENCES users (user_id))""",
+    """CREATE TABLE order_items (
+        order_id INTEGER NOT NULL, product_id INTEGER NOT NULL, quantity INTEGER NOT NULL, price_cents INTEGER NOT NULL,
+        PRIMARY KEY (order_id, product_id),
+        FOREIGN KEY (order_id) REFERENCES orders (order_id),
+        FOREIGN KEY (product_id) REFERENCES products (product_id))""",
+    "CREATE INDEX products_of_category ON products (category_id)",
+    "CREATE INDEX reviews_of_product ON reviews (product_id)",
+)
+_CATEGORIES = ("art", "bags", "books", "coats", "games", "garden", "lamps", "music", "pens", "shoes", "tea", "toys")
+_WORDS = ("blue", "bright", "folding", "green", "large", "light", "quiet", "red", "round", "small", "soft", "wooden")
+_OPINIONS = ("as described", "arrived late", "bought it twice", "a fair price", "smaller than expected", "works well")
+
+
+class Written(NamedTuple):
+    """Holds how many rows a statement matched, and the number of the row that it inserted."""
+
+    rows: int
+    number: int
+
+
+class Database:
+    """Runs statements, each thread on a connection of its own that stays open.
+
+    Args:
+        address: `sqlite:<file>` or `mariadb:<unix socket>`; MariaDB knows us by the user that we run as.
+        name: MariaDB's database; none to make it.
+
+    Raises:
+        ValueError: If the address is of another form.
+    """
+
+    def __init__(self, address: str, name: str | None = _NAME) -> None:
+        kind, _, self._path = address.partition(":")
+        if kind not in ("sqlite", "mariadb") or not self._path:
+            raise ValueError(f"database {address!r}: must be sqlite:<file> or mariadb:<unix socket>")
+        self.is_sqlite = kind == "sqlite"
+        self._name = name
+        self._of_thread = threading.local()
+
+    def rows(self, statement: str, *values: object) -> list[Row]:
+        """Returns the rows that a query finds."""
+        cursor = self._execute(statement, values)
+        return list(cursor.fetchall())
+
+    def row(self, statement: str, *values: object) -> Row | None:
+        """Returns the first row that a query finds."""
+        return next(iter(self.rows(statement, *values)), None)
+
+    def write(self, statement: str, *values: object) -> Written:
+        """Changes rows; outside of a transaction, it is stored on return."""
+        cursor = self._execute(statement, values)
+        return Written(cursor.rowcount, cursor.lastrowid or 0)
+
+    def write_many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
+        """Runs a statement once for each row of values."""
+        self._connection().cursor().executemany(self._in_dialect(statement), list(rows))
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Stores what is written within together, or, after an error, none of it."""
+        # SQLite's would else begin as a reader, and fail where another has written meanwhile.
+        self.write("BEGIN IMMEDIATE" if self.is_sqlite else "BEGIN")
+        try:
+            yield
+            self.write("COMMIT")
+        except BaseException:
+            with suppress(*DATABASE_ERRORS):
+                self.write("ROLLBACK")
+            raise
+
+    def reconnect(self) -> None:
+        """Closes the thread's connection, after an error; the next statement opens another."""
+        connection = self._of_thread.__dict__.pop("connection", None)
+        if connection is not None:
+            with suppress(*DATABASE_ERRORS):
+                connection.close()
+
+    def _execute(self, statement: str, values: tuple[object, ...]) -> Any:
+        cursor = self._connection().cursor()
+        cursor.execute(self._in_dialect(statement), values)
+        return cursor
+
+    def _in_dialect(self, statement: str) -> str:
+        return statement if self.is_sqlite else statement.replace("?", "%s")
+
+    def _connection(self) -> Any:
+        connection = self._of_thread.__dict__.get("connection")
+        if connection is None:
+            connection = self._connect_sqlite() if self.is_sqlite else self._connect_mariadb()
+            self._of_thread.connection = connection
+        return connection
+
+    def _connect_sqlite(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=_WAIT_S, isolation_level=None)
+        connection.row_factory = _as_dict
+        # A writer then does not stop readers, and a kill of the shop loses nothing.
+        for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        return connection
+
+    def _connect_mariadb(self) -> Any:
+        return pymysql.connect(
+            unix_socket=self._path,
+            user=getpass.getuser(),
+            database=self._name,
+            charset="utf8mb4",
+            autocommit=True,
+            connect_timeout=_WAIT_S,
+            read_timeout=_WAIT_S,
+            write_timeout=_WAIT_S,
+            # By default a statement locks gaps between rows as well, and two customers' carts may wait for each other.
+            init_command="SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+            client_flag=CLIENT.FOUND_ROWS,  # a row that is written as it was counts as well
+            cursorclass=DictCursor,
+        )
+
+
+def _as_dict(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> Row:
+    return {column[0]: value for column, value in zip(cursor.description, values, strict=True)}
+
+
+def hashed(password: str, salt: bytes | None = None) -> str:
+    """Returns what is stored of a password: cost, salt and hash of scrypt."""
+    salt = salt or secrets.token_bytes(16)
+    digest = hashlib.scrypt(password.encode(), salt=salt, n=_SCRYPT_COST, r=8, p=1)
+    return f"{_SCRYPT_COST}${salt.hex()}${digest.hex()}"
+
+
+def is_password(password: str, stored: str) -> bool:
+    """Says whether this is the password of which that is stored."""
+    cost, salt, digest = stored.split("$")
+    tried = hashlib.scrypt(password.encode(), salt=bytes.fromhex(salt), n=int(cost), r=8, p=1)
+    return hmac.compare_digest(tried.hex(), digest)
+
+
+def create(address: str, *, seed: int, categories: int, products: int, reviews: int, users: int) -> None:
+    """Makes the schema, and contents that are the same for the same seed but for the salts of passwords.
+
+    Args:
+        address: See `Database`.
+        seed: Of the contents.
+        categories: How many categories.
+        products: How many products in each category.
+        reviews: How many reviews of each product.
+        users: How many users `user-1`, …, whose passwords are `password-1`, …; at least 1, who writes the reviews.
+
+    Raises:
+        ValueError: If there is a shop already, or the address is of another form.
+    """
+    database = Database(address)
+    if database.is_sqlite:
+        if Path(address.partition(":")[2]).exists():
+            raise ValueError(f"database {address!r}: is there already")
+    else:
+        server = Database(address, name=None)
+        if server.row("SHOW DATABASES LIKE ?", _NAME):
+            raise ValueError(f"database {address!r}: has a database {_NAME} already")
+        server.write("CREATE DATABASE shop CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
+    number = "INTEGER PRIMARY KEY" if database.is_sqlite else "INTEGER PRIMARY KEY AUTO_INCREMENT"
+    for table in _TABLES:
+        database.write(table.format(number=number))
+    drawn = random.Random(seed)  # noqa: S311 (goods, no secrets)
+    names = [_CATEGORIES[index % len(_CATEGORIES)] for index in range(categories)]
+    ids = range(1, categories * products + 1)
+    with database.transaction():
+        database.write_many(
+            "INSERT INTO users (name, password) VALUES (?, ?)",
+            ((f"user-{index}", hashed(f"password-{index}")) for index in range(1, users + 1)),
+        )
+        database.write_many("INSERT INTO categories (name) VALUES (?)", ((name,) for name in names))
+        database.write_many(
+            "INSERT INTO products (category_id, name, description, price_cents, stock) VALUES (?, ?, ?, ?, ?)",
+            (_product(drawn, names, (product_id - 1) // products, product_id) for product_id in ids),
+        )
+        database.write_many(
+            "INSERT INTO reviews (product_id, user_id, stars, body) VALUES (?, ?, ?, ?)",
+            (
+                (product_id, drawn.randint(1, users), drawn.randint(1, 5), drawn.choice(_OPINIONS))
+                for product_id in ids
+                for _ in range(reviews)
+            ),
+        )
+
+
+def _product(drawn: random.Random, categories: list[str], index: int, product_id: int) -> tuple[object, ...]:
+    name = f"{drawn.choice(_WORDS)} {drawn.choice(_WORDS)} {categories[index]} {product_id}"
+    description = " ".join(drawn.choices(_WORDS, k=30))
+    return (index + 1, name, description, drawn.randint(100, 50_000), STOCK)
+
+
+def main() -> None:
+    """Runs the command."""
+    parser = ArgumentParser(prog="python -m shop.database", description="Makes the shop's database.")
+    making = parser.add_subparsers(required=True).add_parser("create", help="schema and first contents")
+    making.add_argument("--database", required=True, help="sqlite:<file> or mariadb:<unix socket>")
+    making.add_argument("--seed", type=int, default=1)
+    making.add_argument("--categories", type=_positive, default=12)
+    making.add_argument("--products", type=_positive, default=50, help="of each category")
+    making.add_argument("--reviews", type=_positive, default=5, help="of each product")
+    making.add_argument("--users", type=_positive, default=200)
+    options = parser.parse_args()
+    try:
+        _create(options)
+    except (ValueError, OSError, *DATABASE_ERRORS) as error:
+        sys.exit(f"error: {error}")
+
+
+def _create(options: Namespace) -> None:
+    create(
+        options.database,
+        seed=options.seed,
+        categories=options.categories,
+        products=options.products,
+        reviews=options.reviews,
+        users=options.users,
+    )
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(f"{text}: must be at least 1")
+    return number
+
+
+if __name__ == "__main__":
+    main()

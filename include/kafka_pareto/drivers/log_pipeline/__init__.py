@@ -1,1 +1,1 @@
-"""Runs the driver `log_pipeline`."""
+"""Starts and ends the parts of a log pipeline, and runs its repetitions."""

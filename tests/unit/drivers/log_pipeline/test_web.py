@@ -1,0 +1,96 @@
+"""Command lines and configuration of the shop, its database and nginx."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kafka_pareto.drivers.log_pipeline.web import PROGRAMS, MariaDb, Nginx, Shop
+from kafka_pareto.errors import BadInputError
+
+pytestmark = pytest.mark.fast
+
+FOLDER = Path("/run/web")
+
+
+def nginx(**changes: object) -> Nginx:
+    given = {
+        "folder": FOLDER,
+        "port": 8080,
+        "log_file": Path("/logs/access.log"),
+        "shop_socket": FOLDER / "shop.sock",
+        "user": "somebody",
+    }
+    return Nginx(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def test_mariadb_is_reached_by_its_socket_alone() -> None:
+    mariadb = MariaDb(FOLDER, "somebody")
+
+    assert mariadb.argv == [
+        "mariadbd",
+        "--no-defaults",
+        "--datadir=/run/web/data",
+        "--socket=/run/web/mariadb.sock",
+        "--pid-file=/run/web/mariadb.pid",
+        "--tmpdir=/run/web",
+        "--skip-networking",
+        "--skip-log-bin",
+    ]
+    assert "--auth-root-socket-user=somebody" in mariadb.install_argv
+    assert mariadb.address == "mariadb:/run/web/mariadb.sock"
+
+
+def test_root_says_that_it_runs_mariadb_as_root() -> None:
+    mariadb = MariaDb(FOLDER, "root")
+
+    assert mariadb.argv[-1] == "--user=root"
+    assert mariadb.install_argv[-1] == "--user=root"
+
+
+def test_the_shop_listens_on_a_socket_of_ours_and_learns_of_its_database_by_the_environment() -> None:
+    shop = Shop(FOLDER, Path("/venv/bin/python"), "sqlite:/run/web/shop.db")
+
+    assert shop.argv == [
+        *("/venv/bin/python", "-m", "gunicorn", "--bind", "unix:/run/web/shop.sock", "--umask", "0o077"),
+        *("--workers", "2", "--worker-class", "gthread", "--threads", "4"),
+        *("--keep-alive", "75", "--worker-tmp-dir", "/run/web"),
+        *("--no-control-socket", "--log-level", "warning", "shop.app:create_app()"),
+    ]
+    assert shop.create_argv(7) == [
+        *("/venv/bin/python", "-m", "shop.database", "create"),
+        *("--database", "sqlite:/run/web/shop.db", "--seed", "7"),
+    ]
+    assert shop.environment["SHOP_DATABASE"] == "sqlite:/run/web/shop.db"
+    assert shop.environment["PYTHONPATH"] == str(PROGRAMS)
+
+
+def test_nginx_is_told_of_its_folder_port_and_log() -> None:
+    text = nginx(log_lines="single", workers=2).configuration
+
+    for line in (
+        "worker_processes 2;",
+        'pid "/run/web/nginx.pid";',
+        'access_log "/logs/access.log" single;',
+        'server "unix:/run/web/shop.sock" fail_timeout=0;',
+        "listen 127.0.0.1:8080;",
+    ):
+        assert f"{line}\n" in text
+    assert "@{" not in text
+    assert "user " not in text
+
+
+def test_roots_nginx_may_enter_its_folders() -> None:
+    assert "user root;\n" in nginx(user="root").configuration
+
+
+@pytest.mark.parametrize("name", ['a"b', "a$b", "a{b"])
+def test_a_path_that_would_mean_something_to_nginx_is_refused(name: str) -> None:
+    with pytest.raises(BadInputError, match="nginx cannot be told of a path with"):
+        _ = nginx(folder=FOLDER / name).configuration
+
+
+def test_a_socket_whose_path_is_too_long_is_refused() -> None:
+    with pytest.raises(BadInputError, match="at most 107 bytes; set TMPDIR"):
+        _ = Shop(FOLDER / ("a" * 100), Path("python"), "sqlite:shop.db").argv

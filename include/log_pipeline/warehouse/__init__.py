@@ -1,0 +1,1 @@
+"""Loads what a log pipeline hands on into a Hive table."""

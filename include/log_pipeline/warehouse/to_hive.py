@@ -1,0 +1,288 @@
+"""Loads a Kafka topic of log events into a Hive table by Spark's Structured Streaming, and exports the table.
+
+    python -m warehouse.to_hive --folder … --jars … --bootstrap-servers … --topic … [--trigger-ms 1000]
+
+It says JSON lines on its standard output: first `{"ready": true}`, once it follows the topic; of each batch, once it is
+committed, `{"batch": 3, "rows": 120, "t6": …, "t7": …}`; at the end `{"exported": rows}`. SIGTERM, to this process
+alone, lets the running batch end, and then the table is exported. `--export-only` does only that.
+
+The folder holds all there is: `warehouse` and `metastore` of Hive, the `checkpoint` of the stream, `batches.jsonl` with
+a line for each committed batch (of a batch that was repeated the last line counts), and in the end `logs.parquet`.
+After a kill -9 the stream goes on from its checkpoint. It repeats at most the last batch, which then takes the place of
+what was there of it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any
+
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql.streaming import StreamingQuery
+
+_LOOK_S = 0.1
+_METASTORE_FREE_S = 60.0
+_COMMITTED_S = 10.0
+_KEPT_CHARACTERS = 200
+
+_SENT = (
+    "request_id STRING, t0 BIGINT, t1 BIGINT, t2 BIGINT, t3 BIGINT, t4 BIGINT, status INT, method STRING, uri STRING, "
+    "bytes BIGINT, session STRING, request_ms DOUBLE, malformed STRING"
+)
+_NEVER_MISSING = ("request_id", "t0", "t1", "t2", "t3", "t4")
+_TABLE = """
+CREATE TABLE IF NOT EXISTS logs (
+  request_id STRING, t0 BIGINT, t1 BIGINT, t2 BIGINT, t3 BIGINT, t4 BIGINT, t5 BIGINT, t6 BIGINT,
+  status INT, method STRING, uri STRING, bytes BIGINT, session STRING, request_ms DOUBLE, malformed STRING,
+  kafka_partition INT, kafka_offset BIGINT
+) PARTITIONED BY (batch_id BIGINT) STORED AS PARQUET
+"""
+
+
+def now_ms() -> int:
+    """Returns the milliseconds since 1970, rounded down."""
+    return time.time_ns() // 1_000_000
+
+
+def say(line: dict[str, Any]) -> None:
+    """Tells the step something."""
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def open_session(folder: Path, jars: Path) -> SparkSession:
+    """Starts Spark with one core and 1 GiB of heap, with a Hive metastore of its own in the folder.
+
+    Args:
+        folder: Where all that is written lies.
+        jars: What Spark needs to read Kafka.
+    """
+    temporary = folder / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    _wait_for_metastore(folder / "metastore")
+    java_options = [f"-Djava.io.tmpdir={temporary}", f"-Dderby.stream.error.file={folder}/derby.log"]
+    settings = {
+        "spark.driver.memory": "1g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.extraClassPath": f"{jars}/*",
+        "spark.driver.extraJavaOptions": " ".join(f'"{each}"' for each in java_options),
+        "spark.local.dir": str(temporary),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "1",
+        # The default one starts several processes for each file on a disk of this machine's.
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            "org.apache.spark.sql.execution.streaming.FileSystemBasedCheckpointFileManager"
+        ),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        # What overwrites replaces the partitions that it writes to, and no others.
+        "spark.sql.sources.partitionOverwriteMode": "dynamic",
+        "spark.hadoop.hive.exec.dynamic.partition.mode": "nonstrict",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore;create=true",
+        "spark.hadoop.hive.exec.scratchdir": str(temporary / "hive"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    builder = SparkSession.builder.master("local[1]").appName("to_hive").enableHiveSupport()
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("WARN")
+    spark.sql(_TABLE)
+    return spark
+
+
+def _wait_for_metastore(metastore: Path) -> None:
+    """Waits until no other JVM has the metastore open: one whose Python was killed ends a moment later.
+
+    Raises:
+        TimeoutError: If it does not end.
+    """
+    lock = metastore / "dbex.lck"  # Derby holds a lock on it as long as it runs
+    deadline = time.monotonic() + _METASTORE_FREE_S
+    while lock.exists():
+        with lock.open("r+b") as handle:
+            try:
+                fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise TimeoutError(f"{metastore}: another process has had it open for a minute; end it") from None
+            else:
+                return
+        time.sleep(_LOOK_S)
+
+
+class Loader:
+    """Loads the topic into the table, batch by batch, until it is told to stop.
+
+    Args:
+        spark: The session.
+        options: The command's.
+        stopping: Is set to stop it.
+    """
+
+    def __init__(self, spark: SparkSession, options: Namespace, stopping: Event) -> None:
+        self._spark = spark
+        self._options = options
+        self._stopping = stopping
+        self._batches_file: Path = options.folder / "batches.jsonl"
+        self._running = Lock()
+        self._telling = Lock()
+        self._is_ready = False
+        self._last = -1
+
+    def run(self) -> None:
+        """Follows the topic.
+
+        Raises:
+            StreamingQueryException: If a batch fails.
+        """
+        query = self._start()
+        while not self._stopping.wait(_LOOK_S):
+            if not query.isActive:
+                query.awaitTermination()
+            if str(query.status["message"]).startswith("Waiting"):  # for data, or for the next trigger
+                self._tell_ready()
+        with self._running:  # the running batch has ended, and any further one refuses
+            pass
+        self._wait_until_in_checkpoint(query)
+        query.stop()
+
+    def _start(self) -> StreamingQuery:
+        records = (
+            self._spark.readStream.format("kafka")
+            .option("kafka.bootstrap.servers", self._options.bootstrap_servers)
+            .option("subscribe", self._options.topic)
+            .option("startingOffsets", "earliest")
+            .load()
+        )
+        return (
+            records.writeStream.foreachBatch(self._load)
+            .option("checkpointLocation", str(self._options.folder / "checkpoint"))
+            .trigger(processingTime=f"{self._options.trigger_ms} milliseconds")
+            .start()
+        )
+
+    def _load(self, records: DataFrame, batch_id: int) -> None:
+        """Loads a batch; Spark calls it from a thread of its own, and again with the same records after a failure."""
+        with self._running:
+            if self._stopping.is_set():
+                raise RuntimeError("the loader is told to stop")
+            self._tell_ready()
+            self._delay_if_planted("batch")
+            t6 = now_ms()
+            counted = Observation()
+            rows = _rows(records, t6, batch_id).coalesce(1).observe(counted, sql.count(sql.lit(1)).alias("rows"))
+            # It replaces the batch's partition, so that a repeated batch is there once.
+            rows.write.mode("overwrite").insertInto("logs")
+            self._delay_if_planted("commit")
+            committed = {"rows": counted.get["rows"], "t6": t6, "t7": now_ms()}
+            self._keep({"batch_id": batch_id, **committed})
+            say({"batch": batch_id, **committed})
+            self._last = batch_id
+
+    def _tell_ready(self) -> None:
+        with self._telling:
+            if not self._is_ready:
+                self._is_ready = True
+                say({"ready": True})
+
+    def _keep(self, line: dict[str, Any]) -> None:
+        """Adds a line to the file of batches; on return it is on the disk."""
+        handle = os.open(self._batches_file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(handle, (json.dumps(line) + "\n").encode())
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def _delay_if_planted(self, place: str) -> None:
+        if self._options.planted_at == place:
+            time.sleep(self._options.planted_delay_ms / 1000)
+
+    def _wait_until_in_checkpoint(self, query: StreamingQuery) -> None:
+        """Waits until Spark has noted that the last batch is done: one that is not noted would be repeated."""
+        deadline = time.monotonic() + _COMMITTED_S
+        while query.isActive and self._last >= 0 and time.monotonic() < deadline:
+            progress = query.lastProgress
+            if progress is not None and progress["batchId"] >= self._last:
+                return
+            time.sleep(_LOOK_S)
+
+
+def _rows(records: DataFrame, t6: int, batch_id: int) -> DataFrame:
+    """Returns the table's columns of records as Kafka has them.
+
+    A value that lacks what every event has is kept by its first 200 characters in the column `malformed`, unless that
+    was done before.
+    """
+    text = sql.decode("value", "UTF-8")
+    sent = records.select("partition", "offset", "timestamp", text.alias("text")).withColumn(
+        "sent", sql.from_json("text", _SENT)
+    )
+    is_event: Column = sql.lit(True)
+    for name in _NEVER_MISSING:
+        is_event &= sql.col(f"sent.{name}").isNotNull()
+    malformed = sql.coalesce("sent.malformed", sql.substring("text", 1, _KEPT_CHARACTERS), sql.lit(""))
+    return sent.select(
+        *(f"sent.{name}" for name in _NEVER_MISSING),
+        sql.expr("unix_millis(timestamp)").alias("t5"),
+        sql.lit(t6).cast("bigint").alias("t6"),
+        *(f"sent.{name}" for name in ("status", "method", "uri", "bytes", "session", "request_ms")),
+        sql.when(is_event, sql.col("sent.malformed")).otherwise(malformed).alias("malformed"),
+        sql.col("partition").alias("kafka_partition"),
+        sql.col("offset").alias("kafka_offset"),
+        sql.lit(batch_id).cast("bigint").alias("batch_id"),
+    )
+
+
+def export(spark: SparkSession, folder: Path) -> int:
+    """Writes the table to `logs.parquet` in the folder, and returns how many rows it has."""
+    parts, file = folder / "export", folder / "logs.parquet"
+    spark.sql("SELECT * FROM logs").coalesce(1).write.mode("overwrite").parquet(str(parts))
+    (part,) = parts.glob("part-*.parquet")
+    part.replace(file)
+    shutil.rmtree(parts)
+    return int(spark.read.parquet(str(file)).count())
+
+
+def main() -> None:
+    """Runs the command."""
+    parser = ArgumentParser(prog="python -m warehouse.to_hive", description="Loads a Kafka topic into a Hive table.")
+    parser.add_argument("--folder", type=Path, required=True, help="holds all that is written")
+    parser.add_argument("--jars", type=Path, required=True, help="what Spark needs to read Kafka")
+    parser.add_argument("--bootstrap-servers", default="")
+    parser.add_argument("--topic", default="")
+    parser.add_argument("--trigger-ms", type=int, default=0, help="0: a batch follows the last one at once")
+    parser.add_argument("--export-only", action="store_true")
+    parser.add_argument("--planted-delay-ms", type=float, default=0.0, help="for tests")
+    parser.add_argument("--planted-at", choices=("batch", "commit"), default="batch", help="before t6, or before t7")
+    options = parser.parse_args()
+    if not options.export_only and not (options.bootstrap_servers and options.topic):
+        parser.error("--bootstrap-servers and --topic are needed, or --export-only")
+    options.folder = options.folder.absolute()
+    stopping = Event()
+    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+    try:
+        spark = open_session(options.folder, options.jars.absolute())
+        if not options.export_only:
+            Loader(spark, options, stopping).run()
+        say({"exported": export(spark, options.folder)})
+        spark.stop()
+    except (PySparkException, StreamingQueryException, OSError) as error:
+        sys.exit(f"error: {str(error).splitlines()[0]}")
+
+
+if __name__ == "__main__":
+    main()

@@ -39,7 +39,7 @@ help:
 	  '  KAFKA_PORTS=19092,19093,19094  KAFKA_CONTROLLER_PORTS=19192,19193,19194'
 
 ##@ Tune, check, size
-run: preflight-start setup ## the main job: stack up, tune, decision cards (options below)
+run: preflight-start setup $(if $(findstring log_pipeline,$(STUDY)),log-pipeline) ## the main job: stack up, tune, decision cards (options below)
 	@$(STACK) run
 
 in-force: setup ## what producers are told now: STUDY=… [FOLDER=… copies the files there]
@@ -164,7 +164,7 @@ lock: setup ## resolve pyproject.toml's dependencies anew into requirements.txt
 
 setup: preflight $(STAMPS)/python $(STAMPS)/kafka $(MINIO) ## install what is missing into .state
 
-log-pipeline: $(STAMPS)/filebeat ## what the log pipeline's studies need beside: Filebeat, aggregator, shop, Spark
+log-pipeline: setup $(STAMPS)/filebeat $(STAMPS)/aggregator $(STAMPS)/shop $(STAMPS)/spark-jars ## what the log pipeline's studies need beside: Filebeat, aggregator, shop, Spark
 
 preflight:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight

@@ -254,6 +254,14 @@ $(STAMPS)/minio-$(MINIO_VERSION): | preflight
 	  { tail -5 '$(STAMPS)/minio.log'; echo 'error: MinIO could not be built; check the network or GOPROXY, or put a minio binary on the PATH' >&2; exit 1; }
 	@touch $@
 
+$(STAMPS)/aggregator: include/log_pipeline/aggregator/pom.xml $(shell find include/log_pipeline/aggregator/src/main -type f 2>/dev/null) | preflight
+	@echo 'Fetching Camel from Maven Central and compiling the aggregator of the log pipeline (under a minute) …'
+	@mkdir -p $(STAMPS)
+	@rm -rf $@ '$(TOOLS)/log-pipeline/aggregator' '$(TOOLS)/log-pipeline/aggregator-build'
+	@mvn -q -B -Dstyle.color=never -f include/log_pipeline/aggregator/pom.xml package -Dmaven.test.skip=true -DstateDir='$(TOOLS)/log-pipeline' > '$(STAMPS)/aggregator.log' 2>&1 || \
+	  { tail -5 '$(STAMPS)/aggregator.log'; echo 'error: Maven failed; if it could not download, check the network or settings.xml, then run make again' >&2; exit 1; }
+	@touch $@
+
 $(STAMPS)/filebeat: $(wildcard include/log_pipeline/filebeat/*) | preflight
 	@echo 'Building Filebeat from its source (about 3 minutes) …'
 	@mkdir -p $(STAMPS)

@@ -78,7 +78,13 @@ def _repetitions(campaign: Campaign) -> list[Repetition]:
 
 def _timeline(repetition: Repetition) -> dict[str, object]:
     timeline = repetition.timeline.model_dump() if repetition.timeline else {}
-    return {"case": repetition.case, "block": repetition.block, "outcome": repetition.outcome, **repetition.configuration, **timeline}
+    return {
+        "case": repetition.case,
+        "block": repetition.block,
+        "outcome": repetition.outcome,
+        **repetition.configuration,
+        **timeline,
+    }
 
 
 def _row(repetition: Repetition) -> dict[str, object]:

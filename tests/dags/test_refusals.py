@@ -28,7 +28,8 @@ def refusal(parameters: dict[str, Param], name: str, value: Any) -> str:
         (
             "study",
             "stedy",
-            "STUDY=stedy: must be one of broker_lost, cold_burst, log_pipeline_tuned, paper, quick, steady; did you mean steady?",
+            "STUDY=stedy: must be one of broker_lost, cold_burst, log_pipeline_tuned, paper, quick, steady; "
+            "did you mean steady?",
         ),
         ("campaign", "a b", "CAMPAIGN=a b: must be 1 to 63 letters, digits, '-' or '_'"),
         ("record_sizes", [0], "RECORD_SIZES=0: must be at least 1"),

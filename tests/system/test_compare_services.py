@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import yaml
 from confluent_kafka import Consumer, TopicPartition
 
+from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.candidates import Candidate
+from kafka_pareto.drivers.services.attempt import attempt_orders
 from kafka_pareto.drivers.services.driver import services_study
 from kafka_pareto.drivers.services.fault import Fault
 from kafka_pareto.drivers.services.orders import hand_on
-from kafka_pareto.drivers.services.testbed import OpenTopology
+from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed
+from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.services.hospital import Asked
 from kafka_pareto.services.messages import ORDER_PLACED
 from kafka_pareto.settings import load_settings
+from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.study.faults import PARTITIONS_ADDED, FaultTimes
 from kafka_pareto.study.study_file import parse_study
 from tests.system.steps import StepRunner
@@ -74,43 +80,42 @@ def test_each_topology_hands_every_order_on_once(tmp_path: Path) -> None:
         assert len(list(groupby(each.configuration["topology"] for each in ordered))) == 2
 
 
-def test_a_broker_is_lost_and_no_order_with_it(tmp_path: Path) -> None:
-    steps = StepRunner(tmp_path, "")
-    study = {
-        **STUDY,
-        "name": "lost",
-        "topologies": {"two": {"brokers": 2, "replication_factor": 2, "partitions": 2}},
-        "alert_rules": {"brokers_gone": 0, "replicas_out_of_sync": 0},
-        "reference": {"load": "100/s", "paced_s": 9},
-        "tables": [{"factor": "fault", "levels": ["none", "leader_killed"]}],
-        "protocol": {
-            "repetitions": 3,
-            "minimum_valid_repetitions": 2,
-            "cool_down_s": 0,
-            "warmup_orders": 50,
-            "fault": {"at_s": 2, "for_s": 3},
-        },
-    }
-    del study["series"]
-    (steps.studies / "lost.yaml").write_text(yaml.safe_dump(study))
+def test_a_broker_is_lost_and_no_order_with_it() -> None:
+    study = services_study(
+        parse_study(
+            yaml.safe_dump(
+                {
+                    **STUDY,
+                    "topologies": {"two": {"brokers": 2, "replication_factor": 2, "partitions": 2}},
+                    "alert_rules": {"brokers_gone": 0, "replicas_out_of_sync": 0},
+                    "reference": {"load": "100/s", "paced_s": 9},
+                    "series": [],
+                    "tables": [{"factor": "fault", "levels": ["none", "leader_killed"]}],
+                    "protocol": {"repetitions": 3, "warmup_orders": 50, "fault": {"at_s": 2, "for_s": 3}},
+                }
+            ),
+            "lost.yaml",
+        )
+    )
+    campaign, lease = cast("Campaign", SimpleNamespace()), cast("ClusterLease", SimpleNamespace())
+    testbed = ServicesTestbed(campaign, study, load_settings(), lease)
+    lost = Candidate("lost", is_baseline=False, configuration=study.levels_of("fault")[1])
+    try:
+        attempt = attempt_orders(PlannedRepetition("design", 0, "fault", lost, 0, 0), study, testbed)
+    finally:
+        testbed.close()
 
-    steps.manifest("design", "lost")
-    steps.manifest("measure", "lost", "--case", "fault", timeout_s=500)
-    measured = steps.campaign("lost").read_measurements(["fault"], [0])
-    lost = [each for each in measured if each.configuration["fault"] == "leader_killed"]
-    assert {each.outcome for each in measured} == {"valid"}
-    for each in lost:
-        assert float(each.quantities["silent_s"] or 0) > 1
-        assert each.quantities["full_isr_s"] is not None
-        assert int(each.quantities["alerts_raised"] or 0) >= 1
-        assert each.quantities["alerts_raised"] == each.quantities["alerts_cleared"]
-        timeline = each.timeline
-        assert timeline is not None
-        assert timeline.what in ("kafka-1", "kafka-2")
-        assert 2 < timeline.began_s < timeline.ended_s - 3
-        assert sum(timeline.done) == each.quantities["orders_confirmed"]
-        assert 0 in timeline.done[int(timeline.began_s) :]
-    assert not any(each.timeline for each in measured if each.configuration["fault"] == "none")
+    found, timeline = attempt.quantities, attempt.timeline
+    assert (attempt.outcome, attempt.reason) == ("valid", "")
+    assert float(found["silent_s"] or 0) > 1
+    assert found["full_isr_s"] is not None
+    assert int(found["alerts_raised"] or 0) >= 1
+    assert found["alerts_raised"] == found["alerts_cleared"]
+    assert timeline is not None
+    assert timeline.what == "kafka-2"  # the other one is the only controller
+    assert 1.5 < timeline.began_s < timeline.ended_s - 3
+    assert sum(timeline.done) == found["orders_confirmed"]
+    assert 0 in timeline.done[int(timeline.began_s) :]
 
 
 def test_partitions_that_are_added_take_orders_and_lose_none() -> None:

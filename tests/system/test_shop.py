@@ -6,6 +6,7 @@ import getpass
 import json
 import os
 import shutil
+import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -22,7 +23,7 @@ import httpx
 import pytest
 
 from kafka_pareto.brokers.ports import free_ports, is_listening
-from kafka_pareto.brokers.processes import Launcher, last_lines
+from kafka_pareto.brokers.processes import last_lines, tied
 from kafka_pareto.drivers.log_pipeline.web import MariaDb, Nginx, Shop, find_program
 from tests.processes import end_process
 
@@ -41,11 +42,23 @@ READY_S = 30
 FIELDS = ["request_id", "t0", "method", "uri", "status", "bytes", "request_s", "upstream_s", "session", "user_agent"]
 
 
+def started(argv: list[str], environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    """Starts a server, which gets TERM when we are killed: nginx, if it was killed, would leave its workers behind."""
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            tied(argv, "TERM"), cwd=log.parent, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+        )
+
+
+def accepts(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
+
+
 @dataclass
 class Web:
     """A shop that runs, behind an nginx for each form of log lines."""
 
-    launcher: Launcher
     folder: Path
     shop: Shop
     mariadb: MariaDb | None
@@ -58,7 +71,7 @@ class Web:
 
     def start(self, name: str, argv: list[str], is_ready: Callable[[], bool]) -> None:
         log = self.folder / f"{name}.out"
-        process = self.process[name] = self.launcher.start(argv, self.folder, self.shop.environment, log)
+        process = self.process[name] = started(argv, self.shop.environment, log)
         deadline = time.monotonic() + READY_S
         while not is_ready():
             assert process.poll() is None, f"{name} has ended: {last_lines(log)}"
@@ -67,7 +80,8 @@ class Web:
 
     def start_mariadb(self) -> None:
         assert self.mariadb is not None
-        self.start("mariadb", self.mariadb.argv, self.mariadb.socket.exists)
+        socket_of_it = self.mariadb.socket
+        self.start("mariadb", self.mariadb.argv, lambda: accepts(socket_of_it))
 
     def start_nginx(self, form: str) -> None:
         nginx = self.nginx[form]
@@ -93,16 +107,17 @@ def running_web(folder: Path, database: str) -> Iterator[Web]:
         )
         for form, port, workers in zip(("multi", "single"), free_ports(2), (1, 2), strict=True)
     }
-    with Launcher() as launcher:
-        web = Web(launcher, folder, shop, mariadb, nginx, {})
+    web = Web(folder, shop, mariadb, nginx, {})
+    try:
         if mariadb:
             subprocess.run(mariadb.install_argv, capture_output=True, timeout=READY_S, check=True)
             web.start_mariadb()
         subprocess.run(shop.create_argv(1), env=shop.environment, timeout=READY_S, check=True)
-        web.start("shop", shop.argv, shop.socket.exists)
+        web.start("shop", shop.argv, lambda: accepts(shop.socket))
         for form in nginx:
             web.start_nginx(form)
         yield web
+    finally:
         for process in reversed(web.process.values()):
             end_process(process, 10)
 
@@ -262,7 +277,9 @@ def test_each_request_is_an_object_in_the_log_with_every_field(web: Web, form: s
         client.get("/api/nowhere?q=%22", headers={"X-Session": "some-session"})
         client.get("/static/anything")
         client.post("/api/sessions", content="{")
-    last = log_objects(nginx.log_file, form)[-4:]
+    deadline = time.monotonic() + 1
+    while (last := log_objects(nginx.log_file, form)[-4:])[-1]["method"] != "POST":
+        assert time.monotonic() < deadline
 
     assert [list(each) for each in last] == [FIELDS] * 4
     assert [(each["method"], each["uri"], each["status"], each["session"]) for each in last] == [
@@ -277,11 +294,13 @@ def test_each_request_is_an_object_in_the_log_with_every_field(web: Web, form: s
     assert [each["upstream_s"] != "" for each in last] == [True, True, False, True]
 
 
-def test_a_request_is_in_the_log_as_soon_as_it_is_answered(web: Web) -> None:
+def test_a_request_is_in_the_log_once_it_is_answered(web: Web) -> None:
     nginx = web.nginx["single"]
     for number in range(20):
         httpx.get(f"{nginx.url}/static/{number}")
-        assert log_objects(nginx.log_file, "single")[-1]["uri"] == f"/static/{number}"
+        deadline = time.monotonic() + 1  # nginx writes the line after the answer, but waits for no further one
+        while log_objects(nginx.log_file, "single")[-1]["uri"] != f"/static/{number}":
+            assert time.monotonic() < deadline
 
 
 def test_a_database_is_not_made_twice(web: Web) -> None:
@@ -330,7 +349,7 @@ def test_passwords_are_not_stored_as_they_are(tmp_path: Path) -> None:
     assert b"password-199" not in (tmp_path / "shop.db").read_bytes()
 
 
-def test_nginx_runs_as_a_user_too(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_nginx_runs_as_a_user_too(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("the other tests run as a user already")
     nobody = 65_534
@@ -342,15 +361,15 @@ def test_nginx_runs_as_a_user_too(tmp_path_factory: pytest.TempPathFactory) -> N
         nginx.configuration_file.write_text(nginx.configuration)
         os.chown(folder, nobody, nobody)
         as_nobody = ["setpriv", f"--reuid={nobody}", f"--regid={nobody}", "--clear-groups", "--", *nginx.argv]
-        with Launcher() as launcher:
-            launcher.start(
-                as_nobody, Path("/"), {"PATH": os.environ["PATH"]}, tmp_path_factory.mktemp("log") / "nginx.out"
-            )
+        process = started(as_nobody, {"PATH": os.environ["PATH"]}, tmp_path / "nginx.out")
+        try:
             deadline = time.monotonic() + READY_S
             while not is_listening(nginx.port):
-                assert time.monotonic() < deadline
+                assert time.monotonic() < deadline, last_lines(tmp_path / "nginx.out")
                 time.sleep(0.02)
             assert answered(httpx.get(f"{nginx.url}/static"), 200) == {"static": True}
+        finally:
+            end_process(process, 10)
         assert len(log_objects(nginx.log_file, "multi")) == 1
         assert nginx.log_file.stat().st_uid == nobody
     finally:

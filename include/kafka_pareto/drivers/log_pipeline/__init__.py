@@ -1,1 +1,1 @@
-"""Starts and ends the parts of a log pipeline, and runs its repetitions."""
+"""Runs log pipelines: from a web server's access log to a Hive table, with a stamp at each hop."""

@@ -199,7 +199,10 @@ class Nginx:
 
     @property
     def argv(self) -> list[str]:
-        """Returns the command that runs it, until SIGTERM, or SIGQUIT to let requests end."""
+        """Returns the command that runs it, until SIGTERM, or SIGQUIT to let requests end.
+
+        Killed by -9 it leaves its workers behind: what ties it to a process must send it SIGTERM.
+        """
         # -e: before it has read its configuration, it would open the log of the system's nginx.
         return [self.program, "-e", "stderr", "-p", str(self.folder), "-c", str(self.configuration_file)]
 

@@ -26,7 +26,8 @@ from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
-from pyspark.errors import PySparkException, StreamingQueryException
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.streaming import StreamingQuery
@@ -34,6 +35,7 @@ from pyspark.sql.streaming import StreamingQuery
 _LOOK_S = 0.1
 _METASTORE_FREE_S = 60.0
 _COMMITTED_S = 10.0
+_ENDED_S = 30.0
 _KEPT_CHARACTERS = 200
 
 _SENT = (
@@ -257,6 +259,14 @@ def export(spark: SparkSession, folder: Path) -> int:
     return int(spark.read.parquet(str(file)).count())
 
 
+def _end(spark: SparkSession) -> None:
+    """Ends Spark, and waits for its JVM, which ends once nobody holds its standard input."""
+    jvm = spark.sparkContext._gateway.proc
+    spark.stop()
+    jvm.stdin.close()
+    jvm.wait(_ENDED_S)
+
+
 def main() -> None:
     """Runs the command."""
     parser = ArgumentParser(prog="python -m warehouse.to_hive", description="Loads a Kafka topic into a Hive table.")
@@ -279,8 +289,8 @@ def main() -> None:
         if not options.export_only:
             Loader(spark, options, stopping).run()
         say({"exported": export(spark, options.folder)})
-        spark.stop()
-    except (PySparkException, StreamingQueryException, OSError) as error:
+        _end(spark)
+    except (PySparkException, Py4JError, OSError) as error:
         sys.exit(f"error: {str(error).splitlines()[0]}")
 
 

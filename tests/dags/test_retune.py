@@ -90,7 +90,7 @@ def test_an_event_that_names_a_study_with_a_cluster_of_its_own_is_served_by_its_
         (
             DAG,
             {"study": "elsewhere"},
-            r"^STUDY=elsewhere: must be one of broker_lost, cold_burst, paper, quick, steady$",
+            r"^STUDY=elsewhere: must be one of broker_lost, cold_burst, log_pipeline_tuned, paper, quick, steady$",
         ),
     ],
 )

@@ -15,7 +15,8 @@ import yaml
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.log_pipeline.attempt import follow, quantities_of_run, wanted_of
+from kafka_pareto.drivers.log_pipeline.attempt import follow, wanted_of
+from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.programs import find_programs
 from kafka_pareto.drivers.log_pipeline.stages import STAGES, latencies_ms
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed

@@ -24,7 +24,7 @@ import pytest
 
 from kafka_pareto.brokers.ports import free_ports, is_listening
 from kafka_pareto.brokers.processes import last_lines, tied
-from kafka_pareto.drivers.log_pipeline.web import MariaDb, Nginx, Shop, find_program
+from kafka_pareto.drivers.log_pipeline.web_parts import MariaDb, Nginx, Shop, find_program
 from tests.processes import end_process
 
 TOOLS = Path(__file__).parents[2] / ".state/log-pipeline"

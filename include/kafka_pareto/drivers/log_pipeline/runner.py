@@ -12,12 +12,12 @@ from kafka_pareto.drivers.log_pipeline.attempt import attempt_run
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
-from kafka_pareto.log_pipeline.load import Wanted
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.highest_held import highest_held
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.repetition_runner import Attempt
+from kafka_pareto.shoppers.load import Wanted
 from kafka_pareto.storage.lease import require_ours
 from kafka_pareto.study.log_pipeline_study import LogPipelineStudy
 

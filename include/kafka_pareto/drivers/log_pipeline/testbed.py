@@ -18,8 +18,8 @@ from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
 from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
-from kafka_pareto.drivers.log_pipeline.web import LogLines
 from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
+from kafka_pareto.drivers.log_pipeline.web_parts import LogLines
 from kafka_pareto.drivers.log_pipeline.web_server import WebServer
 from kafka_pareto.errors import ClusterError, LoadStartError, MissingArtifactError
 from kafka_pareto.kafka.cluster import Cluster

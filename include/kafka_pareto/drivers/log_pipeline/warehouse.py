@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from kafka_pareto.brokers.nodes import LOOPBACK
-from kafka_pareto.drivers.log_pipeline.web import PROGRAMS
+from kafka_pareto.drivers.log_pipeline.web_parts import PROGRAMS
 from kafka_pareto.errors import ArtifactError
 
 PlantedAt = Literal["batch", "commit"]

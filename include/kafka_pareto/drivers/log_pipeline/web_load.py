@@ -16,7 +16,7 @@ import numpy as np
 
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.load.child_process import READY, ChildProcess, end_all
-from kafka_pareto.log_pipeline.load import Wanted
+from kafka_pareto.shoppers.load import Wanted
 
 _LIBRARY = Path(__file__).parents[3]
 _SOON_S = 0.3
@@ -67,7 +67,7 @@ class WebLoad:
             opened.callback(lambda: end_all(self._senders, _STOP_S))
             for number in range(self._number):
                 options = ["--address", self._url, "--process", str(number)]
-                argv = [sys.executable, "-m", "kafka_pareto.log_pipeline.load", *options]
+                argv = [sys.executable, "-m", "kafka_pareto.shoppers.load", *options]
                 self._senders.append(ChildProcess(f"load {number}", argv, environment))
             for sender in self._senders:
                 sender.next_line(READY, _READY_S)

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from kafka_pareto.brokers.ports import free_ports, is_listening
-from kafka_pareto.drivers.log_pipeline.web import LogLines, MariaDb, Nginx, Shop, find_program
+from kafka_pareto.drivers.log_pipeline.web_parts import LogLines, MariaDb, Nginx, Shop, find_program
 from kafka_pareto.errors import LoadStartError
 from kafka_pareto.load.child_process import ChildProcess, end_all
 

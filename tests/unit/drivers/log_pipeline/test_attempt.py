@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kafka_pareto.drivers.log_pipeline.attempt import judge, quantities_of_run, require_answers, require_one_clock
+from kafka_pareto.drivers.log_pipeline.attempt import judge, require_answers, require_one_clock
+from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.stages import Reconciled
 from kafka_pareto.drivers.log_pipeline.watch import Counted, Use, Watched
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
 from kafka_pareto.errors import LoadToolError
-from kafka_pareto.log_pipeline.load import Wanted
+from kafka_pareto.shoppers.load import Wanted
 from kafka_pareto.study.log_pipeline import LOG_PIPELINE
 from kafka_pareto.study.log_pipeline_quantities import LogPipelineQuantities
 from kafka_pareto.study.log_pipeline_study import LogPipelineProtocol

@@ -10,8 +10,7 @@ from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS
 
 pytestmark = pytest.mark.fast
 
-STAMPS = (3, 10, 12, 13, 20, 900)
-"""What t1 to t6 are after t0, in milliseconds."""
+STAMPS = (3, 10, 12, 13, 20, 900)  # what t1 to t6 are after t0, in milliseconds
 
 
 def logged(*ids: str) -> pd.DataFrame:

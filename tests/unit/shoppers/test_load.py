@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from kafka_pareto.log_pipeline.load import Load, Wanted, due_times
+from kafka_pareto.shoppers.load import Load, Wanted, due_times
 
 pytestmark = pytest.mark.fast
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kafka_pareto.drivers.log_pipeline.web import PROGRAMS, MariaDb, Nginx, Shop
+from kafka_pareto.drivers.log_pipeline.web_parts import PROGRAMS, MariaDb, Nginx, Shop
 from kafka_pareto.errors import BadInputError
 
 pytestmark = pytest.mark.fast

@@ -18,7 +18,7 @@ from typing import Any
 
 import aiohttp
 
-from kafka_pareto.log_pipeline.shopper import Request, Shopper
+from kafka_pareto.shoppers.shopper import Request, Shopper
 
 _STATIC = Request("static", "GET", "/static")
 _MS = 1e3

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kafka_pareto.log_pipeline.shopper import Request, Shopper
+from kafka_pareto.shoppers.shopper import Request, Shopper
 
 pytestmark = pytest.mark.fast
 

@@ -1,8 +1,8 @@
 """Keeps a real campaign's data: `python -m benchmarks.keep_campaign <study> <campaign>`, on the stack that measured it.
 
 Writes the frozen study, the cards (of a comparison its text, the machine and its ceilings), the report's tables and
-every repetition of design, rounds and confirmation to `benchmarks/data/campaigns/<study>/`; where something was broken
-on purpose, also what was seen second by second.
+every repetition of design, rounds and confirmation to `benchmarks/data/campaigns/<study>/`, and what was seen second by
+second where somebody looked.
 """
 
 from __future__ import annotations

@@ -26,23 +26,25 @@ Outcome = Literal["valid", "records_lost", "records_duplicated", "failed"]
 
 
 class Timeline(BaseModel):
-    """Holds what was seen in each second of a repetition in which a fault was made, from the first that was sent.
+    """Holds what was seen in each second of a repetition, from the first that was sent.
 
     Attributes:
-        what: The process that was broken, or what was done.
+        what: The process that was broken, or what was done; empty where nothing was.
         began_s: When.
-        ended_s: When it went on, or was started again.
-        done: How many orders came to their end in each second.
-        latency_p95_ms: Of these; None in a second of none.
+        ended_s: When it went on, was started again, or was over.
+        done: How many orders or events came to their end in each second.
+        latency_p95_ms: Of orders that came to their end in it; of events that were logged in it. None where none was.
+        series: What else a driver saw, by quantity with its unit.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    what: str
-    began_s: float
-    ended_s: float
+    what: str = ""
+    began_s: float = 0.0
+    ended_s: float = 0.0
     done: list[int]
     latency_p95_ms: list[float | None]
+    series: dict[str, list[float | None]] = Field(default_factory=dict)
 
 
 class Repetition(Record):

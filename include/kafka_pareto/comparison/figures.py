@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from matplotlib.transforms import ScaledTranslation
 
 from kafka_pareto.analysis.wording import joined
-from kafka_pareto.comparison import stage_figure, timeline_figure
+from kafka_pareto.comparison import flow_figure, stage_figure, timeline_figure
 from kafka_pareto.comparison.chart_axes import name_levels, name_values, side_by_side
 from kafka_pareto.comparison.chart_data import (
     Point,
@@ -28,6 +28,7 @@ from kafka_pareto.comparison.chart_data import (
     present,
     speedup_of,
 )
+from kafka_pareto.comparison.flow_figure import draw_flow, draw_latencies
 from kafka_pareto.comparison.records import Interval, Level, PartComparison, Scaling
 from kafka_pareto.comparison.rows import held_interactions
 from kafka_pareto.comparison.stage_figure import draw_stages
@@ -84,6 +85,10 @@ def part_figures(
             found[f"{part.part}_scaling.png"] = (_SCALING_CAPTION, draw_scaling(part, shown))
         if stacked := draw_stages(part, stages):
             found[f"{part.part}_stages.png"] = (stage_figure.CAPTION, stacked)
+        if latencies := draw_latencies(part, stages):
+            found[f"{part.part}_latencies.png"] = (flow_figure.LATENCIES_CAPTION, latencies)
+        if flow := draw_flow(part, stages):
+            found[f"{part.part}_flow.png"] = (flow_figure.FLOW_CAPTION, flow)
         if timelines := draw_timelines(part):
             found[f"{part.part}_timelines.png"] = (timeline_figure.CAPTION, timelines)
         return {name: (caption, png(figure)) for name, (caption, figure) in found.items()}

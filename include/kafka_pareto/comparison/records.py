@@ -99,7 +99,7 @@ class Level(_Content):
         ceiling_shares: The mean share of each ceiling of the machine at which the level ran, by `bottleneck.shares`'
             names; empty where no ceilings were measured.
         notes: The distinct reasons that valid repetitions carry, like a fixed rate that was not held.
-        timelines: Of the valid repetitions in which something was broken, in the order of their blocks.
+        timelines: Of the valid repetitions that were looked at second by second, in the order of their blocks.
     """
 
     configuration_id: str

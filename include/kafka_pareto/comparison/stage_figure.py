@@ -32,7 +32,7 @@ def draw_stages(part: PartComparison, stages: Sequence[Quantity]) -> Figure | No
             names,
             widths,
             left=begins,
-            color=_COLOURS[at % len(_COLOURS)],
+            color=stage_colour(at),
             hatch=_HATCHES[at % len(_HATCHES)],
             edgecolor="white",
             label=stage.words,
@@ -47,6 +47,11 @@ def draw_stages(part: PartComparison, stages: Sequence[Quantity]) -> Figure | No
     axes.set_xlabel(f"mean time, {stages[0].unit}")
     shared_legend(figure)
     return figure
+
+
+def stage_colour(at: int) -> str:
+    """Returns the colour of the stage at this place."""
+    return _COLOURS[at % len(_COLOURS)]
 
 
 def _mean(level: Level, stage: Quantity) -> float | None:

@@ -29,7 +29,7 @@ class Attempt:
         client_cpu_s: The CPU time of these processes.
         cpu_steal_fraction: The share of the machine's CPU time that the hypervisor took meanwhile.
         other_cpu_fraction: The share that other processes took.
-        timeline: What was seen second by second; None where no fault was made.
+        timeline: What was seen second by second; None where nobody looked.
     """
 
     outcome: Outcome

@@ -7,8 +7,9 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from kafka_pareto.campaign.records import Outcome
+from kafka_pareto.campaign.records import Outcome, Timeline
 from kafka_pareto.drivers.log_pipeline.access_log import read_access_log
+from kafka_pareto.drivers.log_pipeline.by_second import timeline_of_run
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.stages import Reconciled, negative_stage, reconcile
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
@@ -38,10 +39,13 @@ def attempt_run(
     outcome: Outcome = "failed"
     reason, is_excused = "", False
     watched: Watched | None = None
+    timeline: Timeline | None = None
     try:
         with OpenPipeline(testbed, configuration) as opened:
             answered, watched, reconciled = follow(opened, wanted, protocol)
         found = quantities_of_run(answered, watched, reconciled, wanted, protocol)
+        if len(reconciled.events):
+            timeline = timeline_of_run(reconciled.events, wanted, answered.began_ms)
         outcome, reason = judge(reconciled)
         if outcome == "valid":
             require_one_clock(reconciled, watched)
@@ -66,6 +70,7 @@ def attempt_run(
         client_cpu_s=watched.whole.cpu_s if watched else 0.0,
         cpu_steal_fraction=steal,
         other_cpu_fraction=other,
+        timeline=timeline,
     )
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from kafka_pareto.analysis.rounding import Values
+from kafka_pareto.drivers.log_pipeline.by_second import per_second, queue_of
 from kafka_pareto.drivers.log_pipeline.stages import latencies_ms
 from kafka_pareto.study.log_pipeline_quantities import PipelineLabel
 
@@ -27,19 +28,6 @@ class Slope:
     value: float
     low: float
     high: float
-
-
-def per_second(stamps_ms: pd.Series, began_ms: int, seconds: int) -> Values:
-    """Counts the stamps in each of so many seconds."""
-    second = ((stamps_ms - began_ms) // _S).to_numpy()
-    within = second[(second >= 0) & (second < seconds)]
-    return np.bincount(within, minlength=seconds).astype(float)
-
-
-def queue_of(events: pd.DataFrame, began_ms: int, seconds: int) -> Values:
-    """Returns how many events were logged and not yet in Hive, at the end of each second; those of before included."""
-    before = ((events.t0 < began_ms) & (events.t7 >= began_ms)).sum()
-    return before + np.cumsum(per_second(events.t0, began_ms, seconds) - per_second(events.t7, began_ms, seconds))
 
 
 def rate_of_commits(events: pd.DataFrame, from_ms: int, until_ms: int) -> float | None:
@@ -97,14 +85,6 @@ def spikes(events: pd.DataFrame, began_ms: int, seconds: int) -> dict[str, float
         counts = per_second(events[stamp], began_ms, seconds)
         found[name] = float(counts.max() / counts.mean()) if counts.any() else 0.0
     return found
-
-
-def p95_by_second(events: pd.DataFrame, began_ms: int, seconds: int) -> list[tuple[int, float | None]]:
-    """Returns for the events logged in each second their number and their p95 latency in milliseconds."""
-    second = (events.t0 - began_ms).floordiv(_S)
-    grouped = latencies_ms(events).groupby(second)
-    p95, counts = grouped.quantile(0.95), grouped.size()
-    return [(int(counts.get(at, 0)), float(p95[at]) if at in p95.index else None) for at in range(seconds)]
 
 
 def _p95_rises(events: pd.DataFrame, began_ms: int, seconds: int) -> bool:

@@ -9,14 +9,8 @@ import numpy as np
 import pandas as pd
 
 from kafka_pareto.analysis.recovery import seconds_to_former_p95
-from kafka_pareto.drivers.log_pipeline.behaviour import (
-    label_of,
-    p95_by_second,
-    per_second,
-    queue_of,
-    rate_of_commits,
-    slope_of_second_half,
-)
+from kafka_pareto.drivers.log_pipeline.behaviour import label_of, rate_of_commits, slope_of_second_half
+from kafka_pareto.drivers.log_pipeline.by_second import p95_by_second, per_second, queue_of
 from kafka_pareto.drivers.log_pipeline.pipeline import PARTS
 from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
 from kafka_pareto.drivers.log_pipeline.watch import Use, Watched
@@ -42,7 +36,7 @@ def quantities_of_run(
     answered: Answered, watched: Watched, reconciled: Reconciled, wanted: Wanted, protocol: LogPipelineProtocol
 ) -> LogPipelineQuantities:
     """Returns all quantities of a run; requests that warmed it up are in none but the queue and what Hive takes."""
-    began_ms = int(answered.began_at * _MS)
+    began_ms = answered.began_ms
     everything = reconciled.events
     events = everything[everything.t0 >= began_ms].reset_index(drop=True)
     ours = reconciled.requests[reconciled.requests.t0 >= began_ms]

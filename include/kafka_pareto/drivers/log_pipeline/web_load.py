@@ -44,6 +44,11 @@ class Answered:
     late_p95_ms: float
     response_p95_ms: float
 
+    @property
+    def began_ms(self) -> int:
+        """Returns when the first second began, in milliseconds since 1970, as stamps are."""
+        return int(self.began_at * 1000)
+
 
 class WebLoad:
     """Opens a context in which so many processes are ready to send.

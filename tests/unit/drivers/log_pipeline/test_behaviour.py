@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kafka_pareto.drivers.log_pipeline.behaviour import (
-    label_of,
-    p95_by_second,
-    per_second,
-    queue_of,
-    rate_of_commits,
-    slope_of_second_half,
-    spikes,
-)
+from kafka_pareto.drivers.log_pipeline.behaviour import label_of, rate_of_commits, slope_of_second_half, spikes
+from kafka_pareto.drivers.log_pipeline.by_second import queue_of
 from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS, even, made_events
 
 pytestmark = pytest.mark.fast
@@ -59,12 +52,6 @@ def test_batches_do_not_make_a_pipeline_look_throttled() -> None:
         assert label_of(events, BEGAN_MS, SECONDS, from_s) == "stable"
 
 
-def test_what_was_logged_before_the_run_is_in_its_queue() -> None:
-    events = made_events([-2000, -1000, 500], [3500, 500, 2000])
-
-    assert list(queue_of(events, BEGAN_MS, 3)) == [2, 1, 0]
-
-
 def test_one_second_with_six_times_the_mean_is_a_spike() -> None:
     # What is logged in ten seconds comes in one.
     waits = 10_000 - LOGGED % 10_000
@@ -72,10 +59,3 @@ def test_one_second_with_six_times_the_mean_is_a_spike() -> None:
 
     assert spikes(events, BEGAN_MS, SECONDS)["hive"] == pytest.approx(10, rel=0.2)
     assert label_of(events, BEGAN_MS, SECONDS, 40) == "spiky"
-
-
-def test_seconds_are_counted_from_the_beginning_and_have_their_own_p95() -> None:
-    events = made_events([0, 999, 1000, 2500], [10, 20, 30, 40])
-
-    assert list(per_second(events.t0, BEGAN_MS, 4)) == [2, 1, 1, 0]
-    assert p95_by_second(events, BEGAN_MS, 4) == [(2, pytest.approx(19.5)), (1, 30.0), (1, 40.0), (0, None)]

@@ -1,0 +1,70 @@
+"""Counts a run's events second by second, and says what each second was like. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from kafka_pareto.analysis.rounding import Values
+from kafka_pareto.campaign.records import Timeline
+from kafka_pareto.drivers.log_pipeline.stages import STAGES, latencies_ms
+from kafka_pareto.shoppers.load import Wanted
+
+_S = 1000
+"""Milliseconds in a second."""
+
+
+def per_second(stamps_ms: pd.Series, began_ms: int, seconds: int) -> Values:
+    """Counts the stamps in each of so many seconds."""
+    second = ((stamps_ms - began_ms) // _S).to_numpy()
+    within = second[(second >= 0) & (second < seconds)]
+    return np.bincount(within, minlength=seconds).astype(float)
+
+
+def queue_of(events: pd.DataFrame, began_ms: int, seconds: int) -> Values:
+    """Returns how many events were logged and not yet in Hive, at the end of each second; those of before included."""
+    before = ((events.t0 < began_ms) & (events.t7 >= began_ms)).sum()
+    return before + np.cumsum(per_second(events.t0, began_ms, seconds) - per_second(events.t7, began_ms, seconds))
+
+
+def p95_by_second(events: pd.DataFrame, began_ms: int, seconds: int) -> list[tuple[int, float | None]]:
+    """Returns for the events logged in each second their number and their p95 latency in milliseconds."""
+    second = (events.t0 - began_ms).floordiv(_S)
+    grouped = latencies_ms(events).groupby(second)
+    p95, counts = grouped.quantile(0.95), grouped.size()
+    return [(int(counts.get(at, 0)), float(p95[at]) if at in p95.index else None) for at in range(seconds)]
+
+
+def timeline_of_run(events: pd.DataFrame, wanted: Wanted, began_ms: int) -> Timeline:
+    """Returns what each second of a run was like.
+
+    The series are the mean time in each stage of what was logged in a second, what passed web server, shipper and
+    aggregator in it, and the queue at its end.
+
+    Args:
+        events: Those of before the run included; they are in the queue, and in what passed.
+        wanted: What was asked of the load.
+        began_ms: When the run began.
+    """
+    seconds = int(wanted.seconds)
+    means = events[list(STAGES)].groupby((events.t0 - began_ms).floordiv(_S)).mean().reindex(range(seconds))
+    passed = {"logged_events_s": "t0", "shipped_events_s": "t2", "aggregated_events_s": "t4"}
+    return Timeline(
+        what="burst" if wanted.burst_until_s else "",
+        began_s=wanted.burst_from_s,
+        ended_s=wanted.burst_until_s,
+        done=[int(number) for number in per_second(events.t7, began_ms, seconds)],
+        latency_p95_ms=[p95_ms for _, p95_ms in p95_by_second(events, began_ms, seconds)],
+        series={
+            **{f"{name}_ms": _rounded(means[name]) for name in STAGES},
+            **{name: _rounded(per_second(events[stamp], began_ms, seconds)) for name, stamp in passed.items()},
+            "queue_events": _rounded(queue_of(events, began_ms, seconds)),
+        },
+    )
+
+
+def _rounded(values: Iterable[float]) -> list[float | None]:
+    """Returns values to a tenth, which is below what stamps of whole milliseconds say; None where there is none."""
+    return [None if np.isnan(value) else round(float(value), 1) for value in values]

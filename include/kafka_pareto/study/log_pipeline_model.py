@@ -1,11 +1,11 @@
 """Predicts the mean time in each stage of a log pipeline: T = B + W + S. Pure.
 
 B is how long settings let an event wait for others. S is what a stage takes when nothing waits: of a lightly loaded
-run, its time less its B. W is the wait for a part that is busy with others, by Kingman's formula (1961, The single server
-queue in heavy traffic): W = u / (1 - u) x (ca2 + cs2) / 2 x s. There u is the CPU that a part used in the light run,
-scaled to the rate; s its CPU time for one event; ca2, the squared coefficient of variation of the times between
-arrivals, the number of events that come at once; cs2 is taken as 1. Spark has no W: it runs one batch after the other,
-however few events are in it, so that its CPU says nothing of the most that it could take.
+run, its time less its B. W is the wait for a part that is busy with others, by Kingman's formula (1961, The single
+server queue in heavy traffic): W = u / (1 - u) x (ca2 + cs2) / 2 x s. There u is the CPU that a part used in the
+light run, scaled to the rate; s its CPU time for one event; ca2, the squared coefficient of variation of the times
+between arrivals, the number of events that come at once; cs2 is taken as 1. Spark has no W: it runs one batch after
+the other, however few events are in it, so that its CPU says nothing of the most that it could take.
 """
 
 from __future__ import annotations

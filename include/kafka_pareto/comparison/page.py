@@ -27,6 +27,8 @@ from kafka_pareto.comparison.rows import (
     matrix_rows,
     notes,
     other_rows,
+    prediction_rows,
+    prediction_sentence,
     published_rows,
     quantity_rows,
     scaling_rows,
@@ -130,4 +132,6 @@ def part_tables(part: PartComparison, shown: Sequence[Quantity]) -> list[tuple[s
         tables = [(quantity.heading, matrix_rows(part, quantity)) for quantity in quantities]
         return [*tables, (interaction_sentence(part), interaction_rows(part, shown))]
     all_rows = [*(quantity_rows(part, quantity) for quantity in quantities), other_rows(part, shown)]
-    return [("", rows) for rows in (*all_rows, scaling_rows(part, shown)) if rows]
+    tables = [("", rows) for rows in (*all_rows, scaling_rows(part, shown)) if rows]
+    predicted = prediction_rows(part, shown)
+    return [*tables, (prediction_sentence(part), predicted)] if predicted else tables

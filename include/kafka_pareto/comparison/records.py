@@ -93,6 +93,7 @@ class Level(_Content):
         outcomes: How many repetitions ended with each outcome.
         estimates: By quantity.
         published: What the published work states, by quantity, as the study holds it.
+        predicted: What the study's model predicts, by quantity; empty where it has none.
         bottleneck: What limited the level, as a code of `bottleneck.verdict`; empty where none was found, or
             in fewer than half of its repetitions. None where nobody looked.
         bottleneck_numbers: What the verdict was found by, by name with unit: the means of those repetitions.
@@ -110,11 +111,17 @@ class Level(_Content):
     repetition_ids: list[str]
     estimates: dict[str, Estimate]
     published: dict[str, float] = Field(default_factory=dict)
+    predicted: dict[str, float] = Field(default_factory=dict)
     bottleneck: str | None = None
     bottleneck_numbers: dict[str, float] = Field(default_factory=dict)
     ceiling_shares: dict[str, float] = Field(default_factory=dict)
     notes: list[str] = Field(default_factory=list)
     timelines: list[Timeline] = Field(default_factory=list)
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Returns the mean of each quantity that was measured."""
+        return {name: estimate.mean.value for name, estimate in self.estimates.items() if estimate.mean}
 
 
 class Interaction(_Content):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import statistics
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -189,6 +191,30 @@ def published_rows(part: PartComparison) -> list[Row]:
     return [(factors_text(part), *(quantity.heading for quantity in quantities)), *rows]
 
 
+def prediction_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[Row]:
+    """Returns what was predicted beside what was measured, a row for each quantity; nothing where nothing was."""
+    names = dict.fromkeys(name for level in part.levels for name in level.predicted)
+    if not names:
+        return []
+    header = (factors_text(part), *map(named_level, part.levels))
+    known = {quantity.name: quantity for quantity in shown}
+    quantities = [known.get(name) or quantity_named(name) for name in names]
+    return [header, *((each.heading, *(_predicted(level, each.name) for level in part.levels)) for each in quantities)]
+
+
+def prediction_sentence(part: PartComparison) -> str:
+    """Says what the table of predictions holds, and how far the whole is from what was measured, at the most."""
+    errors = [
+        abs(level.predicted[name] / mean - 1)
+        for level in part.levels
+        for name in part.compared
+        if name in level.predicted and (mean := level.means.get(name))
+    ]
+    known = [error for error in errors if math.isfinite(error)]
+    said = f" The whole is off by {100 * statistics.median(known):.0f} % (median of {len(known)} levels)." if known else ""
+    return f"Predicted from a lightly loaded run, and in brackets over what was measured.{said}"
+
+
 def notes(part: PartComparison) -> list[str]:
     """Lists what else is to be known of single levels: what variants set, repetitions that did not count, and notes."""
     found = []
@@ -226,6 +252,15 @@ def published_text(part: PartComparison, level: Level, name: str) -> str:
 def named_level(level: Level) -> str:
     """Names a level by its values, and the reference as such."""
     return f"{level_text(level)} ({REFERENCE})" if level.is_reference else level_text(level)
+
+
+def _predicted(level: Level, name: str) -> str:
+    value, mean = level.predicted.get(name), level.means.get(name)
+    if value is None:
+        return NONE
+    if not math.isfinite(value):
+        return "more than it can do"
+    return f"{number_text(value)} ({times_text(value / mean)})" if mean else number_text(value)
 
 
 def _means(part: PartComparison, quantity: Quantity) -> list[str]:

@@ -39,7 +39,7 @@ _COLUMN_GAP = 2
 
 _ESTIMATE_COLUMNS = (
     "quantity", "unit", "is_compared", "repetitions", "mean", "mean_low", "mean_high", "sd", "ratio", "ratio_low",
-    "ratio_high", "p_value_holm", "welch_p_value", "relative", "relative_sd", "letters", "published",
+    "ratio_high", "p_value_holm", "welch_p_value", "relative", "relative_sd", "letters", "published", "predicted",
 )  # fmt: skip
 
 
@@ -171,6 +171,7 @@ def _numbers(part: PartComparison, level: Level, name: str) -> dict[str, Any]:
         "unit": quantity_named(name).unit,
         "is_compared": name in part.compared,
         "published": level.published.get(name),
+        "predicted": level.predicted.get(name),
     }
     if estimate is None:
         return found

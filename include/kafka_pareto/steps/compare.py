@@ -32,14 +32,27 @@ def run(campaign: Campaign) -> Manifest:
     """
     study, keys = compare_study(campaign.study), campaign.keys
     ceilings = stored_ceilings(campaign)
-    written, levels = [], 0
+    parts = []
     for case in study.cases:
         accepted = accepted_repetitions(campaign, case)
-        part = compared_part(study, case, accepted, _limits(campaign, case, accepted, ceilings))
-        logger.info("%s", part_text(part))
-        written.append(campaign.write_record(keys.comparison(case), part))
-        levels += len(part.levels)
+        parts.append(compared_part(study, case, accepted, _limits(campaign, case, accepted, ceilings)))
+        logger.info("%s", part_text(parts[-1]))
+    predicted = with_predictions(study, parts)
+    written = [campaign.write_record(keys.comparison(part.part), part) for part in predicted]
+    levels = sum(len(part.levels) for part in parts)
     return campaign.manifest("compare", written, {"parts": len(written), "levels": levels})
+
+
+def with_predictions(study: Compare, parts: Sequence[PartComparison]) -> list[PartComparison]:
+    """Returns the parts with what the study's model predicts of their levels, if it has one."""
+    means = {part.part: {level.configuration_id: level.means for level in part.levels} for part in parts}
+    found = []
+    for part in parts:
+        configurations = {configuration_id(each): each for each in study.levels_of(part.part)}
+        predicted = [study.predicted(configurations[level.configuration_id], means) for level in part.levels]
+        levels = [level.model_copy(update={"predicted": each}) for level, each in zip(part.levels, predicted, strict=True)]
+        found.append(part.model_copy(update={"levels": levels}))
+    return found
 
 
 def accepted_repetitions(campaign: Campaign, case: str) -> list[Repetition]:

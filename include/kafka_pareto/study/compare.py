@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -17,6 +17,8 @@ from kafka_pareto.study.setting import Setting
 from kafka_pareto.study.study import Study
 
 FEWEST_BLOCKS = 3
+MeansByCase: TypeAlias = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""Maps case, configuration id and quantity to a mean."""
 
 
 class Compare(Study):
@@ -52,6 +54,15 @@ class Compare(Study):
 
         Args:
             values: The repetition's row: its head, its quantities and its configuration.
+        """
+        return {}
+
+    def predicted(self, level: Configuration, means: MeansByCase) -> dict[str, float]:  # noqa: ARG002 (for models)
+        """Predicts quantities of a level from what other levels were measured to be; nothing without a model of it.
+
+        Args:
+            level: With the values of all factors.
+            means: Of each quantity, by case and configuration id.
         """
         return {}
 

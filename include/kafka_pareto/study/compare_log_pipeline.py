@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from kafka_pareto.study.compare import Compare
-from kafka_pareto.study.factors import Configuration, FactorValue
+from kafka_pareto.study.compare import Compare, MeansByCase
+from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
+from kafka_pareto.study.log_pipeline_model import predicted_stages
 from kafka_pareto.study.log_pipeline_study import (
     LOAD_SETTINGS,
     PIPELINE_SETTINGS,
@@ -51,6 +52,32 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
             "end": f"up to {protocol.drain_s:g} s until the last of them is in Hive; then all parts end",
             "shop": f"Flask behind nginx, on {self.database}",
         }
+
+    def predicted(self, level: Configuration, means: MeansByCase) -> dict[str, float]:
+        """Predicts the stages of a level from the reference at the lowest share of the web server's capacity.
+
+        Nothing is predicted where all levels have the same share, or of a burst.
+        """
+        light, own = self._light_level(), self.effective(level)
+        measured = means.get(light[0], {}).get(configuration_id(light[1]), {}) if light else {}
+        if not light or not measured or own["burst"] != "none" or own["workload"] != "shop":
+            return {}
+        share, light_share = (self.rate_of(each).capacity_fraction for each in (level, light[1]))
+        if share is None or light_share is None:
+            return {}
+        events_s = measured.get("committed_events_s", 0.0) * share / light_share
+        return predicted_stages(own, events_s, self.effective(light[1]), measured)
+
+    def _light_level(self) -> tuple[str, Configuration] | None:
+        """Returns the level, with its case, that is the reference but for a lower load; the lowest of these."""
+        ordinary, found = self.rate_of(self.baseline_configuration()).capacity_fraction or 0.0, None
+        for case in self.cases:
+            level = self.baseline_configuration(case)
+            unlike = {name for name, value in self.effective(level).items() if value != self.effective({})[name]}
+            share = self.rate_of(level).capacity_fraction
+            if unlike == {"load"} and share is not None and share < ordinary:
+                ordinary, found = share, (case, level)
+        return found
 
     def conditions(self) -> dict[str, Any]:
         """Returns the reference, the shop and the protocol of a run, by their keys."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 
 import pytest
 
 from kafka_pareto.comparison.records import PartComparison
+from kafka_pareto.comparison.rows import prediction_rows, prediction_sentence
 from kafka_pareto.comparison.tables import WIDTH, comparison_text, part_csv, part_text, title
 from kafka_pareto.comparison.words import mean_text
 from tests.unit.comparison.made_parts import (
@@ -176,3 +178,25 @@ def test_a_published_number_of_what_was_not_measured_has_a_row_of_its_own() -> N
     rows = csv_rows(part.model_copy(update={"levels": [first, *part.levels[1:]]}))
     (row,) = [row for row in rows if row["quantity"] == "client_cpu_fraction"]
     assert (row["published"], row["mean"], row["is_compared"]) == ("0.15", "", "False")
+
+
+def test_what_was_predicted_stands_beside_what_was_measured() -> None:
+    part = codec_part()
+    first, second, *others = part.levels
+    mean = first.means[THROUGHPUT.name]
+    levels = [
+        first.model_copy(update={"predicted": {THROUGHPUT.name: 0.5 * mean, "filebeat_ms": 12.0}}),
+        second.model_copy(update={"predicted": {THROUGHPUT.name: math.inf}}),
+        *others,
+    ]
+    predicted = part.model_copy(update={"levels": levels})
+
+    header, throughput, stage = prediction_rows(predicted, COMPARED)
+    assert len(header) == len(part.levels) + 1
+    assert throughput[1].endswith("(0.50)")
+    assert throughput[2] == "more than it can do"
+    assert (stage[0], stage[1], stage[2]) == ("in Filebeat [ms]", "12.0", "-")
+    assert prediction_sentence(predicted).endswith("The whole is off by 50 % (median of 1 levels).")
+    assert prediction_rows(part, COMPARED) == []
+    row = next(each for each in csv_rows(predicted) if each["quantity"] == THROUGHPUT.name)
+    assert float(row["predicted"]) == pytest.approx(0.5 * mean)

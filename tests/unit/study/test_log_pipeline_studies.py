@@ -10,9 +10,12 @@ import yaml
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.study.compare_log_pipeline import CompareLogPipeline
+from kafka_pareto.study.factors import configuration_id
+from kafka_pareto.study.log_pipeline_model import predicted_stages
 from kafka_pareto.study.log_pipeline_study import RequestRate, request_rate_of
 from kafka_pareto.study.study_file import parse_study
 from kafka_pareto.study.tune_log_pipeline import TuneLogPipeline
+from tests.unit.study.light_run import DEFAULTS, LIGHT
 
 pytestmark = pytest.mark.fast
 
@@ -72,6 +75,31 @@ def test_a_tuned_pipeline_has_one_case_and_settings_of_its_parts() -> None:
     told = study.told({"bulk_max_size": 50, "backoff_ms": 20, "log_lines": "single"})
     assert (told["bulk_max_size"], told["log_lines"], told["pipelining"], told["load"]) == (50, "single", 2, "50%")
     assert study.durability_of({}) is Durability.acks_1
+
+
+def test_stages_are_predicted_from_the_reference_at_a_light_load() -> None:
+    light = {"load": "10%"}
+    parts = [
+        {"name": "scenarios", "variants": {"ours": {}, "linger": {"linger_ms": 5}, "burst": {"burst": "once"}}},
+        {"name": "light", "fixed": light, "variants": {"ours": {}, "linger": {"linger_ms": 5}}},
+    ]
+    study = parsed({**{name: value for name, value in COMPARE.items() if name != "tables"}, "variants": parts})
+    light_id = configuration_id(study.baseline_configuration("light"))
+    means = {"scenarios": {}, "light": {light_id: LIGHT}}
+
+    ours, linger, burst = (study.predicted(level, means) for level in study.levels_of("scenarios"))
+
+    assert burst == {}
+    assert linger["latency_mean_ms"] - ours["latency_mean_ms"] == pytest.approx(5)
+    # Five times the events.
+    assert ours["filebeat_ms"] == predicted_stages(DEFAULTS, 200.0, DEFAULTS, LIGHT)["filebeat_ms"]
+    assert study.predicted(study.levels_of("scenarios")[0], {"scenarios": {}, "light": {}}) == {}
+
+
+def test_nothing_is_predicted_where_all_loads_are_the_same() -> None:
+    study = parsed(COMPARE)
+
+    assert study.predicted(study.baseline_configuration(), {study.cases[0]: {}}) == {}
 
 
 @pytest.mark.parametrize(

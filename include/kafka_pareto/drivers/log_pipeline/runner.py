@@ -23,7 +23,7 @@ from kafka_pareto.study.log_pipeline_study import LogPipelineStudy
 
 log = logging.getLogger(__name__)
 
-_FIRST_GUESS_S = 50.0
+_FIRST_GUESS_S = 500.0
 _RAMP_S = 6.0
 _SETTLED_S = 30.0
 _PRECISION = 1.15

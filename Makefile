@@ -16,6 +16,7 @@ MINIO := $(if $(shell command -v minio 2>/dev/null),,$(STAMPS)/minio-$(MINIO_VER
 # So is a browser; but a snap's may not read what tests write. Else it is fetched.
 BROWSER := $(if $(filter-out /snap/%,$(shell command -v chromium google-chrome 2>/dev/null)),,$(STAMPS)/browser)
 STACK := $(PYTHON) -m kafka_pareto_embedded
+WITH_LOG_PIPELINE := $(findstring log_pipeline,$(STUDY))
 
 export PYTHONPATH := $(CURDIR)/include:$(CURDIR)
 export KAFKA_PARETO_STATE ?= $(TOOLS)
@@ -39,7 +40,7 @@ help:
 	  '  KAFKA_PORTS=19092,19093,19094  KAFKA_CONTROLLER_PORTS=19192,19193,19194'
 
 ##@ Tune, check, size
-run: preflight-start setup $(if $(findstring log_pipeline,$(STUDY)),log-pipeline) ## the main job: stack up, tune, decision cards (options below)
+run: preflight-start setup $(if $(WITH_LOG_PIPELINE),log-pipeline) ## the main job: stack up, tune, decision cards (options below)
 	@$(STACK) run
 
 in-force: setup ## what producers are told now: STUDY=… [FOLDER=… copies the files there]
@@ -170,7 +171,7 @@ preflight:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight
 
 preflight-start:
-	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --start
+	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --start $(if $(WITH_LOG_PIPELINE),--log-pipeline)
 
 preflight-tests:
 	@python3 -B -m kafka_pareto_embedded.bootstrap.preflight --tests

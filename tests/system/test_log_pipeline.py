@@ -1,24 +1,35 @@
-"""Requests followed from nginx to Hive through all parts, also where one of them is killed, stopped or slow."""
+"""Requests followed from nginx to Hive through all parts, also where one of them is killed, stopped or slow.
+
+A run takes most of a minute, so that what goes well together is one run: three parts are killed in it, not one in each
+of three.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
+import psutil
 import pytest
 import yaml
 
 from kafka_pareto.brokers.brokers import Brokers
 from kafka_pareto.campaign.campaign import Campaign
-from kafka_pareto.drivers.log_pipeline.attempt import follow, wanted_of
+from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, PlantedDelay
+from kafka_pareto.drivers.log_pipeline.attempt import follow, judge, wanted_of
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
-from kafka_pareto.drivers.log_pipeline.programs import find_programs
-from kafka_pareto.drivers.log_pipeline.stages import STAGES, latencies_ms
+from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
+from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.web_server import WebServer
 from kafka_pareto.errors import BadInputError
@@ -26,11 +37,15 @@ from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.lease import ClusterLease
 from kafka_pareto.study.compare_log_pipeline import CompareLogPipeline
+from kafka_pareto.study.log_pipeline_quantities import LogPipelineQuantities
 from kafka_pareto.study.study_file import parse_study
+from tests.processes import command_lines, left_after
 
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
 
 RATE_S = 30.0
+BROKEN_AFTER_S = 5.0
+HANGS_S = 2.5
 # Filebeat looks again at the latest a tenth of a second after an entry, so that a test need not wait for it.
 QUICK = {"scan_frequency_ms": 100, "backoff_ms": 100, "max_backoff_ms": 100, "bulk_max_size": 50}
 STUDY: dict[str, Any] = {
@@ -47,16 +62,45 @@ STUDY: dict[str, Any] = {
 }
 
 
+# Nothing waits for long, and no part waits for the next one: a delay shows where it is, and not before it as well.
+UNHINDERED: dict[str, Any] = {
+    "log_lines": "single",
+    "flush_min_events": 1,
+    "flush_timeout_ms": 0,
+    "pipelining": 50,
+    "aggregator_workers": 16,
+}
+
+
+class Followed(NamedTuple):
+    """What came of a run."""
+
+    reconciled: Reconciled
+    quantities: LogPipelineQuantities
+
+    @property
+    def stages_ms(self) -> dict[str, float]:
+        """Returns the mean of each stage."""
+        return {name: getattr(self.quantities.stages, f"{name}_ms") for name in STAGES}
+
+    def grown_ms(self, before: Followed) -> dict[str, float]:
+        """Returns by how much the mean of each stage is longer than before."""
+        return {name: mean - before.stages_ms[name] for name, mean in self.stages_ms.items()}
+
+
 @pytest.fixture(scope="module")
-def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PipelineTestbed]:
-    settings = load_settings()
+def programs() -> Programs:
     try:
-        programs = find_programs(settings, "sqlite")
+        return find_programs(load_settings(), "sqlite")
     except BadInputError as error:
         pytest.skip(str(error))
+
+
+@contextmanager
+def open_testbed(folder: Path, programs: Programs) -> Iterator[PipelineTestbed]:
+    settings = load_settings()
     study = parse_study(yaml.safe_dump(STUDY), "tiny.yaml")
     assert isinstance(study, CompareLogPipeline)
-    folder = tmp_path_factory.mktemp("w")
     with (
         Brokers(1, settings, heap_mib=256) as brokers,
         Cluster(brokers.bootstrap_servers, None, settings) as cluster,
@@ -67,22 +111,39 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PipelineTestbe
         yield PipelineTestbed(study, campaign, lease, programs, brokers, cluster, web)
 
 
-def followed(testbed: PipelineTestbed, meanwhile: Callable[[OpenPipeline], None] | None = None, **level: Any) -> Any:
-    """Runs the requests of a level, does something four seconds after they began, and returns what came of them."""
+@pytest.fixture(scope="module")
+def testbed(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PipelineTestbed]:
+    with open_testbed(tmp_path_factory.mktemp("w"), programs) as opened:
+        yield opened
+
+
+def followed(
+    testbed: PipelineTestbed,
+    meanwhile: Callable[[OpenPipeline], None] | None = None,
+    opened_as: type[OpenPipeline] = OpenPipeline,
+    drain_s: float = 60.0,
+    **level: Any,
+) -> Followed:
+    """Runs the requests of a level, does something a second after they began, and returns what came of them."""
     wanted = wanted_of(level, testbed.study, RATE_S, 0)
+    protocol = testbed.study.protocol.model_copy(update={"drain_s": drain_s})
     # Children are tied to the thread that starts them, so this one, which outlives them, starts and breaks.
-    with OpenPipeline(testbed, level) as opened, ThreadPoolExecutor(1) as following:
-        result = following.submit(follow, opened, wanted, testbed.study.protocol)
+    with opened_as(testbed, level) as opened, ThreadPoolExecutor(1) as following:
+        result = following.submit(follow, opened, wanted, protocol)
         if meanwhile:
-            time.sleep(7.0)
+            time.sleep(BROKEN_AFTER_S)
             meanwhile(opened)
         answered, watched, reconciled = result.result()
-    return reconciled, quantities_of_run(answered, watched, reconciled, wanted, testbed.study.protocol)
+    return Followed(reconciled, quantities_of_run(answered, watched, reconciled, wanted, protocol))
 
 
-@pytest.mark.parametrize("log_lines", ["multi", "single"])
-def test_every_request_comes_to_hive_once_and_its_stages_add_up(testbed: PipelineTestbed, log_lines: str) -> None:
-    reconciled, found = followed(testbed, log_lines=log_lines)
+@pytest.fixture(scope="module")
+def unhindered(testbed: PipelineTestbed) -> Followed:
+    return followed(testbed, **UNHINDERED)
+
+
+def test_every_request_comes_to_hive_once_and_its_stages_add_up(unhindered: Followed) -> None:
+    reconciled, found = unhindered
 
     assert reconciled.fault == ""
     assert reconciled.unstamped == 0
@@ -90,44 +151,119 @@ def test_every_request_comes_to_hive_once_and_its_stages_add_up(testbed: Pipelin
     assert (reconciled.events[list(STAGES)].sum(axis=1) == latencies_ms(reconciled.events)).all()
     assert found.refused == 0
     assert found.latency is not None
-    assert found.stages is not None
-    means = [getattr(found.stages, f"{name}_ms") for name in STAGES]
-    assert sum(means) == pytest.approx(found.latency.latency_mean_ms)
+    assert sum(unhindered.stages_ms.values()) == pytest.approx(found.latency.latency_mean_ms)
     assert found.cost.packets_s is not None
     assert found.cost.packets_s > 100
     assert found.cost.spark_cores is not None
     assert found.cost.spark_cores > 0.01
 
 
-def test_a_longer_flush_shows_in_filebeat_and_in_no_other_stage(testbed: PipelineTestbed) -> None:
-    _, quick = followed(testbed, flush_min_events=1, flush_timeout_ms=0)
-    _, slow = followed(testbed, flush_min_events=2048, flush_timeout_ms=2000)
-    grown = {name: getattr(slow.stages, f"{name}_ms") - getattr(quick.stages, f"{name}_ms") for name in STAGES}
+def test_entries_of_several_lines_come_to_hive_once_also_from_a_log_that_is_rotated(testbed: PipelineTestbed) -> None:
+    def rotate(opened: OpenPipeline) -> None:
+        opened.log_file.rename(opened.log_file.with_name("access.log.1"))
+        os.kill(opened.roots()["nginx"], signal.SIGUSR1)  # to open its log anew
 
-    assert max(grown, key=grown.__getitem__) == "filebeat"
-    assert grown["filebeat"] > 500
+    reconciled, found = followed(testbed, rotate, log_lines="multi")
 
-
-def _stopped(pid: int, seconds: float) -> None:
-    os.kill(pid, signal.SIGSTOP)
-    time.sleep(seconds)
-    os.kill(pid, signal.SIGCONT)
+    assert reconciled.fault == ""  # none is lost, and none is unknown
+    assert found.events_committed == found.requests_logged > 200
 
 
-@pytest.mark.parametrize("part", ["filebeat", "aggregator", "spark"])
-def test_a_part_that_is_killed_and_started_again_loses_nothing(testbed: PipelineTestbed, part: str) -> None:
+def test_a_longer_flush_shows_in_filebeat_and_in_no_other_stage(testbed: PipelineTestbed, unhindered: Followed) -> None:
+    slow = followed(testbed, **UNHINDERED | {"flush_min_events": 2048, "flush_timeout_ms": 2000})
+    grown_ms = slow.grown_ms(unhindered)
+
+    assert max(grown_ms, key=grown_ms.__getitem__) == "filebeat"
+    assert grown_ms["filebeat"] > 500
+
+
+class Delayed(OpenPipeline):
+    """A pipeline whose aggregator has each batch wait for a second before it sends it."""
+
+    def aggregator_settings(self, topic: str) -> AggregatorSettings:
+        return replace(super().aggregator_settings(topic), planted_delay=PlantedDelay(1000, "send"))
+
+
+def test_a_planted_delay_is_found_in_its_stage_and_in_no_other(testbed: PipelineTestbed, unhindered: Followed) -> None:
+    grown_ms = followed(testbed, opened_as=Delayed, **UNHINDERED).grown_ms(unhindered)
+
+    assert grown_ms.pop("aggregator_to_kafka") > 900
+    assert max(grown_ms.values()) < 500
+
+
+def test_parts_that_are_killed_and_started_again_one_after_the_other_lose_nothing(testbed: PipelineTestbed) -> None:
     def kill(opened: OpenPipeline) -> None:
-        opened.pipeline.kill(part)
-        opened.pipeline.start(part)
+        for part in ("spark", "filebeat", "aggregator"):
+            opened.pipeline.kill(part)
+            opened.pipeline.start(part)
+            time.sleep(1.0)
 
-    reconciled, _ = followed(testbed, kill)
+    reconciled = followed(testbed, kill).reconciled
 
     assert list(reconciled.lost) == []
     assert reconciled.unknown == 0
 
 
-@pytest.mark.parametrize("part", ["filebeat", "aggregator", "kafka-1"])
-def test_a_part_that_hangs_loses_nothing(testbed: PipelineTestbed, part: str) -> None:
-    reconciled, _ = followed(testbed, lambda opened: _stopped(opened.roots()[part], 5.0))
+def test_parts_that_hang_one_after_the_other_lose_nothing(testbed: PipelineTestbed) -> None:
+    def hang(opened: OpenPipeline) -> None:
+        for part in ("filebeat", "aggregator", "kafka-1"):
+            pid = opened.roots()[part]
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(HANGS_S)
+            os.kill(pid, signal.SIGCONT)
 
-    assert list(reconciled.lost) == []
+    assert list(followed(testbed, hang).reconciled.lost) == []
+
+
+def test_what_a_killed_aggregator_had_acknowledged_and_not_sent_is_found_to_be_lost(testbed: PipelineTestbed) -> None:
+    killed_ms: list[float] = []
+
+    def kill(opened: OpenPipeline) -> None:
+        opened.pipeline.kill("aggregator")
+        killed_ms.append(time.time() * 1000)
+        opened.pipeline.start("aggregator")
+
+    # A batch is sent when no event has come for three seconds: none is while requests are sent.
+    held = {"aggregator_batch_size": 10_000, "aggregator_batch_delay_ms": 3000}
+    reconciled = followed(
+        testbed, kill, drain_s=20.0, log_lines="single", aggregator_acknowledges="received", **held
+    ).reconciled
+    lost = reconciled.requests[reconciled.requests.request_id.isin(reconciled.lost)]
+
+    assert judge(reconciled)[0] == "records_lost"
+    assert 0 < len(lost) < reconciled.logged
+    assert lost.t0.max() < killed_ms[0]
+
+
+def send_until_killed(folder: Path) -> None:
+    """Sends requests through a pipeline of its own, in the process that is killed by the test below."""
+    with (
+        open_testbed(folder, find_programs(load_settings(), "sqlite")) as testbed,
+        OpenPipeline(testbed, {}) as opened,
+    ):
+        print("ready", flush=True)
+        opened.load.send(replace(wanted_of({}, testbed.study, RATE_S, 0), seconds=60.0))
+
+
+@pytest.mark.usefixtures("programs")
+def test_nothing_is_left_of_a_step_that_is_killed(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("k")
+    code = (
+        "import pathlib, sys\n"
+        "from tests.system.test_log_pipeline import send_until_killed\n"
+        "send_until_killed(pathlib.Path(sys.argv[1]))\n"
+    )
+    argv = [sys.executable, "-c", code, str(folder)]
+    environment = {**os.environ, "TMPDIR": str(folder)}  # pytest removes what it leaves there
+    with subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE, text=True) as step:
+        assert step.stdout
+        assert step.stdout.readline() == "ready\n"
+        time.sleep(1.0)  # and requests are under way
+        children = psutil.Process(step.pid).children(recursive=True)
+        running = command_lines(children)
+        step.kill()
+    of_web = ("nginx: master", "nginx: worker", "gunicorn", "shoppers.load")
+    of_pipeline = ("/filebeat -c", "aggregator.Aggregator", "warehouse.to_hive", "SparkSubmit", "kafka.Kafka")
+    for part in (*of_web, *of_pipeline):
+        assert any(part in line for line in running), part
+    assert left_after(children, 15) == []

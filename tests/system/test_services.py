@@ -9,7 +9,6 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import cast
@@ -26,6 +25,7 @@ from kafka_pareto.services.hospital import Asked
 from kafka_pareto.services.messages import ORDER_PLACED, PLACED_ONLY, TOPICS, Record
 from kafka_pareto.study.compare_services import Capacity
 from kafka_pareto.study.topology import Topology
+from tests.processes import left_after
 from tests.system.broker_fixtures import RunningBrokers
 
 pytestmark = [pytest.mark.brokers, pytest.mark.studies]
@@ -163,21 +163,10 @@ def test_nothing_is_left_of_a_step_that_is_killed() -> None:
     argv = [sys.executable, "-c", code, "127.0.0.1:1"]  # nobody is there, and the services wait
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as step:
         assert step.stdout
-        pids = [int(pid) for pid in step.stdout.readline().split()]
-        assert len(pids) == 2
+        services = [psutil.Process(int(pid)) for pid in step.stdout.readline().split()]
+        assert len(services) == 2
         step.kill()
-    deadline = time.monotonic() + 10
-    left = pids
-    while left and time.monotonic() < deadline:
-        left = [pid for pid in left if _runs(pid)]
-        time.sleep(0.05)
-    assert left == []
-
-
-def _runs(pid: int) -> bool:
-    with suppress(psutil.NoSuchProcess):
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    return False
+    assert left_after(services, 10) == []
 
 
 def test_a_service_that_ends_by_itself_is_told_with_its_last_words(single_broker: RunningBrokers) -> None:

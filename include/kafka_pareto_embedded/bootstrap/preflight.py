@@ -21,7 +21,8 @@ PROJECT = Path(__file__).resolve().parents[3]
 MIN_PYTHON = (3, 11)
 MIN_JAVA = 17
 JDK_PACKAGE = "default-jdk-headless"
-MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO asks for (GOTOOLCHAIN=auto)
+MIN_GO = (1, 21)  # from 1.21 on, Go fetches the newer toolchain that MinIO and Filebeat ask for (GOTOOLCHAIN=auto)
+GO_REMEDY = "install Go 1.21 or newer (https://go.dev/dl)"
 SETUP_GIB = 8
 RUNNING_GIB = 4
 TESTS_GIB = 2  # for brokers, stores and databases, in the folder for temporary files
@@ -83,6 +84,26 @@ def setup_problems(tools: Path, environment: Mapping[str, str]) -> list[Problem]
 def problems_for_tests() -> list[Problem]:
     """Returns what the machine lacks for the tests, beyond what set-up needs."""
     found = [_browser_problem(), _disk_problem(Path(tempfile.gettempdir()), TESTS_GIB)]
+    return [problem for problem in found if problem]
+
+
+def log_pipeline_problems(
+    tools: Path, environment: Mapping[str, str], server_folders: str = "/usr/sbin:/sbin"
+) -> list[Problem]:
+    """Returns what the machine lacks for a study of a log pipeline, beyond what set-up needs.
+
+    Args:
+        tools: Where set-up installs.
+        environment: Names the study, as make hands it over.
+        server_folders: Where servers are that are not on the PATH.
+    """
+    path = f"{os.environ.get('PATH', '')}:{server_folders}"
+    found = [] if (tools / "stamps" / "filebeat").exists() else [_go_for_filebeat_problem()]
+    if not shutil.which("nginx", path=path):
+        found.append(Problem("nginx is missing, which writes the log pipeline's log: install it", "nginx-light"))
+    if _wants_mariadb(environment) and not shutil.which("mariadbd", path=path):
+        remedy = "install its server, or take database: sqlite in the study"
+        found.append(Problem(f"MariaDB is missing, which has the data of the study's shop: {remedy}", "mariadb-server"))
     return [problem for problem in found if problem]
 
 
@@ -151,13 +172,36 @@ def _setpriv_problem() -> Optional[Problem]:  # noqa: UP045
 
 def _go_problem() -> Optional[Problem]:  # noqa: UP045
     # No package is named: Debian 12's Go is too old.
-    remedy = "install Go 1.21 or newer (https://go.dev/dl), or put a minio binary on the PATH"
+    remedy = f"{GO_REMEDY}, or put a minio binary on the PATH"
     if not shutil.which("go"):
         return Problem(f"neither minio nor Go to build it is there: {remedy}")
+    old = _too_old_go()
+    return Problem(f"{old} is too old to build MinIO: {remedy}") if old else None
+
+
+def _go_for_filebeat_problem() -> Optional[Problem]:  # noqa: UP045
+    if not shutil.which("go"):
+        return Problem(f"Go is missing, which builds Filebeat: {GO_REMEDY}", "golang-go")
+    old = _too_old_go()
+    return Problem(f"{old} is too old to build Filebeat: {GO_REMEDY}") if old else None
+
+
+def _too_old_go() -> str:
+    """Returns the version of a Go that is too old; empty if it is not."""
     version = re.search(r"go(\d+)\.(\d+)", _output(["go", "version"]))
     if version and (int(version.group(1)), int(version.group(2))) < MIN_GO:
-        return Problem(f"{version.group(0)} is too old to build MinIO: {remedy}")
-    return None
+        return version.group(0)
+    return ""
+
+
+def _wants_mariadb(environment: Mapping[str, str]) -> bool:
+    """Returns whether the study that make was given has no other database; without a study there is none to ask for."""
+    folder = Path(environment.get("KAFKA_PARETO_STUDIES") or PROJECT / "include" / "studies")
+    study = folder / f"{environment.get('KAFKA_PARETO_OPTION_STUDY', '')}.yaml"
+    if not study.is_file():
+        return False
+    # By its text: what reads YAML is installed by set-up.
+    return re.search(r"^database: *['\"]?sqlite", study.read_text(encoding="utf-8"), re.MULTILINE) is None
 
 
 def _browser_problem() -> Optional[Problem]:  # noqa: UP045
@@ -192,8 +236,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--start", action="store_true", help="also look whether the stack's ports are free")
     parser.add_argument("--tests", action="store_true", help="also look for what the tests need")
+    parser.add_argument("--log-pipeline", action="store_true", help="also look for what a log pipeline's study needs")
     asked = parser.parse_args()
     problems = setup_problems(PROJECT / ".state", os.environ)
+    if asked.log_pipeline:
+        problems += log_pipeline_problems(PROJECT / ".state", os.environ)
     if asked.tests:
         problems += problems_for_tests()
     state = state_folder(os.environ)

@@ -18,6 +18,7 @@ from kafka_pareto_embedded.bootstrap.preflight import (
     BROWSERS,
     Problem,
     find_browser,
+    log_pipeline_problems,
     problems_for_tests,
     setup_problems,
     start_problems,
@@ -95,6 +96,50 @@ def test_go_is_not_asked_for_where_minio_is(machine: Path) -> None:
     (machine / "go").unlink()
     _tool(machine, "minio", "")
     assert _problems(machine) == []
+
+
+def _log_pipeline_problems(machine: Path, study: str) -> list[Problem]:
+    environment = {"KAFKA_PARETO_OPTION_STUDY": study}
+    return log_pipeline_problems(machine.parent / "tools", environment, server_folders=str(machine / "sbin"))
+
+
+def test_a_log_pipelines_study_asks_for_go_nginx_and_mariadb(machine: Path) -> None:
+    (machine / "go").unlink()
+    problems = _log_pipeline_problems(machine, "log_pipeline")
+    assert [problem.package for problem in problems] == ["golang-go", "nginx-light", "mariadb-server"]
+    assert [problem.text.split(" is missing")[0] for problem in problems] == ["Go", "nginx", "MariaDB"]
+
+    _tool(machine, "go", "go version go1.26.8 linux/amd64")
+    _tool(machine, "mariadbd", "")
+    (machine / "sbin").mkdir()
+    _tool(machine / "sbin", "nginx", "")
+    assert _log_pipeline_problems(machine, "log_pipeline") == []
+
+
+def test_a_study_on_sqlite_needs_no_mariadb_and_a_filebeat_that_is_built_no_go(machine: Path) -> None:
+    (machine / "go").unlink()
+    _tool(machine, "nginx", "")
+    [problem] = _log_pipeline_problems(machine, "log_pipeline_quick")
+    assert "Go is missing, which builds Filebeat: install Go 1.21 or newer" in problem.text
+
+    stamps = machine.parent / "tools" / "stamps"
+    stamps.mkdir(parents=True)
+    (stamps / "filebeat").touch()
+    assert _log_pipeline_problems(machine, "log_pipeline_quick") == []
+
+
+def test_too_old_a_go_cannot_build_filebeat(machine: Path) -> None:
+    _tool(machine, "go", "go version go1.19.8 linux/amd64")
+    _tool(machine, "nginx", "")
+    [problem] = _log_pipeline_problems(machine, "log_pipeline_quick")
+    assert problem.text.startswith("go1.19 is too old to build Filebeat: install Go 1.21")
+
+
+@pytest.mark.parametrize(("study", "is_asked"), [("log_pipeline_quick", True), ("quick", False)])
+def test_only_a_run_of_a_log_pipelines_study_asks_for_its_parts(study: str, is_asked: bool) -> None:
+    said = _make("run", f"STUDY={study}")
+    assert said.startswith("python3 -B -m kafka_pareto_embedded.bootstrap.preflight --start")
+    assert ("--log-pipeline" in said) == is_asked
 
 
 def test_maven_is_not_asked_for_once_kafka_is_installed(machine: Path) -> None:

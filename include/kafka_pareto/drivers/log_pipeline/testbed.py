@@ -85,16 +85,7 @@ class OpenPipeline:
                         bulk_max_size=int(found["bulk_max_size"]),
                         pipelining=int(found["pipelining"]),
                     ),
-                    AggregatorSettings(
-                        testbed.brokers.bootstrap_servers,
-                        topic,
-                        batch_size=int(found["aggregator_batch_size"]),
-                        batch_delay_ms=int(found["aggregator_batch_delay_ms"]),
-                        workers=int(found["aggregator_workers"]),
-                        linger_ms=int(found["linger_ms"]),
-                        acks=_acks(found["acks"]),
-                        acknowledge="received" if found["aggregator_acknowledges"] == "received" else "kafka",
-                    ),
+                    self.aggregator_settings(topic),
                     int(found["trigger_ms"]),
                 )
             )
@@ -104,6 +95,20 @@ class OpenPipeline:
 
     def __exit__(self, *_: object) -> None:
         self._opened.close()
+
+    def aggregator_settings(self, topic: str) -> AggregatorSettings:
+        """Returns what the level's aggregator is set to."""
+        found = self._testbed.study.effective(self._configuration)
+        return AggregatorSettings(
+            self._testbed.brokers.bootstrap_servers,
+            topic,
+            batch_size=int(found["aggregator_batch_size"]),
+            batch_delay_ms=int(found["aggregator_batch_delay_ms"]),
+            workers=int(found["aggregator_workers"]),
+            linger_ms=int(found["linger_ms"]),
+            acks=_acks(found["acks"]),
+            acknowledge="received" if found["aggregator_acknowledges"] == "received" else "kafka",
+        )
 
     def require_running(self) -> None:
         """Makes sure that the parts of the pipeline run, and what writes its log.

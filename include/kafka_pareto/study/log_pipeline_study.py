@@ -185,6 +185,7 @@ class LogPipelineStudy(Study):
             last_s, _ = due_requests(read_log(text), times)[-1]
         except ValueError as error:
             return str(error)
+        # A log whose stamps are whole seconds may have its last one when the run's last second begins.
         if last_s >= seconds - 1:
             return ""
         return (

@@ -79,7 +79,7 @@ def main(
             possible, left_out = without_impossible(adjusted, partial(driver.fault_here, adjusted, settings))
             with driver.system(possible, settings) as system:
                 changes = [*overrides, *left_out]
-                return design_comparison.run(store, possible, check_campaign_id(campaign), system, changes)
+                return design_comparison.run(store, possible, check_campaign_id(campaign), system, changes, corpus)
         with driver.system(adjusted, settings) as system:
             tuned = tune_study(adjusted)
             advice = load_advice(settings.advice) if tuned.advice else []

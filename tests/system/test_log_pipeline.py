@@ -6,6 +6,7 @@ of three.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -29,6 +30,7 @@ from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, Pla
 from kafka_pareto.drivers.log_pipeline.attempt import follow, judge, wanted_of
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
+from kafka_pareto.drivers.log_pipeline.replayed import Replayed
 from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
 from kafka_pareto.drivers.log_pipeline.testbed import OpenPipeline, PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.web_server import WebServer
@@ -267,3 +269,22 @@ def test_nothing_is_left_of_a_step_that_is_killed(tmp_path_factory: pytest.TempP
     for part in (*of_web, *of_pipeline):
         assert any(part in line for line in running), part
     assert left_after(children, 15) == []
+
+
+def test_a_log_is_replayed_and_each_of_its_requests_comes_to_hive(testbed: PipelineTestbed, tmp_path: Path) -> None:
+    log = tmp_path / "due.json"
+    log.write_text(json.dumps([[number / 20, f"/page/{number}?b=%2F"] for number in range(240)]))
+    content = {**STUDY, "reference": {**QUICK, "workload": "replay"}, "replay": {"file": "my.log"}}
+    study = parse_study(yaml.safe_dump(content), "tiny.yaml")
+    assert isinstance(study, CompareLogPipeline)
+    campaign, lease = cast("Campaign", SimpleNamespace()), cast("ClusterLease", SimpleNamespace())
+    parts = (testbed.programs, testbed.brokers, testbed.cluster, testbed.web)
+    replaying = PipelineTestbed(study, campaign, lease, *parts, replayed=Replayed(log, 20.0))
+    reconciled, found = followed(replaying)
+
+    assert reconciled.fault == ""
+    assert found.requests_due == found.requests_logged == found.events_committed == 200
+    assert found.refused == 0
+    assert reconciled.logged == 260  # with three seconds that warm up
+    gaps_ms = reconciled.requests.t0.tail(200).diff().dropna()
+    assert gaps_ms.mean() == pytest.approx(50, abs=1)

@@ -294,6 +294,19 @@ def test_each_request_is_an_object_in_the_log_with_every_field(web: Web, form: s
     assert [each["upstream_s"] != "" for each in last] == [True, True, False, True]
 
 
+def test_nginx_answers_and_logs_what_is_replayed_by_itself(web: Web) -> None:
+    nginx = web.nginx["single"]
+    paths = ["/wp-login.php?a=%2F", "//elsewhere.example/a", "/static/a", "/api/categories"]
+    for path in paths:
+        assert httpx.get(f"{nginx.url}{path}", headers={"X-Replayed": "1"}).status_code == 200
+    assert httpx.get(f"{nginx.url}/wp-login.php").status_code == 404
+    deadline = time.monotonic() + 1
+    while len(last := [each for each in log_objects(nginx.log_file, "single")[-5:] if each["status"] == 200]) != 4:
+        assert time.monotonic() < deadline
+
+    assert [(each["uri"], each["upstream_s"]) for each in last] == [(path, "") for path in paths]
+
+
 def test_a_request_is_in_the_log_once_it_is_answered(web: Web) -> None:
     nginx = web.nginx["single"]
     for number in range(20):

@@ -80,7 +80,7 @@ class CampaignKeys:
         return f"{self._round(round_number)}/02_noise/{case}/"
 
     def payload(self) -> str:
-        """Returns the key of the text that records are cut from, where the study names a file."""
+        """Returns the key of the text that loads are made from, where the study names a file."""
         return f"{self.prefix}/payload.txt"
 
     def trials(self, round_number: int = 0) -> str:

@@ -16,7 +16,7 @@ def differences_of_campaigns(then: Campaign, now: Campaign) -> list[str]:
     """Lists what makes all repetitions of the two incomparable.
 
     That is a difference of factors, or of the conditions that their driver names. Each names the key and both values. A
-    text that loads are cut from is one of the conditions.
+    text that loads are made from is one of the conditions.
     """
     old, new = then.study, now.study
     return [
@@ -39,7 +39,7 @@ def _difference_of_texts(then: Campaign, now: Campaign) -> list[str]:
     if now.study.text_file() is None:
         return []
     same = then.store.get(then.keys.payload()) == now.store.get(now.keys.payload())
-    return [] if same else ["workload.payload.file: holds another text now"]
+    return [] if same else [f"{now.study.text_key}: holds another text now"]
 
 
 def _system_of(fingerprint: Fingerprint, driver: Driver) -> dict[str, Any]:

@@ -11,16 +11,19 @@ import sys
 import time
 from argparse import ArgumentParser
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import aiohttp
 
+from kafka_pareto.shoppers.access_log import REPLAY, TimedPath
 from kafka_pareto.shoppers.shopper import Request, Shopper
 
 _STATIC = Request("static", "GET", "/static")
+_ANSWERED_BY_NGINX = {"X-Replayed": "1"}
 _MS = 1e3
 _ANSWER_S = 30.0
 _SERVER_ERROR = 500
@@ -36,7 +39,7 @@ class Wanted:
         rate_s: Requests in each second, of this process.
         seconds: How long.
         begins_at: The first second's beginning, in seconds since 1970.
-        workload: A shopper's requests, or those that the web server answers itself.
+        workload: A shopper's requests, or those that the web server answers itself: one path, or a log's.
         burst_from_s: When requests come faster; 0 until 0 for never.
         burst_times: How many times as fast.
     """
@@ -78,11 +81,18 @@ def due_times(wanted: Wanted, chance: Random) -> Iterator[float]:
 
 
 class Load:
-    """Sends one run after the other to a web server; of several processes each has a number of its own."""
+    """Sends one run after the other to a web server; of several processes each has a number of its own.
 
-    def __init__(self, address: str, process: int) -> None:
+    Args:
+        address: Of the web server.
+        process: The number.
+        replayed: This process' requests of a log, with the seconds after a run's beginning at which they are due.
+    """
+
+    def __init__(self, address: str, process: int, replayed: Sequence[TimedPath] = ()) -> None:
         self._address = address
         self._process = process
+        self._replayed = replayed
 
     async def send(self, wanted: Wanted) -> Sent:
         """Sends what is wanted, and waits for the answers."""
@@ -91,51 +101,68 @@ class Load:
         number = 0
         connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_ANSWER_S)
         timeout = aiohttp.ClientTimeout(total=_ANSWER_S)
-        async with aiohttp.ClientSession(self._address, connector=connector, timeout=timeout) as session:
+        async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
             answers = set()
-            for due_s in due_times(wanted, chance):
+            for due_s, request in self._due(wanted, chance):
                 due_at = wanted.begins_at + due_s
                 if (wait_s := due_at - time.time()) > 0:
                     await asyncio.sleep(wait_s)
                 elif sent.due % 16 == 0:
                     await asyncio.sleep(0)  # a load that is late must still take answers
                 sent.due += 1
-                shopper = None
+                asks: Request | Shopper = request
                 if wanted.workload == "shop":
                     if idle:
-                        shopper = idle.popleft()
+                        asks = idle.popleft()
                     else:
                         number += 1
                         name = f"{wanted.run}-{self._process}-{number}"
-                        shopper = Shopper(name, Random(f"{wanted.seed}.{self._process}.{number}"))
-                answer = asyncio.create_task(_ask(session, shopper, sent, due_at, idle))
+                        asks = Shopper(name, Random(f"{wanted.seed}.{self._process}.{number}"))
+                answer = asyncio.create_task(self._ask(session, asks, sent, due_at, idle))
                 answers.add(answer)
                 answer.add_done_callback(answers.discard)
             while answers:
                 await asyncio.wait(answers)
         return sent
 
+    def _due(self, wanted: Wanted, chance: Random) -> Iterator[tuple[float, Request]]:
+        """Yields when something is asked for, and what, where no shopper decides."""
+        if wanted.workload == REPLAY:
+            for due_s, path in self._replayed:
+                if due_s < wanted.seconds:
+                    yield due_s, Request(REPLAY, "GET", path)
+            return
+        for due_s in due_times(wanted, chance):
+            yield due_s, _STATIC
 
-async def _ask(
-    session: aiohttp.ClientSession, shopper: Shopper | None, sent: Sent, due_at: float, idle: deque[Shopper]
-) -> None:
-    request = shopper.next_request() if shopper else _STATIC
-    headers = {"X-Session": request.session} if request.session else {}
-    began_at = time.time()
-    sent.late_ms.append((began_at - due_at) * _MS)
-    status, body = _SERVER_ERROR, None
-    try:
-        async with session.request(request.method, request.path, json=request.body, headers=headers) as response:
-            content = await response.read()
-            status = response.status
-            body = _object(content) if shopper else None
-    except (aiohttp.ClientError, TimeoutError):
-        pass
-    sent.response_ms.append((time.time() - began_at) * _MS)
-    sent.refused += status >= _SERVER_ERROR
-    if shopper:
-        shopper.take(status, body)
-        idle.append(shopper)
+    async def _ask(
+        self, session: aiohttp.ClientSession, asks: Request | Shopper, sent: Sent, due_at: float, idle: deque[Shopper]
+    ) -> None:
+        shopper = asks if isinstance(asks, Shopper) else None
+        request = asks.next_request() if isinstance(asks, Shopper) else asks
+        # A path of a log may begin with two slashes, which alone would name another server.
+        url = f"{self._address}{request.path}"
+        began_at = time.time()
+        sent.late_ms.append((began_at - due_at) * _MS)
+        status, body = _SERVER_ERROR, None
+        try:
+            async with session.request(request.method, url, json=request.body, headers=_headers(request)) as response:
+                content = await response.read()
+                status = response.status
+                body = _object(content) if shopper else None
+        except (aiohttp.ClientError, TimeoutError):
+            pass
+        sent.response_ms.append((time.time() - began_at) * _MS)
+        sent.refused += status >= _SERVER_ERROR
+        if shopper:
+            shopper.take(status, body)
+            idle.append(shopper)
+
+
+def _headers(request: Request) -> dict[str, str]:
+    if request.action == REPLAY:
+        return _ANSWERED_BY_NGINX
+    return {"X-Session": request.session} if request.session else {}
 
 
 def _object(content: bytes) -> dict[str, Any] | None:
@@ -151,8 +178,11 @@ def main() -> None:
     parser = ArgumentParser(prog="load")
     parser.add_argument("--address", required=True, help="of the web server: http://host:port")
     parser.add_argument("--process", type=int, required=True, help="its number among several")
+    parser.add_argument("--processes", type=int, default=1, help="how many there are")
+    parser.add_argument("--replayed", type=Path, help="JSON with due times and paths of a log, which they share")
     options = parser.parse_args()
-    load = Load(options.address, options.process)
+    replayed = json.loads(options.replayed.read_text()) if options.replayed else []
+    load = Load(options.address, options.process, replayed[options.process :: options.processes])
     print(json.dumps({"ready": "load"}), flush=True)
     for line in sys.stdin:
         sent = asyncio.run(load.send(Wanted(**json.loads(line))))

@@ -23,7 +23,14 @@ from kafka_pareto.study.overrides import Override
 log = logging.getLogger(__name__)
 
 
-def run(store: Store, study: Compare, campaign_id: str, system: System, overrides: Sequence[Override] = ()) -> Manifest:
+def run(
+    store: Store,
+    study: Compare,
+    campaign_id: str,
+    system: System,
+    overrides: Sequence[Override] = (),
+    corpus: str | None = None,
+) -> Manifest:
     """Starts the campaign, or goes on with one that was started with the same study.
 
     Args:
@@ -32,25 +39,27 @@ def run(store: Store, study: Compare, campaign_id: str, system: System, override
         campaign_id: The campaign's id within the study.
         system: The system that it will measure.
         overrides: What of the study is not its file's, for the plan to name.
+        corpus: The text that loads are made from, where the study names a file (`read_corpus`).
 
     Raises:
         PlanError: If the campaign may not run as planned; nothing is frozen then.
         ClusterError: If the system cannot be reached.
-        BadInputError: If the campaign exists and was started with another study.
+        BadInputError: If the campaign exists and was started with another study, or another text for its loads.
     """
     require_distinct_columns(study)
     keys = CampaignKeys(study.name, campaign_id)
-    is_known = is_frozen(store, keys, study, None)
+    is_known = is_frozen(store, keys, study, corpus)
     campaign = Campaign(study, keys, store)
     plan = plan_comparison(study, driver_of(study)).model_copy(update={"overrides": list(overrides)})
     log.info("%s", describe_plan(plan))
     system.require_fit(plan, campaign, study.cases[0])
     require_consent(plan, study)
     if not is_known:
-        freeze(campaign)
+        freeze(campaign, corpus)
     design = levels_table(study)
     written = [
         keys.frozen_study(),
+        *([keys.payload()] if corpus is not None else []),
         campaign.write_record(keys.plan(), plan),
         campaign.write_table(keys.design(), design, DESIGN_COLUMNS),
     ]

@@ -29,7 +29,7 @@ def is_frozen(store: Store, keys: CampaignKeys, study: Study, corpus: str | None
         )
     if _frozen_corpus(store, keys) != corpus:
         raise BadInputError(
-            f"campaign {keys.prefix} was started with another text in its workload.payload.file; "
+            f"campaign {keys.prefix} was started with another text in its {study.text_key}; "
             "put that text back, or start a new campaign"
         )
     return True

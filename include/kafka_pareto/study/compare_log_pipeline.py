@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
+
+from pydantic import JsonValue
 
 from kafka_pareto.study.compare import Compare, MeansByCase
 from kafka_pareto.study.factors import Configuration, FactorValue, configuration_id
@@ -22,8 +24,9 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
     """Compares settings of a log pipeline: nginx, Filebeat, an aggregator, Kafka, Spark and Hive, all on this machine.
 
     Levels may be what the parts are set to (`log_lines`, `scan_frequency_ms`, `bulk_max_size`, …), `load` (`200/s`, or
-    `50%` of what the web server holds with the shop behind it), `workload` (`static`: nginx answers itself) and `burst`
-    (`once`: as the protocol says).
+    `50%` of what the web server holds with the shop behind it), `workload` (`static`: nginx answers itself;
+    `replay`: it answers the requests of a log of the user's, as `replay` says) and `burst` (`once`: as the protocol
+    says).
     """
 
     kind: Literal["compare"] = "compare"
@@ -38,6 +41,15 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
         """Returns the value of every setting: the configuration's, else the reference's, else the default."""
         return Compare.effective(self, configuration)
 
+    def replays_in(self, cases: Sequence[str]) -> bool:
+        """Tells whether any level of these parts replays the log."""
+        return any(self.is_replayed(level) for case in cases for level in self.levels_of(case))
+
+    def keys_of_cases(self, cases: Sequence[str]) -> dict[str, JsonValue]:
+        """Returns the keys that hold these parts alone; a log that none of them replays is not among them."""
+        kept = super().keys_of_cases(cases)
+        return kept if self.replays_in(cases) else kept | {"replay": None}
+
     @property
     def compared(self) -> tuple[str, ...]:
         """Lists what the published study compares."""
@@ -45,12 +57,14 @@ class CompareLogPipeline(LogPipelineStudy, Compare):
 
     def described_protocol(self) -> dict[str, str]:
         """Says what one run does, as names and texts for people."""
-        protocol = self.protocol
+        protocol, replay = self.protocol, self.replay
+        replayed = f"the requests of {replay.file}, {replay.times:g} times as fast as logged" if replay else ""
         return super().described_protocol() | {
             "requests": f"{protocol.seconds} s of them after {protocol.warmup_s:g} s that do not count, by "
             f"{self.senders} processes; steady from {protocol.steady_from_s} s on",
             "end": f"up to {protocol.drain_s:g} s until the last of them is in Hive; then all parts end",
             "shop": f"Flask behind nginx, on {self.database}",
+            **({"replay": replayed} if replayed else {}),
         }
 
     def predicted(self, level: Configuration, means: MeansByCase) -> dict[str, float]:

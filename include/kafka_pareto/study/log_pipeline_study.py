@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from kafka_pareto.errors import BadInputError, did_you_mean
+from kafka_pareto.shoppers.access_log import REPLAY, due_requests, read_log
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, FactorValue
 from kafka_pareto.study.log_pipeline import LOG_PIPELINE
@@ -19,6 +20,7 @@ from kafka_pareto.study.section import Count, Section
 from kafka_pareto.study.sections import OwnBrokers
 from kafka_pareto.study.setting import Setting
 from kafka_pareto.study.study import Study
+from kafka_pareto.study.workload import FileBesideStudy
 
 _DAY_MS = 86_400_000
 _MOST_EVENTS = 1_000_000
@@ -45,7 +47,7 @@ PIPELINE_SETTINGS = (
 _BY_NAME = {each.name: each for each in PIPELINE_SETTINGS}
 LOAD_SETTINGS = (
     Setting("load", "50%", "load"),
-    Setting("workload", "shop", "load", choices=("shop", "static")),
+    Setting("workload", "shop", "load", choices=("shop", "static", REPLAY)),
     Setting("burst", "none", "load", choices=("none", "once")),
 )
 
@@ -63,7 +65,10 @@ def pipeline_setting(name: str) -> Setting:
 
 @dataclass(frozen=True)
 class RequestRate:
-    """Says how many requests are sent: a rate, or a share of the rate that the web server holds; the other is None."""
+    """Says how many requests are sent: a rate, or a share of the rate that the web server holds; the other is None.
+
+    Both are where a log is replayed, which says when.
+    """
 
     requests_s: float | None = None
     capacity_fraction: float | None = None
@@ -88,6 +93,17 @@ class Burst(Section):
     from_s: Annotated[float, Field(gt=0)] = 60.0
     until_s: Annotated[float, Field(gt=0)] = 90.0
     times: Annotated[float, Field(gt=1)] = 2.0
+
+
+class Replay(Section):
+    """Names an access log of the user's whose requests `workload: replay` sends, and how many times as fast as logged.
+
+    The file has nginx' combined or common log format, or in each line a JSON object with `time` (seconds since 1970, or
+    ISO) and `request` or `uri`. It lies in the study's folder or below it.
+    """
+
+    file: FileBesideStudy
+    times: Annotated[float, Field(gt=0)] = 1.0
 
 
 class LogPipelineProtocol(Protocol):
@@ -118,23 +134,35 @@ class LogPipelineStudy(Study):
     """Adds the shop, the broker, and how a run is sent and looked at. All parts run on this machine."""
 
     declaration: ClassVar[Driver] = LOG_PIPELINE
+    text_key: ClassVar[str] = "replay.file"
 
     database: Literal["mariadb", "sqlite"] = "mariadb"
     senders: Count = 3
     heap_mib: Annotated[int, Field(ge=128)] = 384
+    replay: Replay | None = None
     protocol: LogPipelineProtocol
 
     @abstractmethod
     def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Returns the value of every setting of the parts and of the load."""
 
+    @abstractmethod
+    def replays_in(self, cases: Sequence[str]) -> bool:
+        """Tells whether any level of these cases replays the log."""
+
     @property
     def own_brokers(self) -> OwnBrokers:
         """Returns the one broker of the pipeline."""
         return OwnBrokers(brokers=1, heap_mib=self.heap_mib)
 
+    def is_replayed(self, configuration: Configuration) -> bool:
+        """Tells whether a configuration replays the log."""
+        return self.effective(configuration)["workload"] == REPLAY
+
     def rate_of(self, configuration: Configuration) -> RequestRate:
         """Returns how many requests are sent with a configuration."""
+        if self.is_replayed(configuration):
+            return RequestRate()
         return request_rate_of(str(self.effective(configuration)["load"]))
 
     def shop_and_protocol(self) -> dict[str, Mapping[str, Any]]:
@@ -143,11 +171,33 @@ class LogPipelineStudy(Study):
             "protocol": self.protocol.of_a_repetition(),
             "shop": {"database": self.database, "senders": self.senders},
             "testbed": {"heap_mib": self.heap_mib},
+            "replay": self.replay.model_dump() if self.replay else {},
         }
+
+    def text_file(self) -> str | None:
+        """Returns the log that is replayed; None where the study names none."""
+        return self.replay.file if self.replay else None
+
+    def fault_of_text(self, text: str) -> str:
+        """Says which line of the log is no entry, or that it ends before a run does; empty where it can be sent."""
+        times, seconds = self.replay.times if self.replay else 1.0, self.protocol.seconds
+        try:
+            last_s, _ = due_requests(read_log(text), times)[-1]
+        except ValueError as error:
+            return str(error)
+        # A log whose stamps are whole seconds may have its last one when the run's last second begins.
+        if last_s >= seconds - 1:
+            return ""
+        return (
+            f"its last request is due {last_s:g} s after the first at times {times:g}: it must have one in the last of "
+            f"the run's {seconds} seconds, or later; give a longer log, a lower times, or fewer protocol.seconds"
+        )
 
     def conflict_in(self, level: Configuration) -> str:
         """Says which settings cannot go together; empty where all can."""
         found, burst = self.effective(level), self.protocol.burst
+        if self.is_replayed(level) and (conflict := self._conflict_of_replay(found)):
+            return conflict
         try:
             request_rate_of(str(found["load"]))
         except ValueError as error:
@@ -160,6 +210,20 @@ class LogPipelineStudy(Study):
                 f"and before the run does at {self.protocol.seconds} s; what follows is looked at, too"
             )
         return ""
+
+    def _conflict_of_replay(self, found: Mapping[str, FactorValue]) -> str:
+        if self.replay is None:
+            return f"workload {REPLAY}: needs replay: {{file: my-access.log}}, which names the log"
+        given = [each.name for each in LOAD_SETTINGS if each.name != "workload" and found[each.name] != each.default]
+        if given:
+            return f"{given[0]} {found[given[0]]}: must be left out with workload {REPLAY}, whose log says when"
+        return ""
+
+    @model_validator(mode="after")
+    def _replays_what_it_names(self) -> Self:
+        if self.replay and not self.replays_in(self.cases):
+            raise ValueError(f"replay: no level has workload {REPLAY}; set it, or leave replay out")
+        return self
 
     @model_validator(mode="after")
     def _on_a_broker_of_its_own(self) -> Self:

@@ -25,6 +25,8 @@ class Study(Section):
     """
 
     declaration: ClassVar[Driver]
+    text_key: ClassVar[str] = "workload.payload.file"
+    """Names the key that holds the name of `text_file`."""
 
     schema_version: Literal[1]
     kind: str = "tune"
@@ -101,8 +103,12 @@ class Study(Section):
         return {}
 
     def text_file(self) -> str | None:
-        """Returns the file, beside the study's, whose text its loads are cut from; None where there is none."""
+        """Returns the file, beside the study's, whose text its loads are made from; None where there is none."""
         return None
+
+    def fault_of_text(self, text: str) -> str:
+        """Says why no load can be made from the text of `text_file`; empty where one can."""
+        return "" if text.strip() else "holds no text to cut records from"
 
     def baseline_id(self, case: str = "") -> str:
         """Returns the baseline's configuration id."""

@@ -66,8 +66,8 @@ def parse_study(text: str, file: str, folder: Path | None = None) -> Study:
     """Checks the text of a study file; `file` names it in messages.
 
     Its `kind` and `driver` say which keys it may have. A producer's `baseline` that is a string names a
-    `producer.properties` relative to `folder`; the study then holds its values. A payload's file must lie in `folder`
-    or below. Its text is no part of the study (see `read_corpus`).
+    `producer.properties` relative to `folder`; the study then holds its values. A payload's file, or a log that is
+    replayed, must lie in `folder` or below. Its text is no part of the study (see `read_corpus`).
 
     Raises:
         StudyError: One line per defect, each with file, key, value and rule.
@@ -93,18 +93,18 @@ def read_section(path: Path, model: type[AnySection]) -> AnySection:
 
 
 def read_corpus(study: Study, folder: Path, file: str) -> str | None:
-    """Returns the text that the study's loads are cut from; None where it names no file for them.
+    """Returns the text that the study's loads are made from; None where it names no file for them.
 
     Raises:
-        StudyError: If the file cannot be read, is no UTF-8 text, is too large, or holds nothing.
+        StudyError: If the file cannot be read, is no UTF-8 text, is too large, or holds no such text.
     """
     name = study.text_file()
     if name is None:
         return None
-    path = folder / name
-    text = _read_text(path, file, f"workload.payload.file: {path}: ")
-    if not text.strip():
-        raise StudyError(file, [f"workload.payload.file: {path}: holds no text to cut records from"])
+    place = f"{study.text_key}: {folder / name}: "
+    text = _read_text(folder / name, file, place)
+    if fault := study.fault_of_text(text):
+        raise StudyError(file, [f"{place}{fault}"])
     return text
 
 

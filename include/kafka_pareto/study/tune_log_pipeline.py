@@ -22,7 +22,7 @@ _DURABILITIES = {"0": Durability.acks_0, "1": Durability.acks_1, "all": Durabili
 class TuneLogPipeline(LogPipelineStudy, Tune):
     """Tunes a log pipeline. Factors and baseline are settings of its parts, as `CompareLogPipeline` lists them.
 
-    `load` says what is sent: always the same. There is one case, the pipeline.
+    `load` and `workload` say what is sent: always the same. There is one case, the pipeline.
     """
 
     promises: ClassVar[frozenset[str]] = frozenset({"acks", "aggregator_acknowledges"})
@@ -30,7 +30,7 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
     kind: Literal["tune"] = "tune"
     driver: Literal["log_pipeline"] = "log_pipeline"
     load: str = "50%"
-    workload: Literal["shop", "static"] = "shop"
+    workload: Literal["shop", "static", "replay"] = "shop"
     objectives: list[ObjectiveName] = Field(default_factory=lambda: list(LOG_PIPELINE.objective_names))
 
     @field_validator("factors")
@@ -89,6 +89,10 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
         defaults = {each.name: each.value(each.default) for each in (*PIPELINE_SETTINGS, *LOAD_SETTINGS)}
         given = {"load": self.load, "workload": self.workload, **self.baseline, **configuration}
         return defaults | {name: value for name, value in given.items() if not isinstance(value, bool)}
+
+    def replays_in(self, cases: Sequence[str]) -> bool:  # noqa: ARG002
+        """Tells whether the log is replayed: with all settings, or with none."""
+        return self.is_replayed({})
 
     def told(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Returns every setting with its value."""

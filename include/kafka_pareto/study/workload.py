@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, Self, TypeAlias, get_args
 
-from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from kafka_pareto.study.faults import BrokerFault, FaultTimes
 from kafka_pareto.study.section import Count, Section
@@ -15,18 +15,21 @@ MadePayload: TypeAlias = Literal["random", "zeros"]
 """Names the contents that a load tool makes by itself: random letters, or zero bytes."""
 
 
+def _stays_with_the_study(file: str) -> str:
+    path = PurePosixPath(file)
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError("must lie in the study's folder or below: give a relative path without ..")
+    return file
+
+
+FileBesideStudy = Annotated[str, AfterValidator(_stays_with_the_study)]
+"""Names a file of the user's, in the study's folder or below it."""
+
+
 class PayloadFile(Section):
     """Cuts records from a text file of the user's, in the study's folder or below it."""
 
-    file: str
-
-    @field_validator("file")
-    @classmethod
-    def _stays_with_the_study(cls, file: str) -> str:
-        path = PurePosixPath(file)
-        if path.is_absolute() or ".." in path.parts:
-            raise ValueError("must lie in the study's folder or below: give a relative path without ..")
-        return file
+    file: FileBesideStudy
 
 
 class CompressiblePayload(Section):

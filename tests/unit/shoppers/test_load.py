@@ -28,8 +28,10 @@ def test_requests_are_due_at_the_rate_and_faster_in_a_burst() -> None:
 
 class _Slow(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
+        path = self.requestline.split()[1]  # `self.path` has one slash where there are two
+        self.server.asked.append((time.time(), path, self.headers["X-Replayed"]))  # type: ignore[attr-defined]
         time.sleep(0.3)
-        self.send_response(503 if self.server.fails else 200)  # type: ignore[attr-defined]
+        self.send_response(self.server.status)  # type: ignore[attr-defined]
         self.send_header("Content-Length", "2")
         self.end_headers()
         self.wfile.write(b"{}")
@@ -41,7 +43,7 @@ class _Slow(BaseHTTPRequestHandler):
 @pytest.fixture
 def slow() -> Iterator[ThreadingHTTPServer]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Slow)
-    server.fails = False  # type: ignore[attr-defined]
+    server.status, server.asked = 200, []  # type: ignore[attr-defined]
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()
@@ -52,7 +54,7 @@ def slow() -> Iterator[ThreadingHTTPServer]:
 def test_a_slow_server_does_not_slow_the_load_and_its_errors_are_counted(
     slow: ThreadingHTTPServer, fails: bool
 ) -> None:
-    slow.fails = fails  # type: ignore[attr-defined]
+    slow.status = 503 if fails else 200  # type: ignore[attr-defined]
     load = Load(f"http://127.0.0.1:{slow.server_port}", 1)
     began_s = time.monotonic()
     sent = asyncio.run(load.send(Wanted("run", "1", 40.0, 1.0, time.time(), "static")))
@@ -61,3 +63,16 @@ def test_a_slow_server_does_not_slow_the_load_and_its_errors_are_counted(
     assert time.monotonic() - began_s < 3  # one after the other they would take ten seconds and more
     assert min(sent.response_ms) >= 290
     assert sent.refused == (sent.due if fails else 0)
+
+
+def test_a_log_is_replayed_on_this_server_at_its_own_times_until_the_run_ends(slow: ThreadingHTTPServer) -> None:
+    slow.status = 404  # type: ignore[attr-defined]
+    replayed = [(0.0, "/a?b=1"), (0.1, "//elsewhere.example/a"), (0.4, "/a"), (1.0, "/late")]
+    load = Load(f"http://127.0.0.1:{slow.server_port}", 0, replayed)
+    begins_at = time.time() + 0.1
+    sent = asyncio.run(load.send(Wanted("run", "1", 99.0, 1.0, begins_at, "replay")))
+    asked = sorted(slow.asked)  # type: ignore[attr-defined]
+
+    assert [(path, mark) for _, path, mark in asked] == [(path, "1") for _, path in replayed[:3]]
+    assert [at - begins_at for at, _, _ in asked] == pytest.approx([0.0, 0.1, 0.4], abs=0.2)
+    assert (sent.due, sent.refused) == (3, 0)  # that something is not there is an answer

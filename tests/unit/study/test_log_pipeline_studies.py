@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from kafka_pareto.errors import BadInputError
+from kafka_pareto.errors import BadInputError, StudyError
 from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.study.compare_log_pipeline import CompareLogPipeline
 from kafka_pareto.study.factors import configuration_id
 from kafka_pareto.study.log_pipeline_model import predicted_stages
 from kafka_pareto.study.log_pipeline_study import RequestRate, request_rate_of
-from kafka_pareto.study.study_file import parse_study
+from kafka_pareto.study.overriding import with_overrides
+from kafka_pareto.study.study_file import dump_study, parse_study
 from kafka_pareto.study.tune_log_pipeline import TuneLogPipeline
 from tests.unit.study.light_run import DEFAULTS, LIGHT
 
@@ -42,6 +44,12 @@ TUNE: dict[str, Any] = {
     "design": {"configurations": 6},
     "strategy": "rounds",
     "confirmation": {"points": 2, "choice_blocks": 2, "gain_blocks": 3},
+}
+REPLAY: dict[str, Any] = {
+    **COMPARE,
+    "reference": {"workload": "replay"},
+    "replay": {"file": "a.log"},
+    "protocol": {"repetitions": 3, "seconds": 10, "steady_from_s": 2},
 }
 
 
@@ -126,6 +134,20 @@ def test_nothing_is_predicted_where_all_loads_are_the_same() -> None:
             {**TUNE, "factors": {"log_lines": {"type": "categorical", "levels": ["Multi", "single"]}}},
             "log_lines: 'Multi': must be written as multi",
         ),
+        ({**COMPARE, "reference": {"workload": "replay"}}, "workload replay: needs replay: {file: my-access.log}"),
+        ({**COMPARE, "replay": {"file": "a.log"}}, "replay: no level has workload replay; set it, or leave replay out"),
+        ({**TUNE, "workload": "replay"}, "workload replay: needs replay"),
+        ({**TUNE, "replay": {"file": "a.log"}}, "replay: no level has workload replay"),
+        ({**REPLAY, "replay": {"file": "a.log", "times": 0}}, "replay.times: 0: Input should be greater than 0"),
+        ({**REPLAY, "replay": {"file": "../a.log"}}, "replay.file: .*: must lie in the study's folder or below"),
+        (
+            {**REPLAY, "reference": {"workload": "replay", "load": "9/s"}},
+            "load 9/s: must be left out with workload replay, whose log says when",
+        ),
+        (
+            {**REPLAY, "reference": {"workload": "replay", "burst": "once"}},
+            "burst once: must be left out with workload replay",
+        ),
         ({**TUNE, "baseline": {"pipelining": -1}}, "pipelining: -1: must be at least 0"),
         (
             {**TUNE, "factors": {"bulk_max_size": {"type": "integer", "low": 0, "high": 5}}},
@@ -136,3 +158,62 @@ def test_nothing_is_predicted_where_all_loads_are_the_same() -> None:
 def test_what_breaks_a_rule_is_refused(content: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInputError, match=message.replace("(", r"\(")):
         parsed(content)
+
+
+def beside(folder: Path, lines: list[str] | None, **replay: Any) -> Any:
+    """Reads a study that replays a log of these lines; of none without a file."""
+    if lines is not None:
+        (folder / "a.log").write_text("".join(f"{line}\n" for line in lines))
+    content = REPLAY | {"replay": {"file": "a.log", **replay}}
+    return parse_study(yaml.safe_dump(content, sort_keys=False), "example.yaml", folder)
+
+
+def entries(seconds: int) -> list[str]:
+    return [f'- - - [25/Nov/2026:12:00:{second:02d} +0000] "GET /a HTTP/1.1" 200 1' for second in range(seconds)]
+
+
+def test_a_study_that_replays_a_log_names_it_and_has_no_rate(tmp_path: Path) -> None:
+    study = beside(tmp_path, entries(20), times=2)
+
+    assert (study.text_file(), study.replay.times) == ("a.log", 2)
+    assert study.rate_of({}) == RequestRate()
+    assert study.conditions()["replay.times"] == 2
+    assert "the requests of a.log, 2 times as fast" in study.described_protocol()["replay"]
+    assert parse_study(dump_study(study), "frozen") == study
+
+
+def test_a_tuned_pipeline_may_replay_a_log() -> None:
+    study = parsed({**TUNE, "workload": "replay", "replay": {"file": "a.log"}})
+
+    assert study.is_replayed({})
+    assert study.conditions()["replay.file"] == "a.log"
+
+
+@pytest.mark.parametrize(
+    ("lines", "replay", "message"),
+    [
+        (None, {}, r"a\.log: cannot be read: No such file"),
+        ([], {}, r"a\.log: holds no request"),
+        ([*entries(10), "what?"], {}, r"a\.log: line 11: 'what\?': must be an entry of"),
+        (entries(9), {}, r"a\.log: its last request is due 8 s after the first at times 1: it must have one in the last"),
+        (entries(10), {"times": 2}, r"its last request is due 4.5 s after the first at times 2"),
+    ],
+)
+def test_a_log_that_cannot_be_replayed_is_refused_in_one_line(
+    tmp_path: Path, lines: list[str] | None, replay: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(StudyError, match=rf"^example\.yaml: replay\.file: .*{message}") as refused:
+        beside(tmp_path, lines, **replay)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_log_of_exactly_the_runs_seconds_is_long_enough(tmp_path: Path) -> None:
+    assert beside(tmp_path, entries(10)).replay.times == 1.0
+
+
+def test_a_campaign_of_parts_that_replay_nothing_has_no_log() -> None:
+    parts = [{"factor": "workload", "levels": ["shop", "replay"]}, {"factor": "pipelining", "levels": [2, 0]}]
+    study = parsed({**REPLAY, "reference": {}, "tables": parts})
+
+    assert with_overrides(study, cases=["pipelining"]).replay is None
+    assert with_overrides(study, cases=["workload"]).replay == study.replay

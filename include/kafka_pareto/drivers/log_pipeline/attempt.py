@@ -143,5 +143,5 @@ def require_answers(answered: Answered) -> None:
     if answered.refused > _MOST_REFUSED_FRACTION * answered.due:
         raise LoadToolError(
             f"{answered.refused} of {answered.due} requests were refused by the web server, or not answered; ask for a "
-            "lower load, or for workload: static"
+            "lower load, for workload: static, or for a lower replay.times"
         )

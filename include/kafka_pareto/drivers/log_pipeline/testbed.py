@@ -18,6 +18,7 @@ from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
 from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
+from kafka_pareto.drivers.log_pipeline.replayed import Replayed, replayed_log
 from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
 from kafka_pareto.drivers.log_pipeline.web_parts import LogLines
 from kafka_pareto.drivers.log_pipeline.web_server import WebServer
@@ -89,7 +90,8 @@ class OpenPipeline:
                     int(found["trigger_ms"]),
                 )
             )
-            self.load = opened.enter_context(WebLoad(url, testbed.study.senders))
+            replayed = testbed.replayed.file if testbed.replayed else None
+            self.load = opened.enter_context(WebLoad(url, testbed.study.senders, replayed))
             self._opened = opened.pop_all()
         return self
 
@@ -134,6 +136,7 @@ class PipelineTestbed:
 
     Attributes:
         lease: Of this machine: its cores are what is measured.
+        replayed: The log that is replayed; None where the study names none.
     """
 
     def __init__(
@@ -145,6 +148,7 @@ class PipelineTestbed:
         brokers: Brokers,
         cluster: Cluster,
         web: WebServer,
+        replayed: Replayed | None = None,
     ) -> None:
         self.study = study
         self.lease = lease
@@ -152,10 +156,16 @@ class PipelineTestbed:
         self.brokers = brokers
         self.cluster = cluster
         self.web = web
+        self.replayed = replayed
         self._campaign = campaign
 
     def requests_s(self, configuration: Configuration, search: Callable[[], float]) -> float:
-        """Returns the rate that a level asks for; what it is a share of is searched once for each campaign."""
+        """Returns the rate that a level asks for; what it is a share of is searched once for each campaign.
+
+        That of a log is its mean over a run.
+        """
+        if self.replayed and self.study.is_replayed(configuration):
+            return self.replayed.requests_s
         asked = self.study.rate_of(configuration)
         if asked.requests_s is not None:
             return asked.requests_s
@@ -185,12 +195,13 @@ def open_pipeline_testbed(
         brokers = opened.enter_context(Brokers(1, settings, heap_mib=study.heap_mib))
         cluster = opened.enter_context(Cluster(brokers.bootstrap_servers, None, settings))
         folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="kp-web-")))
+        replayed = replayed_log(campaign, study, folder / "replayed.json")
         try:
             web = opened.enter_context(WebServer(folder, programs.python, study.database, study.seed))
         except LoadStartError as error:
             raise ClusterError(str(error)) from error
         keep_fingerprint(campaign, case, _fingerprint(cluster, study))
-        yield PipelineTestbed(study, campaign, lease, programs, brokers, cluster, web)
+        yield PipelineTestbed(study, campaign, lease, programs, brokers, cluster, web, replayed)
 
 
 def _acks(value: FactorValue) -> Literal["0", "1", "all"]:

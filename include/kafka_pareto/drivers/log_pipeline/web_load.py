@@ -56,14 +56,16 @@ class WebLoad:
     Args:
         url: Of the web server.
         processes: How many.
+        replayed: The file with the requests of a log, which they share; None where none is replayed.
 
     Raises:
         LoadStartError: On entering, if one does not become ready.
     """
 
-    def __init__(self, url: str, processes: int) -> None:
+    def __init__(self, url: str, processes: int, replayed: Path | None = None) -> None:
         self._url = url
         self._number = processes
+        self._replayed = replayed
         self._senders: list[ChildProcess] = []
 
     def __enter__(self) -> Self:
@@ -71,7 +73,8 @@ class WebLoad:
         with ExitStack() as opened:
             opened.callback(lambda: end_all(self._senders, _STOP_S))
             for number in range(self._number):
-                options = ["--address", self._url, "--process", str(number)]
+                options = ["--address", self._url, "--process", str(number), "--processes", str(self._number)]
+                options += ["--replayed", str(self._replayed)] if self._replayed else []
                 argv = [sys.executable, "-m", "kafka_pareto.shoppers.load", *options]
                 self._senders.append(ChildProcess(f"load {number}", argv, environment))
             for sender in self._senders:

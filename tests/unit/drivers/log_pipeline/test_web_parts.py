@@ -81,6 +81,12 @@ def test_nginx_is_told_of_its_folder_port_and_log() -> None:
     assert "user " not in text
 
 
+def test_nginx_answers_what_is_replayed_before_it_asks_the_shop() -> None:
+    text = nginx().configuration
+
+    assert 0 < text.index("if ($http_x_replayed) {") < text.index("return 200 '{\"replayed\"") < text.index("proxy_pass")
+
+
 def test_roots_nginx_may_enter_its_folders() -> None:
     assert "user root;\n" in nginx(user="root").configuration
 

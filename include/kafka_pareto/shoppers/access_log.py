@@ -1,0 +1,111 @@
+"""Reads an access log of the user's, and says when each of its requests is due. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import reprlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+REPLAY = "replay"
+"""Is the workload that sends the requests of such a log."""
+
+_COMMON = re.compile(r'\S+ \S+ .*?\[([^]]+)] "((?:[^"\\]|\\.)*)" [0-9]{3} (?:[0-9]+|-)(?: .*)?')
+_REQUEST = re.compile(r"(?:[A-Za-z]+ )?(/.*?)(?: HTTP/\S+)?")
+_ESCAPED_BYTE = re.compile(r"\\x([0-9A-Fa-f]{2})")
+_RULE = "must be an entry of nginx' combined or common log format, or a JSON object with time and request or uri"
+_brief = reprlib.Repr()
+_brief.maxstring = 80
+
+TimedPath = tuple[float, str]
+"""Is a time in seconds, and the path that is asked for at it."""
+
+
+@dataclass(frozen=True)
+class AccessLog:
+    """Holds the requests of a log in the order of their stamps, in seconds since 1970.
+
+    Attributes:
+        skipped: How many entries name no path: they cannot be sent.
+    """
+
+    requests: Sequence[TimedPath]
+    skipped: int
+
+
+def read_log(text: str) -> AccessLog:
+    """Reads nginx' combined or common log format, or JSON lines; lines that are blank are passed over.
+
+    Raises:
+        ValueError: If a line is no entry, naming it, or if no entry names a path.
+    """
+    entries: list[TimedPath] = []
+    for number, line in enumerate(map(str.strip, text.split("\n")), 1):
+        if line:
+            try:
+                entries.append(_json_entry(line) if line.startswith("{") else _common_entry(line))
+            except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+                raise ValueError(f"line {number}: {_brief.repr(line)}: {_RULE}") from error
+    requests = sorted((each for each in entries if each[1]), key=itemgetter(0))
+    if not requests:
+        raise ValueError("holds no request; it must be an access log, with an entry in each line")
+    return AccessLog(requests, len(entries) - len(requests))
+
+
+def due_requests(log: AccessLog, times: float) -> list[TimedPath]:
+    """Returns the requests with the seconds after the first at which they are due, so many times as fast as logged.
+
+    Where all stamps are whole seconds, those of one second are spread evenly within it.
+    """
+    stamps_s = [at_s for at_s, _ in log.requests]
+    if all(at_s.is_integer() for at_s in stamps_s):
+        seconds = [list(same) for _, same in groupby(stamps_s)]
+        stamps_s = [same[0] + place / len(same) for same in seconds for place in range(len(same))]
+    paths = (path for _, path in log.requests)
+    return [((at_s - stamps_s[0]) / times, path) for at_s, path in zip(stamps_s, paths, strict=True)]
+
+
+def _common_entry(line: str) -> TimedPath:
+    found = _COMMON.fullmatch(line)
+    if found is None:
+        raise ValueError(line)
+    stamp, request = found.groups()
+    return _seconds_of(stamp), _path_of(request)
+
+
+def _json_entry(line: str) -> TimedPath:
+    found = json.loads(line)
+    return _seconds_of_json(found["time"]), _path_of(found["request"] if "request" in found else found["uri"])
+
+
+def _path_of(request: str) -> str:
+    """Returns the path of a request as `GET /a HTTP/1.1`, or of a path alone; empty where it names none."""
+    found = _REQUEST.fullmatch(request)
+    return _ESCAPED_BYTE.sub(r"%\1", found[1]) if found else ""
+
+
+# Entries of the same second have the same stamp.
+@lru_cache(maxsize=64)
+def _seconds_of(stamp: str) -> float:
+    return datetime.strptime(stamp, "%d/%b/%Y:%H:%M:%S %z").timestamp()
+
+
+def _seconds_of_json(time: Any) -> float:
+    """Returns a number, or a text that is one or an ISO time (without a zone: of UTC), as seconds since 1970."""
+    if isinstance(time, bool):
+        raise TypeError(time)
+    try:
+        at_s = float(time)
+    except ValueError:
+        at = datetime.fromisoformat(time)
+        at_s = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    if not math.isfinite(at_s):
+        raise ValueError(time)
+    return at_s

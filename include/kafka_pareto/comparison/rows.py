@@ -211,7 +211,9 @@ def prediction_sentence(part: PartComparison) -> str:
         if name in level.predicted and (mean := level.means.get(name))
     ]
     known = [error for error in errors if math.isfinite(error)]
-    said = f" The whole is off by {100 * statistics.median(known):.0f} % (median of {len(known)} levels)." if known else ""
+    said = (
+        f" The whole is off by {100 * statistics.median(known):.0f} % (median of {len(known)} levels)." if known else ""
+    )
     return f"Predicted from a lightly loaded run, and in brackets over what was measured.{said}"
 
 

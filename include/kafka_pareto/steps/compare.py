@@ -50,7 +50,9 @@ def with_predictions(study: Compare, parts: Sequence[PartComparison]) -> list[Pa
     for part in parts:
         configurations = {configuration_id(each): each for each in study.levels_of(part.part)}
         predicted = [study.predicted(configurations[level.configuration_id], means) for level in part.levels]
-        levels = [level.model_copy(update={"predicted": each}) for level, each in zip(part.levels, predicted, strict=True)]
+        levels = [
+            level.model_copy(update={"predicted": each}) for level, each in zip(part.levels, predicted, strict=True)
+        ]
         found.append(part.model_copy(update={"levels": levels}))
     return found
 

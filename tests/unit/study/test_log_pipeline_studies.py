@@ -195,7 +195,11 @@ def test_a_tuned_pipeline_may_replay_a_log() -> None:
         (None, {}, r"a\.log: cannot be read: No such file"),
         ([], {}, r"a\.log: holds no request"),
         ([*entries(10), "what?"], {}, r"a\.log: line 11: 'what\?': must be an entry of"),
-        (entries(9), {}, r"a\.log: its last request is due 8 s after the first at times 1: it must have one in the last"),
+        (
+            entries(9),
+            {},
+            r"a\.log: its last request is due 8 s after the first at times 1: it must have one in the last",
+        ),
         (entries(10), {"times": 2}, r"its last request is due 4.5 s after the first at times 2"),
     ],
 )

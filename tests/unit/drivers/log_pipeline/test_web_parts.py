@@ -84,7 +84,7 @@ def test_nginx_is_told_of_its_folder_port_and_log() -> None:
 def test_nginx_answers_what_is_replayed_before_it_asks_the_shop() -> None:
     text = nginx().configuration
 
-    assert 0 < text.index("if ($http_x_replayed) {") < text.index("return 200 '{\"replayed\"") < text.index("proxy_pass")
+    assert 0 < text.index("if ($http_x_replayed) {") < text.index('return 200 \'{"replayed"') < text.index("proxy_pass")
 
 
 def test_roots_nginx_may_enter_its_folders() -> None:

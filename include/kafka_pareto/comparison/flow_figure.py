@@ -18,7 +18,7 @@ from kafka_pareto.report.figures import shared_legend
 from kafka_pareto.study.quantity import Quantity
 
 FLOW_CAPTION = (
-    "The first valid repetition of each. Above: the mean time in each stage of what was logged in a second; "
+    "The first valid repetition of each, each on a scale of its own. Above: the mean time in each stage of what was logged in a second; "
     "middle: what passed each point in it; below: what was logged and had not come to its end. Shaded: a burst."
 )
 LATENCIES_CAPTION = "The p95 latency of what was logged in each second, the mean over the repetitions. Shaded: a burst."
@@ -36,7 +36,7 @@ def draw_flow(part: PartComparison, stages: Sequence[Quantity]) -> Figure | None
         return None
     width = max(_COLUMN_INCHES * len(levels), 6.0)
     figure = Figure(figsize=(width, _HEIGHT_INCHES), layout="constrained")
-    rows: Any = figure.subplots(3, len(levels), squeeze=False, sharex=True, sharey="row")
+    rows: Any = figure.subplots(3, len(levels), squeeze=False, sharex=True)
     for column, level in enumerate(levels):
         timeline = level.timelines[0]
         _draw_stages(rows[0][column], timeline, stages)

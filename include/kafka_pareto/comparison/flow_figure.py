@@ -18,8 +18,9 @@ from kafka_pareto.report.figures import shared_legend
 from kafka_pareto.study.quantity import Quantity
 
 FLOW_CAPTION = (
-    "The first valid repetition of each, each on a scale of its own. Above: the mean time in each stage of what was logged in a second; "
-    "middle: what passed each point in it; below: what was logged and had not come to its end. Shaded: a burst."
+    "The first valid repetition of each, each on a scale of its own. Above: the mean time in each stage of what was "
+    "logged in a second; middle: what passed each point in it; below: what was logged and had not come to its end. "
+    "Shaded: a burst."
 )
 LATENCIES_CAPTION = "The p95 latency of what was logged in each second, the mean over the repetitions. Shaded: a burst."
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "black")

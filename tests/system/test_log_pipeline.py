@@ -75,7 +75,7 @@ UNHINDERED: dict[str, Any] = {
 
 
 class Followed(NamedTuple):
-    """What came of a run."""
+    """Holds what came of a run."""
 
     reconciled: Reconciled
     quantities: LogPipelineQuantities

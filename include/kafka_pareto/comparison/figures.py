@@ -89,7 +89,7 @@ def part_figures(
             found[f"{part.part}_latencies.png"] = (flow_figure.LATENCIES_CAPTION, latencies)
         if flow := draw_flow(part, stages):
             found[f"{part.part}_flow.png"] = (flow_figure.FLOW_CAPTION, flow)
-        if timelines := draw_timelines(part):
+        if not stages and (timelines := draw_timelines(part)):
             found[f"{part.part}_timelines.png"] = (timeline_figure.CAPTION, timelines)
         return {name: (caption, png(figure)) for name, (caption, figure) in found.items()}
 

@@ -93,7 +93,7 @@ class Level(_Content):
         outcomes: How many repetitions ended with each outcome.
         estimates: By quantity.
         published: What the published work states, by quantity, as the study holds it.
-        predicted: What the study's model predicts, by quantity; empty where it has none.
+        predicted: What the study's model predicts, by quantity; None where it is infinite. Empty where it has no model.
         bottleneck: What limited the level, as a code of `bottleneck.verdict`; empty where none was found, or
             in fewer than half of its repetitions. None where nobody looked.
         bottleneck_numbers: What the verdict was found by, by name with unit: the means of those repetitions.
@@ -111,7 +111,7 @@ class Level(_Content):
     repetition_ids: list[str]
     estimates: dict[str, Estimate]
     published: dict[str, float] = Field(default_factory=dict)
-    predicted: dict[str, float] = Field(default_factory=dict)
+    predicted: dict[str, float | None] = Field(default_factory=dict)
     bottleneck: str | None = None
     bottleneck_numbers: dict[str, float] = Field(default_factory=dict)
     ceiling_shares: dict[str, float] = Field(default_factory=dict)

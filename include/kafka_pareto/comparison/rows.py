@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import statistics
 from collections.abc import Sequence
@@ -203,17 +202,16 @@ def prediction_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> lis
 
 
 def prediction_sentence(part: PartComparison) -> str:
-    """Says what the table of predictions holds, and how far the whole is from what was measured, at the most."""
+    """Says what the table of predictions holds, and how far the whole is from what was measured: the median."""
     errors = [
-        abs(level.predicted[name] / mean - 1)
+        abs(value / mean - 1)
         for level in part.levels
         for name in part.compared
-        if name in level.predicted and (mean := level.means.get(name))
+        if (value := level.predicted.get(name)) is not None and (mean := level.means.get(name))
     ]
-    known = [error for error in errors if math.isfinite(error)]
-    said = (
-        f" The whole is off by {100 * statistics.median(known):.0f} % (median of {len(known)} levels)." if known else ""
-    )
+    said = ""
+    if errors:
+        said = f" The whole is off by {100 * statistics.median(errors):.0f} % (median of {len(errors)} levels)."
     return f"Predicted from a lightly loaded run, and in brackets over what was measured.{said}"
 
 
@@ -257,10 +255,10 @@ def named_level(level: Level) -> str:
 
 
 def _predicted(level: Level, name: str) -> str:
-    value, mean = level.predicted.get(name), level.means.get(name)
-    if value is None:
+    if name not in level.predicted:
         return NONE
-    if not math.isfinite(value):
+    value, mean = level.predicted[name], level.means.get(name)
+    if value is None:
         return "more than it can do"
     return f"{number_text(value)} ({times_text(value / mean)})" if mean else number_text(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping, Sequence
 
 from kafka_pareto.bottleneck.records import Ceilings
@@ -50,9 +51,9 @@ def with_predictions(study: Compare, parts: Sequence[PartComparison]) -> list[Pa
     for part in parts:
         configurations = {configuration_id(each): each for each in study.levels_of(part.part)}
         predicted = [study.predicted(configurations[level.configuration_id], means) for level in part.levels]
-        levels = [
-            level.model_copy(update={"predicted": each}) for level, each in zip(part.levels, predicted, strict=True)
-        ]
+        # JSON has no infinity.
+        finite = [{name: value if math.isfinite(value) else None for name, value in each.items()} for each in predicted]
+        levels = [level.model_copy(update={"predicted": each}) for level, each in zip(part.levels, finite, strict=True)]
         found.append(part.model_copy(update={"levels": levels}))
     return found
 

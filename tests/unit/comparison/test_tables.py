@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 
 import pytest
 
@@ -186,7 +185,7 @@ def test_what_was_predicted_stands_beside_what_was_measured() -> None:
     mean = first.means[THROUGHPUT.name]
     levels = [
         first.model_copy(update={"predicted": {THROUGHPUT.name: 0.5 * mean, "filebeat_ms": 12.0}}),
-        second.model_copy(update={"predicted": {THROUGHPUT.name: math.inf}}),
+        second.model_copy(update={"predicted": {THROUGHPUT.name: None}}),
         *others,
     ]
     predicted = part.model_copy(update={"levels": levels})
@@ -198,5 +197,6 @@ def test_what_was_predicted_stands_beside_what_was_measured() -> None:
     assert (stage[0], stage[1], stage[2]) == ("in Filebeat [ms]", "12.0", "-")
     assert prediction_sentence(predicted).endswith("The whole is off by 50 % (median of 1 levels).")
     assert prediction_rows(part, COMPARED) == []
+    assert PartComparison.model_validate_json(predicted.model_dump_json()) == predicted
     row = next(each for each in csv_rows(predicted) if each["quantity"] == THROUGHPUT.name)
     assert float(row["predicted"]) == pytest.approx(0.5 * mean)

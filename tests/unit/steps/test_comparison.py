@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import statistics
 from collections import Counter
 from pathlib import Path
@@ -165,6 +166,17 @@ def test_published_numbers_stand_beside_their_levels_and_change_no_other_number(
     ]
     without = compare.compared_part(plain, "compression_type", kept)
     assert [level.estimates for level in without.levels] == [level.estimates for level in with_numbers.levels]
+
+
+def test_a_prediction_that_has_no_bound_survives_being_stored(
+    compared: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = compare_study(compared.study)
+    monkeypatch.setattr(type(study), "predicted", lambda *_: {"latency_p95_ms": math.inf, "latency_p99_ms": 2.0})
+
+    for part in compare.with_predictions(study, parts_of(compared)):
+        stored = PartComparison.model_validate_json(part.model_dump_json())
+        assert all(level.predicted == {"latency_p95_ms": None, "latency_p99_ms": 2.0} for level in stored.levels)
 
 
 def test_what_the_gate_set_aside_has_no_part_in_any_number(compared: Campaign) -> None:

@@ -52,7 +52,7 @@ rollback: setup ## back to what was in force before: STUDY=… RECORD_SIZE=… [
 retune: setup ## check whether it is still the best, tune again if not: STUDY=…
 	@$(STACK) retune
 
-ingest: setup ## send a CSV file to a topic, resumable: FILE=… TOPIC=… [DELIMITER=;] [KAFKA=…]
+ingest: setup ## send a CSV file to a topic, resumable: FILE=… TOPIC=… [DELIMITER=tab] [KAFKA=…]
 	@$(STACK) ingest
 
 doctor: setup ## check against a published guide: [KAFKA=… KAFKA_CONFIG=…] [TOPIC=…] [PRODUCER=…]
@@ -89,13 +89,14 @@ docs: setup ## the documentation as a site, into .state/docs; writes the study r
 pictures: preflight-tests setup $(BROWSER) ## the pictures of the docs anew, of a campaign on the stack: [STUDY=…] [CAMPAIGN=…]
 	@$(PYTHON) -m docs.pictures
 
-# By two processes, a folder at a time, since its tests share servers (tests/conftest.py); what compares times is alone.
+# By two processes, what shares servers in one of them (tests/conftest.py); what compares times is alone.
 test: preflight-tests $(BROWSER) setup lint test-fast ## set-up, linters, type checks, then the tests: the fast ones first
 	$(PYTHON) -m pytest -m 'not fast and not alone and not studies and not compose' -n 2 --dist loadscope --no-loadscope-reorder
-	$(PYTHON) -m pytest -m alone
+	$(PYTHON) -m pytest -m 'alone and not studies'
 
-test-studies: setup ## what takes minutes: whole studies, through kills and drift; the stack killed
-	$(PYTHON) -m pytest -m 'studies and not long'
+test-studies: setup ## what takes minutes: whole studies, through kills; the stack killed
+	$(PYTHON) -m pytest -m 'studies and not long and not alone' -n 2 --dist loadscope --no-loadscope-reorder
+	$(PYTHON) -m pytest -m 'studies and alone and not long'
 
 test-compose: setup ## tests of the stack in containers, on an engine they start themselves (root, Debian)
 	$(PYTHON) -m tests.compose.namespaces $(PYTHON) -m pytest -m compose

@@ -141,7 +141,9 @@ class Reference:
             return f"list of {self._value(schema['items'])}"
         if schema["type"] == "object":
             names = {"type": "string", **schema.get("propertyNames", {})}
-            return f"mapping of {self._value(names)} to {self._value(schema['additionalProperties'])}"
+            by_pattern = schema.get("patternProperties", {})  # where the names have to match one
+            (values,) = by_pattern.values() or [schema["additionalProperties"]]
+            return f"mapping of {self._value(names)} to {self._value(values)}"
         return _TYPES[schema["type"]]
 
     def _default(self, key: str, value: Schema, schema: Schema) -> str:

@@ -48,16 +48,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=order)
 
 
-class FolderScheduling(LoadScopeScheduling):
-    """Gives one process all tests of a folder, since they share their servers."""
+class SharedServersScheduling(LoadScopeScheduling):
+    """Gives one process all tests of a folder, since they share their servers; of `system` those of a file."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return nodeid.split("/")[1]
+        folder = nodeid.split("/")[1]
+        return nodeid.split("::", maxsplit=1)[0] if folder == "system" else folder
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
     """For `--dist loadscope`; xdist 3.8's `loadgroup` does nothing with pytest 9.2, whose node ids do not change."""
-    return FolderScheduling(config, log) if config.getvalue("dist") == "loadscope" else None
+    return SharedServersScheduling(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 @pytest.fixture(scope="session", autouse=True)

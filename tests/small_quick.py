@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import yaml
@@ -23,7 +24,8 @@ _SMALL: dict[str, Any] = {
 
 
 def small_quick() -> dict[str, Any]:
-    """Returns the keys of the study file."""
-    content: dict[str, Any] = yaml.safe_load((STUDIES / "quick.yaml").read_text(encoding="utf-8")) | _SMALL
+    """Returns the keys of the study file, which the caller may change."""
+    content: dict[str, Any] = yaml.safe_load((STUDIES / "quick.yaml").read_text(encoding="utf-8"))
+    content |= deepcopy(_SMALL)
     content["protocol"] |= {"repetitions": 2, "minimum_valid_repetitions": 2}
     return content

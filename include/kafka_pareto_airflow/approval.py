@@ -135,10 +135,16 @@ def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]])
     """Returns what an approval overrides now in each case, then the cards; and which versions that are."""
     # Imported only where somebody is asked: these libraries would slow the parsing of the DAG, which every task does.
     from kafka_pareto.campaign.keys import CampaignKeys  # noqa: PLC0415
-    from kafka_pareto.rollout.messages import approval_text  # noqa: PLC0415
+    from kafka_pareto.kafka.producer_config import durability_of  # noqa: PLC0415
+    from kafka_pareto.rollout.messages import Promised, approval_text  # noqa: PLC0415
     from kafka_pareto.rollout.versions import in_force  # noqa: PLC0415
     from kafka_pareto.settings import load_settings  # noqa: PLC0415
     from kafka_pareto.storage.store import open_store  # noqa: PLC0415
+
+    def promised(found: dict[str, Any], what: str) -> Promised:
+        properties = found[f"{what}_properties"]
+        # An earlier release's report, which was of producers, did not hand it over.
+        return Promised(properties, found.get(f"{what}_durability") or durability_of(properties).name)
 
     store = open_store(load_settings())
     now = {case: in_force(store, study, case) for case in recommended}
@@ -146,8 +152,8 @@ def _question(study: str, campaign: str, recommended: dict[str, dict[str, Any]])
         approval_text(
             case,
             now[case],
-            found["baseline_properties"],
-            found["pick_properties"],
+            promised(found, "baseline"),
+            promised(found, "pick"),
             found["in_force_version"],
         )
         for case, found in recommended.items()

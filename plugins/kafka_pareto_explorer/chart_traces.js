@@ -2,9 +2,9 @@
 // for all kinds of sight).
 
 import { measuredValue, roleOf, settingsOf } from "./configurations.js";
-import { shown, unitOf } from "./format.js";
+import { shown } from "./format.js";
+import { isLogarithmic, unitOf } from "./objectives.js";
 
-const LOGARITHMIC = new Set(["p95_latency_ms", "throughput_mib_s"]);
 const KINDS = [
   {
     key: "design",
@@ -155,7 +155,7 @@ export function scatter(view, drawn, { across, up, best_id: bestId }, theme) {
   const axis = (objective) => ({
     gridcolor: theme.line,
     zeroline: false,
-    ...(LOGARITHMIC.has(objective)
+    ...(isLogarithmic(objective)
       ? { type: "log", ...logTicks(known.map((mark) => mark.value(objective)).filter((value) => value > 0)) }
       : {}),
     title: { text: [view.objectives[objective], unitOf(objective)].filter(Boolean).join(", ") },
@@ -187,7 +187,7 @@ function broken(name) {
 function axesOf(view, drawn) {
   const objectives = Object.entries(view.objectives).map(([name, label]) => {
     const values = drawn.map((mark) => mark.value(name));
-    const log = LOGARITHMIC.has(name) && values.every((value) => value === null || value > 0);
+    const log = isLogarithmic(name) && values.every((value) => value === null || value > 0);
     return axisOf(label, values, (mark) => mark.value(name), { log, write: (value) => shown(name, value) });
   });
   const factors = view.axes.map((factor) => {

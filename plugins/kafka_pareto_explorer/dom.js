@@ -11,12 +11,11 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** The files that producers read, as the server names them. */
-export const FORMS = [
-  ["producer.properties", "producer.properties"],
-  ["application.yaml", "Spring Boot YAML"],
-  ["librdkafka.properties", "librdkafka"],
-];
+const FILE_WORDS = { "application.yaml": "Spring Boot YAML", "librdkafka.properties": "librdkafka" };
+
+/** Links to the files that clients read, which the server names. */
+export const fileLinks = (path, files) =>
+  files.map((name) => el("a", { href: `${path}/${name}`, download: true }, FILE_WORDS[name] ?? name));
 
 // Airflow's frame lets no other site in and opens no tab.
 export const EMBEDDED = globalThis.self !== globalThis.top;

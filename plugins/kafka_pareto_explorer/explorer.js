@@ -80,6 +80,7 @@ async function openCampaign(name, current = opening()) {
   const overview = await ask(campaignPath());
   if (!current()) return;
   const sizes = overview.cases.map((each) => each.case);
+  $("case-word").textContent = overview.case_word;
   remember({ size: sizes.includes(at.get("size")) ? at.get("size") : sizes[0] });
   options(
     $("size"),
@@ -163,8 +164,10 @@ function draw() {
 
 function choiceOfAxes() {
   const entries = Object.entries(state.view.objectives);
-  options($("across"), entries, at.get("across") ?? "p95_latency_ms");
-  options($("up"), entries, at.get("up") ?? "throughput_mib_s");
+  const [[first], [second]] = entries;
+  const asked = (axis, other) => (Object.hasOwn(state.view.objectives, at.get(axis)) ? at.get(axis) : other);
+  options($("across"), entries, asked("across", first));
+  options($("up"), entries, asked("up", second));
 }
 
 function choiceOfSides() {

@@ -1,21 +1,14 @@
 // Numbers, times and units in words, as the cards write them.
 
-const UNITS = { p95_latency_ms: " ms", throughput_mib_s: " MiB/s" };
-
-export function unitOf(objective) {
-  return (UNITS[objective] ?? "").trim();
-}
+import { unitOf } from "./objectives.js";
 
 /** An objective's value with its unit, as the cards write it. */
 export function shown(objective, value) {
   if (value === null || value === undefined) return "-";
   if (objective.endsWith("_cv")) return value.toFixed(3);
-  return (
-    value.toLocaleString("en", {
-      maximumFractionDigits: value >= 1000 ? 0 : 1,
-      minimumFractionDigits: value >= 1000 ? 0 : 1,
-    }) + UNITS[objective]
-  );
+  const digits = value >= 1000 ? 0 : 1;
+  const text = value.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits });
+  return `${text} ${unitOf(objective)}`.trim();
 }
 
 /** So many of something whose plural ends in -s. */

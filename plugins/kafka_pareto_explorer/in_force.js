@@ -1,7 +1,7 @@
 // The settings in force, and the buttons that move them: by a DAG of Airflow's, as whoever is logged in.
 
 import { ask, failureOf, inForcePath, moveSettings, Refused, runAddress } from "./asking.js";
-import { el, FORMS, fill, link, table } from "./dom.js";
+import { el, fileLinks, fill, link, table } from "./dom.js";
 import { counted, moment } from "./format.js";
 
 const LONGEST_REASON = 500;
@@ -25,7 +25,7 @@ function newest(view, study) {
     el("p", {}, `Since ${moment(now.at)}; ${by}${now.reason ? `: ${now.reason}` : ""}. From campaign `, from, "."),
     view.differs_from_baseline.length > 0
       ? changesTable(view.differs_from_baseline, "baseline", "in force")
-      : el("p", {}, "It tells the producer the same as the baseline."),
+      : el("p", {}, "Its settings are the baseline's."),
   ];
 }
 
@@ -74,11 +74,7 @@ export async function showInForce({ study, case: size, case_label: at }, moved, 
     },
     "Go back …",
   );
-  const nothing = el(
-    "p",
-    { class: "quiet" },
-    "Nothing was put in force for this record size yet: producers are taken to use the baseline.",
-  );
+  const nothing = el("p", { class: "quiet" }, "Nothing was put in force here yet: the baseline is taken to be in use.");
   if (view.versions.length === 0) return fill("in-force", nothing);
   return fill(
     "in-force",
@@ -89,7 +85,7 @@ export async function showInForce({ study, case: size, case_label: at }, moved, 
       { class: "downloads" },
       back,
       view.way_back.refused ? el("span", { class: "quiet" }, view.way_back.refused) : null,
-      ...FORMS.map(([form, text]) => el("a", { href: `${inForcePath(study, size)}/${form}`, download: true }, text)),
+      ...fileLinks(inForcePath(study, size), view.files),
     ),
   );
 }
@@ -137,7 +133,7 @@ function confirmMove({ title, move, conf, at, moved }) {
     el("p", {}, `Study ${conf.study} at ${at}. From ${from}:`),
     move.changes.length > 0
       ? changesTable(move.changes, "now", "afterwards")
-      : el("p", {}, "The producer is told the same; only the evidence is another."),
+      : el("p", {}, "The settings are the same; only the evidence is another."),
     move.unmeasured ? el("p", { class: "warning" }, `Warning: ${move.unmeasured}`) : "",
     move.weakens ? el("p", { class: "warning" }, `Warning: it promises less durability, ${move.weakens}.`) : "",
     el("label", { for: "reason" }, "Reason (kept with the version)"),

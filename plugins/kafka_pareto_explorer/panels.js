@@ -2,7 +2,7 @@
 
 import { runAddress } from "./asking.js";
 import { measuredOf, pointOf, roleOf } from "./configurations.js";
-import { EMBEDDED, el, FORMS, fill, link, list, table } from "./dom.js";
+import { EMBEDDED, el, fileLinks, fill, link, list, table } from "./dom.js";
 import { counted, shown } from "./format.js";
 import { comparison, estimateRows, priorText, progressText, stepText } from "./panel_text.js";
 
@@ -83,9 +83,6 @@ export function best(view, choice, path) {
     shown(name, measured.values[name]),
   ]);
   const settings = Object.entries(point.factors).map(([name, value]) => [name, String(value)]);
-  const files = FORMS.map(([form, text]) =>
-    el("a", { href: `${path}/${point.configuration_id}/${form}`, download: true }, text),
-  );
   return fill(
     "best",
     el("p", { class: "name" }, point.configuration_id, ` (${roleOf(view, point)})`),
@@ -96,7 +93,7 @@ export function best(view, choice, path) {
       "div",
       { class: "downloads" },
       "Download:",
-      ...files,
+      ...fileLinks(`${path}/${point.configuration_id}`, view.files),
       el("a", { href: `${path}/trials.csv`, download: true }, "all trials, CSV"),
     ),
     el("div", { id: "put-best-in-force" }),
@@ -140,7 +137,7 @@ export function evidence(view) {
       stopped,
       el("p", { class: "headline" }, card.headline),
       card.holds_for ? pending(`For ${card.holds_for}.`) : null,
-      view.provisional ? pending("Of this record size alone; the report adjusts for all.") : null,
+      view.provisional ? pending("Of this alone; the report adjusts for all that are tuned.") : null,
       list(view.reasons),
       ...card.warnings.map((text) => el("p", { class: "warning" }, `Warning: ${text}`)),
       card.gains.length > 0 ? table(card.gains, { wrap: true }) : null,

@@ -1,8 +1,9 @@
 // The form of what is needed: a slider and a number for each objective.
 
 import { el, options } from "./dom.js";
-import { shown, unitOf } from "./format.js";
-import { boundAt, positionOf, stepsOf, wantsAtLeast } from "./slider.js";
+import { shown } from "./format.js";
+import { isMaximised, unitOf } from "./objectives.js";
+import { boundAt, positionOf, stepsOf } from "./slider.js";
 
 const PREFERENCES = [
   ["study", "as the study does"],
@@ -40,7 +41,7 @@ function rulesOf(view) {
 
 function requirement(view, [objective, label], at, changed) {
   const steps = stepsOf(view.points, objective);
-  const atLeast = wantsAtLeast(objective);
+  const atLeast = isMaximised(objective);
   const words = `${label} ${atLeast ? "at least" : "at most"}`;
   const says = (value) => (value === "" ? "any" : shown(objective, Number(value)));
   const said = el("output", {}, says(at.get(objective) ?? ""));
@@ -90,7 +91,7 @@ function requirement(view, [objective, label], at, changed) {
 /** What the form says, by the names of the server's parameters. */
 export function readRequirements() {
   const value = (id) => document.getElementById(id).value;
-  const limits = ["p95_latency_ms", "throughput_mib_s", "latency_cv", "throughput_cv"];
-  const bounds = limits.map((objective) => [objective, Number(value(objective)) > 0 ? value(objective) : ""]);
+  const limits = document.querySelectorAll("#requirements input[type=number]");
+  const bounds = Array.from(limits, (limit) => [limit.id, Number(limit.value) > 0 ? limit.value : ""]);
   return { ...Object.fromEntries(bounds), durability: value("durability"), prefer: value("prefer") };
 }

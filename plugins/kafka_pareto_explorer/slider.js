@@ -2,10 +2,7 @@
 // lets in, at least one configuration; at one end the slider asks for nothing.
 
 import { measuredValue } from "./configurations.js";
-
-const MAXIMISED = new Set(["throughput_mib_s"]);
-
-export const wantsAtLeast = (objective) => MAXIMISED.has(objective);
+import { isMaximised } from "./objectives.js";
 
 /** Rounds to three digits, so that the value itself is let in. */
 function outward(value, atLeast) {
@@ -16,7 +13,7 @@ function outward(value, atLeast) {
 /** The bounds to step through, ascending. */
 export function stepsOf(points, objective) {
   const values = points.map((point) => measuredValue(point, objective)).filter((value) => value !== null && value > 0);
-  const atLeast = wantsAtLeast(objective);
+  const atLeast = isMaximised(objective);
   return [...new Set(values.map((value) => outward(value, atLeast)))].sort((a, b) => a - b);
 }
 

@@ -22,7 +22,7 @@ PASSWORDS = {"reader": "of the dag", "stranger": "without a role"}
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 EXAMPLES = {
     "study": "quick", "campaign": "c1", "case": "1024", "name": "explorer.js", "name:path": "07_report/report.html",
-    "configuration": "c0123456789", "form": "producer.properties", "path:path": "docs",
+    "configuration": "c0123456789", "file": "producer.properties", "path:path": "docs",
 }  # fmt: skip
 
 

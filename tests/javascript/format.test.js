@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, mock, test } from "node:test";
-import { ago, counted, duration, moment, shown, unitOf } from "../../plugins/kafka_pareto_explorer/format.js";
+import { ago, counted, duration, moment, shown } from "../../plugins/kafka_pareto_explorer/format.js";
 
 before(() => {
   mock.timers.enable({ apis: ["Date"], now: Date.parse("2026-05-04T12:00:00Z") });
@@ -15,6 +15,7 @@ test("a value has its unit and no more digits than it deserves", () => {
   assert.equal(shown("throughput_mib_s", 1234.56), "1,235 MiB/s");
   assert.equal(shown("latency_cv", 0.123_45), "0.123");
   assert.equal(shown("throughput_mib_s", 0), "0.0 MiB/s");
+  assert.equal(shown("packets_per_event", 2.25), "2.3");
 });
 
 test("what is not known is a dash and never a zero", () => {
@@ -22,12 +23,6 @@ test("what is not known is a dash and never a zero", () => {
     assert.equal(shown("p95_latency_ms", value), "-");
     assert.equal(shown("latency_cv", value), "-");
   }
-});
-
-test("a share has no unit", () => {
-  assert.equal(unitOf("p95_latency_ms"), "ms");
-  assert.equal(unitOf("throughput_mib_s"), "MiB/s");
-  assert.equal(unitOf("throughput_cv"), "");
 });
 
 test("one is one and all others are several", () => {

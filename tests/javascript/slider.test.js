@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundAt, positionOf, stepsOf, wantsAtLeast } from "../../plugins/kafka_pareto_explorer/slider.js";
+import { boundAt, positionOf, stepsOf } from "../../plugins/kafka_pareto_explorer/slider.js";
 
 const LATENCY = "p95_latency_ms";
 const THROUGHPUT = "throughput_mib_s";
 const pointsOf = (objective, values) => values.map((value) => ({ design: { values: { [objective]: value } } }));
-
-test("only throughput is wanted high", () => {
-  assert.equal(wantsAtLeast(THROUGHPUT), true);
-  for (const objective of [LATENCY, "latency_cv", "throughput_cv"]) assert.equal(wantsAtLeast(objective), false);
-});
 
 test("steps are the measured values, ascending, each once", () => {
   assert.deepEqual(stepsOf(pointsOf(LATENCY, [30, 5, 30, null, 120]), LATENCY), [5, 30, 120]);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +11,15 @@ import pytest
 import yaml
 
 from kafka_pareto.campaign.campaign import Campaign
+from kafka_pareto.campaign.keys import CampaignKeys
 from kafka_pareto.storage.store import open_store
 from kafka_pareto_embedded.airflow_api.administrator import administrator
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
 from tests.recorded import STUDIES
 from tests.small_quick import small_quick
 from tests.stack.contested_study import write_contested_study
-from tests.stack.embedded_stack import CAMPAIGN_BEGINS, EmbeddedStack, Finished, embedded_stack
+from tests.stack.embedded_stack import CAMPAIGN_BEGINS, EmbeddedStack, embedded_stack
+from tests.stack.kills import Killer, Survived
 
 
 @pytest.fixture(scope="session")
@@ -43,12 +46,26 @@ def airflow(stack: EmbeddedStack) -> Iterator[AirflowClient]:
 
 
 @pytest.fixture(scope="session")
-def finished(stack: EmbeddedStack) -> Finished:
-    """`paper_small` run to its end."""
-    code, said = stack.command("run", STUDY="paper_small", timeout_s=700)
-    assert code == 0, said
-    [campaign_id] = CAMPAIGN_BEGINS.findall(said)
-    return Finished(Campaign.open(open_store(stack.stack.settings()), "paper_small", campaign_id), said)
+def survived(stack: EmbeddedStack) -> Survived:
+    """`paper_small` run to its end, while everything that it needs was killed once."""
+    running = stack.begin("run", STUDY="paper_small")
+    assert running.stdout is not None
+    said = ""
+    for line in running.stdout:
+        said += line
+        if begins := CAMPAIGN_BEGINS.match(line):
+            break
+    else:
+        pytest.fail(said)
+    seed = secrets.randbits(32)
+    print(f"seed of the kills: {seed}")
+    keys = CampaignKeys("paper_small", begins[1])
+    killer = Killer(stack, keys, ["1024", "8192"], seed)
+    kills = killer.kill_everything_once()
+    rest, _ = running.communicate(timeout=700)
+    assert running.returncode == 0, said + rest
+    campaign = Campaign.open(open_store(stack.stack.settings()), keys.study, keys.campaign)
+    return Survived(campaign, said + rest, killer, kills)
 
 
 def _write_paper_small(folder: Path) -> None:

@@ -47,9 +47,10 @@ class Kill:
 
 @dataclass(frozen=True)
 class Survived:
-    """A campaign that ran to its end although every part of its stack was killed once."""
+    """A campaign that ran to its end although every part of its stack was killed once, and what `run` said of it."""
 
     campaign: Campaign
+    said: str
     killer: Killer
     kills: list[Kill]
 

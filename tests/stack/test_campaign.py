@@ -1,4 +1,4 @@
-"""The main job, whole: `paper` scaled down, through the DAG on the embedded stack."""
+"""The main job, whole, through kills of all that runs it: `paper` scaled down, by the DAG on the embedded stack."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from kafka_pareto.report.cards import Cards
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto_embedded.airflow_api.client import AirflowClient
-from tests.stack.embedded_stack import EmbeddedStack, Finished
+from tests.stack.embedded_stack import EmbeddedStack
+from tests.stack.kills import Survived
 
-pytestmark = [pytest.mark.stack, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.stack, pytest.mark.studies, pytest.mark.timeout(1500)]
 
 CASES = ["1024", "8192"]
 TABLES = [
@@ -31,17 +32,17 @@ TABLES = [
 
 
 def test_ends_with_one_card_per_record_size_and_the_addresses_of_everything(
-    finished: Finished, stack: EmbeddedStack
+    survived: Survived, stack: EmbeddedStack
 ) -> None:
     for case in CASES:
-        assert re.search(rf"\b{case_label(case)}\b", finished.said), finished.said
+        assert re.search(rf"\b{case_label(case)}\b", survived.said), survived.said
     for address in (stack.stack.airflow_url, stack.stack.mlflow_url, "report.html", "index.html"):
-        assert address in finished.said
+        assert address in survived.said
 
 
-def test_all_artifacts_of_the_design_lie_in_minio(finished: Finished) -> None:
-    keys = finished.campaign.keys
-    found = set(finished.campaign.store.keys(keys.prefix))
+def test_all_artifacts_of_the_design_lie_in_minio(survived: Survived) -> None:
+    keys = survived.campaign.keys
+    found = set(survived.campaign.store.keys(keys.prefix))
     expected = {keys.frozen_study(), keys.plan(), keys.design(), keys.trials(), keys.validation("data_docs/index.html")}
     expected |= {keys.surrogates(f"{objective}.ubj") for objective in PRODUCER.objective_names}
     expected |= {keys.report(name) for name in ("report.html", "cards.txt", "cards.json")}
@@ -52,18 +53,18 @@ def test_all_artifacts_of_the_design_lie_in_minio(finished: Finished) -> None:
     assert expected <= found
     figures = [key for key in found if key.startswith(keys.report("figures/"))]
     assert len(figures) >= 5
-    assert all(finished.campaign.store.get(key).startswith(b"\x89PNG") for key in figures)
+    assert all(survived.campaign.store.get(key).startswith(b"\x89PNG") for key in figures)
 
 
-def test_the_tables_are_the_papers_of_this_campaigns_trials(finished: Finished) -> None:
-    keys = finished.campaign.keys
+def test_the_tables_are_the_papers_of_this_campaigns_trials(survived: Survived) -> None:
+    keys = survived.campaign.keys
 
     def table(name: str) -> pd.DataFrame:
-        return pd.read_csv(io.BytesIO(finished.campaign.store.get(keys.report(f"tables/{name}"))))
+        return pd.read_csv(io.BytesIO(survived.campaign.store.get(keys.report(f"tables/{name}"))))
 
     assert set(table("r2_per_objective.csv")["objective"]) == set(PRODUCER.objective_names)
     assert set(table("estimated_vs_measured.csv")["case"].astype(str)) == set(CASES)
-    trials = finished.campaign.read_table(keys.trials(), TRIAL_COLUMNS)
+    trials = survived.campaign.read_table(keys.trials(), TRIAL_COLUMNS)
     extremes = table("table1_best_and_worst.csv").astype({"case": str}).set_index("case")
     for case, of_case in trials[~trials.is_baseline].groupby("case"):
         assert extremes.best_throughput_mib_s[case] == pytest.approx(of_case.throughput_mib_s.max())
@@ -75,8 +76,8 @@ def test_the_tables_are_the_papers_of_this_campaigns_trials(finished: Finished) 
         assert named.loc[(str(row["case"]), row["configuration_id"]), row["objective"]] == pytest.approx(row["value"])
 
 
-def test_every_number_of_a_decision_traces_to_repetitions_of_this_campaign(finished: Finished) -> None:
-    campaign = finished.campaign
+def test_every_number_of_a_decision_traces_to_repetitions_of_this_campaign(survived: Survived) -> None:
+    campaign = survived.campaign
     for case in CASES:
         decision = campaign.read_record(campaign.keys.confirmation(case, "decision.json"), Decision)
         stored = {
@@ -90,17 +91,17 @@ def test_every_number_of_a_decision_traces_to_repetitions_of_this_campaign(finis
             assert {r.phase for r in used} == {"gain"}
 
 
-def test_trials_summarise_the_repetitions_that_they_name(finished: Finished) -> None:
-    campaign = finished.campaign
+def test_trials_summarise_the_repetitions_that_they_name(survived: Survived) -> None:
+    campaign = survived.campaign
     trials = campaign.read_table(campaign.keys.trials(), TRIAL_COLUMNS)
     named = [name for ids in trials.repetition_ids for name in ids]
     assert len(set(named)) == len(named) == int(trials.repetitions_valid.sum())
     assert trials.groupby("case").is_baseline.sum().tolist() == [1, 1]
 
 
-def test_the_producer_properties_are_those_of_the_decision(finished: Finished) -> None:
+def test_the_producer_properties_are_those_of_the_decision(survived: Survived) -> None:
     """Those of the card: the stored decisions have not yet been adjusted across the record sizes."""
-    campaign = finished.campaign
+    campaign = survived.campaign
     cards = campaign.read_record(campaign.keys.report("cards.json"), Cards).cards
     for case, decision in zip(CASES, cards, strict=True):
         text = campaign.store.get(campaign.keys.report(f"{case}/producer.properties")).decode()
@@ -110,10 +111,10 @@ def test_the_producer_properties_are_those_of_the_decision(finished: Finished) -
 
 
 def test_the_run_is_green_in_airflow_with_tasks_labelled_by_record_size(
-    finished: Finished, airflow: AirflowClient
+    survived: Survived, airflow: AirflowClient
 ) -> None:
     runs = airflow.latest_runs("tune_producer")
-    [run] = [run for run in runs if run.parameters.get("campaign") == finished.campaign.keys.campaign]
+    [run] = [run for run in runs if run.parameters.get("campaign") == survived.campaign.keys.campaign]
     assert run.state == "success"
     tasks = airflow.tasks("tune_producer", run.dag_run_id)
     # `paper_small` is a one shot: round 1's propose finds nothing to do, and the rounds' other tasks are skipped.
@@ -126,7 +127,7 @@ def test_the_run_is_green_in_airflow_with_tasks_labelled_by_record_size(
         assert labels == {f"{case} B" for case in CASES}
 
 
-@pytest.mark.usefixtures("finished")
+@pytest.mark.usefixtures("survived")
 def test_mlflow_shows_the_r2_of_four_models(stack: EmbeddedStack) -> None:
     program = (
         "import json, mlflow\n"

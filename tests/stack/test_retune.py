@@ -22,7 +22,7 @@ from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from kafka_pareto_embedded.runs.airflow_runs import stack_runs
 from tests.stack.embedded_stack import EmbeddedStack
 
-pytestmark = [pytest.mark.stack, pytest.mark.studies, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.stack, pytest.mark.studies, pytest.mark.long, pytest.mark.timeout(1500)]
 
 STUDY, CASE = "drifting", "1024"
 BROKERS = ("kafka-1", "kafka-2", "kafka-3")

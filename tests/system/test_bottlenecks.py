@@ -33,7 +33,7 @@ from kafka_pareto.measurement.fingerprint import usable_cores
 from kafka_pareto.settings import load_settings
 from kafka_pareto.study.quantity import Value
 
-pytestmark = [pytest.mark.brokers, pytest.mark.studies, pytest.mark.usefixtures("real_java")]
+pytestmark = [pytest.mark.brokers, pytest.mark.studies, pytest.mark.alone, pytest.mark.usefixtures("real_java")]
 
 MIB = 1 << 20
 # A small buffer, so that the warm-up is not followed by a long wait until it is empty.

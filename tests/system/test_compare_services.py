@@ -17,7 +17,7 @@ from kafka_pareto.drivers.services.attempt import attempt_orders
 from kafka_pareto.drivers.services.driver import services_study
 from kafka_pareto.drivers.services.fault import Fault
 from kafka_pareto.drivers.services.orders import hand_on
-from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed
+from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed, TopologyCluster
 from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.services.hospital import Asked
 from kafka_pareto.services.messages import ORDER_PLACED
@@ -75,9 +75,40 @@ def test_each_topology_hands_every_order_on_once(tmp_path: Path) -> None:
             assert float(found["orders_s"] or 0) > 0
             assert float(found["latency_p95_ms"] or 0) >= float(found["latency_p50_ms"] or 0) > 0
 
-    for block in range(3):  # each block starts each topology once, and measures all of its levels then
+    for block in range(3):  # each block uses each topology once, and measures all of its levels then
         ordered = sorted((each for each in measured if each.block == block), key=lambda each: each.order_in_block)
         assert len(list(groupby(each.configuration["topology"] for each in ordered))) == 2
+
+
+def end_offset(opened: OpenTopology, partition: int = 0) -> int:
+    consumer = Consumer({"bootstrap.servers": opened.brokers.bootstrap_servers, "group.id": "looking"})
+    try:
+        return int(consumer.get_watermark_offsets(TopicPartition(ORDER_PLACED, partition), timeout=10)[1])
+    finally:
+        consumer.close()
+
+
+def test_brokers_go_on_when_services_end_and_topics_are_empty_then() -> None:
+    study = services_study(parse_study(yaml.safe_dump(STUDY), "tiny.yaml"))
+    campaign, lease = cast("Campaign", SimpleNamespace()), cast("ClusterLease", SimpleNamespace())
+    testbed = ServicesTestbed(campaign, study, load_settings(), lease)
+    one = {"topology": "one"}
+    try:
+        opened = testbed.topology_for(one)
+        assert testbed.topology_for({**one, "orders": 100}) is opened
+        brokers, services = opened.brokers.pids, opened.chain.pids
+        hand_on(opened, Asked("first", 100))
+        testbed.end_services()
+
+        opened = testbed.topology_for(one)
+        assert opened.brokers.pids == brokers
+        assert not set(opened.chain.pids.values()) & set(services.values())
+        assert end_offset(opened) == 50  # those that warm up
+
+        testbed.end_topology()
+        assert not set(testbed.topology_for(one).brokers.pids.values()) & set(brokers.values())
+    finally:
+        testbed.close()
 
 
 def test_a_broker_is_lost_and_no_order_with_it() -> None:
@@ -91,7 +122,12 @@ def test_a_broker_is_lost_and_no_order_with_it() -> None:
                     "reference": {"load": "100/s", "paced_s": 9},
                     "series": [],
                     "tables": [{"factor": "fault", "levels": ["none", "leader_killed"]}],
-                    "protocol": {"repetitions": 3, "warmup_orders": 50, "fault": {"at_s": 2, "for_s": 3}},
+                    "protocol": {
+                        "repetitions": 3,
+                        "warmup_orders": 50,
+                        "paced_warmup_s": 1,
+                        "fault": {"at_s": 2, "for_s": 3},
+                    },
                 }
             ),
             "lost.yaml",
@@ -120,17 +156,17 @@ def test_a_broker_is_lost_and_no_order_with_it() -> None:
 
 def test_partitions_that_are_added_take_orders_and_lose_none() -> None:
     topologies = {"one": {"brokers": 1, "replication_factor": 1, "partitions": 2, "partitioning": "key"}}
-    study = parse_study(
-        yaml.safe_dump({**STUDY, "topologies": topologies, "series": [], "tables": FAULTS}), "added.yaml"
-    )
-    with OpenTopology(services_study(study), {}, load_settings()) as opened:
+    content = yaml.safe_dump({**STUDY, "topologies": topologies, "series": [], "tables": FAULTS})
+    study = services_study(parse_study(content, "added.yaml"))
+    with (
+        TopologyCluster("one", study.topologies["one"], study.heap_mib, load_settings()) as on,
+        OpenTopology(study, {}, on) as opened,
+    ):
         # Producers look at the partitions every ten seconds.
         asked = Asked("added", 1600, rate_s=100, hospitals=20, timeout_s=60)
         handed = hand_on(opened, asked, Fault(PARTITIONS_ADDED, FaultTimes(at_s=1, for_s=1)))
         partitions = opened.cluster.topic_health(ORDER_PLACED).partitions
-        consumer = Consumer({"bootstrap.servers": opened.brokers.bootstrap_servers, "group.id": "looking"})
-        _, new = consumer.get_watermark_offsets(TopicPartition(ORDER_PLACED, 3), timeout=10)
-        consumer.close()
+        new = end_offset(opened, partition=3)
 
     assert len(partitions) == 4
     assert new > 0

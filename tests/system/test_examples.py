@@ -14,7 +14,7 @@ import pytest
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.kafka.producer_config import PropertyValue
-from kafka_pareto.rollout.client_files import Form, settings_file
+from kafka_pareto.rollout.client_files import settings_file
 from tests.system.broker_fixtures import RunningBrokers
 from tests.system.steps import ROOT
 
@@ -76,10 +76,10 @@ def spring_jars() -> Path:
     return folder / "jars"
 
 
-def written(folder: Path, form: Form, **others: PropertyValue) -> Path:
-    path = folder / form
-    told = {**IN_FORCE, **{name.replace("_", "."): value for name, value in others.items()}}
-    path.write_text(settings_file(told, form, ["what is in force"]), encoding="utf-8")
+def written(folder: Path, name: str, **others: PropertyValue) -> Path:
+    path = folder / name
+    told = {**IN_FORCE, **{given.replace("_", "."): value for given, value in others.items()}}
+    path.write_text(settings_file(told, name, ["what is in force"]), encoding="utf-8")
     return path
 
 

@@ -16,6 +16,8 @@ import pytest
 from kafka_pareto.brokers.ports import free_ports
 from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings, filebeat_yml
+from kafka_pareto.rollout.client_files import settings_file
+from kafka_pareto.study.log_pipeline_study import PIPELINE_SETTINGS
 from kafka_pareto_embedded.lifecycle.waiting import wait_until
 from tests.processes import end_process
 from tests.system.beats_receiver import Event, Receiver
@@ -53,12 +55,22 @@ class Bench:
     @contextmanager
     def filebeat(self, **changes: object) -> Iterator[None]:
         settings = dataclasses.replace(SETTINGS, **changes)
+        with self.filebeat_by(filebeat_yml(settings, self.log, self._folder / "state", f"127.0.0.1:{self.port}")):
+            yield
+
+    @contextmanager
+    def filebeat_by(self, configuration: str) -> Iterator[None]:
         file = self._folder / "filebeat.yml"
-        file.write_text(filebeat_yml(settings, self.log, self._folder / "state", f"127.0.0.1:{self.port}"))
+        file.write_text(configuration)
         file.chmod(0o600)
         with (self._folder / "filebeat.log").open("ab") as said:
             process = subprocess.Popen(
-                tied([str(BINARY), "-c", str(file)]), env={}, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+                tied([str(BINARY), "-c", str(file)]),
+                env={},
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
             )
         try:
             yield
@@ -105,6 +117,16 @@ def test_each_event_is_stamped_when_it_is_read_and_when_it_is_handed_out(bench: 
     for batch in receiver.batches:
         for event in batch.events:
             assert begun_ms <= read_ms(event) <= event["t2"] <= batch.received_ms
+
+
+def test_with_the_file_that_is_handed_over_it_reads_and_sends(bench: Bench, tmp_path: Path) -> None:
+    pipeline = {each.name: each.value(each.default) for each in PIPELINE_SETTINGS} | {"log_lines": "single"}
+    text = settings_file({**pipeline, "flush_timeout_ms": 0}, "filebeat.yml", ["why"], "log_pipeline")
+    text = text.replace("/var/log/nginx/access.log", str(bench.log))
+    text = text.replace("localhost:5044", f"127.0.0.1:{bench.port}")
+    lines = bench.write(20)
+    with Receiver(bench.port) as receiver, bench.filebeat_by(f"{text}path.home: {tmp_path / 'state'}\n"):
+        wait_for(receiver, lines)
 
 
 def test_entries_over_several_lines_arrive_whole(bench: Bench) -> None:

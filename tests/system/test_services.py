@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import random
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import cast
 
+import numpy as np
 import psutil
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -20,6 +20,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from kafka_pareto.drivers.services.chain import CLIENT, SERVICES, Chain
 from kafka_pareto.drivers.services.orders import find_capacity
 from kafka_pareto.drivers.services.testbed import OpenTopology
+from kafka_pareto.errors import LoadStartError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.services.hospital import Asked
 from kafka_pareto.services.messages import ORDER_PLACED, PLACED_ONLY, TOPICS, Record
@@ -136,7 +137,7 @@ def test_what_is_no_record_is_passed_over(bench: Bench) -> None:
 def test_a_service_that_is_killed_at_any_moment_loses_no_order(bench: Bench, killed: str) -> None:
     asked = Asked(f"kill-{killed}", 2000, 1000, timeout_s=60)
     bench.chain.ask(asked)
-    time.sleep(random.uniform(0.2, 1.5))  # noqa: S311 (any moment)
+    time.sleep(np.random.default_rng(SERVICES.index(killed)).uniform(0.2, 1.5))  # any moment
     bench.chain.kill(killed)
     bench.chain.start(killed)
 
@@ -171,6 +172,6 @@ def test_nothing_is_left_of_a_step_that_is_killed() -> None:
 
 def test_a_service_that_ends_by_itself_is_told_with_its_last_words(single_broker: RunningBrokers) -> None:
     chain = Chain(single_broker.bootstrap_servers, TOPOLOGY, producer={"no.such.setting": 1})
-    with pytest.raises(Exception, match=r"manufacturer has ended with exit code 1: .*no.such.setting"), chain:
+    with pytest.raises(LoadStartError, match=r"manufacturer has ended with exit code 1: .*no.such.setting"), chain:
         pass
     assert CLIENT not in chain.pids

@@ -15,7 +15,7 @@ from kafka_pareto.decision.in_force import InForce
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.approvals import Answer, last_answer
-from kafka_pareto.rollout.messages import approval_text
+from kafka_pareto.rollout.messages import Promised, approval_text
 from kafka_pareto.rollout.versions import cases_in_force, versions
 from kafka_pareto.steps import accept, roll_back
 from kafka_pareto.steps.accept import Wanted
@@ -292,13 +292,16 @@ def test_less_durability_than_the_baselines_waits_for_a_person(campaign: Campaig
     kind, text = notice_of(accept.run(weak, Wanted(answer="approve", by="alice")))
     assert kind == "in_force"
     assert "WARNING: it promises less durability" in text
-    assert newest(weak).durability == "acks_1"
+    assert (newest(weak).durability, newest(weak).previous_durability) == ("acks_1", "acks_all_idempotent")
+    roll_back.run(weak.store, STUDY, CASE)
+    assert (newest(weak).is_baseline, newest(weak).durability) == (True, "acks_all_idempotent")
 
 
 def test_less_durability_than_what_is_in_force_waits_for_a_person(campaign: Campaign, reported_store: Path) -> None:
     accept.run(campaign, Wanted())
     weak = accepting_campaign(reported_store, Path(campaign.store._folder), "weak")
-    change_decision(weak, baseline_properties={"acks": "0"}, weaker_than_baseline=False, newest_version=1)
+    weakest = {"baseline_properties": {"acks": "0"}, "baseline_durability": "acks_0"}
+    change_decision(weak, **weakest, weaker_than_baseline=False, newest_version=1)
     assert notice_of(accept.run(weak, Wanted()))[0] == "needs_approval"
     assert newest(campaign).version == 1
 
@@ -386,7 +389,8 @@ def test_what_was_rejected_does_not_come_into_force_when_the_campaign_goes_on_an
 
 def test_who_is_asked_is_told_what_approving_overrides_and_gives_up(campaign: Campaign) -> None:
     decision = decision_of(campaign)
-    baseline, new = decision.baseline_properties, {**decision.recommended_properties, "acks": "1"}
+    baseline = Promised(decision.baseline_properties, decision.baseline_durability)
+    new = Promised({**decision.recommended_properties, "acks": "1"}, "acks_1")
     assert approval_text(CASE, None, baseline, baseline).splitlines() == [
         "65,636 B: approving replaces the baseline; nothing was put in force yet.",
         "  Changed: nothing; the same settings, on newer evidence.",

@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,22 +61,22 @@ class BrokerProbes(Protocol):
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """Holds what one look cost nothing to see."""
+    """Holds what one look cost nothing to see; the brokers' CPU time is by process."""
 
     at_s: float
     cores: CoreTimes
     io_stall_s: float | None
     disk: DiskCounters | None
     nic_bytes: tuple[int, int] | None
-    broker_cpu_s: Mapping[str, float]
+    broker_cpu_s: Mapping[int, float]
 
 
 @dataclass(frozen=True)
 class _Mark:
-    """Holds the brokers' metrics at a time."""
+    """Holds the brokers' metrics at a time, by broker and process: one that is started anew counts from zero."""
 
     at_s: float
-    readings: Mapping[str, BrokerReading]
+    readings: Mapping[tuple[str, int | None], BrokerReading]
 
 
 class HostCounters:
@@ -198,16 +198,17 @@ class HostCounters:
             io_stall_s=_read_io_stall_s(),
             disk=read_disk(self._disk) if self._disk else None,
             nic_bytes=interface_bytes(self._interface) if self._interface else None,
-            broker_cpu_s=_read_cpu_s(self._probes.pids) if self._probes else {},
+            broker_cpu_s=_read_cpu_s(self._probes.pids.values()) if self._probes else {},
         )
         self._snapshots.append(seen)
         return seen
 
     def _mark(self, at_s: float) -> None:
-        readings: dict[str, BrokerReading] = {}
-        for name, agent in (self._probes.jmx if self._probes else {}).items():
-            with suppress(ClusterError):  # a broker that is down: whoever runs the load finds that out
-                readings[name] = read_broker(agent)
+        readings: dict[tuple[str, int | None], BrokerReading] = {}
+        if self._probes:
+            for name, agent in self._probes.jmx.items():
+                with suppress(ClusterError):  # a broker that is down: whoever runs the load finds that out
+                    readings[name, self._probes.pids.get(name)] = read_broker(agent)
         self._marks.append(_Mark(at_s, readings))
 
     def _gc_logs(self) -> dict[str, Sequence[Path]]:
@@ -228,7 +229,7 @@ class HostCounters:
             cores = _growth(0.0, _broker_cpu_s(between[0], between[-1]), seconds)
             if cores is not None and cores < _AS_BUSY_FRACTION * busy_cores:
                 return []
-        pairs = [(reading, after.readings.get(name)) for name, reading in before.readings.items()]
+        pairs = [(reading, after.readings.get(process)) for process, reading in before.readings.items()]
         return [broker_use(earlier, later) for earlier, later in pairs if later]
 
     def _pauses_ms(self, first_s: float, last_s: float) -> list[list[float]]:
@@ -258,19 +259,21 @@ def _read_io_stall_s() -> float | None:
     return int(full.rpartition("total=")[2]) / _US_PER_S if full else None
 
 
-def _read_cpu_s(pids: Mapping[str, int]) -> dict[str, float]:
+def _read_cpu_s(pids: Iterable[int]) -> dict[int, float]:
     found = {}
-    for name, pid in pids.items():
+    for pid in pids:
         with suppress(psutil.Error):  # ended in between
             times = psutil.Process(pid).cpu_times()
-            found[name] = times.user + times.system
+            found[pid] = times.user + times.system
     return found
 
 
 def _broker_cpu_s(before: _Snapshot, after: _Snapshot) -> float | None:
     """Adds up the brokers' CPU time; None unless all that run now ran before, as the same process."""
-    grown = [cpu_s - before.broker_cpu_s.get(name, float("inf")) for name, cpu_s in after.broker_cpu_s.items()]
-    return sum(grown) if grown and min(grown) >= 0 else None
+    ran_before = before.broker_cpu_s
+    if not after.broker_cpu_s or not after.broker_cpu_s.keys() <= ran_before.keys():
+        return None
+    return sum(cpu_s - ran_before[pid] for pid, cpu_s in after.broker_cpu_s.items())
 
 
 def _growth(before: float | None, after: float | None, seconds: float) -> float | None:

@@ -1,4 +1,4 @@
-"""Makes a temporary folder for brokers' data, which is removed at the end, or by the next process that makes one."""
+"""Makes a temporary folder for what is large, which is removed at the end, or by the next process that makes one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_PREFIX = "kafka-pareto-brokers-"
+_PREFIX = "kafka-pareto-own-"
 
 
 @contextmanager

@@ -164,7 +164,7 @@ class InForceKeys:
         return f"{self.versions()}{number:05d}.json"
 
     def file(self, name: str) -> str:
-        """Returns the key of the newest version as a producer's file, like `producer.properties`."""
+        """Returns the key of the newest version as a file that clients read, like `producer.properties`."""
         return f"{self.prefix}/{name}"
 
 

@@ -8,31 +8,31 @@ import pandas as pd
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.snapshot import Snapshot
-from kafka_pareto.rollout.client_files import Form, settings_file
+from kafka_pareto.rollout.client_files import settings_file
 from kafka_pareto.study.cases import case_label
 
 
-def settings_text(snapshot: Snapshot, configuration_id: str, form: Form) -> str:
-    """Returns the settings file; its first lines say what is known of the configuration.
+def settings_text(snapshot: Snapshot, configuration_id: str, name: str) -> str:
+    """Returns one of the files that clients read; its first lines say what is known of the configuration.
 
-    The recommended `producer.properties` is the report's own file, unchanged.
+    The recommended `producer.properties` of a producer is the report's own file, unchanged.
 
     Raises:
-        BadInputError: If the configuration was not measured at this record size.
+        BadInputError: If the configuration was not measured at this record size, or clients read no such file.
     """
-    decision, keys = snapshot.decision, snapshot.campaign.keys
-    report = keys.report(f"{snapshot.case}/{snapshot.study.declaration.settings_file}")
+    decision, keys, declaration = snapshot.decision, snapshot.campaign.keys, snapshot.study.declaration
+    report = keys.report(f"{snapshot.case}/{declaration.settings_file}")
     recommended = decision is not None and configuration_id == decision.recommended_configuration_id
-    if form == "producer.properties" and recommended and report in snapshot.written:
+    if name == declaration.settings_file and recommended and report in snapshot.written:
         return snapshot.campaign.store.get(report).decode()
     row = _measured_row(snapshot, configuration_id)
-    properties = snapshot.study.properties({name: row[name] for name in snapshot.study.factors})
+    properties = snapshot.study.properties({factor: row[factor] for factor in snapshot.study.factors})
     header = [
-        f"Kafka producer settings for {case_label(snapshot.case)}.",
+        f"{declaration.settings_word.capitalize()} for {case_label(snapshot.case)}.",
         f"Study {keys.study}, campaign {keys.campaign}, configuration {configuration_id}, {row['durability']}.",
         _standing(snapshot, configuration_id),
     ]
-    return settings_file(properties, form, header)
+    return settings_file(properties, name, header, declaration.name)
 
 
 def trials_csv(snapshot: Snapshot) -> str:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pydantic import BaseModel
 
 from kafka_pareto.errors import BadInputError
 from kafka_pareto.explorer.snapshot import Snapshot
-from kafka_pareto.kafka.producer_config import PropertyValue
+from kafka_pareto.rollout.client_files import client_files
 from kafka_pareto.rollout.eligibility import refuse_what_may_not_be_picked
-from kafka_pareto.rollout.messages import Change, changes, unmeasured_text, weakening
+from kafka_pareto.rollout.messages import Change, Promised, changes, unmeasured_text, weakening
 from kafka_pareto.rollout.versions import SettingsInForce, unmeasured_beside, way_back
 from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.factors import Configuration
+from kafka_pareto.study.tune import Tune
 
 
 class Move(BaseModel):
@@ -39,11 +41,13 @@ class InForceView(BaseModel):
     Attributes:
         versions: Every version, the oldest first. The last one is in force.
         differs_from_baseline: The properties that differ from the baseline of the first version.
+        files: The names of the files that clients read; empty before there is a version.
         way_back: What going back would change.
     """
 
     versions: list[SettingsInForce]
     differs_from_baseline: list[Change]
+    files: list[str]
     way_back: Move
 
 
@@ -52,17 +56,21 @@ def in_force_view(kept: Sequence[SettingsInForce]) -> InForceView:
     if not kept:
         nothing = "Nothing was put in force yet: there is nothing to go back from."
         return InForceView(
-            versions=[], differs_from_baseline=[], way_back=Move(from_version=None, changes=[], refused=nothing)
+            versions=[],
+            differs_from_baseline=[],
+            files=[],
+            way_back=Move(from_version=None, changes=[], refused=nothing),
         )
     newest = kept[-1]
     try:
         target = way_back(kept, by="", reason="", request="")
-        back = _move(newest.version, newest.properties, target.properties)
+        back = _move(newest.version, _promised(newest), _promised(target))
     except BadInputError as error:
         back = Move(from_version=newest.version, changes=[], refused=str(error))
     return InForceView(
         versions=list(kept),
         differs_from_baseline=changes(kept[0].previous_properties, newest.properties),
+        files=list(client_files(newest.driver)),
         way_back=back,
     )
 
@@ -80,8 +88,8 @@ def move_to(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | No
     row = next((rows.to_dict("records")[0] for rows in measured if len(rows)), None)
     if row is None:
         raise BadInputError(f"{configuration_id} was not measured at {case_label(snapshot.case)}")
-    after = study.properties({name: row[name] for name in study.factors})
-    before = now.properties if now else study.properties(study.baseline_configuration())
+    after = _promised_by(study, {name: row[name] for name in study.factors})
+    before = _promised(now) if now else _promised_by(study, study.baseline_configuration())
     move = _move(now.version if now else None, before, after)
     if row["is_baseline"] and not move.changes:
         return move.model_copy(update={"refused": "This is the baseline, and no other settings are in force."})
@@ -90,8 +98,17 @@ def move_to(snapshot: Snapshot, configuration_id: str, now: SettingsInForce | No
     )
 
 
-def _move(from_version: int | None, before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> Move:
-    return Move(from_version=from_version, changes=changes(before, after), weakens=weakening(before, after))
+def _promised(version: SettingsInForce) -> Promised:
+    return Promised(version.properties, version.durability)
+
+
+def _promised_by(study: Tune, configuration: Configuration) -> Promised:
+    return Promised(study.properties(configuration), study.durability_of(configuration).name)
+
+
+def _move(from_version: int | None, before: Promised, after: Promised) -> Move:
+    changed = changes(before.properties, after.properties)
+    return Move(from_version=from_version, changes=changed, weakens=weakening(before.durability, after.durability))
 
 
 def _unmeasured(snapshot: Snapshot, now: SettingsInForce | None) -> str:

@@ -21,6 +21,7 @@ from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.report.card_parts import CardParts, card_parts
 from kafka_pareto.report.latency_breakdown import Row
 from kafka_pareto.report.reasons import reason_of
+from kafka_pareto.rollout.client_files import client_files
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.constraints import ForbiddenRegion, Rule
 from kafka_pareto.study.driver import all_objectives, label_of
@@ -91,6 +92,7 @@ class CaseView(BaseModel):
             any.
         decision: The card's headline and reasons; None before the confirmation has ended.
         provisional: True until the report has adjusted the decision over all record sizes.
+        files: The names of the files with settings that clients read.
         noise: The A/A study as a table, and in sentences.
     """
 
@@ -115,6 +117,7 @@ class CaseView(BaseModel):
     provisional: bool
     reasons: list[str]
     card: CardParts | None
+    files: list[str]
     noise_table: list[Row]
     noise_sentences: list[str]
     problems: list[str]
@@ -145,6 +148,7 @@ def case_view(snapshot: Snapshot) -> CaseView:
         provisional=decision is not None and snapshot.context is None,
         reasons=[reason_of(decision)] if decision else [],
         card=card_parts(decision, snapshot.context, keys.campaign) if decision else None,
+        files=list(client_files(study.driver)),
         noise_table=_noise_table(snapshot),
         noise_sentences=noise_lines(snapshot.noise) if snapshot.noise else [],
         problems=list(snapshot.problems),

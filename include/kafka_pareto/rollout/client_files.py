@@ -1,90 +1,58 @@
-"""Says settings in the three forms that producers read; `versions` writes them to the store.
-
-The names of librdkafka's settings are from its CONFIGURATION.md. Those of Spring Boot are from its application
-properties, `spring.kafka`.
-"""
+"""Says settings as the files that clients read: which there are depends on the driver. `versions` stores them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
 
-import yaml
-
+from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.producer_config import PropertyValue
-from kafka_pareto.kafka.properties_file import properties_lines, property_text
+from kafka_pareto.rollout.log_pipeline_files import (
+    aggregator_properties,
+    filebeat_yml,
+    logstash_yml,
+    spark_properties,
+)
+from kafka_pareto.rollout.producer_files import java_properties, librdkafka_properties, spring_yaml
+from kafka_pareto.study.log_pipeline import LOG_PIPELINE
+from kafka_pareto.study.producer import PRODUCER
 
-Form = Literal["producer.properties", "application.yaml", "librdkafka.properties"]
-# Spring Boot has a key of its own for these; the others go below `properties`.
-_SPRING_KEYS = {
-    "acks": "acks",
-    "batch.size": "batch-size",
-    "buffer.memory": "buffer-memory",
-    "compression.type": "compression-type",
-    "retries": "retries",
+_Writer = Callable[[Mapping[str, PropertyValue]], str]
+_WRITERS: Mapping[str, Mapping[str, _Writer]] = {
+    PRODUCER.name: {
+        "producer.properties": java_properties,
+        "application.yaml": spring_yaml,
+        "librdkafka.properties": librdkafka_properties,
+    },
+    LOG_PIPELINE.name: {
+        "filebeat.yml": filebeat_yml,
+        "logstash.yml": logstash_yml,
+        "producer.properties": aggregator_properties,
+        "spark.properties": spark_properties,
+    },
 }
-_LIBRDKAFKA_NAMES = {
-    "max.request.size": "message.max.bytes",
-    "receive.buffer.bytes": "socket.receive.buffer.bytes",
-    "send.buffer.bytes": "socket.send.buffer.bytes",
-}
-_NOT_IN_LIBRDKAFKA = {
-    "max.block.ms": "its produce call returns at once when the queue is full",
-    "partitioner.adaptive.partitioning.enable": "its partitioner does not adapt",
-    "partitioner.availability.timeout.ms": "its partitioner does not adapt",
-    "partitioner.ignore.keys": "choose a `partitioner` instead",
-}
-# In Java, 0 or -1 turns these off or leaves them to the system; librdkafka has its least value for that.
-_LEAST_IN_LIBRDKAFKA = {
-    "batch.size": 1,
-    "connections.max.idle.ms": 0,
-    "receive.buffer.bytes": 0,
-    "retry.backoff.max.ms": 1,
-    "retry.backoff.ms": 1,
-    "send.buffer.bytes": 0,
-}
-_BYTES_IN_A_KBYTE = 1024
+_OF_OTHERS: Mapping[str, _Writer] = {"settings.properties": java_properties}
 
 
-def settings_file(properties: Mapping[str, PropertyValue], form: Form, header: Sequence[str]) -> str:
-    """Returns the text of the file: the header's lines as comments, then the properties."""
-    write = {
-        "producer.properties": _java,
-        "application.yaml": _spring,
-        "librdkafka.properties": _librdkafka,
-    }[form]
-    return "".join(f"# {' '.join(line.split())}\n" for line in header) + write(properties)
+def client_files(driver: str) -> tuple[str, ...]:
+    """Lists the names of the files that the clients of a driver read."""
+    return tuple(_WRITERS.get(driver, _OF_OTHERS))
 
 
-def _java(properties: Mapping[str, PropertyValue]) -> str:
-    return properties_lines({name: properties[name] for name in sorted(properties)})
+def settings_file(
+    settings: Mapping[str, PropertyValue], name: str, header: Sequence[str], driver: str = PRODUCER.name
+) -> str:
+    """Returns the text of a file: the header's lines as comments, then the settings.
 
+    Args:
+        settings: Whatever `Tune.properties` returns.
+        name: One of `client_files`.
+        header: Its first lines.
+        driver: What reads it.
 
-def _spring(properties: Mapping[str, PropertyValue]) -> str:
-    producer: dict[str, Any] = {_SPRING_KEYS[name]: properties[name] for name in _SPRING_KEYS if name in properties}
-    if others := {name: properties[name] for name in sorted(properties) if name not in _SPRING_KEYS}:
-        producer["properties"] = others
-    text: str = yaml.safe_dump({"spring": {"kafka": {"producer": producer}}}, sort_keys=False)
-    return text
-
-
-def _librdkafka(properties: Mapping[str, PropertyValue]) -> str:
-    """Returns librdkafka's names and units; a comment names what it does not have."""
-    lines = ["# Measured with Java's producer; librdkafka fills its batches in its own way: measure there, too."]
-    for name in sorted(properties):
-        value = properties[name]
-        if reason := _NOT_IN_LIBRDKAFKA.get(name):
-            lines.append(f"# {name}={property_text(value)} has no counterpart: {reason}.")
-        elif name == "buffer.memory":
-            lines.append(f"# {name}={value} in KiB; queue.buffering.max.messages bounds the same queue by number.")
-            lines.append(f"queue.buffering.max.kbytes={max(int(value) // _BYTES_IN_A_KBYTE, 1)}")
-        elif name.startswith("compression.") and name.endswith(".level"):
-            if name == f"compression.{properties.get('compression.type')}.level":
-                lines.append(f"compression.level={value}")
-            else:
-                lines.append(f"# {name}={value} has no counterpart: there is one level, of the codec in use.")
-        else:
-            if name in _LEAST_IN_LIBRDKAFKA:
-                value = max(int(value), _LEAST_IN_LIBRDKAFKA[name])
-            lines.append(f"{_LIBRDKAFKA_NAMES.get(name, name)}={property_text(value)}")
-    return "\n".join(lines) + "\n"
+    Raises:
+        BadInputError: If clients of the driver read no such file.
+    """
+    writers = _WRITERS.get(driver, _OF_OTHERS)
+    if name not in writers:
+        raise BadInputError(f"{name}: is no file of the driver {driver}; there are {', '.join(writers)}")
+    return "".join(f"# {' '.join(line.split())}\n" for line in header) + writers[name](settings)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from pydantic import BaseModel, JsonValue
 
 from kafka_pareto.analysis.gains import Gain
 from kafka_pareto.analysis.wording import interval_text, percent
-from kafka_pareto.kafka.producer_config import PropertyValue, durability_of
+from kafka_pareto.kafka.producer_config import Durability, DurabilityName, PropertyValue
 from kafka_pareto.report.cards import shown
-from kafka_pareto.rollout.versions import SettingsInForce, replaced, unmeasured_beside
+from kafka_pareto.rollout.versions import SettingsInForce, replaced, replaced_durability, unmeasured_beside
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.configuration_words import configuration_words
 from kafka_pareto.study.driver import label_of
@@ -26,16 +27,22 @@ class Change(BaseModel):
     after: str
 
 
+class Promised(NamedTuple):
+    """Holds settings, and the durability that they promise."""
+
+    properties: Mapping[str, PropertyValue]
+    durability: DurabilityName
+
+
 def changes(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> list[Change]:
     """Returns the properties that differ, by name; a property that is not stated has Kafka's default."""
     both = [(name, shown(name, dict(before)), shown(name, dict(after))) for name in sorted({*before, *after})]
     return [Change(name=name, before=old, after=new) for name, old, new in both if old != new]
 
 
-def weakening(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> str:
+def weakening(before: DurabilityName, after: DurabilityName) -> str:
     """Returns the promise of durability before and after, if it gets weaker; else an empty text."""
-    former, promised = durability_of(before), durability_of(after)
-    return f"{promised.name} instead of {former.name}" if promised < former else ""
+    return f"{after} instead of {before}" if Durability[after] < Durability[before] else ""
 
 
 def event_of(study: str, moved: Sequence[SettingsInForce]) -> dict[str, JsonValue]:
@@ -51,6 +58,7 @@ def moved_text(kept: Sequence[SettingsInForce]) -> str:
     settings = kept[-1]
     words = f"{configuration_words(settings.configuration)} ({settings.configuration_id})"
     lines = [standing_text(settings), f"  Settings: {words}.", *_change_lines(replaced(kept), settings.properties)]
+    lines += _weakening_lines(replaced_durability(kept), settings.durability)
     if settings.gains:
         lines.append(f"  Against {_compared_with(settings)}, in fresh blocks: {_gains_text(settings.gains)}.")
     if settings.gains_over_baseline:
@@ -75,8 +83,8 @@ def standing_text(settings: SettingsInForce) -> str:
 def approval_text(
     case: str,
     now: SettingsInForce | None,
-    baseline: Mapping[str, PropertyValue],
-    recommended: Mapping[str, PropertyValue],
+    baseline: Promised,
+    recommended: Promised,
     compared_with_version: int | None = None,
 ) -> str:
     """Returns a few lines on what an approval overrides at a record size, and what it changes.
@@ -84,13 +92,15 @@ def approval_text(
     Args:
         case: The record size.
         now: What is in force; None if nothing ever was: the baseline holds.
-        baseline: The baseline's properties.
-        recommended: The recommended properties.
+        baseline: The baseline's properties, and the durability that they promise.
+        recommended: The recommended ones.
         compared_with_version: The version that the campaign measured beside them; None: the baseline alone.
     """
     replaced = f"version {now.version}, {_came_by(now)}" if now else "the baseline; nothing was put in force yet"
     lines = [f"{case_label(case)}: approving replaces {replaced}."]
-    lines += _change_lines(now.properties if now else baseline, recommended)
+    before = Promised(now.properties, now.durability) if now else baseline
+    lines += _change_lines(before.properties, recommended.properties)
+    lines += _weakening_lines(before.durability, recommended.durability)
     if unmeasured := unmeasured_beside([now] if now else [], compared_with_version):
         lines.append(f"  WARNING: {unmeasured_text(unmeasured)}")
     return "\n".join(lines)
@@ -113,10 +123,12 @@ def by_whom(by: str, reason: str) -> str:
 
 def _change_lines(before: Mapping[str, PropertyValue], after: Mapping[str, PropertyValue]) -> list[str]:
     changed = ", ".join(f"{each.name} {each.before} -> {each.after}" for each in changes(before, after))
-    lines = [f"  Changed: {changed or 'nothing; the same settings, on newer evidence'}."]
-    if weakens := weakening(before, after):
-        lines.append(f"  WARNING: it promises less durability: {weakens}.")
-    return lines
+    return [f"  Changed: {changed or 'nothing; the same settings, on newer evidence'}."]
+
+
+def _weakening_lines(before: DurabilityName, after: DurabilityName) -> list[str]:
+    weakens = weakening(before, after)
+    return [f"  WARNING: it promises less durability: {weakens}."] if weakens else []
 
 
 def _came_by(settings: SettingsInForce) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.manifest import NoticeKind
 from kafka_pareto.decision.decision import Decision
-from kafka_pareto.kafka.producer_config import durability_of
+from kafka_pareto.kafka.producer_config import Durability
 from kafka_pareto.report.reasons import harm_sentences, rules_broken
 from kafka_pareto.rollout.approvals import last_answer
 from kafka_pareto.rollout.messages import by_whom, weakening
@@ -79,8 +79,9 @@ def needs_a_word(campaign: Campaign, decision: Decision, kept: Kept) -> Stays | 
     if may_harm := harm_sentences(decision):  # a decision of an earlier release did not ask
         return Stays("needs_approval", f"{case_label(case)}: {may_harm} {how}")
     # Neither a baseline nor settings in force that somebody has made safer are weakened without being asked.
-    before = [decision.baseline_properties, *(settings.properties for settings in kept[-1:])]
-    if weakens := weakening(max(before, key=durability_of), decision.recommended_properties):
+    before = [decision.baseline_durability, *(settings.durability for settings in kept[-1:])]
+    after = decision.pick_durability or decision.reference_durability
+    if weakens := weakening(max(before, key=lambda name: Durability[name]), after):
         return Stays(
             "needs_approval",
             f"{case_label(case)}: a person must approve of it, since it promises less durability than what it "

@@ -2,7 +2,7 @@
 
 A new version comes from an accepted recommendation, from a confirmed configuration that somebody picked, or from going
 back. A version is written once and never changed. The newest is in force. It is also written as the files that
-producers read.
+clients read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
-from typing import Literal, get_args
+from typing import Literal
 
 from pydantic import Field
 
@@ -20,11 +20,12 @@ from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.errors import ArtifactError, BadInputError
 from kafka_pareto.kafka.producer_config import DurabilityName, PropertyValue, durability_of, resolved
 from kafka_pareto.kafka.properties_file import property_text
-from kafka_pareto.rollout.client_files import Form, settings_file
+from kafka_pareto.rollout.client_files import client_files, settings_file
 from kafka_pareto.storage.record import Record, decode_record
 from kafka_pareto.storage.store import Store
 from kafka_pareto.study.cases import case_label, in_order
 from kafka_pareto.study.factors import FactorValue, configuration_id
+from kafka_pareto.study.producer import PRODUCER
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +40,10 @@ class SettingsInForce(Record):
         previous_version: The version to go back to; None is the baseline, from before any version.
         came_by: How it came into force: recommended and accepted, picked by somebody, or by going back.
         configuration: The factors' values; the baseline's after going back from version 1.
-        properties: All properties of the producer.
-        previous_properties: All properties after going back.
+        properties: All settings that the driver is told.
+        previous_properties: All of them after going back.
+        previous_durability: The durability that those promise; None in versions of earlier releases, of producers.
+        driver: What is set.
         campaign: The campaign that confirmed it; its artifacts are the evidence.
         compared_with_version: The version that this campaign measured it beside, and states its gains over; None: the
             baseline.
@@ -65,6 +68,8 @@ class SettingsInForce(Record):
     properties: dict[str, PropertyValue]
     previous_properties: dict[str, PropertyValue]
     durability: DurabilityName
+    previous_durability: DurabilityName | None = None
+    driver: str = PRODUCER.name
     campaign: str
     compared_with_version: int | None = None
     gains: list[Gain]
@@ -74,6 +79,11 @@ class SettingsInForce(Record):
     reason: str
     at: str
     request: str = ""
+
+    @property
+    def durability_after_going_back(self) -> DurabilityName:
+        """Returns the durability that `previous_properties` promise."""
+        return self.previous_durability or durability_of(self.previous_properties).name
 
 
 def versions(store: Store, study: str, case: str) -> list[SettingsInForce]:
@@ -111,16 +121,16 @@ def add_version(store: Store, settings: SettingsInForce) -> str:
 
 
 def write_files(store: Store, study: str, case: str) -> None:
-    """Writes the newest version as the files that producers read.
+    """Writes the newest version as the files that clients read.
 
     Two writers at once are safe: the last one has looked again for a newer version.
     """
     keys = InForceKeys(study, case)
-    forms: Sequence[Form] = get_args(Form)
     written: SettingsInForce | None = None
     while (newest := in_force(store, study, case)) != written and newest is not None:
-        for form in forms:
-            store.put(keys.file(form), settings_file(newest.properties, form, _header(newest)).encode())
+        for name in client_files(newest.driver):
+            text = settings_file(newest.properties, name, _header(newest), newest.driver)
+            store.put(keys.file(name), text.encode())
         written = newest
 
 
@@ -167,6 +177,11 @@ def refuse_another_version(kept: Sequence[SettingsInForce], from_version: int | 
 def replaced(kept: Sequence[SettingsInForce]) -> dict[str, PropertyValue]:
     """Returns the properties that were in force before the newest of these versions, which are given oldest first."""
     return kept[-2].properties if len(kept) > 1 else kept[-1].previous_properties
+
+
+def replaced_durability(kept: Sequence[SettingsInForce]) -> DurabilityName:
+    """Returns the durability that was promised before the newest of these versions, which are given oldest first."""
+    return kept[-2].durability if len(kept) > 1 else kept[-1].durability_after_going_back
 
 
 def unmeasured_beside(kept: Sequence[SettingsInForce], compared_with_version: int | None) -> int | None:
@@ -221,7 +236,7 @@ def way_back(kept: Sequence[SettingsInForce], *, by: str, reason: str, request: 
         "is_baseline": True,
         "configuration": configuration,
         "properties": properties,
-        "durability": durability_of(properties).name,
+        "durability": newest.durability_after_going_back,
         "compared_with_version": None,
         "gains": [],
         "gains_over_baseline": [],
@@ -241,7 +256,7 @@ def _factor_value(value: PropertyValue) -> FactorValue:
 def _header(settings: SettingsInForce) -> list[str]:
     came_by = {"recommended": "recommended", "picked": "picked by hand", "rolled_back": "by the way back"}
     return [
-        f"Kafka producer settings in force for {case_label(settings.case)} of study {settings.study}.",
+        f"Settings in force for {case_label(settings.case)} of study {settings.study}.",
         f"Version {settings.version} since {settings.at}: {came_by[settings.came_by]}.",
         f"Campaign {settings.campaign}, configuration {settings.configuration_id}, {settings.durability}.",
     ]

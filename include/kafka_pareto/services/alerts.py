@@ -12,6 +12,7 @@ from kafka_pareto.services.messages import Record
 Watched = Literal["latency_p95_ms", "orders_s", "lag_orders", "replicas_out_of_sync", "brokers_gone"]
 
 _BELOW: tuple[Watched, ...] = ("orders_s",)
+_OF_ORDERS: tuple[Watched, ...] = ("latency_p95_ms", "orders_s")
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,17 @@ class Alerts:
         self._rules = list(rules)
         self._since: dict[Watched, float] = {}
 
-    def of(self, values: Mapping[str, float], now: float) -> list[Record]:
-        """Returns an alert for each rule that is broken or holds again, by values that are known now."""
+    def of(self, values: Mapping[str, float], now: float, *, is_idle: bool = False) -> list[Record]:
+        """Returns an alert for each rule that is broken or holds again, by values that are known now.
+
+        Where the chain `is_idle`, with no order on its way, a rule of orders holds though its value is not known.
+        """
         alerts = []
         for rule in self._rules:
             value = values.get(rule.watched)
-            if value is None:
+            if value is None and not (is_idle and rule.watched in _OF_ORDERS):
                 continue
-            is_broken, was_broken = rule.is_broken_by(value), rule.watched in self._since
+            is_broken, was_broken = value is not None and rule.is_broken_by(value), rule.watched in self._since
             if is_broken == was_broken:
                 continue
             since = self._since.pop(rule.watched) if was_broken else self._since.setdefault(rule.watched, now)

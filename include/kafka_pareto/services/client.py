@@ -1,4 +1,4 @@
-"""A client of the notification: follows its events, and says of a run of orders what it has seen.
+"""Runs a client of the notification, which follows its events, and says of a run of orders what it has seen.
 
 It is told by lines of JSON on its standard input which run, and answers each with a line.
 """
@@ -43,14 +43,14 @@ class Client:
 
     def __init__(self) -> None:
         self._runs: dict[str, _Seen] = defaultdict(_Seen)
-        self._alerts: list[Record] = []
+        self._alerts: dict[str, Record] = {}
         self._changed = threading.Condition()
 
     def take(self, event: Record, now: float) -> None:
         """Takes an event that came at this time."""
         with self._changed:
             if event["kind"] == "alert":
-                self._alerts.append(event | {"seen_at": now})
+                self._alerts.setdefault(event["alert_id"], event | {"seen_at": now})
             else:
                 self._take_of_order(event, now)
             self._changed.notify_all()
@@ -72,18 +72,25 @@ class Client:
             seen.completing_s.append((event["created_at"], now - event["created_at"]))
 
     def result_of(
-        self, run: str, orders: int, timeout_s: float, since: float = 0.0, alerts_within_s: float = 0.0
+        self,
+        run: str,
+        orders: int,
+        timeout_s: float,
+        *,
+        began_at: float = 0.0,
+        since: float = 0.0,
+        alerts_within_s: float = 0.0,
     ) -> Record:
         """Waits until every order of the run is complete, or the time is over, and says what was seen.
 
-        Orders that were created before `since` have no part in latencies. For up to `alerts_within_s` it is waited
-        until every alert that was raised is cleared.
+        Orders that were created before `since` have no part in latencies. Alerts are those of rules that were broken
+        after `began_at`; for up to `alerts_within_s` it is waited until each of them that was raised is cleared.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._runs[run].complete >= orders, timeout_s)
-            self._changed.wait_for(self._all_cleared, alerts_within_s)
-            seen, alerts = self._runs.pop(run), self._alerts
-            self._alerts = []
+            self._changed.wait_for(lambda: self._all_cleared(began_at), alerts_within_s)
+            seen, alerts = self._runs.pop(run, _Seen()), self._alerts_since(began_at)
+            self._alerts.clear()
         of_hops = {"shipping": seen.shipping_s, "notifying": seen.notifying_s, "completing": seen.completing_s}
         found = {
             name: latency_of([value for created_at, value in values if created_at >= since])
@@ -98,9 +105,15 @@ class Client:
             **{name: asdict(latency) if latency else None for name, latency in found.items()},
         }
 
-    def _all_cleared(self) -> bool:
-        states = [alert["state"] for alert in self._alerts]
-        return states.count("raised") == states.count("cleared")
+    def _alerts_since(self, began_at: float) -> list[Record]:
+        return [alert for alert in self._alerts.values() if alert["since"] >= began_at]
+
+    def _all_cleared(self, began_at: float) -> bool:
+        known = {
+            state: {(each["rule"], each["since"]) for each in self._alerts_since(began_at) if each["state"] == state}
+            for state in ("raised", "cleared")
+        }
+        return known["raised"] <= known["cleared"]
 
 
 def follow(client: Client, port: int, token: str) -> None:

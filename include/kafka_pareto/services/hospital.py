@@ -1,4 +1,4 @@
-"""The hospital: places orders, at a rate or as fast as it can, and takes the confirmations. It is the load.
+"""Runs the hospital, which places orders, at a rate or as fast as it can, and takes the confirmations: the load.
 
 It is told by lines of JSON on its standard input what to order, and answers each with a line.
 """
@@ -26,7 +26,8 @@ from kafka_pareto.services.figures import (
     smoothed_jitter_ms,
 )
 from kafka_pareto.services.messages import ORDER_CONFIRMATION, ORDER_PLACED, PLACED_ONLY, Record
-from kafka_pareto.services.service import STATISTICS_EVERY_S, Handler, Outgoing, Sender, Service, options_of, say, serve
+from kafka_pareto.services.sender import STATISTICS_EVERY_S, Outgoing, Sender
+from kafka_pareto.services.service import Handler, Service, options_of, say, serve
 
 _DRUGS = ("amoxicillin", "atorvastatin", "ibuprofen", "insulin", "metformin", "paracetamol", "salbutamol")
 _US = 1e6
@@ -202,8 +203,9 @@ class Hospital(Handler):
         found = {name: latency_of(values) for name, values in of_hops.items()}
         ended_at = run.confirmed_at[-1] if run.confirmed_at else sent_at[-1]
         elapsed_s = ended_at - sent_at[0]
-        is_counted = run.began_at + run.asked.skip_s
-        slope = slope_of([(at, number) for at, number in run.open_at if at >= is_counted])
+        # After the last one was sent, the number falls.
+        counted_from = run.began_at + run.asked.skip_s
+        slope = slope_of([(at, number) for at, number in run.open_at if counted_from <= at <= sent_at[-1]])
         return {
             "run": run.asked.run,
             "failure": run.failure,
@@ -221,7 +223,7 @@ class Hospital(Handler):
             "request_ms": self._requests.mean_ms(),
             "open_slope_s": slope[0] if slope else None,
             "open_slope_error_s": slope[1] if slope else None,
-            "silent_s": longest_gap_s(run.confirmed_at),
+            "silent_s": longest_gap_s(run.counted(run.confirmed_at)),
             "seconds": by_second(run.began_at, run.confirmed_at, run.latencies_s),
         }
 

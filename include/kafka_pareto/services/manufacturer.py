@@ -1,4 +1,4 @@
-"""The manufacturer: takes orders from its stock, makes what is missing, and confirms."""
+"""Runs the manufacturer, which takes orders from its stock, makes what is missing, and confirms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from kafka_pareto.services.messages import (
     Record,
     handed_on,
 )
-from kafka_pareto.services.service import Handler, Outgoing, Service, options_of, serve
+from kafka_pareto.services.sender import Outgoing
+from kafka_pareto.services.service import Handler, Service, options_of, serve
 
 _MADE_AT_ONCE = 1000
 

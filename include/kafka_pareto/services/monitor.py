@@ -1,4 +1,4 @@
-"""The monitor: watches orders and brokers by rules, and sends an alert once when one is broken, and once when it holds.
+"""Runs the monitor, which watches orders and brokers, and sends an alert when a rule is broken, and when it holds anew.
 
 Rules are data: each names what is watched, and from where on that is an alert (`services.alerts`).
 """
@@ -19,7 +19,8 @@ from confluent_kafka.admin import AdminClient
 from kafka_pareto.services.alerts import Alerts, rules_of
 from kafka_pareto.services.figures import latency_of
 from kafka_pareto.services.messages import MONITOR_ALERTS, ORDER_CONFIRMATION, ORDER_PLACED, TOPICS, Record
-from kafka_pareto.services.service import Handler, Outgoing, Service, options_of, serve
+from kafka_pareto.services.sender import Outgoing
+from kafka_pareto.services.service import Handler, Service, options_of, serve
 
 _WINDOW_S = 5.0
 _LOOKED_EVERY_S = 1.0
@@ -89,7 +90,8 @@ class Monitor(Handler):
         if now < self._looked_at + _LOOKED_EVERY_S:
             return []
         self._looked_at = now
-        return [Outgoing(MONITOR_ALERTS, alert) for alert in self._alerts.of(self._values(now), now)]
+        alerts = self._alerts.of(self._values(now), now, is_idle=not self._open)
+        return [Outgoing(MONITOR_ALERTS, alert) for alert in alerts]
 
     def _values(self, now: float) -> dict[str, float]:
         while self._confirmed and self._confirmed[0][0] < now - _WINDOW_S:

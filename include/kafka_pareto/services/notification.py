@@ -1,4 +1,4 @@
-"""The notification: pushes what happens to orders to its clients, as server-sent events on loopback."""
+"""Runs the notification, which pushes what happens to orders to clients, as server-sent events on loopback."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from io import BufferedIOBase
 from typing import ClassVar
 
 from kafka_pareto.services.messages import MONITOR_ALERTS, ORDER_CONFIRMATION, SHIPMENT_STATUS, Record
-from kafka_pareto.services.service import Handler, Outgoing, Service, options_of, serve
+from kafka_pareto.services.sender import Outgoing
+from kafka_pareto.services.service import Handler, Service, options_of, serve
 
 TOKEN_VARIABLE = "KAFKA_PARETO_SERVICES_TOKEN"  # noqa: S105 (its name)
 EVENTS_PATH = "/events"

@@ -7,38 +7,31 @@ knows it by its order.
 from __future__ import annotations
 
 import json
-import resource
 import signal
 import sys
+import time
 from abc import ABC, abstractmethod
 from argparse import ArgumentParser, Namespace
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from kafka_pareto.services.messages import MONITOR_ALERTS, MalformedRecordError, Record, decode, encode
+from kafka_pareto.services.messages import MONITOR_ALERTS, MalformedRecordError, Record, decode
+from kafka_pareto.services.sender import KNOWS_PARTITIONS_WITHIN_MS, Outgoing, Sender, as_partitions
 
-STATISTICS_EVERY_S = 0.1
 _MOST_AT_ONCE = 500
 _POLL_S = 0.02
-_STOP_S = 10.0
-# Kafka's default is five minutes, after which no study that adds partitions looks any more.
-_KNOWS_PARTITIONS_WITHIN_MS = 10_000
+# Each commit is a record that is replicated, too, so that one after each reading would be part of what is measured.
+_COMMIT_EVERY_S = 1.0
+# How long records are gathered for one transaction, as Kafka Streams does it (commit.interval.ms with exactly once).
+_TRANSACTION_S = 0.1
 _MOST_MEMBERS = 5
 # A group whose coordinator was lost may take a static member for another one.
 _OF_THE_MEMBER = (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID, KafkaError.UNKNOWN_MEMBER_ID)
-_BY_KEY = -1  # librdkafka's: the partitioner decides
-
-
-class Outgoing(NamedTuple):
-    """Holds a record that is to be sent; where keys decide, its `key` does."""
-
-    topic: str
-    record: Record
 
 
 class Handler(ABC):
@@ -65,15 +58,6 @@ class Handler(ABC):
 
 
 @dataclass
-class Counters:
-    """Counts what a service has done since it started."""
-
-    read: int = 0
-    sent: int = 0
-    malformed: int = 0
-
-
-@dataclass
 class _Batch:
     """Holds up to which offsets was read, and how much of what was sent for it is not stored yet."""
 
@@ -81,130 +65,26 @@ class _Batch:
     outstanding: int = 0
 
 
-class Sender:
-    """Sends records to partitions by the topology's rule, and fails as soon as one cannot be stored."""
-
-    def __init__(
-        self, options: Namespace, statistics: Callable[[str], None] | None = None, transactional_id: str = ""
-    ) -> None:
-        self._is_keyed = options.partitioning == "key"
-        self._partitions = options.partitions
-        self._number: dict[str, int] = {}
-        self._failure = ""
-        settings: dict[str, object] = {
-            "bootstrap.servers": options.bootstrap_servers,
-            "partitioner": "murmur2_random",
-            "enable.idempotence": True,
-            "topic.metadata.refresh.interval.ms": _KNOWS_PARTITIONS_WITHIN_MS,
-            **json.loads(options.producer),
-        }
-        if transactional_id:
-            settings["transactional.id"] = transactional_id
-        if statistics is not None:
-            settings |= {"statistics.interval.ms": round(STATISTICS_EVERY_S * 1e3), "stats_cb": statistics}
-        self._producer = Producer(settings)
-        if transactional_id:
-            self._producer.init_transactions()
-
-    @contextmanager
-    def transaction(self, consumer: Consumer, offsets: Mapping[tuple[str, int], int]) -> Iterator[None]:
-        """Stores what is sent within, and how far was read for it, together or not at all.
-
-        Raises:
-            KafkaException: If it cannot be stored.
-        """
-        self._producer.begin_transaction()
-        try:
-            yield
-            self._producer.send_offsets_to_transaction(_as_partitions(offsets), consumer.consumer_group_metadata())
-            self._producer.commit_transaction()
-        except KafkaException:
-            self._producer.abort_transaction()
-            self.begin_anew()
-            raise
-        self.poll()
-
-    @property
-    def has_failed(self) -> bool:
-        """Says whether a record could not be stored."""
-        return bool(self._failure)
-
-    def begin_anew(self) -> None:
-        """Takes the answers that are there, and forgets that a record could not be stored."""
-        self._producer.poll(0)
-        self._failure = ""
-
-    def send(self, outgoing: Outgoing, stored: Callable[[], None] = lambda: None) -> None:
-        """Hands a record over; `stored` is called once it is acknowledged.
-
-        Raises:
-            KafkaException: If an earlier one could not be stored.
-        """
-
-        def answered(error: KafkaError | None, _message: Message) -> None:
-            if error is not None:
-                self._failure = self._failure or f"{outgoing.topic}: {error}"
-            else:
-                stored()
-
-        partition = _BY_KEY if self._is_keyed else self._next(outgoing.topic)
-        value, key = encode(outgoing.record), str(outgoing.record.get("key", "")).encode() or None
-        while True:
-            try:
-                self._producer.produce(outgoing.topic, value, key, partition, on_delivery=answered)
-                break
-            except BufferError:
-                self._producer.poll(_POLL_S)
-        self.poll()
-
-    def poll(self, seconds: float = 0.0) -> None:
-        """Takes answers.
-
-        Raises:
-            KafkaException: If a record could not be stored.
-        """
-        self._producer.poll(seconds)
-        if self._failure:
-            raise KafkaException(KafkaError(KafkaError._FAIL, self._failure))
-
-    def flush(self, seconds: float = _STOP_S) -> None:
-        """Waits until all is stored, for so long.
-
-        Raises:
-            KafkaException: If that cannot be, or takes too long.
-        """
-        left = self._producer.flush(seconds)
-        self.poll()
-        if left:
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{left} records are not stored"))
-
-    def _next(self, topic: str) -> int:
-        """Returns the record's number modulo the partitions: Kafka's own default would stay with one for a while."""
-        number = self._number.get(topic, 0)
-        self._number[topic] = number + 1
-        return int(number % self._partitions)
-
-
 class Service:
     """Runs one handler until it is told to stop."""
 
     def __init__(self, name: str, handler: Handler, options: Namespace) -> None:
-        self.counters = Counters()
         self._name = name
         self._handler = handler
         self._is_transactional = handler.hands_on and options.delivery == "exactly_once"
         self._sender = Sender(options, transactional_id=name if self._is_transactional else "")
         self._open: deque[_Batch] = deque()
         self._stopping = False
+        self._committed_at = 0.0
         self._consumer_settings: dict[str, str | int | bool] = {
             "bootstrap.servers": options.bootstrap_servers,
-            "group.id": name,
+            "group.id": f"{options.groups}{name}",
             "group.instance.id": name,  # one that is started anew has its partitions back at once
             "session.timeout.ms": 10_000,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
             "fetch.wait.max.ms": 100,
-            "topic.metadata.refresh.interval.ms": _KNOWS_PARTITIONS_WITHIN_MS,
+            "topic.metadata.refresh.interval.ms": KNOWS_PARTITIONS_WITHIN_MS,
         }
 
     def stop(self) -> None:
@@ -242,13 +122,13 @@ class Service:
         )
         try:
             while not self._stopping:
-                messages = self._consumer.consume(_MOST_AT_ONCE, _POLL_S)
                 if self._is_transactional:
-                    self._handle_at_once(messages)
+                    self._handle_at_once(self._consumer.consume(_MOST_AT_ONCE, _TRANSACTION_S))
                 else:
-                    self._handle(messages)
+                    self._handle(self._read())
                     self._send(self._handler.tick(), _Batch())
-                    self._commit()
+                    if time.monotonic() > self._committed_at + _COMMIT_EVERY_S:
+                        self._commit()
             self._settle()
         except KafkaException:
             self._sender.flush()  # what was handled is not handled again, so it must be stored
@@ -257,6 +137,11 @@ class Service:
         finally:
             with suppress(KafkaException):  # a member that the group does not know cannot leave it
                 self._consumer.close()
+
+    def _read(self) -> list[Message]:
+        """Waits a moment for a record, and returns it with all that are there; `consume` alone would wait for more."""
+        first = self._consumer.poll(_POLL_S)
+        return [] if first is None else [first, *self._consumer.consume(_MOST_AT_ONCE - 1, 0.0)]
 
     def _handle_at_once(self, messages: list[Message]) -> None:
         """Handles records, and stores what comes of them and how far was read in one transaction."""
@@ -279,14 +164,13 @@ class Service:
             if error := message.error():
                 if error.code() in _OF_THE_MEMBER:
                     raise KafkaException(error)
+                print(f"{self._name}: {error}", file=sys.stderr, flush=True)
                 continue
             topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0
             batch.offsets[topic, partition] = offset + 1
-            self.counters.read += 1
             try:
                 record = decode(message.value(), of_an_order=topic != MONITOR_ALERTS)
             except MalformedRecordError as error:
-                self.counters.malformed += 1
                 print(f"{self._name}: {topic}/{partition} at {offset} {error}", file=sys.stderr, flush=True)
                 continue
             self._send(self._handler.handle(topic, record, message.timestamp()[1] / 1e3), batch)
@@ -298,18 +182,18 @@ class Service:
 
         for outgoing in records:
             batch.outstanding += 1
-            self.counters.sent += 1
             self._sender.send(outgoing, stored)
 
     def _commit(self, *, and_waits: bool = False) -> None:
         """Commits up to the first batch of which something is not stored yet."""
+        self._committed_at = time.monotonic()
         done: dict[tuple[str, int], int] = {}
         while self._open and not self._open[0].outstanding and self._handler.has_passed_on():
             done |= self._open.popleft().offsets
         if done and and_waits:
-            self._consumer.commit(offsets=_as_partitions(done), asynchronous=False)
+            self._consumer.commit(offsets=as_partitions(done), asynchronous=False)
         elif done:
-            self._consumer.commit(offsets=_as_partitions(done))
+            self._consumer.commit(offsets=as_partitions(done))
 
     def _settle(self) -> None:
         if self._is_transactional:
@@ -322,10 +206,6 @@ class Service:
 
     def _revoked(self, _consumer: Consumer, _partitions: list[TopicPartition]) -> None:
         self._settle()
-
-
-def _as_partitions(offsets: Mapping[tuple[str, int], int]) -> list[TopicPartition]:
-    return [TopicPartition(topic, partition, offset) for (topic, partition), offset in offsets.items()]
 
 
 def _order_ids(messages: Iterable[Message]) -> Iterator[str]:
@@ -342,16 +222,15 @@ def options_of(name: str) -> ArgumentParser:
     parser.add_argument("--partitions", type=int, required=True, help="of each topic")
     parser.add_argument("--partitioning", choices=("round_robin", "key"), required=True)
     parser.add_argument("--delivery", choices=("at_least_once", "exactly_once"), default="at_least_once")
+    parser.add_argument("--groups", default="", help="begins the name of the service's consumer group")
     parser.add_argument("--producer", default="{}", help="librdkafka's settings of the producer, as a JSON object")
     return parser
 
 
 def serve(service: Service) -> None:
-    """Runs a service until SIGTERM, and says then what it has done."""
+    """Runs a service until SIGTERM."""
     signal.signal(signal.SIGTERM, lambda _number, _frame: service.stop())
     service.run()
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    say({**vars(service.counters), "cpu_s": used.ru_utime + used.ru_stime})
 
 
 def say(record: Record) -> None:

@@ -1,4 +1,4 @@
-"""The transport: picks up what was made, and delivers it."""
+"""Runs the transport, which picks up what was made, and delivers it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from kafka_pareto.services.messages import DELIVERED, DRUG_MANUFACTURED, PICKED_UP, SHIPMENT_STATUS, Record, handed_on
-from kafka_pareto.services.service import Handler, Outgoing, Service, options_of, serve
+from kafka_pareto.services.sender import Outgoing
+from kafka_pareto.services.service import Handler, Service, options_of, serve
 
 
 class Transport(Handler):

@@ -19,8 +19,9 @@ from typing import Any
 
 import aiohttp
 
-from kafka_pareto.shoppers.access_log import REPLAY, TimedPath
+from kafka_pareto.shoppers.logged_requests import REPLAY, TimedPath
 from kafka_pareto.shoppers.shopper import Request, Shopper
+from kafka_pareto.shoppers.wanted import Wanted
 
 _STATIC = Request("static", "GET", "/static")
 _ANSWERED_BY_NGINX = {"X-Replayed": "1"}
@@ -29,38 +30,14 @@ _ANSWER_S = 30.0
 _SERVER_ERROR = 500
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """Says what is to be sent.
-
-    Attributes:
-        run: Begins the names of its accounts.
-        seed: What people do, and when, is drawn from it.
-        rate_s: Requests in each second, of this process.
-        seconds: How long.
-        begins_at: The first second's beginning, in seconds since 1970.
-        workload: A shopper's requests, or those that the web server answers itself: one path, or a log's.
-        burst_from_s: When requests come faster; 0 until 0 for never.
-        burst_times: How many times as fast.
-    """
-
-    run: str
-    seed: str
-    rate_s: float
-    seconds: float
-    begins_at: float = 0.0
-    workload: str = "shop"
-    burst_from_s: float = 0.0
-    burst_until_s: float = 0.0
-    burst_times: float = 1.0
-
-
 @dataclass
 class Sent:
-    """Holds what came of requests: how late each was sent, and how long its answer took, in milliseconds.
+    """Holds what came of requests.
 
     Attributes:
         refused: Answered with an error of the server's, or not at all.
+        late_ms: How late each was sent.
+        response_ms: From when each was due to its answer: what is late waits, too.
     """
 
     due: int = 0
@@ -142,8 +119,7 @@ class Load:
         request = asks.next_request() if isinstance(asks, Shopper) else asks
         # A path of a log may begin with two slashes, which alone would name another server.
         url = f"{self._address}{request.path}"
-        began_at = time.time()
-        sent.late_ms.append((began_at - due_at) * _MS)
+        sent.late_ms.append((time.time() - due_at) * _MS)
         status, body = _SERVER_ERROR, None
         try:
             async with session.request(request.method, url, json=request.body, headers=_headers(request)) as response:
@@ -152,7 +128,7 @@ class Load:
                 body = _object(content) if shopper else None
         except (aiohttp.ClientError, TimeoutError):
             pass
-        sent.response_ms.append((time.time() - began_at) * _MS)
+        sent.response_ms.append((time.time() - due_at) * _MS)
         sent.refused += status >= _SERVER_ERROR
         if shopper:
             shopper.take(status, body)

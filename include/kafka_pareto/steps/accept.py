@@ -162,8 +162,10 @@ def _next_version(
     newest = kept[-1] if kept else None
     previous_version = newest.version if newest else None
     previous_properties = newest.properties if newest else decision.baseline_properties
+    previous_durability = newest.durability if newest else decision.baseline_durability
     if newest and newest.properties == properties:  # newer evidence; the way back leads to something else
         previous_version, previous_properties = newest.previous_version, newest.previous_properties
+        previous_durability = newest.durability_after_going_back
     return SettingsInForce(
         study=keys.study,
         case=decision.case,
@@ -176,6 +178,8 @@ def _next_version(
         properties=properties,
         previous_properties=previous_properties,
         durability=study.durability_of(configuration).name,
+        previous_durability=previous_durability,
+        driver=study.driver,
         campaign=keys.campaign,
         compared_with_version=decision.in_force.version if decision.in_force else None,
         gains=decision.shown_gains if is_the_pick else [],

@@ -94,8 +94,10 @@ def _event(cards: Cards) -> dict[str, JsonValue]:
             "properties": decision.recommended_properties,
             "pick_configuration_id": decision.pick_configuration_id,
             "pick_properties": decision.pick_properties,
+            "pick_durability": decision.pick_durability,
             "in_force_version": decision.in_force.version if decision.in_force else None,
             "baseline_properties": decision.baseline_properties,
+            "baseline_durability": decision.baseline_durability,
             "reference_properties": decision.reference_properties,
             "reasons": [reason_of(decision)],
         }

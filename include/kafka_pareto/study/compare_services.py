@@ -11,19 +11,20 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from kafka_pareto.services.alerts import Watched
+from kafka_pareto.study.cases import CASE
 from kafka_pareto.study.compare import Compare
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, FactorValue
-from kafka_pareto.study.faults import BROKER_FAULTS, NO_FAULT, PARTITIONS_ADDED, FaultTimes
+from kafka_pareto.study.faults import BROKER_FAULTS, NO_FAULT, NOTIFICATION_KILLED, PARTITIONS_ADDED, FaultTimes
 from kafka_pareto.study.protocol import Protocol
 from kafka_pareto.study.section import Count, Fraction, Section
-from kafka_pareto.study.sections import OwnBrokers
+from kafka_pareto.study.sections import MOST_BROKERS, OwnBrokers
 from kafka_pareto.study.services import SERVICES
 from kafka_pareto.study.setting import Setting
 from kafka_pareto.study.topology import Topology
 
 TOPOLOGY = "topology"
-SERVICE_FAULTS = ("manufacturer_killed", "notification_killed")
+SERVICE_FAULTS = ("manufacturer_killed", NOTIFICATION_KILLED)
 _MOST_ORDERS = 10_000_000
 _MOST_PACED_S = 3600
 _LOAD = re.compile(r"burst|capacity|([1-9][0-9]*)/s|([1-9][0-9]?|100)%( own)?")
@@ -41,6 +42,9 @@ _LOAD_SETTINGS = (
     Setting("delivery", "at_least_once", "load", choices=("at_least_once", "exactly_once")),
     Setting("fault", NO_FAULT, "load", choices=(NO_FAULT, *BROKER_FAULTS, *SERVICE_FAULTS, PARTITIONS_ADDED)),
 )
+
+
+TopologyName = Annotated[str, Field(pattern=f"^{CASE}$")]
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,9 @@ def load_of(text: str) -> Load:
 class Capacity(Section):
     """Defines when a rate of orders is held, and how long that is looked at.
 
-    It is held where the p95 latency is at most `latency_p95_ms`, the number of orders that wait does not grow by more
-    than `open_growth_fraction` of the rate, and every order comes to its end; `warmup_s` before do not count.
+    It is held where the p95 latency is at most `latency_p95_ms`, the number of orders that wait neither grows by more
+    than `open_growth_fraction` of the rate nor comes to two seconds' worth of it (or to four times `latency_p95_ms`,
+    where that is more), and every order comes to its end; `warmup_s` before do not count.
     """
 
     latency_p95_ms: Annotated[float, Field(gt=0)] = 500.0
@@ -92,15 +97,21 @@ class Capacity(Section):
     seconds: Annotated[float, Field(gt=0)] = 10.0
     precision: Annotated[float, Field(gt=1, le=2)] = 1.1
 
+    @property
+    def most_open_s(self) -> float:
+        """Returns for how many seconds' worth of orders that wait a rate is given up before its time."""
+        return max(2.0, 4.0 * self.latency_p95_ms / 1e3)
+
 
 class ServicesProtocol(Protocol):
     """Adds what precedes the orders that count, and how long the last confirmation is waited for.
 
-    `warmup_orders` are handed on by a cluster that has just started, before the first repetition on it. At a rate,
-    orders of the first `paced_warmup_s` do not count.
+    `warmup_orders` are handed on by services that have just started, and again and again for `warmup_s` where their
+    brokers have, too. At a rate, orders of the first `paced_warmup_s` do not count.
     """
 
     warmup_orders: Count = 500
+    warmup_s: Annotated[float, Field(ge=0)] = 0.0
     paced_warmup_s: Annotated[float, Field(ge=0)] = 3.0
     timeout_s: Annotated[float, Field(gt=0)] = 120.0
     capacity: Capacity = Capacity()
@@ -110,7 +121,7 @@ class ServicesProtocol(Protocol):
 
 
 class CompareServices(Compare):
-    """Compares topologies under orders that five services hand on, each topology a cluster that is started for it.
+    """Compares topologies under orders that five services hand on, each topology a cluster of the study's own.
 
     Levels may be `topology` (a name of `topologies`), `load` (`burst`: as fast as they can be sent; `500/s`; `60%` of
     the reference topology's capacity, or `60% own` of its own; `capacity`: the highest rate that is held), `orders` (of
@@ -122,7 +133,7 @@ class CompareServices(Compare):
 
     kind: Literal["compare"] = "compare"
     driver: Literal["services"] = "services"
-    topologies: dict[str, Topology]
+    topologies: dict[TopologyName, Topology]
     heap_mib: Annotated[int, Field(ge=128)] = 384
     alert_rules: dict[Watched, float] = Field(default_factory=dict)
     protocol: ServicesProtocol = ServicesProtocol(repetitions=5, cool_down_s=1.0)
@@ -142,13 +153,22 @@ class CompareServices(Compare):
 
     @property
     def own_brokers(self) -> OwnBrokers:
-        """Returns as many brokers as the largest topology has."""
-        return OwnBrokers(brokers=max(each.brokers for each in self.topologies.values()), heap_mib=self.heap_mib)
+        """Returns as many brokers as run at once: those of all topologies of a part."""
+        return OwnBrokers(brokers=max(map(self._brokers_at_once, self.cases)), heap_mib=self.heap_mib)
 
     @property
     def compared(self) -> tuple[str, ...]:
         """Lists what the published study compares."""
         return ("latency_mean_ms", "request_ms", "jitter_ms", "orders_s")
+
+    def topologies_of(self, case: str) -> set[str]:
+        """Names the topologies of which brokers run while a part is measured, all at once."""
+        levels = self.levels_of(case)
+        shared = {self.capacity_topology(level) for level in levels if self.load_of(level).capacity_fraction}
+        return shared | {self.topology_of(level)[0] for level in levels}
+
+    def _brokers_at_once(self, case: str) -> int:
+        return sum(self.topologies[name].brokers for name in self.topologies_of(case))
 
     def topology_of(self, configuration: Configuration) -> tuple[str, Topology]:
         """Returns the name of a level's topology, and the topology."""
@@ -187,10 +207,12 @@ class CompareServices(Compare):
                 f"min.insync.replicas {each.min_insync_replicas}, {each.partitioning.replace('_', ' ')}"
                 for name, each in self.topologies.items()
             ),
-            "warm-up": f"{self.protocol.warmup_orders} orders on a cluster that has just started; at a rate, the first "
-            f"{self.protocol.paced_warmup_s:g} s do not count",
+            "warm-up": f"{self.protocol.warmup_orders} orders on services that have just started, for "
+            f"{self.protocol.warmup_s:g} s where brokers have; at a rate, the first {self.protocol.paced_warmup_s:g} s "
+            "do not count",
             "a rate is held": f"p95 latency at most {capacity.latency_p95_ms:g} ms, orders that wait grow by at most "
-            f"{capacity.open_growth_fraction:.0%} of it, none is lost; looked at for {capacity.seconds:g} s after "
+            f"{capacity.open_growth_fraction:.0%} of it and never reach {capacity.most_open_s:g} s of it, "
+            f"none is lost; looked at for {capacity.seconds:g} s after "
             f"{capacity.warmup_s:g} s, and found to {capacity.precision - 1:.0%}",
         }
 
@@ -203,6 +225,17 @@ class CompareServices(Compare):
             "testbed": {"heap_mib": self.heap_mib},
         }
         return {f"{part}.{key}": value for part, values in parts.items() for key, value in values.items()}
+
+    @model_validator(mode="after")
+    def _fits_one_machine(self) -> Self:
+        for case in self.cases:
+            if (brokers := self._brokers_at_once(case)) > MOST_BROKERS:
+                names = ", ".join(sorted(self.topologies_of(case)))
+                raise ValueError(
+                    f"part {case}: topologies {names} have {brokers} brokers, which all run at once: must be at most "
+                    f"{MOST_BROKERS}; spread them over several parts"
+                )
+        return self
 
     @model_validator(mode="after")
     def _on_brokers_of_its_own(self) -> Self:
@@ -226,6 +259,11 @@ class CompareServices(Compare):
             return (
                 f"fault {found['fault']}: needs a load at a rate, so that it is seen what a fault does to it; "
                 f"{found['load']} has none"
+            )
+        if times.at_s <= self.protocol.paced_warmup_s:
+            return (
+                f"fault {found['fault']}: must begin (protocol.fault.at_s {times.at_s:g}) after the first "
+                f"{self.protocol.paced_warmup_s:g} s (protocol.paced_warmup_s), which do not count"
             )
         if int(found["paced_s"]) <= times.at_s + times.for_s:
             return (

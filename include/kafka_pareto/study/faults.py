@@ -12,6 +12,7 @@ BrokerFault = Literal["leader_killed", "broker_stopped"]
 BROKER_FAULTS: tuple[BrokerFault, ...] = ("leader_killed", "broker_stopped")
 NO_FAULT = "none"
 PARTITIONS_ADDED = "partitions_added"
+NOTIFICATION_KILLED = "notification_killed"
 CHANGING_THE_CLUSTER = (*BROKER_FAULTS, PARTITIONS_ADDED)
 """Leave leaders, warmth or partitions otherwise than they were."""
 

@@ -15,7 +15,7 @@ class LatencyFigures:
     """Holds how long events took from nginx's log to Hive, over the whole run and from its steady part on.
 
     Attributes:
-        committed_events_s: Events that Hive took in each second, from the steady part on.
+        committed_events_s: Events that Hive took in each second, from the steady part on; no more than were logged.
     """
 
     latency_mean_ms: Annotated[float, Shown("latency", maximised=False)]
@@ -29,7 +29,11 @@ class LatencyFigures:
 
 @dataclass(frozen=True)
 class StageFigures:
-    """Holds the mean and the p95 of the time in each stage; the means add up to the mean latency."""
+    """Holds the mean and the p95 of the time in each stage, of the events that came.
+
+    The means add up to their mean latency: where requests were still on their way at the end, that is less than
+    `latency_mean_ms`.
+    """
 
     nginx_to_filebeat_ms: Annotated[float, Shown("nginx to Filebeat", maximised=False)]
     filebeat_ms: Annotated[float, Shown("in Filebeat", maximised=False)]
@@ -128,11 +132,13 @@ class LogPipelineQuantities(Quantities):
         requests_due: As many as the load was to send.
         requests_logged: As many as nginx logged.
         events_committed: As many of these as Hive holds.
-        events_lost: Logged, and not in Hive after the drain.
+        events_lost: Logged, and not in Hive when nothing was on its way any more.
+        events_pending: Still on their way when the wait for them ended; how long they had taken by then counts.
         events_doubled: More than once in Hive.
         events_unstamped: Without one of the stamps; they have no part in latencies.
         late_p95_ms: How late the load sent a request; the p95.
-        response_p95_ms: From sending a request to its answer; the p95.
+        late_p99_ms: The same; the p99.
+        response_p95_ms: From when a request was due to its answer; the p95.
         refused: Requests that were answered with an error of the server's, or not at all.
         clock_step_ms: The largest change of the clock against the monotonic one.
         generator_bound: Why the load's own pace set that of the events; empty where it did not.
@@ -143,9 +149,11 @@ class LogPipelineQuantities(Quantities):
     requests_logged: int | None = None
     events_committed: int | None = None
     events_lost: int | None = None
+    events_pending: int | None = None
     events_doubled: int | None = None
     events_unstamped: int | None = None
     late_p95_ms: float | None = None
+    late_p99_ms: float | None = None
     response_p95_ms: Annotated[float | None, Shown("the shop's p95", maximised=False)] = None
     refused: int | None = None
     clock_step_ms: float | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -11,11 +12,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from kafka_pareto.errors import BadInputError, did_you_mean
-from kafka_pareto.shoppers.access_log import REPLAY, due_requests, read_log
+from kafka_pareto.shoppers.logged_requests import REPLAY, due_requests, read_log
 from kafka_pareto.study.declaration import Driver
 from kafka_pareto.study.factors import Configuration, FactorValue
 from kafka_pareto.study.log_pipeline import LOG_PIPELINE
 from kafka_pareto.study.protocol import Protocol
+from kafka_pareto.study.quantity import Values
 from kafka_pareto.study.section import Count, Section
 from kafka_pareto.study.sections import OwnBrokers
 from kafka_pareto.study.setting import Setting
@@ -24,7 +26,10 @@ from kafka_pareto.study.workload import FileBesideStudy
 
 _DAY_MS = 86_400_000
 _MOST_EVENTS = 1_000_000
-_LOAD = re.compile(r"([1-9][0-9]*)/s|([1-9][0-9]?|100)%")
+# As `AggregatorOptions` takes them.
+_MOST_OF_A_BATCH = 100_000
+_MOST_DELAY_MS = 600_000
+_LOAD = re.compile(r"([1-9][0-9]*)/s|([1-9][0-9]?|1[0-9]{2}|200)%")
 PIPELINE_SETTINGS = (
     Setting("log_lines", "multi", "client", choices=("multi", "single")),
     Setting("scan_frequency_ms", 10_000, "client", least=1, most=_DAY_MS),
@@ -35,11 +40,11 @@ PIPELINE_SETTINGS = (
     Setting("flush_timeout_ms", 1_000, "client", least=0, most=_DAY_MS),
     Setting("bulk_max_size", 2048, "client", least=1, most=_MOST_EVENTS),
     Setting("pipelining", 2, "client", least=0, most=100),
-    Setting("aggregator_batch_size", 125, "client", least=1, most=_MOST_EVENTS),
-    Setting("aggregator_batch_delay_ms", 50, "client", least=1, most=_DAY_MS),
+    Setting("aggregator_batch_size", 125, "client", least=1, most=_MOST_OF_A_BATCH),
+    Setting("aggregator_batch_delay_ms", 50, "client", least=1, most=_MOST_DELAY_MS),
     Setting("aggregator_workers", 2, "client", least=1, most=64),
     Setting("aggregator_acknowledges", "kafka", "client", choices=("kafka", "received")),
-    Setting("linger_ms", 0, "client", least=0, most=900_000),
+    Setting("linger_ms", 0, "client", least=0, most=_MOST_DELAY_MS),
     Setting("acks", "1", "client", choices=("0", "1", "all")),
     Setting("trigger_ms", 0, "client", least=0, most=_DAY_MS),
 )
@@ -67,7 +72,7 @@ def pipeline_setting(name: str) -> Setting:
 class RequestRate:
     """Says how many requests are sent: a rate, or a share of the rate that the web server holds; the other is None.
 
-    Both are where a log is replayed, which says when.
+    A share above 1 is more than it holds. Where a log is replayed, which says when, both are None.
     """
 
     requests_s: float | None = None
@@ -109,8 +114,9 @@ class Replay(Section):
 class LogPipelineProtocol(Protocol):
     """Adds how long requests are sent, and how long it is waited for the last of them to be in Hive.
 
-    Requests of the first `warmup_s` come before a run and are no part of it. Its first `steady_from_s` are no part of
-    its steady figures.
+    Requests of the first `warmup_s` come before a run, which begins when they are in Hive, or after `drain_s`. Its
+    first `steady_from_s` are no part of its steady figures. A pipeline that still brings requests to Hive `drain_s`
+    after the last one was too slow; where none comes any more, what is missing is lost.
     """
 
     seconds: Annotated[int, Field(ge=10)] = 180
@@ -118,8 +124,6 @@ class LogPipelineProtocol(Protocol):
     steady_from_s: Annotated[int, Field(ge=0)] = 40
     drain_s: Annotated[float, Field(gt=0)] = 120.0
     burst: Burst = Burst()
-
-    _not_of_a_repetition: ClassVar[frozenset[str]] = Protocol._not_of_a_repetition | {"drain_s"}
 
     @model_validator(mode="after")
     def _has_a_steady_part(self) -> Self:
@@ -164,6 +168,11 @@ class LogPipelineStudy(Study):
         if self.is_replayed(configuration):
             return RequestRate()
         return request_rate_of(str(self.effective(configuration)["load"]))
+
+    def derived_values(self, values: Values) -> dict[str, float]:
+        """Returns how many of a run's requests are in Hive or on their way there, for the pipeline's rules."""
+        committed, pending = values.get("events_committed"), values.get("events_pending") or 0
+        return {"events_accounted_for": math.nan if committed is None else float(committed) + float(pending)}
 
     def shop_and_protocol(self) -> dict[str, Mapping[str, Any]]:
         """Returns what a run depends on besides its configuration, by the part of the study that says so."""

@@ -12,6 +12,9 @@ from kafka_pareto.study.identifiers import CLUSTER_NAME, MOST_ROUNDS
 from kafka_pareto.study.preferences import ChooseBy
 from kafka_pareto.study.section import Count, Fraction, Section
 
+MOST_BROKERS = 16
+"""Is how many brokers of a study's own one machine runs at most."""
+
 
 class Design(Section):
     """Chooses the configurations that are measured in each case; `feasible` keeps them within the constraints.
@@ -169,7 +172,7 @@ class OwnBrokers(Section):
     `properties` are broker properties that replace those of the project's template.
     """
 
-    brokers: Annotated[int, Field(ge=1, le=16)] = 3
+    brokers: Annotated[int, Field(ge=1, le=MOST_BROKERS)] = 3
     heap_mib: Annotated[int, Field(ge=128)] = 512
     properties: dict[str, PropertyValue] = Field(default_factory=dict)
 

@@ -84,6 +84,11 @@ class TuneLogPipeline(LogPipelineStudy, Tune):
             for name, factor in self.factors.items()
         }
 
+    def properties(self, configuration: Configuration) -> dict[str, PropertyValue]:
+        """Returns every setting of the parts: the configuration's, else the baseline's, else the default."""
+        found = self.effective(configuration)
+        return {each.name: found[each.name] for each in PIPELINE_SETTINGS}
+
     def effective(self, configuration: Configuration) -> dict[str, FactorValue]:
         """Returns the value of every setting: the configuration's, else the baseline's, else the default."""
         defaults = {each.name: each.value(each.default) for each in (*PIPELINE_SETTINGS, *LOAD_SETTINGS)}

@@ -32,18 +32,24 @@ from kafka_pareto.explorer.requirements import Preference, Remaining, Requiremen
 from kafka_pareto.explorer.snapshot import Snapshot, read_snapshot
 from kafka_pareto.explorer.view import CaseView, case_view
 from kafka_pareto.kafka.producer_config import Durability, DurabilityName
-from kafka_pareto.rollout.client_files import Form
 from kafka_pareto.rollout.versions import in_force, versions
 from kafka_pareto.settings import load_settings
 from kafka_pareto.storage.store import Store, open_store
 from kafka_pareto.study.cases import case_label
 from kafka_pareto.study.identifiers import TUNE_DAG_ID, tune_dag_of
 from kafka_pareto.study.objectives import Limit
-from kafka_pareto.study.producer import PRODUCER
 from kafka_pareto.tracking.links import run_address
 from kafka_pareto_airflow.explorer.comparison_routes import comparison_router
 from kafka_pareto_airflow.explorer.doctor_routes import Examination, doctor_router
-from kafka_pareto_airflow.explorer.parameters import ArtifactName, Bound, CampaignId, Case, ConfigurationId, StudyName
+from kafka_pareto_airflow.explorer.parameters import (
+    ArtifactName,
+    Bounds,
+    CampaignId,
+    Case,
+    ConfigurationId,
+    FileName,
+    StudyName,
+)
 
 PAGE = FilePath(__file__).parents[3] / "plugins" / "kafka_pareto_explorer"
 _PLOTLY_VERSION = importlib.metadata.version("plotly")
@@ -134,6 +140,7 @@ def campaign_overview(study: StudyName, campaign: CampaignId) -> dict[str, Any]:
     prefix = f"{found.keys.prefix}/"
     return {
         "cases": [{"case": case, "label": case_label(case)} for case in found.study.cases],
+        "case_word": found.study.declaration.case_words[0].capitalize(),
         "description": found.study.description,
         "progress": campaign_progress(found),
         "report": report.removeprefix(prefix) if report in artifacts else None,
@@ -187,20 +194,16 @@ def choice(
     study: StudyName,
     campaign: CampaignId,
     case: Case,
-    p95_latency_ms: Bound = None,
-    throughput_mib_s: Bound = None,
-    latency_cv: Bound = None,
-    throughput_cv: Bound = None,
+    bounds: Bounds,
     durability: DurabilityName | None = None,
     prefer: Preference = "study",
 ) -> Remaining:
-    """Returns the best measured configuration that meets the requirements."""
-    bounds = dict(
-        zip(PRODUCER.objective_names, (p95_latency_ms, throughput_mib_s, latency_cv, throughput_cv), strict=True)
-    )
+    """Returns the best measured configuration that meets the requirements; the limits are named as objectives are."""
     snapshot = _snapshot(study, campaign, case)
+    if foreign := [name for name in bounds if name not in snapshot.study.objective_names]:
+        raise HTTPException(404, f"cannot be used: {', '.join(foreign)}")
     requirements = Requirements(
-        limits=[Limit(objective=objective, bound=bound) for objective, bound in bounds.items() if bound is not None],
+        limits=[Limit(objective=objective, bound=bound) for objective, bound in bounds.items()],
         durability=snapshot.study.weakest_durability() if durability is None else Durability[durability],
         prefer=prefer,
     )
@@ -226,11 +229,11 @@ def settings_in_force(study: StudyName, case: Case) -> InForceView:
     return in_force_view(versions(_store(), study, case))
 
 
-@router.get("/api/in-force/{study}/{case}/{form}")
-def file_in_force(study: StudyName, case: Case, form: Form) -> PlainTextResponse:
-    """Returns the settings in force as a file for producers."""
-    content = _store().get(InForceKeys(study, case).file(form))
-    return PlainTextResponse(content, headers=_download(f"{study}-{case}-{form}"))
+@router.get("/api/in-force/{study}/{case}/{file}")
+def file_in_force(study: StudyName, case: Case, file: FileName) -> PlainTextResponse:
+    """Returns the settings in force as a file that clients read."""
+    content = _store().get(InForceKeys(study, case).file(file))
+    return PlainTextResponse(content, headers=_download(f"{study}-{case}-{file}"))
 
 
 @router.get("/api/checks/{study}/{case}")
@@ -239,13 +242,13 @@ def checks(study: StudyName, case: Case) -> list[PastCheck]:
     return read_checks(_store(), study, case)
 
 
-@router.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/{form}")
+@router.get("/api/campaigns/{study}/{campaign}/{case}/{configuration}/{file}")
 def settings_file(
-    study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId, form: Form
+    study: StudyName, campaign: CampaignId, case: Case, configuration: ConfigurationId, file: FileName
 ) -> PlainTextResponse:
-    """Returns the settings of one configuration as a file for producers."""
-    text = settings_text(_snapshot(study, campaign, case), configuration, form)
-    return PlainTextResponse(text, headers=_download(f"{case}-{configuration}-{form}"))
+    """Returns the settings of one configuration as a file that clients read."""
+    text = settings_text(_snapshot(study, campaign, case), configuration, file)
+    return PlainTextResponse(text, headers=_download(f"{case}-{configuration}-{file}"))
 
 
 @router.api_route("/{path:path}", methods=["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])

@@ -13,7 +13,7 @@ from kafka_pareto.errors import BadInputError
 from kafka_pareto.kafka.properties_file import property_text
 from kafka_pareto.rollout.versions import SettingsInForce, cases_in_force, in_force
 from kafka_pareto.storage.store import Store, open_store
-from kafka_pareto.study.cases import case_label
+from kafka_pareto.study.cases import CASE, case_label
 from kafka_pareto.study.cluster_names import cluster_of
 from kafka_pareto.study.identifiers import SETTINGS_IN_FORCE_DAG_ID, STUDY_NAME, retune_dag_of, tune_dag_of
 from kafka_pareto_embedded.runs.airflow_runs import stack_runs
@@ -36,9 +36,9 @@ class _Options(BaseModel):
 
 
 class RollBackRequest(_Options):
-    """Holds the options of `make rollback`."""
+    """Holds the options of `make rollback`; a study without record sizes has a name in the place of one."""
 
-    record_size: Annotated[int, Field(gt=0)]
+    record_size: Annotated[str, Field(pattern=f"^{CASE}$")]
     reason: str = ""
 
 
@@ -47,7 +47,7 @@ class RetuneRequest(_Options):
 
 
 class InForceRequest(_Options):
-    """Holds the options of `make in-force`; the files that producers read are copied to the folder, if one is named."""
+    """Holds the options of `make in-force`; the files that clients read are copied to the folder, if one is named."""
 
     folder: Path | None = None
 
@@ -63,7 +63,7 @@ def roll_back(request: RollBackRequest, stack: Stack) -> int:
         StackError: If the stack does not answer.
     """
     store = open_store(stack.settings())
-    case = str(request.record_size)
+    case = request.record_size
     if in_force(store, request.study, case) is None:
         raise _nothing_in_force(store, request.study, case)
     asked = {"study": request.study, "case": case, "reason": request.reason}

@@ -189,7 +189,8 @@ class Loader:
             # It replaces the batch's partition, so that a repeated batch is there once.
             rows.write.mode("overwrite").insertInto("logs")
             self._delay_if_planted("commit")
-            committed = {"rows": counted.get["rows"], "t6": t6, "t7": now_ms()}
+            t7 = now_ms()  # to count the rows may have to wait for Spark to tell
+            committed = {"rows": counted.get["rows"], "t6": t6, "t7": t7}
             self._keep({"batch_id": batch_id, **committed})
             say({"batch": batch_id, **committed})
             self._last = batch_id

@@ -48,6 +48,19 @@ def test_cpu_pauses_and_disk_of_what_runs_are_counted(tmp_path: Path) -> None:
     assert found.request_handler_idle_fraction is None
 
 
+def test_a_broker_that_was_started_anew_meanwhile_has_no_cpu_time(tmp_path: Path) -> None:
+    with busy_process(tmp_path) as probes:
+        with HostCounters(probes=probes, period_s=0.05) as watched:
+            time.sleep(0.4)
+            probes.pids = dict.fromkeys(probes.pids, os.getpid())
+            time.sleep(0.4)
+        found = watched.counters()
+
+    assert found.counted_s is not None
+    assert found.broker_cpu_s is None
+    assert found.broker_cpu_cores is None
+
+
 def test_a_load_that_is_over_at_once_has_no_counters() -> None:
     with HostCounters(LoadWindow(5.0, 10.0)) as watched:
         pass

@@ -11,7 +11,8 @@ from random import Random
 
 import pytest
 
-from kafka_pareto.shoppers.load import Load, Wanted, due_times
+from kafka_pareto.shoppers.load import Load, due_times
+from kafka_pareto.shoppers.wanted import Wanted
 
 pytestmark = pytest.mark.fast
 

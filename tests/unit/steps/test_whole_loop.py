@@ -282,6 +282,22 @@ def test_the_search_after_the_last_round_is_confirmed_and_the_report_tells_of_al
     assert in_rounds.store.get(keys.report("figures/fig10_measured_hypervolume_by_round.png")).startswith(b"\x89PNG")
 
 
+@pytest.mark.servers
+def test_going_on_with_a_finished_campaign_measures_nothing_again(in_rounds: Campaign) -> None:
+    store = in_rounds.store
+
+    def repetitions() -> dict[str, str | None]:
+        prefixes = [in_rounds.keys.measurements("8192", number) for number in range(2)]
+        prefixes.append(in_rounds.keys.confirmation("8192", "repetitions/"))
+        return {key: store.tag(key) for prefix in prefixes for key in store.keys(prefix)}
+
+    before = repetitions()
+    run_until_decided(store, in_rounds.study)
+
+    assert len(before) > 20
+    assert repetitions() == before
+
+
 @pytest.mark.fast
 def test_going_on_with_a_campaign_under_other_values_is_refused(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)

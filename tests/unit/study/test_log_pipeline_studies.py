@@ -60,7 +60,8 @@ def parsed(content: dict[str, Any]) -> Any:
 def test_a_load_is_a_rate_or_a_share() -> None:
     assert request_rate_of("200/s") == RequestRate(requests_s=200.0)
     assert request_rate_of("50%") == RequestRate(capacity_fraction=0.5)
-    for text in ("", "0/s", "0%", "101%", "fast"):
+    assert request_rate_of("120%") == RequestRate(capacity_fraction=1.2)
+    for text in ("", "0/s", "0%", "201%", "fast"):
         with pytest.raises(ValueError, match=r"load: .*must be a rate as 200/s, or a share"):
             request_rate_of(text)
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from kafka_pareto.analysis.rounding import Values
-from kafka_pareto.drivers.log_pipeline.by_second import per_second, queue_of
-from kafka_pareto.drivers.log_pipeline.stages import latencies_ms
+from kafka_pareto.analysis.student import student_critical
+from kafka_pareto.drivers.log_pipeline.by_second import per_second
+from kafka_pareto.drivers.log_pipeline.stages import Reconciled, latencies_ms
+from kafka_pareto.services.figures import slope_of
 from kafka_pareto.study.log_pipeline_quantities import PipelineLabel
 
 _KEPT_UP_FRACTION = 0.95
@@ -33,61 +33,89 @@ class Slope:
 def rate_of_commits(events: pd.DataFrame, from_ms: int, until_ms: int) -> float | None:
     """Returns how many events Hive took in each second of a stretch of time.
 
-    Events come in batches, so that the ends of a stretch cut into them: what counts is from one commit to another.
+    Events come in batches, so that the ends of a stretch cut into them: what counts is from the first commit to the
+    last. Where that one is further from the end than any two were from each other, the time beyond that counts, too. A
+    pipeline that is so slow that two do not fall within is looked at for longer, until the second one.
 
     Returns:
-        None where there were no two commits.
+        None where nothing was committed from the beginning of the stretch on.
     """
-    times = events.t7[events.t7.between(from_ms, until_ms, inclusive="left")]
-    first, last = times.min(), times.max()
-    return float((times > first).sum() * _S / (last - first)) if last > first else None
-
-
-def slope_of_second_half(queue: Values) -> Slope | None:
-    """Returns the slope of a line through the second half of a queue's seconds; None of fewer than three."""
-    half = queue[len(queue) // 2 :]
-    if len(half) < 3:
+    times = events.t7[events.t7 > from_ms]
+    commits = np.unique(times)
+    within = commits[commits < until_ms]
+    ends = within if len(within) > 1 else commits[:2]
+    if not len(ends):
         return None
-    fitted = stats.linregress(np.arange(len(half)), half)
-    reach = float(stats.t.ppf(0.5 + _CONFIDENCE / 2, len(half) - 2)) * float(np.nan_to_num(fitted.stderr))
-    return Slope(float(fitted.slope), float(fitted.slope - reach), float(fitted.slope + reach))
+    first, last = (ends[0], ends[-1]) if len(ends) > 1 else (from_ms, ends[0])
+    counted = ((times > first) & (times <= last)).sum()
+    if len(within) > 1:
+        last = max(last, until_ms - np.diff(within).max())
+    return float(counted * _S / (last - first))
 
 
-def label_of(events: pd.DataFrame, began_ms: int, seconds: int, steady_from_s: int) -> PipelineLabel:
+def slope_of_second_half(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> Slope | None:
+    """Returns the slope of a line through what the queue was after each commit of a run's second half.
+
+    Between two commits it only grows, so that values at other times are not independent of each other. Where there is
+    no commit at all, the line goes through the queue at the end of each second. None of fewer than three values.
+    """
+    from_ms, until_ms = began_ms + seconds * _S // 2, began_ms + seconds * _S
+    at_ms = np.unique(arrivals.t7[(arrivals.t7 >= from_ms) & (arrivals.t7 < until_ms)])
+    if not len(at_ms):
+        at_ms = np.arange(from_ms + _S, until_ms + 1, _S)
+    logged, committed = (np.searchsorted(np.sort(arrivals[stamp]), at_ms, side="right") for stamp in ("t0", "t7"))
+    fitted = slope_of(list(zip((at_ms - from_ms) / _S, logged - committed, strict=True)))
+    if fitted is None:
+        return None
+    slope, error = fitted
+    reach = error * float(student_critical((1 - _CONFIDENCE) / 2, len(at_ms) - 2))
+    return Slope(slope, slope - reach, slope + reach)
+
+
+def label_of(reconciled: Reconciled, began_ms: int, seconds: int, steady_from_s: int) -> PipelineLabel:
     """Labels a run by rule; the first that holds, in this order.
 
     - collapsed: in the second half the queue grows (the slope's 95 % interval lies above zero), and p95 latency of the
-      last quarter is more than a tenth above that of the third.
+      last quarter is more than a tenth above that of the third, or requests were still on their way at the end.
     - throttled: from `steady_from_s` on, Hive takes fewer than 95 % of what nginx logs in each second.
-    - spiky: shipper, aggregator or Hive has a second with more than five times its mean.
+    - spiky: shipper or aggregator has a second with more than five times its mean, or Hive a batch with more than five
+      times its mean one.
     - stable.
 
     Args:
-        events: Those of before the run included.
+        reconciled: What was logged before the run included.
         began_ms: When the run began.
         seconds: How long it was.
         steady_from_s: From when on it was steady.
     """
-    slope = slope_of_second_half(queue_of(events, began_ms, seconds))
-    if slope is not None and slope.low > 0 and _p95_rises(events, began_ms, seconds):
+    events, arrivals = reconciled.events, reconciled.arrivals
+    slope = slope_of_second_half(arrivals, began_ms, seconds)
+    is_late = len(reconciled.pending) > 0 or _p95_rises(arrivals, began_ms, seconds)
+    if slope is not None and slope.low > 0 and is_late:
         return "collapsed"
-    logged_s = float(per_second(events.t0, began_ms, seconds)[steady_from_s:].mean())
+    logged_s = rate_of_requests(arrivals, began_ms, seconds, steady_from_s)
     committed_s = rate_of_commits(events, began_ms + _S * steady_from_s, began_ms + _S * seconds)
     if committed_s is None or committed_s < _KEPT_UP_FRACTION * logged_s:
         return "throttled"
     return "spiky" if max(spikes(events, began_ms, seconds).values()) > _SPIKE_TIMES else "stable"
 
 
+def rate_of_requests(arrivals: pd.DataFrame, began_ms: int, seconds: int, from_s: int) -> float:
+    """Returns how many requests nginx logged in each second of a run's rest."""
+    return float(per_second(arrivals.t0, began_ms, seconds)[from_s:].mean())
+
+
 def spikes(events: pd.DataFrame, began_ms: int, seconds: int) -> dict[str, float]:
-    """Returns the busiest second over the mean of all, at the three points where throughput is looked at."""
-    found = {}
-    for name, stamp in (("shipper", "t2"), ("aggregator", "t4"), ("hive", "t7")):
-        counts = per_second(events[stamp], began_ms, seconds)
-        found[name] = float(counts.max() / counts.mean()) if counts.any() else 0.0
-    return found
+    """Returns the busiest second of shipper and aggregator, and Hive's largest batch, each over the mean of all."""
+    found = {
+        "shipper": per_second(events.t2, began_ms, seconds),
+        "aggregator": per_second(events.t4, began_ms, seconds),
+        "hive": events.t7[(events.t7 >= began_ms) & (events.t7 < began_ms + _S * seconds)].value_counts().to_numpy(),
+    }
+    return {name: float(counts.max() / counts.mean()) if counts.any() else 0.0 for name, counts in found.items()}
 
 
-def _p95_rises(events: pd.DataFrame, began_ms: int, seconds: int) -> bool:
-    quarter = (events.t0 - began_ms) * 4 // (_S * seconds)
-    third, last = (latencies_ms(events)[quarter == number] for number in (2, 3))
+def _p95_rises(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> bool:
+    quarter = (arrivals.t0 - began_ms) * 4 // (_S * seconds)
+    third, last = (latencies_ms(arrivals)[quarter == number] for number in (2, 3))
     return bool(len(third) and len(last) and last.quantile(0.95) > _RISE_TIMES * third.quantile(0.95))

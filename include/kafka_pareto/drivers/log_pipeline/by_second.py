@@ -9,8 +9,8 @@ import pandas as pd
 
 from kafka_pareto.analysis.rounding import Values
 from kafka_pareto.campaign.records import Timeline
-from kafka_pareto.drivers.log_pipeline.stages import STAGES, latencies_ms
-from kafka_pareto.shoppers.load import Wanted
+from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled, latencies_ms
+from kafka_pareto.shoppers.wanted import Wanted
 
 _S = 1000
 """Milliseconds in a second."""
@@ -23,44 +23,48 @@ def per_second(stamps_ms: pd.Series, began_ms: int, seconds: int) -> Values:
     return np.bincount(within, minlength=seconds).astype(float)
 
 
-def queue_of(events: pd.DataFrame, began_ms: int, seconds: int) -> Values:
-    """Returns how many events were logged and not yet in Hive, at the end of each second; those of before included."""
-    before = ((events.t0 < began_ms) & (events.t7 >= began_ms)).sum()
-    return before + np.cumsum(per_second(events.t0, began_ms, seconds) - per_second(events.t7, began_ms, seconds))
+def queue_of(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> Values:
+    """Returns how many were logged and not yet in Hive, at the end of each second; those of before included."""
+    before = ((arrivals.t0 < began_ms) & (arrivals.t7 >= began_ms)).sum()
+    return before + np.cumsum(per_second(arrivals.t0, began_ms, seconds) - per_second(arrivals.t7, began_ms, seconds))
 
 
-def p95_by_second(events: pd.DataFrame, began_ms: int, seconds: int) -> list[tuple[int, float | None]]:
-    """Returns for the events logged in each second their number and their p95 latency in milliseconds."""
-    second = (events.t0 - began_ms).floordiv(_S)
-    grouped = latencies_ms(events).groupby(second)
+def p95_by_second(arrivals: pd.DataFrame, began_ms: int, seconds: int) -> list[tuple[int, float | None]]:
+    """Returns for what was logged in each second its number and its p95 latency in milliseconds."""
+    second = (arrivals.t0 - began_ms).floordiv(_S)
+    grouped = latencies_ms(arrivals).groupby(second)
     p95, counts = grouped.quantile(0.95), grouped.size()
     return [(int(counts.get(at, 0)), float(p95[at]) if at in p95.index else None) for at in range(seconds)]
 
 
-def timeline_of_run(events: pd.DataFrame, wanted: Wanted, began_ms: int) -> Timeline:
+def timeline_of_run(reconciled: Reconciled, wanted: Wanted, began_ms: int) -> Timeline:
     """Returns what each second of a run was like.
 
     The series are the mean time in each stage of what was logged in a second, what passed web server, shipper and
     aggregator in it, and the queue at its end.
 
     Args:
-        events: Those of before the run included; they are in the queue, and in what passed.
+        reconciled: What was logged before the run included; it is in the queue, and in what passed.
         wanted: What was asked of the load.
         began_ms: When the run began.
     """
-    seconds = int(wanted.seconds)
+    seconds, events, arrivals = int(wanted.seconds), reconciled.events, reconciled.arrivals
     means = events[list(STAGES)].groupby((events.t0 - began_ms).floordiv(_S)).mean().reindex(range(seconds))
-    passed = {"logged_events_s": "t0", "shipped_events_s": "t2", "aggregated_events_s": "t4"}
+    passed = {
+        "logged_events_s": arrivals.t0,
+        "shipped_events_s": events.t2,
+        "aggregated_events_s": events.t4,
+    }
     return Timeline(
         what="burst" if wanted.burst_until_s else "",
         began_s=wanted.burst_from_s,
         ended_s=wanted.burst_until_s,
         done=[int(number) for number in per_second(events.t7, began_ms, seconds)],
-        latency_p95_ms=[p95_ms for _, p95_ms in p95_by_second(events, began_ms, seconds)],
+        latency_p95_ms=[p95_ms for _, p95_ms in p95_by_second(arrivals, began_ms, seconds)],
         series={
             **{f"{name}_ms": _rounded(means[name]) for name in STAGES},
-            **{name: _rounded(per_second(events[stamp], began_ms, seconds)) for name, stamp in passed.items()},
-            "queue_events": _rounded(queue_of(events, began_ms, seconds)),
+            **{name: _rounded(per_second(stamps, began_ms, seconds)) for name, stamps in passed.items()},
+            "queue_events": _rounded(queue_of(arrivals, began_ms, seconds)),
         },
     )
 

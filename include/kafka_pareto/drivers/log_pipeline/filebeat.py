@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
+
+from kafka_pareto.study.factors import FactorValue
 
 # The queue's size by default. Filebeat refuses a queue that is to collect more than it holds.
 _QUEUE_EVENTS = 4096
@@ -45,6 +48,21 @@ class FilebeatSettings:
     pipelining: int
 
 
+def filebeat_settings(found: Mapping[str, FactorValue]) -> FilebeatSettings:
+    """Picks Filebeat's settings out of those of a pipeline."""
+    return FilebeatSettings(
+        log_lines="single" if found["log_lines"] == "single" else "multi",
+        scan_frequency_ms=int(found["scan_frequency_ms"]),
+        close_inactive_s=int(found["close_inactive_s"]),
+        backoff_ms=int(found["backoff_ms"]),
+        max_backoff_ms=int(found["max_backoff_ms"]),
+        flush_min_events=int(found["flush_min_events"]),
+        flush_timeout_ms=int(found["flush_timeout_ms"]),
+        bulk_max_size=int(found["bulk_max_size"]),
+        pipelining=int(found["pipelining"]),
+    )
+
+
 def filebeat_yml(settings: FilebeatSettings, log_file: Path, folder: Path, aggregator: str) -> str:
     """Returns the text of Filebeat's configuration file, which Filebeat reads only if no other user may write it.
 
@@ -55,18 +73,7 @@ def filebeat_yml(settings: FilebeatSettings, log_file: Path, folder: Path, aggre
         aggregator: `host:port` of the server that speaks Beats' protocol.
     """
     configuration = {
-        "filebeat.inputs": [_input(settings, log_file)],
-        "queue.mem": {
-            "events": max(_QUEUE_EVENTS, settings.flush_min_events),
-            "flush": {"min_events": settings.flush_min_events, "timeout": f"{settings.flush_timeout_ms}ms"},
-        },
-        # By default each batch is compressed, which takes about as long for one event as for fifty: it is what bounds
-        # the rate where `bulk_max_size` is 1.
-        "output.stamped_logstash": {
-            "hosts": [aggregator],
-            "bulk_max_size": settings.bulk_max_size,
-            "pipelining": settings.pipelining,
-        },
+        **shipping(settings, str(log_file), "output.stamped_logstash", aggregator),
         "path": {"home": str(folder), "data": str(folder / "data"), "logs": str(folder / "logs")},
         "logging": {"level": "warning", "to_stderr": True, "to_files": False, "metrics": {"enabled": False}},
         "http.enabled": False,
@@ -74,12 +81,37 @@ def filebeat_yml(settings: FilebeatSettings, log_file: Path, folder: Path, aggre
     return yaml.safe_dump(configuration, sort_keys=False)
 
 
-def _input(settings: FilebeatSettings, log_file: Path) -> dict[str, Any]:
+def shipping(settings: FilebeatSettings, log_file: str, output: str, aggregator: str) -> dict[str, Any]:
+    """Returns input, queue and output of Filebeat's configuration: all that a study varies.
+
+    Args:
+        settings: See `FilebeatSettings`.
+        log_file: The access log.
+        output: The output's key.
+        aggregator: `host:port`.
+    """
+    return {
+        "filebeat.inputs": [_input(settings, log_file)],
+        "queue.mem": {
+            "events": max(_QUEUE_EVENTS, settings.flush_min_events),
+            "flush": {"min_events": settings.flush_min_events, "timeout": f"{settings.flush_timeout_ms}ms"},
+        },
+        # By default each batch is compressed, which takes about as long for one event as for fifty: it is what bounds
+        # the rate where `bulk_max_size` is 1.
+        output: {
+            "hosts": [aggregator],
+            "bulk_max_size": settings.bulk_max_size,
+            "pipelining": settings.pipelining,
+        },
+    }
+
+
+def _input(settings: FilebeatSettings, log_file: str) -> dict[str, Any]:
     lines = {"multiline": _OBJECTS} if settings.log_lines == "multi" else {}
     return {
         "type": "log",
         # A renamed file is known again by its inode, also by a Filebeat that was started anew.
-        "paths": [str(log_file), f"{log_file}.[0-9]*"],
+        "paths": [log_file, f"{log_file}.[0-9]*"],
         "scan_frequency": f"{settings.scan_frequency_ms}ms",
         "backoff": f"{settings.backoff_ms}ms",
         "max_backoff": f"{settings.max_backoff_ms}ms",

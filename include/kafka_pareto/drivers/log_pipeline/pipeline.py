@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import queue
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -25,10 +25,16 @@ from kafka_pareto.errors import ArtifactError, LoadToolError
 from kafka_pareto.load.child_process import READY, ChildProcess
 
 _READY_S = 90.0
-_STOP_S = 60.0
+_STOP_S = 120.0
 _LOOK_S = 0.2
 _RESTS_S = 2.5
+_SILENT_S = 30.0
+_MS = 1e3
 PARTS = ("filebeat", "aggregator", "spark")
+
+
+class PartEndedError(LoadToolError):
+    """Reports a part that has ended by itself, or not as it should."""
 
 
 class Pipeline:
@@ -59,6 +65,7 @@ class Pipeline:
         self._programs = programs
         self._log_file = log_file
         self._filebeat, self._aggregator = filebeat, aggregator
+        self._trigger_ms = trigger_ms
         self._warehouse = Warehouse(
             folder / "warehouse",
             programs.python,
@@ -68,7 +75,6 @@ class Pipeline:
             trigger_ms,
         )
         self._children: dict[str, ChildProcess] = {}
-        self._rows: dict[int, int] = {}
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
@@ -98,7 +104,6 @@ class Pipeline:
             LoadStartError: If it cannot be started.
         """
         if name in self._children:
-            self.committed()  # what a Spark that was killed had said still counts
             self._children[name].close()
         match name:
             case "spark":
@@ -123,14 +128,12 @@ class Pipeline:
         self._children[name].kill()
 
     def committed(self) -> int:
-        """Returns how many rows Hive has, by what Spark has said so far."""
-        if spark := self._children.get("spark"):
-            with suppress(queue.Empty):
-                while True:
-                    said = spark.said.get_nowait()
-                    if "batch" in said:
-                        self._rows[int(said["batch"])] = int(said["rows"])
-        return sum(self._rows.values())
+        """Returns how many rows Hive has, by what Spark has noted: what it says is lost with it where it is killed.
+
+        Raises:
+            ArtifactError: If its notes cannot be read.
+        """
+        return sum(batch.rows for batch in read_batches(self._warehouse.batches_file).values())
 
     def wait_until_committed(self, rows: int, seconds: float) -> bool:
         """Waits until Hive has so many rows, and none has come for a while; returns whether it had them in time.
@@ -138,7 +141,8 @@ class Pipeline:
         Some of them may be there twice, with others still on their way: hence the while.
 
         Raises:
-            LoadToolError: If a part has ended by itself.
+            ArtifactError: If what Spark has noted cannot be read.
+            PartEndedError: If a part has ended by itself.
         """
         now_s = time.monotonic()
         deadline, rests_since, known = now_s + seconds, now_s, -1
@@ -147,38 +151,58 @@ class Pipeline:
             now_s = time.monotonic()
             if (committed := self.committed()) != known:
                 known, rests_since = committed, now_s
-            if committed >= rows and now_s - rests_since >= _RESTS_S:
+            if committed >= rows and now_s - rests_since >= max(_RESTS_S, 2 * self._trigger_ms / _MS):
                 return True
             if now_s > deadline:
                 return False
             time.sleep(_LOOK_S)
 
+    def is_moving(self) -> bool:
+        """Tells whether more may be on its way to Hive: by when it took the last, and how long it took before.
+
+        Raises:
+            ArtifactError: If what Spark has noted cannot be read.
+        """
+        commits_s = sorted(batch.t7_ms / _MS for batch in read_batches(self._warehouse.batches_file).values())
+        if not commits_s:
+            return False
+        longest_s = max((after - before for before, after in pairwise(commits_s)), default=0.0)
+        return time.time() - commits_s[-1] < max(_SILENT_S, 2 * longest_s, 2 * self._trigger_ms / _MS)
+
     def require_running(self) -> None:
         """Makes sure that all parts run.
 
         Raises:
-            LoadToolError: Naming one that has ended, with its last words.
+            PartEndedError: Naming one that has ended, with its last words.
         """
-        for child in self._children.values():
-            child.require_running()
+        try:
+            for child in self._children.values():
+                child.require_running()
+        except LoadToolError as error:
+            raise PartEndedError(str(error)) from error
 
-    def end(self) -> tuple[pd.DataFrame, Mapping[int, int]]:
+    def end(self, *, is_done: bool = True) -> tuple[pd.DataFrame, Mapping[int, int]]:
         """Ends the parts in the order in which events pass them; returns Hive's table, and each batch's time of commit.
+
+        Where they are not done, what is before Spark is killed, and what is on its way there is left.
 
         Raises:
             ArtifactError: If the table cannot be read.
-            LoadToolError: If one does not end well.
+            PartEndedError: If one does not end well.
         """
         for name in PARTS:
             child = self._children[name]
+            if not is_done and name != "spark":
+                child.kill()
+                continue
             child.ask_to_end()
             if name == "spark":
                 child.next_line("exported", _STOP_S)
             code = child.wait(_STOP_S)
             if code is None:
-                raise LoadToolError(f"{child.name} did not end within {_STOP_S:g} s: {child.last_words()}")
+                raise PartEndedError(f"{child.name} did not end within {_STOP_S:g} s: {child.last_words()}")
             if code:
-                raise LoadToolError(f"{child.name} ended with exit code {code}: {child.last_words()}")
+                raise PartEndedError(f"{child.name} ended with exit code {code}: {child.last_words()}")
         batches = read_batches(self._warehouse.batches_file)
         return _read_table(self._warehouse.export_file), {number: batch.t7_ms for number, batch in batches.items()}
 

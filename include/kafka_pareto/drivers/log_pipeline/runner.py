@@ -17,17 +17,18 @@ from kafka_pareto.measurement.highest_held import highest_held
 from kafka_pareto.measurement.host_load import wait_until_undisturbed
 from kafka_pareto.measurement.limits import LIMITS, MeasuringLimits
 from kafka_pareto.measurement.repetition_runner import Attempt
-from kafka_pareto.shoppers.load import Wanted
+from kafka_pareto.shoppers.wanted import Wanted
 from kafka_pareto.storage.lease import require_ours
 from kafka_pareto.study.log_pipeline_study import LogPipelineStudy
 
 log = logging.getLogger(__name__)
 
-_FIRST_GUESS_S = 500.0
-_RAMP_S = 6.0
+_FIRST_REQUESTS_S = 500.0
+_RAMP_S = 15.0
 _SETTLED_S = 30.0
 _PRECISION = 1.15
-_RESPONSE_MS = 500.0
+_WARMUP_REQUESTS_S = 100.0
+_RESPONSE_MS = 200.0
 _LATE_MS = 50.0
 
 
@@ -44,8 +45,9 @@ class PipelineRunner:
         """Waits for nothing: what a run needs is started for it."""
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
-        """Knows the rate that the repetition is asked for."""
+        """Makes sure that what runs share is there, and knows the rate that the repetition is asked for."""
         require_ours(self._testbed.lease.is_held())
+        self._testbed.require_running()
         try:
             self._requests_s = self._testbed.requests_s(planned.candidate.configuration, self._web_capacity)
         except (LoadStartError, LoadToolError) as error:
@@ -62,7 +64,8 @@ class PipelineRunner:
         wait_until_undisturbed(self._study.protocol.outliers, self._limits)
 
     def require_unharmed(self) -> None:
-        """Refuses nothing: each run starts its parts anew."""
+        """Refuses a testbed of which broker, shop or database has ended; all else is started for each run."""
+        self._testbed.require_running()
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:
         """Leaves nothing to be ended."""
@@ -76,10 +79,18 @@ class PipelineRunner:
     def _web_capacity(self) -> float:
         """Searches the highest rate at which the web server answers, while the reference's pipeline follows its log.
 
+        A rate is not held either where the pipeline is far behind: on the same machine, what it has not done yet would
+        be paid for later.
+
         Raises:
             LoadToolError: If it does not answer even one request a second.
         """
-        with OpenPipeline(self._testbed, self._study.baseline_configuration()) as opened:
+        baseline, protocol = self._study.baseline_configuration(), self._study.protocol
+        settled_s = _SETTLED_S + 2 * int(self._study.effective(baseline)["trigger_ms"]) / 1e3
+        with OpenPipeline(self._testbed, baseline) as opened:
+
+            def is_settled(seconds: float) -> bool:
+                return opened.pipeline.wait_until_committed(len(read_access_log(opened.log_file)), seconds)
 
             def probe(requests_s: float) -> Answered | None:
                 run = f"ramp{time.time_ns()}"
@@ -88,21 +99,30 @@ class PipelineRunner:
                 except LoadToolError as error:
                     opened.require_running()
                     log.info("%.0f requests/s not held: %s", requests_s, error)
+                    opened.load.renew()
+                    is_settled(protocol.drain_s)
                     return None
-                # What the pipeline has not done yet would take CPU from the next rate.
-                opened.pipeline.wait_until_committed(len(read_access_log(opened.log_file)), _SETTLED_S)
                 is_held = (
-                    not answered.refused
+                    is_settled(settled_s)
+                    and not answered.refused
                     and answered.response_p95_ms <= _RESPONSE_MS
                     and answered.late_p95_ms <= _LATE_MS
                 )
+                if not is_held:  # what is still to do must not count against the next rate
+                    is_settled(protocol.drain_s)
                 log.info(
                     "%.0f requests/s %s: p95 %.0f ms",
                     *(requests_s, "held" if is_held else "not held", answered.response_p95_ms),
                 )
                 return answered if is_held else None
 
-            held = highest_held(probe, _FIRST_GUESS_S, _PRECISION)
+            if protocol.warmup_s:
+                opened.load.send(Wanted("warmup", "warmup", _WARMUP_REQUESTS_S, protocol.warmup_s))
+                is_settled(protocol.drain_s)
+            held = highest_held(probe, _FIRST_REQUESTS_S, _PRECISION)
         if held is None:
-            raise LoadToolError("the web server does not answer one request a second within half a second")
+            raise LoadToolError(
+                f"the web server does not answer one request a second within {_RESPONSE_MS:g} ms (p95), or the "
+                "pipeline does not follow"
+            )
         return held.rate_s

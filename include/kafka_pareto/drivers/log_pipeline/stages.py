@@ -32,7 +32,8 @@ class Reconciled:
         events: A row for each request that came to Hive with all of its stamps, when it came there first; in the order
             of the log, with its id, the stamps, and a column for each stage, in milliseconds.
         requests: What the web server logged: `request_id` and `t0`.
-        lost: Ids of those that are not in Hive.
+        pending: `t0` of those that were still on their way when the wait for them ended, and that end as `t7`.
+        lost: Ids of those that are not in Hive; none as long as some are on their way: nobody knows which.
         doubled: Ids of those that are in Hive more than once.
         unknown: How many rows of Hive are of no request that was logged, or of none that can be read.
         unstamped: How many requests lack a stamp; they have no part in latencies.
@@ -40,6 +41,7 @@ class Reconciled:
 
     events: pd.DataFrame
     requests: pd.DataFrame
+    pending: pd.DataFrame
     lost: Sequence[str]
     doubled: Sequence[str]
     unknown: int
@@ -49,6 +51,11 @@ class Reconciled:
     def logged(self) -> int:
         """Returns how many requests the web server logged."""
         return len(self.requests)
+
+    @property
+    def arrivals(self) -> pd.DataFrame:
+        """Returns `t0` and `t7` of events and of what is pending, which took at least as long as that."""
+        return pd.concat([self.events[["t0", "t7"]], self.pending], ignore_index=True)
 
     @property
     def fault(self) -> str:
@@ -62,16 +69,22 @@ class Reconciled:
         return f"{self.unstamped} events lack a stamp" if self.unstamped else ""
 
 
-def reconcile(logged: pd.DataFrame, committed: pd.DataFrame, committed_at: dict[int, int]) -> Reconciled:
+def reconcile(
+    logged: pd.DataFrame, committed: pd.DataFrame, committed_at: dict[int, int], waited_until_ms: int | None = None
+) -> Reconciled:
     """Joins what the web server logged with what Hive holds.
 
     Args:
         logged: As `read_access_log` returns it.
         committed: Hive's table: `request_id`, `batch_id`, and `t1` to `t6`; what could not be read has no id.
         committed_at: When each batch was committed (t7), by its id.
+        waited_until_ms: When the wait ended although more was coming; what came later is pending. None where nothing
+            was on its way any more: what is not there is lost.
     """
     known = set(logged.request_id)
     rows = committed.assign(t7=committed.batch_id.map(committed_at))
+    if waited_until_ms is not None:
+        rows = rows[rows.t7 <= waited_until_ms]
     ours = rows[rows.request_id.isin(known)]
     times = ours.request_id.value_counts()
     first = ours.sort_values("t7", kind="stable").drop_duplicates("request_id")
@@ -83,10 +96,13 @@ def reconcile(logged: pd.DataFrame, committed: pd.DataFrame, committed_at: dict[
     events_whole = events_whole.astype(dict.fromkeys(stamps, "int64"))
     for name, (begin, end) in STAGES.items():
         events_whole[name] = events_whole[end] - events_whole[begin]
+    missing = events[~is_there]
+    pending = missing.iloc[:0] if waited_until_ms is None else missing.assign(t7=waited_until_ms)
     return Reconciled(
         events=events_whole,
         requests=logged[["request_id", "t0"]],
-        lost=list(events.request_id[~is_there]),
+        pending=pending[["t0", "t7"]].astype("int64"),
+        lost=list(missing.request_id) if waited_until_ms is None else [],
         doubled=list(times.index[times > 1]),
         unknown=len(rows) - len(ours),
         unstamped=int((is_there & ~is_stamped).sum()),
@@ -103,7 +119,7 @@ def negative_stage(events: pd.DataFrame) -> str:
 
 
 def latencies_ms(events: pd.DataFrame) -> pd.Series:
-    """Returns each event's time from nginx to Hive."""
+    """Returns each event's time from nginx to Hive, `t7` less `t0`."""
     return events.t7 - events.t0
 
 

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import logging
 import secrets
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal
 
 from kafka_pareto.brokers.brokers import Brokers
+from kafka_pareto.brokers.own_folder import own_folder
 from kafka_pareto.campaign.campaign import Campaign
 from kafka_pareto.campaign.records import Fingerprint
 from kafka_pareto.drivers.cluster_access import LEASE_WAIT_S, machine_lease
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings
-from kafka_pareto.drivers.log_pipeline.filebeat import FilebeatSettings
+from kafka_pareto.drivers.log_pipeline.filebeat import filebeat_settings
 from kafka_pareto.drivers.log_pipeline.pipeline import Pipeline
 from kafka_pareto.drivers.log_pipeline.programs import Programs, find_programs
 from kafka_pareto.drivers.log_pipeline.replayed import Replayed, replayed_log
 from kafka_pareto.drivers.log_pipeline.web_load import WebLoad
 from kafka_pareto.drivers.log_pipeline.web_parts import LogLines
 from kafka_pareto.drivers.log_pipeline.web_server import WebServer
-from kafka_pareto.errors import ClusterError, LoadStartError, MissingArtifactError
+from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError, MissingArtifactError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.measurement.fingerprint import client_machine, keep_fingerprint
 from kafka_pareto.settings import Settings
@@ -62,7 +62,7 @@ class OpenPipeline:
     def __enter__(self) -> OpenPipeline:
         testbed, found = self._testbed, self._testbed.study.effective(self._configuration)
         with ExitStack() as opened:
-            folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="kp-run-")))
+            folder = opened.enter_context(own_folder())
             self.log_file = folder / "access.log"
             topic = f"logs-{secrets.token_hex(4)}"
             testbed.cluster.create_topic(topic, 1, 1, _TOPIC_CONFIGS)
@@ -75,17 +75,7 @@ class OpenPipeline:
                     folder / "parts",
                     testbed.programs,
                     self.log_file,
-                    FilebeatSettings(
-                        log_lines=log_lines,
-                        scan_frequency_ms=int(found["scan_frequency_ms"]),
-                        close_inactive_s=int(found["close_inactive_s"]),
-                        backoff_ms=int(found["backoff_ms"]),
-                        max_backoff_ms=int(found["max_backoff_ms"]),
-                        flush_min_events=int(found["flush_min_events"]),
-                        flush_timeout_ms=int(found["flush_timeout_ms"]),
-                        bulk_max_size=int(found["bulk_max_size"]),
-                        pipelining=int(found["pipelining"]),
-                    ),
+                    filebeat_settings(found),
                     self.aggregator_settings(topic),
                     int(found["trigger_ms"]),
                 )
@@ -159,6 +149,19 @@ class PipelineTestbed:
         self.replayed = replayed
         self._campaign = campaign
 
+    def require_running(self) -> None:
+        """Makes sure that what runs share is there: broker, shop and database.
+
+        Raises:
+            ClusterError: Naming what has ended.
+        """
+        if not self.brokers.pids:
+            raise ClusterError("the broker of the log pipeline has ended by itself")
+        try:
+            self.web.require_running()
+        except LoadToolError as error:
+            raise ClusterError(str(error)) from error
+
     def requests_s(self, configuration: Configuration, search: Callable[[], float]) -> float:
         """Returns the rate that a level asks for; what it is a share of is searched once for each campaign.
 
@@ -194,7 +197,7 @@ def open_pipeline_testbed(
     with ClusterLease(campaign.store, machine_lease(), LEASE_WAIT_S) as lease, ExitStack() as opened:
         brokers = opened.enter_context(Brokers(1, settings, heap_mib=study.heap_mib))
         cluster = opened.enter_context(Cluster(brokers.bootstrap_servers, None, settings))
-        folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="kp-web-")))
+        folder = opened.enter_context(own_folder())
         replayed = replayed_log(campaign, study, folder / "replayed.json")
         try:
             web = opened.enter_context(WebServer(folder, programs.python, study.database, study.seed))
@@ -213,7 +216,7 @@ def _fingerprint(cluster: Cluster, study: LogPipelineStudy) -> Fingerprint:
     if version is None:
         raise ClusterError("the broker does not say its version")
     return Fingerprint(
-        system={"kafka_version": version, "cluster_id": "own broker", "broker_heap_mib": study.heap_mib},
+        system={"kafka_version": version, "cluster_id": "own brokers", "broker_heap_mib": study.heap_mib},
         **client_machine(),
         load_and_brokers_share_a_machine=True,
     )

@@ -96,11 +96,14 @@ class Warehouse:
 def read_batches(file: Path) -> dict[int, Batch]:
     """Reads what was noted of batches: the last line of each counts, since a batch is repeated after a kill.
 
+    A last line without an end is still being written.
+
     Raises:
         ArtifactError: If a line cannot be read.
     """
     found: dict[int, Batch] = {}
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    lines = text[: text.rfind("\n") + 1].splitlines()
     for number, line in enumerate(lines, start=1):
         try:
             noted = json.loads(line)

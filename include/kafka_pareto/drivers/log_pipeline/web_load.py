@@ -16,7 +16,7 @@ import numpy as np
 
 from kafka_pareto.errors import LoadToolError
 from kafka_pareto.load.child_process import READY, ChildProcess, end_all
-from kafka_pareto.shoppers.load import Wanted
+from kafka_pareto.shoppers.wanted import Wanted
 
 _LIBRARY = Path(__file__).parents[3]
 _SOON_S = 0.3
@@ -24,6 +24,7 @@ _READY_S = 30.0
 _ANSWERED_S = 45.0
 _STOP_S = 3.0
 _P95 = 0.95
+_P99 = 0.99
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,15 @@ class Answered:
         due: How many were to be sent; all are, however late.
         refused: Answered with an error of the server's, or not at all.
         late_p95_ms: How late one was sent.
-        response_p95_ms: From sending one to its answer.
+        late_p99_ms: The same; a load that stands still for a hundredth of a run shows in it.
+        response_p95_ms: From when one was due to its answer.
     """
 
     began_at: float
     due: int
     refused: int
     late_p95_ms: float
+    late_p99_ms: float
     response_p95_ms: float
 
     @property
@@ -69,16 +72,9 @@ class WebLoad:
         self._senders: list[ChildProcess] = []
 
     def __enter__(self) -> Self:
-        environment = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(_LIBRARY), "LC_ALL": "C.UTF-8"}
         with ExitStack() as opened:
-            opened.callback(lambda: end_all(self._senders, _STOP_S))
-            for number in range(self._number):
-                options = ["--address", self._url, "--process", str(number), "--processes", str(self._number)]
-                options += ["--replayed", str(self._replayed)] if self._replayed else []
-                argv = [sys.executable, "-m", "kafka_pareto.shoppers.load", *options]
-                self._senders.append(ChildProcess(f"load {number}", argv, environment))
-            for sender in self._senders:
-                sender.next_line(READY, _READY_S)
+            opened.callback(self._end)
+            self._start()
             self._opened = opened.pop_all()
         return self
 
@@ -92,11 +88,21 @@ class WebLoad:
         """Lists the processes' ids."""
         return [each.pid for each in self._senders]
 
+    def renew(self) -> None:
+        """Starts all processes anew.
+
+        Raises:
+            LoadStartError: If one does not become ready.
+        """
+        self._end()
+        self._start()
+
     def send(self, wanted: Wanted) -> Answered:
         """Sends what is wanted, shared among the processes, beginning in a moment; waits for all answers.
 
         Raises:
-            LoadToolError: If a process ends, or does not answer.
+            LoadToolError: If a process ends, or does not answer. What is still on its way would be taken for the next
+                requests: `renew` comes before these.
         """
         wanted = replace(wanted, begins_at=time.time() + _SOON_S, rate_s=wanted.rate_s / self._number)
         for sender in self._senders:
@@ -111,5 +117,20 @@ class WebLoad:
             due=sum(each["due"] for each in said),
             refused=sum(each["refused"] for each in said),
             late_p95_ms=float(np.quantile(late_ms, _P95)),
+            late_p99_ms=float(np.quantile(late_ms, _P99)),
             response_p95_ms=float(np.quantile(response_ms, _P95)),
         )
+
+    def _start(self) -> None:
+        environment = {"PATH": os.environ.get("PATH", ""), "PYTHONPATH": str(_LIBRARY), "LC_ALL": "C.UTF-8"}
+        for number in range(self._number):
+            options = ["--address", self._url, "--process", str(number), "--processes", str(self._number)]
+            options += ["--replayed", str(self._replayed)] if self._replayed else []
+            argv = [sys.executable, "-m", "kafka_pareto.shoppers.load", *options]
+            self._senders.append(ChildProcess(f"load {number}", argv, environment))
+        for sender in self._senders:
+            sender.next_line(READY, _READY_S)
+
+    def _end(self) -> None:
+        end_all(self._senders, _STOP_S)
+        self._senders.clear()

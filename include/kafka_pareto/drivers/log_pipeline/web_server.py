@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Literal, Self
 
 from kafka_pareto.brokers.ports import free_ports, is_listening
+from kafka_pareto.brokers.processes import tied
 from kafka_pareto.drivers.log_pipeline.web_parts import LogLines, MariaDb, Nginx, Shop, find_program
 from kafka_pareto.errors import LoadStartError
 from kafka_pareto.load.child_process import ChildProcess, end_all
@@ -121,7 +122,7 @@ def _run(what: str, argv: list[str], environment: dict[str, str]) -> None:
     try:
         program = shutil.which(argv[0], path=environment["PATH"]) or argv[0]
         done = subprocess.run(
-            [program, *argv[1:]],
+            tied([program, *argv[1:]]),
             env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,

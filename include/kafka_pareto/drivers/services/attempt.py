@@ -1,4 +1,4 @@
-"""One attempt at a repetition of services: orders are handed on, and judged by what hospital and client hold."""
+"""Attempts a repetition of services: has orders handed on, and judges them by what hospital and client hold."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from secrets import token_hex
 
+import numpy as np
 import psutil
 
 from kafka_pareto.analysis.recovery import seconds_to_former_p95
@@ -25,7 +26,7 @@ from kafka_pareto.services.hospital import Asked
 from kafka_pareto.services.messages import Record
 from kafka_pareto.study.compare_services import CompareServices
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT, PARTITIONS_ADDED
+from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT, NOTIFICATION_KILLED, PARTITIONS_ADDED
 from kafka_pareto.study.load_counters import LoadCounters
 from kafka_pareto.study.services_quantities import FaultFigures, OrderFigures, ServicesQuantities
 
@@ -44,6 +45,7 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
     before = read_all(opened.brokers)
     counted = HostCounters(None, opened.brokers, ("127.0.0.1",))
     with counted:
+        counted_from = time.time()
         try:
             handed = _handed_on(planned, study, testbed, opened)
         except CapacityError as error:
@@ -60,19 +62,23 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
     if handed:
         placed = handed.placed
         window = (
-            LoadWindow(placed["began_at"] - began_at, placed["ended_at"] - began_at) if placed["confirmed"] else None
+            LoadWindow(placed["began_at"] - counted_from, placed["ended_at"] - counted_from)
+            if placed["confirmed"]
+            else None
         )
-        found = _quantities(handed, counted.counters(window), chain_cpu_s, testbed.script_orders_s)
+        found = _quantities(handed, counted.counters(window), testbed.script_orders_s)
         if study.load_of(configuration).kind == "capacity":
             found = _of_the_last_rate(found)
         else:
             found = replace(found, produce=produce_times(before, read_all(opened.brokers)))
         outcome, judged = judge(handed, keeps_order=_keeps_order(study, configuration))
+        if outcome == "valid":
+            judged = found.generator_bound
         timeline = _timeline(handed.fault, placed) if handed.fault else None
-    if is_excused or study.effective(configuration)["fault"] in CHANGING_THE_CLUSTER:
+    if outcome != "valid" or study.effective(configuration)["fault"] in CHANGING_THE_CLUSTER:
         # Neither orders that are left nor partitions, leaders that have moved, or a broker that is cold, must reach the
         # next level.
-        testbed.close()
+        testbed.end_topology()
     outlier = outlier_reason(study.protocol.outliers, steal, other if handed else 0.0)
     if outlier and outcome in ("valid", "failed"):
         outcome, judged, is_excused = "failed", f"{outlier}; {judged}" if judged else outlier, True
@@ -106,7 +112,9 @@ def _handed_on(
     run = f"{planned.candidate.configuration_id}.{planned.block}.{token_hex(4)}"
     asked = Asked(run, int(found["orders"]), hospitals=int(found["hospitals"]), timeout_s=protocol.timeout_s)
     if load.kind == "capacity":
-        return find_capacity(opened, asked, protocol.capacity, testbed.guesses_orders_s)
+        seeds = [study.seed, planned.block, int(planned.candidate.configuration_id[1:], 16)]
+        offset = np.random.default_rng(seeds).uniform(-0.5, 0.5)
+        return find_capacity(opened, asked, protocol.capacity, testbed.guesses_orders_s, offset)
     if load.kind == "burst":
         return hand_on(opened, asked)
     rate_s, paced_s = testbed.rate_of(configuration), protocol.paced_warmup_s + int(found["paced_s"])
@@ -150,9 +158,7 @@ def judge(handed: HandedOn, *, keeps_order: bool) -> tuple[Outcome, str]:
     return "valid", ""
 
 
-def _quantities(
-    handed: HandedOn, counters: LoadCounters, chain_cpu_s: float, script_orders_s: float | None
-) -> ServicesQuantities:
+def _quantities(handed: HandedOn, counters: LoadCounters, script_orders_s: float | None) -> ServicesQuantities:
     placed, seen = handed.placed, handed.seen
     latency = placed["latency"]
     figures = None
@@ -176,7 +182,7 @@ def _quantities(
             completing_ms=_mean(seen["completing"]),
             open_slope_s=placed["open_slope_s"],
             silent_s=placed["silent_s"],
-            services_cpu_ms_per_order=chain_cpu_s * per_order,
+            services_cpu_ms_per_order=handed.chain_cpu_s * per_order,
             brokers_cpu_ms_per_order=None if counters.broker_cpu_s is None else counters.broker_cpu_s * per_order,
         )
         if script_orders_s and placed["orders_s"] > _SCRIPT_BOUND_FRACTION * script_orders_s:
@@ -203,15 +209,15 @@ def _quantities(
 
 def _of_the_last_rate(found: ServicesQuantities) -> ServicesQuantities:
     """Returns the quantities of a search without those that were counted over all of its rates."""
-    figures = found.figures
-    if figures is not None:
-        figures = replace(figures, services_cpu_ms_per_order=None, brokers_cpu_ms_per_order=None)
+    figures = found.figures and replace(found.figures, brokers_cpu_ms_per_order=None)
     return replace(found, figures=figures, counters=LoadCounters())
 
 
 def _fault_figures(fault: FaultRecord, placed: Record) -> FaultFigures:
-    began_s = fault.began_at - placed["began_at"]
-    recovered_s = seconds_to_former_p95(placed["seconds"], began_s)
+    # The notification is not on a confirmation's way.
+    recovered_s = None
+    if fault.kind != NOTIFICATION_KILLED:
+        recovered_s = seconds_to_former_p95(placed["seconds"], fault.began_at - placed["began_at"])
     return FaultFigures(full_isr_s=fault.full_isr_s, recovered_s=recovered_s)
 
 

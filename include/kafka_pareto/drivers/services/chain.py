@@ -57,7 +57,7 @@ class Chain:
     ) -> None:
         self._common = ["--bootstrap-servers", bootstrap_servers, "--partitions", str(topology.partitions)]
         self._common += ["--partitioning", topology.partitioning, "--producer", json.dumps(dict(producer or {}))]
-        self._common += ["--delivery", delivery]
+        self._common += ["--delivery", delivery, "--groups", f"{secrets.token_hex(4)}-"]
         self._monitors = ["--brokers", str(topology.brokers), "--rules", json.dumps(dict(rules or {}))]
         self._port = free_ports(1)[0]
         self._token = secrets.token_urlsafe(24)
@@ -142,14 +142,6 @@ class Chain:
         self._ended_cpu_s += process.cpu_s()
         process.kill()
 
-    def wait_until_ready(self, name: str) -> None:
-        """Waits until a service that was started anew has its partitions.
-
-        Raises:
-            LoadStartError: If it does not become ready within a minute.
-        """
-        self._next(name, _READY_S, READY)
-
     def ask(self, asked: Asked) -> None:
         """Tells the hospital to place orders.
 
@@ -167,7 +159,14 @@ class Chain:
         return self._next("hospital", asked.timeout_s + _GRACE_S, "run", asked.run)
 
     def seen(
-        self, run: str, orders: int, timeout_s: float, *, since: float = 0.0, alerts_within_s: float = 0.0
+        self,
+        run: str,
+        orders: int,
+        timeout_s: float,
+        *,
+        began_at: float = 0.0,
+        since: float = 0.0,
+        alerts_within_s: float = 0.0,
     ) -> Record:
         """Returns what the client has seen of a run, once all of it is complete, or time is over.
 
@@ -175,7 +174,8 @@ class Chain:
             run: Begins the ids of its orders.
             orders: How many were placed.
             timeout_s: How long they are waited for.
-            since: Orders that were created before have no part in latencies; in seconds since 1970.
+            began_at: Alerts of rules that were broken before are not of this run; in seconds since 1970.
+            since: Orders that were created before have no part in latencies.
             alerts_within_s: How long it is waited, then, until every alert that was raised is cleared.
 
         Raises:
@@ -185,6 +185,7 @@ class Chain:
             "run": run,
             "orders": orders,
             "timeout_s": timeout_s,
+            "began_at": began_at,
             "since": since,
             "alerts_within_s": alerts_within_s,
         }

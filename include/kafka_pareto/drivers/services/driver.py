@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
@@ -19,13 +20,16 @@ from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT
 from kafka_pareto.study.study import Study
 
 _GIB = 1 << 30
-# Taken low for two cores; a plan is the most that an undisturbed campaign takes.
-_ORDERS_S = 2_000.0
+# By the number of replicas, as two slow cores handed on orders that came faster, on brokers that had run for minutes:
+# 1,500, 860 and 630 orders/s in the part `paced` of `topologies`, 2026-11-25.
+_ORDERS_S = {1: 1_500.0, 2: 860.0}
+_ORDERS_S_OF_MORE = 630.0
 _PROBES_OF_A_CAPACITY = 9
 _AROUND_A_PROBE_S = 3.0
 _IN_SYNC_AGAIN_S = 15.0
 _AROUND_A_REPETITION_S = 1.0
-_TOPOLOGY_START_S = 20.0
+_BROKERS_START_S = 20.0
+_SERVICES_START_S = 10.0
 _BYTES_OF_AN_ORDER = 1_500  # its six records
 _SERVICES_MIB = 500
 
@@ -37,28 +41,29 @@ class ServicesDriver:
         """Computes what these repetitions cost at most, starting the topologies included."""
         found = services_study(study)
         count = sum(repetitions.values())
-        # Each block measures every level of its part once.
+        # Each block measures every level of its part once, and starts the services of each group of them.
         blocks = {case: times / len(found.levels_of(case)) for case, times in repetitions.items()}
-        starts = sum(
-            times * len({found.group_in_block(level) for level in found.levels_of(case)})
-            for case, times in blocks.items()
-        )
+        groups = {case: _orders_of_groups(found, case) for case in blocks}
+        brokers_starts = sum(len(found.topologies_of(case)) for case in blocks)
+        services_starts = sum(times * len(groups[case]) for case, times in blocks.items())
         loads = [(times, level) for case, times in blocks.items() for level in found.levels_of(case)]
         orders = sum(times * _orders(found, level) for times, level in loads)
         of_capacities = {found.capacity_topology(level) for _, level in loads if found.load_of(level).capacity_fraction}
         duration_s = (
             count * (found.protocol.cool_down_s + _AROUND_A_REPETITION_S)
-            + (starts + _started_again(found, loads)) * _TOPOLOGY_START_S
+            + (brokers_starts + _started_again(found, loads)) * (_BROKERS_START_S + found.protocol.warmup_s)
+            + services_starts * _SERVICES_START_S
             + sum(times * _handing_on_s(found, level) for times, level in loads)
-            + len(of_capacities) * (_TOPOLOGY_START_S + _searching_s(found))
+            + len(of_capacities) * (_SERVICES_START_S + _searching_s(found))
         )
-        replicas = max(each.replication_factor for each in found.topologies.values())
         return Plan(
             repetitions=count,
             duration_s=duration_s,
             sent_gib=orders * _BYTES_OF_AN_ORDER / _GIB,
-            # Each start begins with empty logs.
-            peak_disk_gib=orders / max(starts, 1) * _BYTES_OF_AN_ORDER * replicas / _GIB,
+            # The services of each group begin with empty topics; those that begin first have the warm-up in them, too.
+            peak_disk_gib=_BYTES_OF_AN_ORDER
+            / _GIB
+            * (max((most for each in groups.values() for most in each.values()), default=0.0) + _warming(found)),
         )
 
     def system(self, study: Study, settings: Settings) -> AbstractContextManager[System]:
@@ -86,11 +91,29 @@ def _started_again(study: CompareServices, loads: Sequence[tuple[float, Configur
     return sum(times for times, level in loads if study.effective(level)["fault"] in CHANGING_THE_CLUSTER)
 
 
+def _orders_of_groups(study: CompareServices, case: str) -> dict[str, float]:
+    """Returns how many replicas of orders the logs hold once a group's levels are measured, by the group."""
+    found: dict[str, float] = defaultdict(float)
+    for level in study.levels_of(case):
+        found[study.group_in_block(level)] += _orders(study, level) * study.topology_of(level)[1].replication_factor
+    return found
+
+
+def _warming(study: CompareServices) -> float:
+    """Returns how many replicas of orders warm brokers up at most."""
+    replicas = [each.replication_factor for each in study.topologies.values()]
+    return study.protocol.warmup_s * max(_ORDERS_S.get(each, _ORDERS_S_OF_MORE) * each for each in replicas)
+
+
 def _orders(study: CompareServices, level: Configuration) -> float:
     """Returns how many orders a repetition of a level places at most, as a plan takes it."""
     if study.load_of(level).kind == "burst":
         return int(study.effective(level)["orders"])
-    return _handing_on_s(study, level) * (study.load_of(level).rate_s or _ORDERS_S)
+    return _handing_on_s(study, level) * (study.load_of(level).rate_s or _orders_s(study, level))
+
+
+def _orders_s(study: CompareServices, level: Configuration) -> float:
+    return _ORDERS_S.get(study.topology_of(level)[1].replication_factor, _ORDERS_S_OF_MORE)
 
 
 def _handing_on_s(study: CompareServices, level: Configuration) -> float:
@@ -99,7 +122,7 @@ def _handing_on_s(study: CompareServices, level: Configuration) -> float:
     if load.kind == "capacity":
         return _searching_s(study)
     if load.kind == "burst":
-        return int(found["orders"]) / _ORDERS_S
+        return int(found["orders"]) / _orders_s(study, level)
     return protocol.paced_warmup_s + int(found["paced_s"]) + (0.0 if found["fault"] == NO_FAULT else _IN_SYNC_AGAIN_S)
 
 

@@ -13,7 +13,7 @@ from kafka_pareto.drivers.broker_faults import broken
 from kafka_pareto.drivers.services.testbed import OpenTopology
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.services.messages import ORDER_PLACED, TOPICS
-from kafka_pareto.study.faults import BROKER_FAULTS, PARTITIONS_ADDED, FaultTimes
+from kafka_pareto.study.faults import BROKER_FAULTS, CHANGING_THE_CLUSTER, PARTITIONS_ADDED, FaultTimes
 
 _IN_SYNC_WITHIN_S = 120.0
 _LOOK_S = 0.25
@@ -26,11 +26,13 @@ class FaultRecord:
     """Holds what was broken, and when, in seconds since 1970.
 
     Attributes:
+        kind: As the setting `fault` names it.
         what: The process.
         full_isr_s: From the end of the fault until every replica was in sync; None where that was not seen in two
-            minutes.
+            minutes, and where only a service was killed.
     """
 
+    kind: str
     what: str
     began_at: float
     ended_at: float
@@ -70,7 +72,8 @@ class Fault:
             opened.chain.kill(what)
             opened.chain.start(what)
         ended_at = time.time()
-        return FaultRecord(what, began_at, ended_at, _seconds_to_full_isr(opened, ended_at))
+        full_isr_s = _seconds_to_full_isr(opened, ended_at) if self._kind in CHANGING_THE_CLUSTER else None
+        return FaultRecord(self._kind, what, began_at, ended_at, full_isr_s)
 
 
 def _add_partitions(opened: OpenTopology) -> str:

@@ -16,8 +16,6 @@ from kafka_pareto.study.compare_services import Capacity
 
 log = logging.getLogger(__name__)
 
-# So many seconds' worth of orders that wait are twice the service level's latency and more: the rate is not held.
-_MOST_OPEN_S = 2.0
 _ERRORS = 2.0
 _ALERTS_WITHIN_S = 10.0
 
@@ -34,12 +32,15 @@ class HandedOn:
         placed: What the hospital says.
         seen: What the client has seen.
         fault: What was done meanwhile; None where nothing was.
+        chain_cpu_s: The CPU time of services and client, from the first order until all were seen, and after a fault
+            until what it broke is whole again.
     """
 
     asked: Asked
     placed: Record
     seen: Record
     fault: FaultRecord | None = None
+    chain_cpu_s: float = 0.0
 
     @property
     def lost(self) -> int:
@@ -53,6 +54,7 @@ def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> H
     Raises:
         LoadToolError: If a service has ended by itself.
     """
+    cpu_before_s = opened.chain.cpu_s()
     opened.chain.ask(asked)
     done = fault.make(opened) if fault else None
     placed = opened.chain.answer(asked)
@@ -60,13 +62,16 @@ def hand_on(opened: OpenTopology, asked: Asked, fault: Fault | None = None) -> H
         asked.run,
         int(placed["sent"]),
         asked.timeout_s,
+        began_at=placed["began_at"],
         since=placed["began_at"] + asked.skip_s,
         alerts_within_s=_ALERTS_WITHIN_S if done else 0.0,
     )
-    return HandedOn(asked, placed, seen, done)
+    return HandedOn(asked, placed, seen, done, max(opened.chain.cpu_s() - cpu_before_s, 0.0))
 
 
-def find_capacity(opened: OpenTopology, asked: Asked, rule: Capacity, guesses_s: defaultdict[str, float]) -> HandedOn:
+def find_capacity(
+    opened: OpenTopology, asked: Asked, rule: Capacity, guesses_s: defaultdict[str, float], offset: float = 0.0
+) -> HandedOn:
     """Returns what came of orders at the highest rate that is held.
 
     Args:
@@ -74,6 +79,8 @@ def find_capacity(opened: OpenTopology, asked: Asked, rule: Capacity, guesses_s:
         asked: Names the runs, and how long the last confirmation is waited for; its rate and number are replaced.
         rule: When a rate is held.
         guesses_s: The first rate by the topology's name, in orders a second; takes what was found.
+        offset: By so many steps of the rule's precision the search begins above its guess. Searches that are to be
+            independent of each other need different ones, or they try the same rates.
 
     Raises:
         CapacityError: If not one order a second is held.
@@ -92,14 +99,14 @@ def find_capacity(opened: OpenTopology, asked: Asked, rule: Capacity, guesses_s:
                 orders=max(round(rate_s * (rule.warmup_s + rule.seconds)), 1),
                 rate_s=rate_s,
                 skip_s=rule.warmup_s,
-                most_open=max(round(rate_s * _MOST_OPEN_S), 1),
+                most_open=max(round(rate_s * rule.most_open_s), 1),
             ),
         )
         fault = fault_of(handed, rule)
         log.info("%s: %.0f orders/s %s", opened.name, rate_s, f"not held: {fault}" if fault else "held")
         return None if fault else handed
 
-    found = highest_held(probe, guesses_s[opened.name], rule.precision)
+    found = highest_held(probe, guesses_s[opened.name] * rule.precision**offset, rule.precision)
     if found is None:
         raise CapacityError(f"topology {opened.name} does not hold one order a second")
     guesses_s[opened.name] = found.rate_s

@@ -28,8 +28,8 @@ class ServicesRunner:
         self._limits = limits
 
     def wait_until_ready(self, planned: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
-        """Ends what runs, so that a block that is measured again has topologies of its own, too."""
-        self._testbed.close()
+        """Ends the services, so that a block that is measured again has empty topics, too."""
+        self._testbed.end_services()
 
     def begin(self, last: Repetition | None, planned: PlannedRepetition) -> None:  # noqa: ARG002
         """Starts the repetition's topology where another one runs, and knows the rate that it is asked for."""
@@ -58,8 +58,8 @@ class ServicesRunner:
         """Refuses nothing: a topology of which a process has ended is started anew."""
 
     def end_block(self, block: Sequence[PlannedRepetition]) -> None:  # noqa: ARG002
-        """Ends the topology that runs: each block starts its own, with empty logs."""
-        self._testbed.close()
+        """Ends the services: each block starts its own, with empty topics."""
+        self._testbed.end_services()
 
     def end(self, last: Repetition | None) -> None:
         """Leaves nothing to be ended."""

@@ -1,9 +1,10 @@
-"""The testbed of services: a cluster of the topology that is asked for, and the chain of services on it."""
+"""Keeps a cluster for each topology, and runs the chain of services on the one that is asked for."""
 
 from __future__ import annotations
 
 import logging
 import secrets
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -30,7 +31,6 @@ from kafka_pareto.study.topology import Topology
 
 log = logging.getLogger(__name__)
 
-_WARM_UP_S = 60.0
 _FIRST_GUESS_S = 1000.0
 
 
@@ -41,20 +41,23 @@ class TopologyCapacity(Record):
     capacity_orders_s: float
 
 
-class OpenTopology:
-    """Opens a context in which one topology's brokers run, with its topics, and services on them that are warm.
+class TopologyCluster:
+    """Opens a context in which the brokers of a topology run; services on them come and go.
+
+    Attributes:
+        is_warm: True once orders were handed on for as long as the study asks for.
+        is_ending: True once it ends with all that is in it, so that no topic needs to be deleted.
 
     Raises:
         ClusterError: On entering, if a broker does not start.
-        LoadStartError: On entering, if a service does not, or the first orders are not handed on.
     """
 
-    def __init__(self, study: CompareServices, configuration: Configuration, settings: Settings) -> None:
-        self.name, self.topology = study.topology_of(configuration)
-        self.settings = study.service_settings(configuration)
-        self._producer = study.producer_properties(configuration)
-        self._study = study
-        self._machine = settings
+    def __init__(self, name: str, topology: Topology, heap_mib: int, settings: Settings) -> None:
+        self.name, self.topology = name, topology
+        self.is_warm = False
+        self.is_ending = False
+        self._heap_mib = heap_mib
+        self._settings = settings
 
     def __enter__(self) -> Self:
         with ExitStack() as opened:
@@ -62,32 +65,64 @@ class OpenTopology:
             self.brokers = opened.enter_context(
                 Brokers(
                     self.topology.brokers,
-                    self._machine,
+                    self._settings,
                     properties=_broker_properties(self.topology),
-                    heap_mib=self._study.heap_mib,
+                    heap_mib=self._heap_mib,
                     jmx_configuration=SERVICES_METRICS,
                 )
             )
-            servers = self.brokers.bootstrap_servers
-            self.cluster = opened.enter_context(Cluster(servers, None, self._machine))
-            for topic in TOPICS:
-                self.cluster.create_topic(
-                    topic, self.topology.partitions, self.topology.replication_factor, _topic_configs(self.topology)
-                )
-            delivery = str(self.settings["delivery"])
-            chain = Chain(servers, self.topology, self._producer, self._study.alert_rules, delivery)
-            self.chain = opened.enter_context(chain)
-            self._warm_up(self._study.protocol.warmup_orders)
+            self.admin = opened.enter_context(Cluster(self.brokers.bootstrap_servers, None, self._settings))
             self._opened = opened.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._opened.close()
 
-    def serves(self, other: OpenTopology) -> bool:
-        """Says whether it is what the other one asks for, and all of its processes run."""
-        runs = len(self.chain.pids) == self.chain.size and len(self.brokers.pids) == self.topology.brokers
-        return runs and (self.name, self.settings) == (other.name, other.settings)
+    @property
+    def is_whole(self) -> bool:
+        """Says whether all of its brokers run."""
+        return len(self.brokers.pids) == self.topology.brokers
+
+
+class OpenTopology:
+    """Opens a context in which services run on a topology's brokers, with topics that are empty, and are warm.
+
+    Raises:
+        ClusterError: On entering, if a topic cannot be made.
+        LoadStartError: On entering, if a service does not start, or the first orders are not handed on.
+    """
+
+    def __init__(self, study: CompareServices, configuration: Configuration, on: TopologyCluster) -> None:
+        self.name, self.topology = on.name, on.topology
+        self.brokers, self.cluster = on.brokers, on.admin
+        self.group = study.group_in_block(configuration)
+        self._on = on
+        self._protocol = study.protocol
+        self.chain = Chain(
+            on.brokers.bootstrap_servers,
+            on.topology,
+            study.producer_properties(configuration),
+            study.alert_rules,
+            str(study.service_settings(configuration)["delivery"]),
+        )
+
+    def __enter__(self) -> Self:
+        with ExitStack() as opened:
+            for topic in TOPICS:
+                self._create(topic)
+                opened.callback(self._delete, topic)
+            opened.enter_context(self.chain)
+            self._warm_up()
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._opened.close()
+
+    @property
+    def is_whole(self) -> bool:
+        """Says whether all of its processes run."""
+        return self._on.is_whole and len(self.chain.pids) == self.chain.size
 
     def script_orders_s(self) -> float:
         """Returns at what pace the hospital places orders that no service reads, with one replica of each.
@@ -102,17 +137,38 @@ class OpenTopology:
         finally:
             self.cluster.delete_topic(PLACED_ONLY)
 
-    def _warm_up(self, orders: int) -> None:
-        asked = Asked(f"warmup{secrets.token_hex(4)}", orders, timeout_s=_WARM_UP_S)
+    def _warm_up(self) -> None:
+        """Has orders handed on that do not count: many by brokers that have just started, else a few."""
+        until = time.monotonic() + self._protocol.warmup_s
+        self._hand_on(self._protocol.warmup_orders)
+        while not self._on.is_warm and time.monotonic() < until:
+            self._hand_on(self._protocol.warmup_orders)
+        self._on.is_warm = True
+
+    def _hand_on(self, orders: int) -> None:
+        timeout_s = self._protocol.timeout_s
+        asked = Asked(f"warmup{secrets.token_hex(4)}", orders, timeout_s=timeout_s)
         self.chain.ask(asked)
         self.chain.answer(asked)
-        seen = self.chain.seen(asked.run, orders, _WARM_UP_S)
+        seen = self.chain.seen(asked.run, orders, timeout_s)
         if seen["complete"] != orders:
-            raise LoadStartError(f"{seen['complete']} of the first {orders} orders were handed on")
+            raise LoadStartError(
+                f"{seen['complete']} of the first {orders} orders were handed on within {timeout_s:g} s; lower "
+                "protocol.warmup_orders, or raise protocol.timeout_s"
+            )
+
+    def _create(self, topic: str) -> None:
+        partitions, replicas = self.topology.partitions, self.topology.replication_factor
+        if self.cluster.create_topic(topic, partitions, replicas, _topic_configs(self.topology)) != "created":
+            raise ClusterError(f"topology {self.name}: topic {topic} is still there, with orders of before in it")
+
+    def _delete(self, topic: str) -> None:
+        if not self._on.is_ending and self._on.is_whole:
+            self.cluster.delete_topic(topic)
 
 
 class ServicesTestbed:
-    """Keeps one topology running at a time.
+    """Keeps services running on one topology at a time, and its brokers until the end: a cold one is slow for minutes.
 
     Attributes:
         lease: Of this machine: its cores are what is measured.
@@ -127,24 +183,30 @@ class ServicesTestbed:
         self._campaign = campaign
         self._study = study
         self._settings = settings
+        self._clusters: dict[str, TopologyCluster] = {}
         self._opened: OpenTopology | None = None
 
     def topology_for(self, configuration: Configuration) -> OpenTopology:
-        """Returns the running topology of a level; another one, or one of which a process has ended, is ended first.
+        """Returns the services of a level, which run; others, or those of which a process has ended, are ended first.
 
         Raises:
-            ClusterError: As `OpenTopology` does.
+            ClusterError: As `TopologyCluster` and `OpenTopology` do.
             LoadStartError: The same.
             LoadToolError: If the hospital cannot place orders.
         """
-        asked = OpenTopology(self._study, configuration, self._settings)
-        if self._opened is None or not self._opened.serves(asked):
-            self.close()
-            self._opened = asked.__enter__()
+        opened = self._opened
+        if opened is None or not opened.is_whole or opened.group != self._study.group_in_block(configuration):
+            self.end_services()
+            on = self._cluster_of(configuration)
+            try:
+                opened = self._opened = OpenTopology(self._study, configuration, on).__enter__()
+            except BaseException:
+                self._end_cluster(on.name)  # whatever ails it must not meet the next attempt
+                raise
             if self.script_orders_s is None:
-                self.script_orders_s = self._opened.script_orders_s()
+                self.script_orders_s = opened.script_orders_s()
                 log.info("the script places %.0f orders/s with no service behind it", self.script_orders_s)
-        return self._opened
+        return opened
 
     def rate_of(self, configuration: Configuration) -> float:
         """Returns the rate of a level that has one, in orders a second.
@@ -171,17 +233,52 @@ class ServicesTestbed:
         try:
             self._campaign.read_record(key, TopologyCapacity)
         except MissingArtifactError:
-            opened = self.topology_for({**configuration, TOPOLOGY: name})
-            found = search(opened)
-            self.close()  # its logs are full
+            # With the reference's settings, whichever level asks first.
+            found = search(self.topology_for({TOPOLOGY: name}))
+            self.end_services()  # its logs are full
             log.info("topology %s holds %.0f orders/s", name, found)
             self._campaign.write_record(key, TopologyCapacity(topology=name, capacity_orders_s=found))
 
-    def close(self) -> None:
-        """Ends the topology that runs."""
+    def end_services(self) -> None:
+        """Ends the services that run; their brokers go on, unless they do not delete what is in them."""
         opened, self._opened = self._opened, None
-        if opened is not None:
+        if opened is None:
+            return
+        try:
             opened.__exit__(None, None, None)
+        except ClusterError as error:
+            log.warning("topology %s is started anew: %s", opened.name, error)
+            self._end_cluster(opened.name)
+
+    def end_topology(self) -> None:
+        """Ends the services that run, and their brokers with them."""
+        if self._opened is not None:
+            name = self._opened.name
+            self._clusters[name].is_ending = True
+            self.end_services()
+            self._end_cluster(name)
+
+    def close(self) -> None:
+        """Ends all that runs."""
+        with ExitStack() as ending:
+            for name, cluster in self._clusters.items():
+                cluster.is_ending = True
+                ending.callback(self._end_cluster, name)
+            self.end_services()
+
+    def _cluster_of(self, configuration: Configuration) -> TopologyCluster:
+        name, topology = self._study.topology_of(configuration)
+        known = self._clusters.get(name)
+        if known is not None and not known.is_whole:
+            self._end_cluster(name)
+        if name not in self._clusters:
+            cluster = TopologyCluster(name, topology, self._study.heap_mib, self._settings)
+            self._clusters[name] = cluster.__enter__()
+        return self._clusters[name]
+
+    def _end_cluster(self, name: str) -> None:
+        if cluster := self._clusters.pop(name, None):
+            cluster.__exit__(None, None, None)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.drivers.log_pipeline.stages import STAGES
+from kafka_pareto.drivers.log_pipeline.stages import STAGES, Reconciled
 
 BEGAN_MS = 1_764_000_000_000
 
@@ -24,3 +24,11 @@ def made_events(logged_ms: Sequence[float], latencies_ms: Sequence[float]) -> pd
 def even(rate_s: float, seconds: int) -> np.ndarray:
     """Returns when events are logged that come evenly, in milliseconds after the beginning."""
     return np.arange(0, seconds * 1000, 1000 / rate_s)
+
+
+def reconciled(events: pd.DataFrame, pending_ms: Sequence[float] = (), waited_until_ms: float = 0) -> Reconciled:
+    """Returns events that all came, and what was logged so many milliseconds after the beginning and has not yet."""
+    t0 = BEGAN_MS + np.asarray(pending_ms, dtype="int64")
+    pending = pd.DataFrame({"t0": t0, "t7": BEGAN_MS + np.int64(waited_until_ms)})
+    logged = pd.concat([events[["request_id", "t0"]], pending[["t0"]]], ignore_index=True)
+    return Reconciled(events, logged, pending, [], [], 0, 0)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from kafka_pareto.drivers.log_pipeline.aggregator import AggregatorSettings, PlantedDelay, aggregator_argv
+from kafka_pareto.drivers.log_pipeline.web_parts import PROGRAMS
+from kafka_pareto.study.log_pipeline_study import pipeline_setting
 
 pytestmark = pytest.mark.fast
 
@@ -18,6 +21,23 @@ def test_the_defaults_are_those_of_logstash_and_acknowledge_what_kafka_has() -> 
         *("--batch-size", "125", "--batch-delay-ms", "50", "--linger-ms", "0", "--acks", "1"),
         *("--acknowledge", "kafka", "--drain-s", "10"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "constant"),
+    [
+        ("aggregator_batch_size", "MOST_EVENTS"),
+        ("aggregator_batch_delay_ms", "MOST_DELAY_MS"),
+        ("linger_ms", "MOST_DELAY_MS"),
+        ("aggregator_workers", "MOST_WORKERS"),
+    ],
+)
+def test_a_study_may_ask_for_what_the_aggregator_takes_and_no_more(name: str, constant: str) -> None:
+    [options] = PROGRAMS.glob("aggregator/src/main/**/AggregatorOptions.java")
+    found = re.search(rf"int {constant} = ([0-9_]+);", options.read_text())
+
+    assert found
+    assert pipeline_setting(name).most == int(found[1].replace("_", ""))
 
 
 def test_properties_are_written_as_java_reads_them() -> None:

@@ -2,36 +2,54 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from kafka_pareto.drivers.log_pipeline.attempt import judge, require_answers, require_one_clock
+from kafka_pareto.campaign.candidates import Candidate
+from kafka_pareto.campaign.plausibility import PlausibilityRules
+from kafka_pareto.drivers.log_pipeline import attempt
+from kafka_pareto.drivers.log_pipeline.attempt import ClockError, judge, require_answers, require_one_clock
 from kafka_pareto.drivers.log_pipeline.figures import quantities_of_run
-from kafka_pareto.drivers.log_pipeline.stages import Reconciled
+from kafka_pareto.drivers.log_pipeline.pipeline import PartEndedError
+from kafka_pareto.drivers.log_pipeline.testbed import PipelineTestbed
 from kafka_pareto.drivers.log_pipeline.watch import Counted, Use, Watched
 from kafka_pareto.drivers.log_pipeline.web_load import Answered
-from kafka_pareto.errors import LoadToolError
-from kafka_pareto.shoppers.load import Wanted
+from kafka_pareto.errors import ArtifactError, ClusterError, LoadToolError
+from kafka_pareto.measurement.blocks import PlannedRepetition
+from kafka_pareto.measurement.repetition_runner import Attempt, repetition_of
+from kafka_pareto.shoppers.wanted import Wanted
+from kafka_pareto.study.compare_log_pipeline import CompareLogPipeline
 from kafka_pareto.study.log_pipeline import LOG_PIPELINE
 from kafka_pareto.study.log_pipeline_quantities import LogPipelineQuantities
 from kafka_pareto.study.log_pipeline_study import LogPipelineProtocol
-from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS, even, made_events
+from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS, even, made_events, reconciled
 
 pytestmark = pytest.mark.fast
 
 PROTOCOL = LogPipelineProtocol(repetitions=3, seconds=60, steady_from_s=20)
-ANSWERED = Answered(began_at=BEGAN_MS / 1e3, due=6000, refused=0, late_p95_ms=2.0, response_p95_ms=15.0)
+ANSWERED = Answered(
+    began_at=BEGAN_MS / 1e3, due=6000, refused=0, late_p95_ms=2.0, late_p99_ms=9.0, response_p95_ms=15.0
+)
+STUDY = CompareLogPipeline.model_validate(
+    {
+        "schema_version": 1,
+        "name": "s",
+        "description": "d",
+        "variants": [{"name": "scenarios", "variants": {"baseline": {}, "single": {"log_lines": "single"}}}],
+        "protocol": {"repetitions": 3},
+    }
+)
+BASELINE = Candidate("baseline", is_baseline=True, configuration=STUDY.baseline_configuration("scenarios"))
+PLANNED = PlannedRepetition("design", 0, "scenarios", BASELINE, 0, 0)
 WANTED = Wanted("run", "1", rate_s=100.0, seconds=60)
 USES = {"filebeat": Use(3.0, 600, 60_000, 6000), "spark": Use(30.0), "kafka-1": Use(9.0), "shop": Use(24.0)}
 SENDING = Counted(seconds=60.0, uses=USES, packets=120_000)
 WATCHED = Watched(SENDING, SENDING, 1500.0, 0.1, 0.0, 0.0)
-
-
-def reconciled(events: pd.DataFrame, **changes: object) -> Reconciled:
-    return replace(Reconciled(events, events[["request_id", "t0"]], [], [], 0, 0), **changes)  # type: ignore[arg-type]
 
 
 def test_requests_that_warmed_up_have_no_part_in_the_figures() -> None:
@@ -47,6 +65,44 @@ def test_requests_that_warmed_up_have_no_part_in_the_figures() -> None:
     assert (found.stages.filebeat_ms, found.stages.kafka_to_spark_ms) == (200.0, 0.0)
     assert found.flow is not None
     assert found.flow.label == "stable"
+    # What was left of them costs CPU and packets in the run, and is divided by.
+    assert found.cost.packets_per_event == pytest.approx(120_000 / 6002)
+
+
+def test_what_came_to_hive_before_the_run_costs_nothing_in_it() -> None:
+    events = made_events(np.concatenate([[-5000, -4000], even(100, 60)]), np.full(6002, 200.0))
+    cost = quantities_of_run(ANSWERED, WATCHED, reconciled(events), WANTED, PROTOCOL).cost
+
+    assert cost.packets_per_event == 20.0
+
+
+def test_what_is_still_on_its_way_counts_with_what_it_had_taken_by_then() -> None:
+    comes = even(100, 60) < 30_000
+    events = made_events(even(100, 60)[comes], np.full(3000, 200.0))
+    found = quantities_of_run(ANSWERED, WATCHED, reconciled(events, even(100, 60)[~comes], 180_000), WANTED, PROTOCOL)
+
+    assert (found.requests_logged, found.events_committed, found.events_pending, found.events_lost) == (
+        6000,
+        3000,
+        3000,
+        0,
+    )
+    assert found.latency is not None
+    assert found.latency.latency_p95_ms > 140_000
+    assert found.latency.steady_latency_p95_ms is not None
+    assert found.latency.steady_latency_p95_ms > 140_000
+    assert found.flow is not None
+    assert (found.flow.label, found.flow.queue_peak_events) == ("throttled", 3000)
+
+
+def test_no_more_is_taken_than_is_logged() -> None:
+    # A queue of before the run is worked off in its steady part.
+    late = np.concatenate([np.full(3000, -1000.0), even(100, 60)])
+    waits = np.concatenate([np.linspace(21_000, 61_000, 3000), np.full(6000, 200.0)])
+    found = quantities_of_run(ANSWERED, WATCHED, reconciled(made_events(late, waits)), WANTED, PROTOCOL)
+
+    assert found.latency is not None
+    assert found.latency.committed_events_s == 100
 
 
 def test_costs_are_of_the_pipeline_alone() -> None:
@@ -71,6 +127,15 @@ def test_a_burst_has_its_own_figures() -> None:
     assert found.recovery_s == 4.0
 
 
+def test_the_last_entry_of_a_log_is_no_part_of_the_longest_times() -> None:
+    waits = np.full(6000, 200.0)
+    waits[-1] = 5_200.0  # Filebeat waits for a next line
+    burst = Wanted("run", "1", 100.0, 60, burst_from_s=30.0, burst_until_s=40.0, burst_times=2.0)
+    events = reconciled(made_events(even(100, 60), waits))
+
+    assert quantities_of_run(ANSWERED, WATCHED, events, burst, PROTOCOL).burst.other_stage_max_ms == 200.0
+
+
 def test_quantities_are_those_that_the_driver_declares_and_are_read_back() -> None:
     events = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
     found = quantities_of_run(ANSWERED, WATCHED, events, WANTED, PROTOCOL)
@@ -82,9 +147,13 @@ def test_quantities_are_those_that_the_driver_declares_and_are_read_back() -> No
 
 def test_a_late_load_is_told() -> None:
     events = reconciled(made_events(even(100, 60), np.full(6000, 200.0)))
-    late = replace(ANSWERED, late_p95_ms=400.0)
+    late, stalled = replace(ANSWERED, late_p95_ms=400.0, late_p99_ms=450.0), replace(ANSWERED, late_p99_ms=900.0)
 
-    assert quantities_of_run(late, WATCHED, events, WANTED, PROTOCOL).generator_bound.endswith("p95 400 ms")
+    told = quantities_of_run(late, WATCHED, events, WANTED, PROTOCOL).generator_bound
+    assert told == "the load sent requests late: p95 400 ms, p99 450 ms"
+    told = quantities_of_run(stalled, WATCHED, events, WANTED, PROTOCOL).generator_bound
+    assert told == "the load sent requests late: p95 2 ms, p99 900 ms"
+    assert quantities_of_run(ANSWERED, WATCHED, events, WANTED, PROTOCOL).generator_bound == ""
 
 
 @pytest.mark.parametrize(
@@ -101,18 +170,66 @@ def test_a_run_counts_when_each_request_came_to_hive_once(
     changes: dict[str, object], outcome: str, reason: str
 ) -> None:
     events = made_events(even(10, 60), np.full(600, 200.0))
-    found = judge(reconciled(events, **changes))
+    found = judge(replace(reconciled(events), **changes), BEGAN_MS)  # type: ignore[arg-type]
 
     assert found[0] == outcome
     assert reason in found[1]
 
 
+def test_a_pipeline_that_was_too_slow_is_told_and_is_no_failure() -> None:
+    events = made_events(np.concatenate([[-500], even(10, 60)]), np.full(601, 200.0))
+    warmed_up = made_events([-500], [1000])
+
+    told = "2 of 602 requests were still on their way at the end"
+    assert judge(reconciled(events, [0, 100], 90_000), BEGAN_MS) == ("valid", told)
+    told = "none of 1 requests came to Hive in time"
+    assert judge(reconciled(warmed_up, [0], 90_000), BEGAN_MS) == ("failed", told)
+    assert judge(reconciled(warmed_up), BEGAN_MS) == ("failed", "no request was logged")
+
+
+@pytest.mark.parametrize(
+    ("error", "is_excused"),
+    [
+        (PartEndedError("Filebeat has ended"), False),
+        (ClockError("the clock was set"), True),
+        (LoadToolError("load 1 does not answer"), True),
+        (ClusterError("the topic cannot be made"), True),
+        (ArtifactError("Hive's table cannot be read"), True),
+    ],
+)
+def test_only_a_part_that_ends_is_a_fault_of_its_settings(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, *, is_excused: bool
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(attempt, "OpenPipeline", lambda *_: nullcontext())
+    monkeypatch.setattr(attempt, "follow", fail)
+    found = attempt.attempt_run(PLANNED, STUDY, cast("PipelineTestbed", SimpleNamespace()), 10.0)
+
+    assert (found.outcome, found.reason, found.is_excused) == ("failed", str(error), is_excused)
+
+
+@pytest.mark.parametrize(("pending", "broken"), [(3000, []), (2999, ["all_accounted_for"])])
+def test_each_request_is_in_hive_or_on_its_way_or_the_run_is_not_believed(pending: int, broken: list[str]) -> None:
+    comes = even(100, 60) < 30_000
+    events = made_events(even(100, 60)[comes], np.full(3000, 200.0))
+    found = quantities_of_run(ANSWERED, WATCHED, reconciled(events, even(100, 60)[~comes], 180_000), WANTED, PROTOCOL)
+    measured = Attempt(
+        "valid", "", False, None, "", replace(found, events_pending=pending).values(), 1.0, 1.0, 0.0, 0.0
+    )
+
+    judged = PlausibilityRules(STUDY).with_implausible_failed(repetition_of(PLANNED, measured, 1))
+
+    assert judged.broken_rules == broken
+
+
 def test_a_clock_that_was_set_and_a_stage_that_goes_back_in_time_are_told() -> None:
     events = made_events([0], [10])
     require_one_clock(reconciled(events), WATCHED)
-    with pytest.raises(LoadToolError, match=r"the clock was set by 3.0 ms"):
+    with pytest.raises(ClockError, match=r"the clock was set by 3.0 ms"):
         require_one_clock(reconciled(events), replace(WATCHED, clock_step_ms=3.0))
-    with pytest.raises(LoadToolError, match=r"1 events end stage filebeat before they begin it: r0 by 5 ms"):
+    with pytest.raises(ClockError, match=r"1 events end stage filebeat before they begin it: r0 by 5 ms"):
         require_one_clock(reconciled(events.assign(filebeat=-5)), WATCHED)
 
 

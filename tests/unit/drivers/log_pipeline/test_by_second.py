@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kafka_pareto.drivers.log_pipeline.by_second import p95_by_second, per_second, queue_of, timeline_of_run
-from kafka_pareto.shoppers.load import Wanted
-from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS, made_events
+from kafka_pareto.shoppers.wanted import Wanted
+from tests.unit.drivers.log_pipeline.made_events import BEGAN_MS, made_events, reconciled
 
 pytestmark = pytest.mark.fast
 
@@ -27,7 +27,7 @@ def test_seconds_are_counted_from_the_beginning_and_have_their_own_p95() -> None
 def test_a_timeline_says_where_the_time_went_and_what_passed_each_point() -> None:
     events = made_events([-500, 0, 500, 2500], [600, 100, 1100, 400])
 
-    timeline = timeline_of_run(events, Wanted("r", "s", 1.0, 4.0), BEGAN_MS)
+    timeline = timeline_of_run(reconciled(events), Wanted("r", "s", 1.0, 4.0), BEGAN_MS)
 
     assert (timeline.what, timeline.done) == ("", [2, 1, 1, 0])
     assert timeline.latency_p95_ms == [pytest.approx(1050), None, 400.0, None]
@@ -38,9 +38,20 @@ def test_a_timeline_says_where_the_time_went_and_what_passed_each_point() -> Non
     assert timeline.series["queue_events"] == [1.0, 0.0, 0.0, 0.0]
 
 
+def test_what_is_still_on_its_way_is_logged_and_in_the_queue_to_the_end() -> None:
+    found = reconciled(made_events([0], [500]), pending_ms=[100, 1200], waited_until_ms=9_000)
+
+    timeline = timeline_of_run(found, Wanted("r", "s", 1.0, 3.0), BEGAN_MS)
+
+    assert timeline.series["logged_events_s"] == [2.0, 1.0, 0.0]
+    assert timeline.series["shipped_events_s"] == [1.0, 0.0, 0.0]
+    assert timeline.series["queue_events"] == [1.0, 2.0, 2.0]
+    assert timeline.latency_p95_ms[1] == 7_800
+
+
 def test_a_burst_is_in_the_timeline() -> None:
     wanted = Wanted("r", "s", 1.0, 4.0, burst_from_s=1.0, burst_until_s=2.0, burst_times=2.0)
 
-    timeline = timeline_of_run(made_events([0], [10]), wanted, BEGAN_MS)
+    timeline = timeline_of_run(reconciled(made_events([0], [10])), wanted, BEGAN_MS)
 
     assert (timeline.what, timeline.began_s, timeline.ended_s) == ("burst", 1.0, 2.0)

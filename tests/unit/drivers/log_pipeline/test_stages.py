@@ -56,6 +56,16 @@ def test_what_lacks_a_stamp_or_is_of_nobody_is_counted() -> None:
     assert found.fault == "1 rows of Hive are of no request that was logged"
 
 
+def test_what_was_still_on_its_way_is_pending_and_not_lost() -> None:
+    rows = pd.concat([committed("a"), committed("b", batch_id=1)])
+    found = reconcile(logged("a", "b", "c"), rows, {0: BEGAN_MS + 1500}, waited_until_ms=BEGAN_MS + 9000)
+
+    assert (found.fault, list(found.lost), found.unstamped) == ("", [], 0)
+    assert found.pending.to_dict("list") == {"t0": [BEGAN_MS + 100, BEGAN_MS + 200], "t7": [BEGAN_MS + 9000] * 2}
+    assert list(latencies_ms(found.arrivals)) == [1500, 8900, 8800]
+    assert reconcile(logged("a"), committed("a"), {0: BEGAN_MS + 1500}).pending.empty
+
+
 def test_an_event_of_a_batch_that_was_not_committed_is_unstamped() -> None:
     assert reconcile(logged("a"), committed("a", batch_id=7), {0: BEGAN_MS}).unstamped == 1
 

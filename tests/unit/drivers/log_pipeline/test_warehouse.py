@@ -44,6 +44,13 @@ def test_of_a_repeated_batch_the_last_line_counts(tmp_path: Path) -> None:
     assert read_batches(file) == {0: Batch(10, 100, 200), 1: Batch(5, 900, 950)}
 
 
+def test_a_line_that_is_still_written_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "batches.jsonl"
+    file.write_text('{"batch_id": 0, "rows": 10, "t6": 100, "t7": 200}\n{"batch_id": 1, "ro')
+
+    assert read_batches(file) == {0: Batch(10, 100, 200)}
+
+
 def test_where_no_batch_was_committed_there_is_none(tmp_path: Path) -> None:
     assert read_batches(tmp_path / "batches.jsonl") == {}
 

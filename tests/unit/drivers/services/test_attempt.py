@@ -1,4 +1,4 @@
-"""Judges orders, and when the latency of orders is again what it was before a fault."""
+"""Judges orders, and whether a rate is held."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka_pareto.study.compare_services import Capacity
 
 pytestmark = pytest.mark.fast
 
-FAULT = FaultRecord("kafka-3", 10.0, 30.0, 2.0)
+FAULT = FaultRecord("leader_killed", "kafka-3", 10.0, 30.0, 2.0)
 
 
 def handed(fault: FaultRecord | None = None, **changes: Any) -> HandedOn:
@@ -52,6 +52,7 @@ def test_a_repetition_counts_when_each_order_came_to_its_end_once_and_in_order(
 
     assert found[0] == outcome
     assert reason in found[1]
+    assert bool(reason) == bool(found[1])
 
 
 def test_repeats_that_a_fault_makes_are_dropped_and_lost_orders_are_not_forgiven() -> None:

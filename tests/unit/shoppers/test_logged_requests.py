@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from kafka_pareto.shoppers.access_log import AccessLog, due_requests, read_log
+from kafka_pareto.shoppers.logged_requests import AccessLog, due_requests, read_log
 
 pytestmark = pytest.mark.fast
 

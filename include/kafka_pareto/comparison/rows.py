@@ -19,6 +19,7 @@ from kafka_pareto.comparison.words import (
     level_text,
     mean_text,
     number_text,
+    of_measured_text,
     other_quantities,
     outcomes_text,
     published_ratio,
@@ -47,7 +48,7 @@ def quantity_rows(part: PartComparison, quantity: Quantity) -> list[Row]:
     """
     columns: list[tuple[str, list[str]]] = [
         (factors_text(part), [named_level(level) for level in part.levels]),
-        (quantity.heading, [mean_text(level.estimates.get(quantity.name)) for level in part.levels]),
+        (quantity.heading, _means(part, quantity)),
         ("over the reference", [_over_reference(level, quantity) for level in part.levels]),
         ("relative", [relative_text(level.estimates.get(quantity.name)) for level in part.levels]),
         ("letters", [_letters(level, quantity) for level in part.levels]),
@@ -264,7 +265,7 @@ def _predicted(level: Level, name: str) -> str:
 
 
 def _means(part: PartComparison, quantity: Quantity) -> list[str]:
-    return [mean_text(level.estimates.get(quantity.name)) for level in part.levels]
+    return [mean_text(level, quantity) for level in part.levels]
 
 
 def _over_reference(level: Level, quantity: Quantity) -> str:
@@ -283,7 +284,7 @@ def _cell(level: Level | None, quantity: Quantity) -> str:
     estimate = level.estimates.get(quantity.name) if level else None
     if level is None or estimate is None or estimate.mean is None:
         return NONE
-    mean = number_text(estimate.mean.value)
+    mean = f"{number_text(estimate.mean.value)}{of_measured_text(level, estimate)}"
     if level.is_reference:
         return f"{mean} (ref)"
     mark = MARK if is_told_apart(estimate) else ""

@@ -21,6 +21,7 @@ from kafka_pareto.comparison.words import (
     is_told_apart,
     level_text,
     number_text,
+    of_measured_text,
     published_ratio,
     resource_text,
     setting_text,
@@ -176,13 +177,13 @@ def _dearest_trade(effects: Sequence[Effect]) -> str:
 
 def _absolute(effect: Effect) -> str:
     """Returns the two means behind a ratio, in brackets."""
-    ours, theirs = (
-        level.estimates[effect.quantity.name].mean if effect.quantity.name in level.estimates else None
+    name = effect.quantity.name
+    means = [
+        f"{number_text(estimate.mean.value)}{of_measured_text(level, estimate)}"
         for level in (effect.level, effect.part.reference_of(effect.level))
-    )
-    if ours is None or theirs is None:
-        return ""
-    return f": {number_text(ours.value)} instead of {number_text(theirs.value)} {effect.quantity.unit}".rstrip()
+        if (estimate := level.estimates.get(name)) and estimate.mean
+    ]
+    return f": {' instead of '.join(means)} {effect.quantity.unit}".rstrip() if len(means) == 2 else ""
 
 
 def _what_limited(parts: Sequence[PartComparison]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 from kafka_pareto.analysis.gains import SIGNIFICANCE
 from kafka_pareto.analysis.wording import joined
@@ -71,33 +70,45 @@ def crossover_rows(part: PartComparison, shown: Sequence[Quantity] = ()) -> list
 
 
 def range_sentences(part: PartComparison, shown: Sequence[Quantity] = ()) -> list[str]:
-    """Says of each range which level to take: the first in the study's order that none is told better than."""
-    told = [each for each in part.range_ratios if each.p_value_holm is not None and each.p_value_holm < SIGNIFICANCE]
+    """Says of each range which level to take: the first in the study's order that none is told better than.
+
+    A level that was compared with no other one there is not among them, nor is a quantity in which none was.
+    """
     quantities = compared_quantities(part, shown)
     levels = list(dict.fromkeys(level.values[part.factors[0]] for level in part.levels))
     sentences = []
     for name, (low, high) in part.ranges.items():
-        beaten: dict[str, set[FactorValue]] = {quantity.name: set() for quantity in quantities}
-        for quantity, each in product(quantities, told):
-            if (each.range, each.quantity) == (name, quantity.name):
-                is_better = (each.ratio.value > 1) == bool(quantity.maximised)
-                beaten[quantity.name].add(each.other if is_better else each.level)
-        best = {
-            quantity.words: [level for level in levels if level not in beaten[quantity.name]] for quantity in quantities
-        }
         where = f"{name.capitalize()} ({part.factors[1]} {number_text(low)} to {number_text(high)})"
-        unbeaten = [level for level in levels if all(level in kept for kept in best.values())]
-        if unbeaten:
-            sentences.append(f"{where}: take {unbeaten[0]}; none is told better in {joined(list(best), 'or')}.")
+        unbeaten = {quantity.words: _unbeaten(part, name, quantity) for quantity in quantities}
+        best = {words: [level for level in levels if level in kept] for words, kept in unbeaten.items() if kept}
+        in_all = [level for level in levels if all(level in kept for kept in best.values())]
+        if not best:
+            sentences.append(f"{where}: no two levels could be compared.")
+        elif in_all:
+            sentences.append(f"{where}: take {in_all[0]}; none is told better in {joined(list(best), 'or')}.")
         else:
             each_best = "; ".join(f"{words}: {joined(list(map(str, kept)), 'or')}" for words, kept in best.items())
             sentences.append(f"{where}: none is best in all. {each_best}.")
     return sentences
 
 
+def _unbeaten(part: PartComparison, name: str, quantity: Quantity) -> set[FactorValue]:
+    """Returns the levels that were compared over a range, and than which none is told better."""
+    compared: set[FactorValue] = set()
+    beaten: set[FactorValue] = set()
+    for each in part.range_ratios:
+        if (each.range, each.quantity) != (name, quantity.name) or each.p_value_holm is None:
+            continue
+        compared |= {each.level, each.other}
+        if each.p_value_holm < SIGNIFICANCE:
+            is_better = (each.ratio.value > 1) == bool(quantity.maximised)
+            beaten.add(each.other if is_better else each.level)
+    return compared - beaten
+
+
 def _series_cell(level: Level, quantity: Quantity) -> str:
     estimate = level.estimates.get(quantity.name)
-    mean = mean_text(estimate)
+    mean = mean_text(level, quantity)
     if level.is_reference or estimate is None or estimate.ratio is None:
         return mean
     return f"{mean} ({times_text(estimate.ratio.value)}{MARK if is_told_apart(estimate) else ''})"

@@ -29,7 +29,14 @@ from kafka_pareto.comparison.rows import (
     scaling_sentences,
 )
 from kafka_pareto.comparison.series_rows import crossover_rows, range_rows, range_sentences, series_rows
-from kafka_pareto.comparison.words import compared_quantities, factors_text, fixed_text, quantity_named, setting_text
+from kafka_pareto.comparison.words import (
+    compared_quantities,
+    factors_text,
+    fixed_text,
+    of_measured_text,
+    quantity_named,
+    setting_text,
+)
 from kafka_pareto.study.quantity import Quantity
 
 WIDTH = 110
@@ -96,6 +103,11 @@ def legend(parts: Sequence[PartComparison]) -> list[str]:
         sentences.append(
             "Means are with their standard deviation over the repetitions. Relative: times worse than the best level. "
             "Levels that share a letter are not told apart from each other."
+        )
+    levels = [level for part in parts for level in part.levels]
+    if any(each.mean and of_measured_text(level, each) for level in levels for each in level.estimates.values()):
+        sentences.append(
+            "A mean with `n of m` in brackets is of n repetitions: only so many of m have the quantity."
         )
     if any(part.range_ratios for part in parts):
         sentences.append(

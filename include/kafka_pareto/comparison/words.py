@@ -72,13 +72,21 @@ def number_text(value: float) -> str:
     return f"{value:,.{_decimals(value)}f}"
 
 
-def mean_text(estimate: Estimate | None) -> str:
-    """Returns the mean with its standard deviation, which has as many decimals."""
+def mean_text(level: Level, quantity: Quantity) -> str:
+    """Returns the mean with its standard deviation, which has as many decimals, and of how many repetitions it is."""
+    estimate = level.estimates.get(quantity.name)
     if estimate is None or estimate.mean is None:
         return NONE
     decimals = _decimals(estimate.mean.value)
     mean = f"{estimate.mean.value:,.{decimals}f}"
-    return mean if estimate.sd is None else f"{mean} ± {estimate.sd:,.{decimals}f}"
+    spread = "" if estimate.sd is None else f" ± {estimate.sd:,.{decimals}f}"
+    return f"{mean}{spread}{of_measured_text(level, estimate)}"
+
+
+def of_measured_text(level: Level, estimate: Estimate) -> str:
+    """Says how many of the valid repetitions have a quantity, as in ` (2 of 5)`; empty where all have it."""
+    valid = len(level.repetition_ids)
+    return f" ({estimate.repetitions} of {valid})" if estimate.repetitions < valid else ""
 
 
 def times_text(ratio: float) -> str:

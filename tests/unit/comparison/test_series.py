@@ -122,6 +122,26 @@ def test_tables_say_what_was_found() -> None:
     ]
 
 
+def test_what_could_not_be_compared_is_not_taken_for_unbeaten() -> None:
+    found = series()
+    without_latency = [
+        each.model_copy(update={"p_value_holm": None}) if each.quantity == LATENCY else each
+        for each in found.range_ratios
+    ]
+    light, heavy = range_sentences(found.model_copy(update={"range_ratios": without_latency}))
+    assert light == "Light (orders 100 to 300): take c2; none is told better in throughput."
+    assert heavy == "Heavy (orders 10,000 to 30,000): take c2; none is told better in throughput."
+
+    only_light = [each for each in found.range_ratios if each.range == "light"]
+    _, heavy = range_sentences(found.model_copy(update={"range_ratios": only_light}))
+    assert heavy == "Heavy (orders 10,000 to 30,000): no two levels could be compared."
+
+    # A third level, the first in the study's order, of which nothing was measured.
+    unmeasured = found.levels[0].model_copy(update={"values": {"topology": "c0", "orders": 100}, "estimates": {}})
+    light, _ = range_sentences(found.model_copy(update={"levels": [unmeasured, *found.levels]}))
+    assert "take c2" in light
+
+
 def test_text_csv_page_figure_and_heat_map_hold_the_series() -> None:
     found = series(published=True)
 

@@ -82,8 +82,28 @@ def test_what_is_shown_and_not_tested_has_means_alone() -> None:
     shown = part_text(part.model_copy(update={"levels": levels}), (*COMPARED, P50))
     row = row_of(shown, "p50 latency")
     for level in part.levels:
-        assert mean_text(level.estimates[P99.name]) in row
+        assert mean_text(level, P99) in row
     assert "*" not in row
+
+
+def test_a_mean_says_of_how_many_repetitions_it_is_where_not_all_have_the_quantity() -> None:
+    part = batch_size_part()
+    level = part.levels[0]
+    fewer = level.estimates[P99.name].model_copy(update={"repetitions": 2})
+    found = level.model_copy(update={"estimates": level.estimates | {P99.name: fewer}})
+
+    assert mean_text(found, P99) == f"{mean_text(level, P99)} (2 of 5)"
+    assert mean_text(found, THROUGHPUT) == mean_text(level, THROUGHPUT)
+    assert mean_text(found, FETCH) == "-"
+    text = comparison_text([part.model_copy(update={"levels": [found, *part.levels[1:]]})], COMPARED)
+    assert text.count("(2 of 5)") == 1
+    assert "A mean with `n of m`" in text
+    assert "n of m" not in comparison_text([part], COMPARED)
+
+    grid = grid_part()
+    sparse = {name: each.model_copy(update={"repetitions": 3}) for name, each in grid.levels[0].estimates.items()}
+    cut = [grid.levels[0].model_copy(update={"estimates": sparse}), *grid.levels[1:]]
+    assert part_text(grid.model_copy(update={"levels": cut}), COMPARED).count("(3 of 5)") == len(COMPARED)
 
 
 def test_a_part_that_is_named_by_its_factor_does_not_say_its_name_twice() -> None:

@@ -35,11 +35,23 @@ def test_the_crossing_lies_in_its_interval_whichever_way_the_ratio_passes_one(sl
     assert found.low < found.at < found.high
 
 
-def test_the_interval_holds_the_crossing_in_most_of_many_series() -> None:
+def test_the_interval_holds_the_crossing_in_most_of_many_series_and_is_narrow() -> None:
     found = [crossing_of(made(0.05, seed, 0.05), is_rising=True, rng=np.random.default_rng(seed)) for seed in range(40)]
-    held = [each for each in found if each and not each.low > CROSSING and not each.high < CROSSING]
+    ends = [(each.low, each.high) for each in found if each and math.isfinite(each.low) and math.isfinite(each.high)]
 
-    assert len(held) >= 36
+    assert len(ends) == 40
+    assert sum(low <= CROSSING <= high for low, high in ends) >= 36  # of intervals half as wide 32 would
+    assert np.median([high / low for low, high in ends]) < 5  # the points reach over a factor of 500
+
+
+def test_a_series_that_does_not_cross_has_no_crossing_whatever_its_noise() -> None:
+    for seed in range(20):
+        apart = {
+            place: ({b: 1.2 * v for b, v in first.items()}, second)
+            for place, (first, second) in made(0.0, seed).items()
+        }
+        assert crossing_of(apart, is_rising=True, rng=np.random.default_rng(seed)) is None
+        assert crossing_of(apart, is_rising=False, rng=np.random.default_rng(seed)) is None
 
 
 def test_there_is_no_crossing_where_the_ratio_stays_on_one_side() -> None:

@@ -5,38 +5,52 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from typing import TypeAlias
 
 _STAYS_S = 5
+_NEAR_TIMES = 2.0
+
+Seconds: TypeAlias = Sequence[tuple[int, float | None]]
+"""Number and p95 latency in milliseconds of what came in each second."""
 
 
-def seconds_to_former_p95(
-    seconds: Sequence[tuple[int, float | None]],
-    since_s: float,
-    until_s: float | None = None,
-    times: float = 2.0,
-    former_ms: float | None = None,
-) -> float | None:
-    """Returns how long after an event the p95 latency was near the former one again.
-
-    Near is at most so many times the former one, for five seconds on end.
+def within_again_at_s(seconds: Seconds, bound_ms: float, since_s: float, until_s: float) -> float | None:
+    """Returns from when on the p95 latency was within a bound again, and stayed there for five seconds.
 
     Args:
-        seconds: Number and p95 latency in milliseconds of what came in each second.
-        since_s: When it began; the seconds before are what it was.
-        until_s: From when on time counts; `since_s` where it is not given.
-        times: What is near.
-        former_ms: What it was; the median of the seconds before where it is not given.
+        seconds: What came in each second.
+        bound_ms: The bound.
+        since_s: When that began which may have raised it.
+        until_s: When that was over; what was within the bound before does not count.
+
+    Returns:
+        A second; `since_s` where it was never beyond the bound since; None where it was not within again.
+    """
+    is_within = [p95_ms is not None and p95_ms <= bound_ms for _, p95_ms in seconds]
+    for second in range(math.ceil(until_s), len(seconds) - _STAYS_S + 1):
+        if all(is_within[second : second + _STAYS_S]) and not all(is_within[int(since_s) : second]):
+            return float(second)
+    return since_s if all(is_within[int(since_s) :]) else None
+
+
+def seconds_to_former_p95(seconds: Seconds, since_s: float, whole_s: float, skip_s: float = 0.0) -> float | None:
+    """Returns how long after a fault's beginning the p95 latency was near the former one again.
+
+    Near is at most twice the median of the seconds before, or as much as the slowest of them had, for five seconds on
+    end that begin once all is whole again.
+
+    Args:
+        seconds: What came in each second.
+        since_s: When the fault began; the seconds before are what it was.
+        whole_s: When it was over and nothing was missing any more.
+        skip_s: So many first seconds are no part of what it was.
 
     Returns:
         Seconds; 0 where it never was otherwise; None where it was not near again, or there is nothing before.
     """
-    until_s = since_s if until_s is None else until_s
-    before = [p95_ms for _, p95_ms in seconds[: int(since_s)] if p95_ms is not None]
+    before = [p95_ms for _, p95_ms in seconds[math.ceil(skip_s) : int(since_s)] if p95_ms is not None]
     if not before:
         return None
-    bound_ms = times * (statistics.median(before) if former_ms is None else former_ms)
-    is_near = [p95_ms is not None and p95_ms <= bound_ms for _, p95_ms in seconds]
-    for second in range(math.ceil(until_s), len(seconds) - _STAYS_S + 1):
-        if all(is_near[second : second + _STAYS_S]) and not all(is_near[int(since_s) : second]):
-            return second - until_s
-    return 0.0 if all(is_near[int(since_s) :]) else None
+    bound_ms = max(_NEAR_TIMES * statistics.median(before), *before)
+    found = within_again_at_s(seconds, bound_ms, since_s, whole_s)
+    return None if found is None else found - since_s

@@ -106,9 +106,7 @@ def legend(parts: Sequence[PartComparison]) -> list[str]:
         )
     levels = [level for part in parts for level in part.levels]
     if any(each.mean and of_measured_text(level, each) for level in levels for each in level.estimates.values()):
-        sentences.append(
-            "A mean with `n of m` in brackets is of n repetitions: only so many of m have the quantity."
-        )
+        sentences.append("A mean with `n of m` in brackets is of n repetitions: only so many of m have the quantity.")
     if any(part.range_ratios for part in parts):
         sentences.append(
             "Over a range: the mean of the ratios at its points, within blocks; adjusted over all ranges, pairs and "

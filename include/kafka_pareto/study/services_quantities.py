@@ -76,8 +76,11 @@ class FaultFigures:
     """Holds what a fault that was made on purpose did.
 
     Attributes:
-        full_isr_s: From its end until every replica was in sync again.
-        recovered_s: From its beginning until the p95 latency was within twice the one before, and stayed there.
+        full_isr_s: From its end until every replica was in sync again; None where none was ever seen missing, as where
+            it is over before the brokers notice.
+        recovered_s: From its beginning until the p95 latency was near the one before again, and stayed there: at most
+            twice its median, or as much as its slowest second. Seconds count once the fault is over and all replicas
+            are in sync.
     """
 
     full_isr_s: Annotated[float | None, Shown("all in sync again", maximised=False)] = None
@@ -89,10 +92,11 @@ class ServicesQuantities(Quantities):
     """Holds all quantities of one repetition.
 
     Attributes:
-        orders_placed: As many as the hospital sent.
+        orders_placed: As many as the hospital sent; None, as all others, where it did not say.
         orders_confirmed: As many as it holds a confirmation of.
         orders_complete: As many as the client has seen confirmed, picked up and delivered.
         repeats_dropped: Confirmations that the hospital, and events that the client, got again, and knew by their ids.
+        events_repeated: Of these, the events.
         orders_out_of_order: Seen as delivered before they were seen as picked up; by key that makes it invalid, unless
             partitions were added meanwhile.
         orders_overtaken: Confirmed after a later one of the same key.
@@ -105,10 +109,11 @@ class ServicesQuantities(Quantities):
         limited_by: Empty: what limits services is not judged.
     """
 
-    orders_placed: int
+    orders_placed: int | None = None
     orders_confirmed: int | None = None
     orders_complete: int | None = None
     repeats_dropped: int | None = None
+    events_repeated: int | None = None
     orders_out_of_order: Annotated[int | None, Shown("orders out of order", maximised=False)] = None
     orders_overtaken: Annotated[int | None, Shown("orders overtaken", maximised=False)] = None
     alerts_raised: int | None = None

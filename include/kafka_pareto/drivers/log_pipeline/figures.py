@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from kafka_pareto.analysis.recovery import seconds_to_former_p95
+from kafka_pareto.analysis.recovery import within_again_at_s
 from kafka_pareto.drivers.log_pipeline.behaviour import (
     label_of,
     rate_of_commits,
@@ -136,14 +136,15 @@ def burst_figures(
     others = [name for name in STAGES if name != "kafka_to_spark"]
     seconds = p95_by_second(arrivals, began_ms, protocol.seconds)
     former_ms = _p95(arrivals[logged_s < wanted.burst_from_s])
+    former_again_s = former_ms and within_again_at_s(
+        seconds, _FORMER_TIMES * former_ms, wanted.burst_from_s, wanted.burst_until_s
+    )
     return BurstFigures(
         burst_p95_ms=_p95(burst),
         recovery_p95_ms=_p95(after),
         kafka_to_spark_max_ms=float(since.kafka_to_spark.max()) if len(since) else None,
         other_stage_max_ms=float(since[others].max().max()) if len(since) else None,
-        recovery_s=seconds_to_former_p95(
-            seconds, wanted.burst_from_s, wanted.burst_until_s, _FORMER_TIMES, former_ms=former_ms
-        ),
+        recovery_s=None if former_again_s is None else max(former_again_s - wanted.burst_until_s, 0.0),
     )
 
 

@@ -10,11 +10,11 @@ from secrets import token_hex
 import numpy as np
 import psutil
 
-from kafka_pareto.analysis.recovery import seconds_to_former_p95
 from kafka_pareto.bottleneck.host_counters import HostCounters
 from kafka_pareto.bottleneck.load_window import LoadWindow
 from kafka_pareto.campaign.records import Outcome, Timeline
-from kafka_pareto.drivers.services.fault import Fault, FaultRecord
+from kafka_pareto.drivers.services.fault import Fault
+from kafka_pareto.drivers.services.figures import quantities, timeline_of
 from kafka_pareto.drivers.services.orders import CapacityError, HandedOn, find_capacity, hand_on
 from kafka_pareto.drivers.services.produce_times import produce_times, read_all
 from kafka_pareto.drivers.services.testbed import OpenTopology, ServicesTestbed
@@ -23,20 +23,16 @@ from kafka_pareto.measurement.blocks import PlannedRepetition
 from kafka_pareto.measurement.host_load import cpu_fractions, outlier_reason
 from kafka_pareto.measurement.repetition_runner import Attempt
 from kafka_pareto.services.hospital import Asked
-from kafka_pareto.services.messages import Record
 from kafka_pareto.study.compare_services import CompareServices
 from kafka_pareto.study.factors import Configuration
-from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT, NOTIFICATION_KILLED, PARTITIONS_ADDED
-from kafka_pareto.study.load_counters import LoadCounters
-from kafka_pareto.study.services_quantities import FaultFigures, OrderFigures, ServicesQuantities
-
-_MS = 1e3
-_SCRIPT_BOUND_FRACTION = 0.9
+from kafka_pareto.study.faults import CHANGING_THE_CLUSTER, NO_FAULT, PARTITIONS_ADDED
+from kafka_pareto.study.services_quantities import ServicesQuantities
 
 
 def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: ServicesTestbed) -> Attempt:
     """Has the orders of a level handed on by services that run, and judges what came of it."""
     configuration = planned.candidate.configuration
+    load, fault = study.load_of(configuration), str(study.effective(configuration)["fault"])
     opened = testbed.topology_for(configuration)
     started_at, cpu_before, began_at = datetime.now(UTC).isoformat(), psutil.cpu_times(), time.time()
     chain_before_s = opened.chain.cpu_s()
@@ -48,14 +44,11 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
         counted_from = time.time()
         try:
             handed = _handed_on(planned, study, testbed, opened)
-        except CapacityError as error:
-            reason = str(error)
-        except (LoadToolError, LoadStartError, ClusterError) as error:
-            # A service or a broker that ends by itself is no fault of the level's: it is measured again.
-            reason, is_excused = str(error), True
+        except (LoadToolError, ClusterError) as error:
+            reason, is_excused = str(error), is_to_be_repeated(error, fault)
     chain_cpu_s = max(opened.chain.cpu_s() - chain_before_s, 0.0)
     steal, other = cpu_fractions(cpu_before, psutil.cpu_times(), chain_cpu_s)
-    found = ServicesQuantities(int(study.effective(configuration)["orders"]))
+    found = ServicesQuantities()
     outcome: Outcome = "failed"
     judged = reason
     timeline: Timeline | None = None
@@ -66,16 +59,14 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
             if placed["confirmed"]
             else None
         )
-        found = _quantities(handed, counted.counters(window), testbed.script_orders_s)
-        if study.load_of(configuration).kind == "capacity":
-            found = _of_the_last_rate(found)
-        else:
+        found = quantities(handed, load, counted.counters(window), testbed.script_orders_s)
+        if load.kind != "capacity":
             found = replace(found, produce=produce_times(before, read_all(opened.brokers)))
         outcome, judged = judge(handed, keeps_order=_keeps_order(study, configuration))
         if outcome == "valid":
             judged = found.generator_bound
-        timeline = _timeline(handed.fault, placed) if handed.fault else None
-    if outcome != "valid" or study.effective(configuration)["fault"] in CHANGING_THE_CLUSTER:
+        timeline = timeline_of(handed.fault, placed) if handed.fault else None
+    if outcome != "valid" or fault in CHANGING_THE_CLUSTER:
         # Neither orders that are left nor partitions, leaders that have moved, or a broker that is cold, must reach the
         # next level.
         testbed.end_topology()
@@ -95,6 +86,17 @@ def attempt_orders(planned: PlannedRepetition, study: CompareServices, testbed: 
         other_cpu_fraction=other,
         timeline=timeline,
     )
+
+
+def is_to_be_repeated(error: LoadToolError | ClusterError, fault: str) -> bool:
+    """Says whether an attempt failed for a cause that its level cannot have.
+
+    A service that ends by itself is no fault of the level's, unless something is broken on purpose there: then it may
+    have ended of that.
+    """
+    if isinstance(error, CapacityError):
+        return False
+    return fault == NO_FAULT or isinstance(error, (LoadStartError, ClusterError))
 
 
 def _handed_on(
@@ -156,80 +158,3 @@ def judge(handed: HandedOn, *, keeps_order: bool) -> tuple[Outcome, str]:
     if keeps_order and seen["out_of_order"]:
         return "failed", f"{seen['out_of_order']} orders were delivered before they were picked up"
     return "valid", ""
-
-
-def _quantities(handed: HandedOn, counters: LoadCounters, script_orders_s: float | None) -> ServicesQuantities:
-    placed, seen = handed.placed, handed.seen
-    latency = placed["latency"]
-    figures = None
-    bound = ""
-    if latency and placed["orders_s"]:
-        per_order = _MS / placed["confirmed"]
-        figures = OrderFigures(
-            orders_s=placed["orders_s"],
-            latency_mean_ms=latency["mean_ms"],
-            latency_p50_ms=latency["p50_ms"],
-            latency_p95_ms=latency["p95_ms"],
-            latency_p99_ms=latency["p99_ms"],
-            jitter_ms=placed["jitter_ms"],
-            smoothed_jitter_ms=placed["smoothed_jitter_ms"],
-            request_ms=placed["request_ms"],
-            sending_s=placed["sending_s"],
-            placing_ms=_mean(placed["placing"]),
-            confirming_ms=_mean(placed["confirming"]),
-            shipping_ms=_mean(seen["shipping"]),
-            notifying_ms=_mean(seen["notifying"]),
-            completing_ms=_mean(seen["completing"]),
-            open_slope_s=placed["open_slope_s"],
-            silent_s=placed["silent_s"],
-            services_cpu_ms_per_order=handed.chain_cpu_s * per_order,
-            brokers_cpu_ms_per_order=None if counters.broker_cpu_s is None else counters.broker_cpu_s * per_order,
-        )
-        if script_orders_s and placed["orders_s"] > _SCRIPT_BOUND_FRACTION * script_orders_s:
-            bound = (
-                f"the script set the pace: {placed['orders_s']:,.0f} orders/s, where it places {script_orders_s:,.0f} "
-                "orders/s with no service behind it"
-            )
-    states = [each["state"] for each in seen["alerts"]]
-    return ServicesQuantities(
-        orders_placed=placed["sent"],
-        orders_confirmed=placed["confirmed"],
-        orders_complete=seen["complete"],
-        repeats_dropped=placed["repeated"] + seen["repeated"],
-        orders_out_of_order=seen["out_of_order"],
-        orders_overtaken=placed["overtaken"],
-        alerts_raised=states.count("raised"),
-        alerts_cleared=states.count("cleared"),
-        figures=figures,
-        fault=_fault_figures(handed.fault, placed) if handed.fault else FaultFigures(),
-        generator_bound=bound,
-        counters=counters,
-    )
-
-
-def _of_the_last_rate(found: ServicesQuantities) -> ServicesQuantities:
-    """Returns the quantities of a search without those that were counted over all of its rates."""
-    figures = found.figures and replace(found.figures, brokers_cpu_ms_per_order=None)
-    return replace(found, figures=figures, counters=LoadCounters())
-
-
-def _fault_figures(fault: FaultRecord, placed: Record) -> FaultFigures:
-    # The notification is not on a confirmation's way.
-    recovered_s = None
-    if fault.kind != NOTIFICATION_KILLED:
-        recovered_s = seconds_to_former_p95(placed["seconds"], fault.began_at - placed["began_at"])
-    return FaultFigures(full_isr_s=fault.full_isr_s, recovered_s=recovered_s)
-
-
-def _timeline(fault: FaultRecord, placed: Record) -> Timeline:
-    return Timeline(
-        what=fault.what,
-        began_s=fault.began_at - placed["began_at"],
-        ended_s=fault.ended_at - placed["began_at"],
-        done=[number for number, _ in placed["seconds"]],
-        latency_p95_ms=[p95_ms for _, p95_ms in placed["seconds"]],
-    )
-
-
-def _mean(latency: Record | None) -> float | None:
-    return latency["mean_ms"] if latency else None

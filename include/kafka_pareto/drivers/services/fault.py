@@ -10,14 +10,12 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 from kafka_pareto.drivers.broker_faults import broken
+from kafka_pareto.drivers.services.sync_watch import SyncWatch
 from kafka_pareto.drivers.services.testbed import OpenTopology
 from kafka_pareto.errors import ClusterError
 from kafka_pareto.services.messages import ORDER_PLACED, TOPICS
 from kafka_pareto.study.faults import BROKER_FAULTS, CHANGING_THE_CLUSTER, PARTITIONS_ADDED, FaultTimes
 
-_IN_SYNC_WITHIN_S = 120.0
-_LOOK_S = 0.25
-_ANSWERS_WITHIN_S = 2.0
 _ADDED_WITHIN_S = 30.0
 
 
@@ -28,15 +26,24 @@ class FaultRecord:
     Attributes:
         kind: As the setting `fault` names it.
         what: The process.
-        full_isr_s: From the end of the fault until every replica was in sync; None where that was not seen in two
-            minutes, and where only a service was killed.
+        began_at: When it was broken.
+        ended_at: When it went on, was started again, or was over.
+        whole_at: When every replica was seen in sync after that; None where that was not within two minutes. Where only
+            a service was killed, when it was started again.
+        is_noticed: True where the cluster was seen without a replica or a leader meanwhile.
     """
 
     kind: str
     what: str
     began_at: float
     ended_at: float
-    full_isr_s: float | None
+    whole_at: float | None
+    is_noticed: bool
+
+    @property
+    def full_isr_s(self) -> float | None:
+        """Returns how long after its end every replica was in sync; None where none was ever seen missing."""
+        return self.whole_at - self.ended_at if self.is_noticed and self.whole_at is not None else None
 
 
 class Fault:
@@ -61,10 +68,12 @@ class Fault:
         """
         time.sleep(self._times.at_s)
         broker_fault = next((each for each in BROKER_FAULTS if each == self._kind), None)
+        watch = SyncWatch(opened.cluster.topic_health, is_single=opened.topology.brokers == 1)
+        health = opened.cluster.topic_health(ORDER_PLACED)  # may take long, and is no part of the fault
         began_at = time.time()
         if broker_fault is not None:
-            with broken(opened.brokers, broker_fault, opened.cluster.topic_health(ORDER_PLACED)) as what:
-                time.sleep(self._times.for_s)
+            with broken(opened.brokers, broker_fault, health) as what:
+                watch.watch_until(began_at + self._times.for_s)
         elif self._kind == PARTITIONS_ADDED:
             what = _add_partitions(opened)
         else:
@@ -72,8 +81,8 @@ class Fault:
             opened.chain.kill(what)
             opened.chain.start(what)
         ended_at = time.time()
-        full_isr_s = _seconds_to_full_isr(opened, ended_at) if self._kind in CHANGING_THE_CLUSTER else None
-        return FaultRecord(self._kind, what, began_at, ended_at, full_isr_s)
+        whole_at = watch.whole_at() if self._kind in CHANGING_THE_CLUSTER else ended_at
+        return FaultRecord(self._kind, what, began_at, ended_at, whole_at, watch.is_noticed)
 
 
 def _add_partitions(opened: OpenTopology) -> str:
@@ -91,16 +100,3 @@ def _add_partitions(opened: OpenTopology) -> str:
         except (KafkaException, TimeoutError) as error:
             raise ClusterError(f"topic {topic}: partitions cannot be added: {error}") from error
     return f"partitions, from {opened.topology.partitions} to {partitions}"
-
-
-def _seconds_to_full_isr(opened: OpenTopology, since: float) -> float | None:
-    """Returns how long after this time every replica of the orders' topics was in sync; None where it never was."""
-    deadline = time.time() + _IN_SYNC_WITHIN_S
-    while time.time() < deadline:
-        try:
-            if all(opened.cluster.topic_health(topic, _ANSWERS_WITHIN_S).is_healthy for topic in TOPICS):
-                return time.time() - since
-        except ClusterError:
-            pass
-        time.sleep(_LOOK_S)
-    return None

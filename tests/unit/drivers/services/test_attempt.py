@@ -6,15 +6,16 @@ from typing import Any
 
 import pytest
 
-from kafka_pareto.drivers.services.attempt import judge
+from kafka_pareto.drivers.services.attempt import is_to_be_repeated, judge
 from kafka_pareto.drivers.services.fault import FaultRecord
-from kafka_pareto.drivers.services.orders import HandedOn, fault_of
+from kafka_pareto.drivers.services.orders import CapacityError, HandedOn, fault_of
+from kafka_pareto.errors import ClusterError, LoadStartError, LoadToolError
 from kafka_pareto.services.hospital import Asked
 from kafka_pareto.study.compare_services import Capacity
 
 pytestmark = pytest.mark.fast
 
-FAULT = FaultRecord("leader_killed", "kafka-3", 10.0, 30.0, 2.0)
+FAULT = FaultRecord("leader_killed", "kafka-3", 10.0, 30.0, 32.0, is_noticed=True)
 
 
 def handed(fault: FaultRecord | None = None, **changes: Any) -> HandedOn:
@@ -58,6 +59,16 @@ def test_a_repetition_counts_when_each_order_came_to_its_end_once_and_in_order(
 def test_repeats_that_a_fault_makes_are_dropped_and_lost_orders_are_not_forgiven() -> None:
     assert judge(handed(FAULT, repeated=5), keeps_order=True)[0] == "valid"
     assert judge(handed(FAULT, complete=99), keeps_order=True)[0] == "records_lost"
+
+
+def test_a_service_that_ends_is_the_level_s_own_result_under_a_fault_alone() -> None:
+    ended, not_started, gone = LoadToolError("ended"), LoadStartError("not started"), ClusterError("gone")
+
+    assert all(is_to_be_repeated(error, "none") for error in (ended, not_started, gone))
+    assert not is_to_be_repeated(ended, "leader_killed")
+    assert is_to_be_repeated(not_started, "leader_killed")
+    assert is_to_be_repeated(gone, "leader_killed")
+    assert not is_to_be_repeated(CapacityError("holds nothing"), "none")
 
 
 def test_round_robin_promises_no_order() -> None:

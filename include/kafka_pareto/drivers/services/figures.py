@@ -1,0 +1,120 @@
+"""Puts what hospital and client say of orders into quantities. Pure."""
+
+from __future__ import annotations
+
+from kafka_pareto.analysis.recovery import seconds_to_former_p95
+from kafka_pareto.campaign.records import Timeline
+from kafka_pareto.drivers.services.fault import FaultRecord
+from kafka_pareto.drivers.services.orders import HandedOn
+from kafka_pareto.services.messages import Record
+from kafka_pareto.study.compare_services import Load
+from kafka_pareto.study.faults import NOTIFICATION_KILLED
+from kafka_pareto.study.load_counters import LoadCounters
+from kafka_pareto.study.services_quantities import FaultFigures, OrderFigures, ServicesQuantities
+
+_MS = 1e3
+_BOUND_FRACTION = 0.9
+
+
+def quantities(
+    handed: HandedOn, load: Load, counters: LoadCounters, script_orders_s: float | None
+) -> ServicesQuantities:
+    """Returns the quantities of orders that were handed on.
+
+    Args:
+        handed: What came of them.
+        load: How they were placed; what was counted over all rates of a search is left out.
+        counters: What was counted of brokers and machine meanwhile.
+        script_orders_s: What the hospital places with no service behind it.
+    """
+    placed, seen = handed.placed, handed.seen
+    counters = LoadCounters() if load.kind == "capacity" else counters
+    states = [each["state"] for each in seen["alerts"]]
+    return ServicesQuantities(
+        orders_placed=placed["sent"],
+        orders_confirmed=placed["confirmed"],
+        orders_complete=seen["complete"],
+        repeats_dropped=placed["repeated"] + seen["repeated"],
+        events_repeated=seen["repeated"],
+        orders_out_of_order=seen["out_of_order"],
+        orders_overtaken=placed["overtaken"],
+        alerts_raised=states.count("raised"),
+        alerts_cleared=states.count("cleared"),
+        figures=_order_figures(handed, counters),
+        fault=fault_figures(handed.fault, placed, handed.asked.skip_s) if handed.fault else FaultFigures(),
+        generator_bound=bound_of(placed, load, script_orders_s),
+        counters=counters,
+    )
+
+
+def _order_figures(handed: HandedOn, counters: LoadCounters) -> OrderFigures | None:
+    placed, seen = handed.placed, handed.seen
+    latency = placed["latency"]
+    if not latency or not placed["orders_s"]:
+        return None
+    per_order = _MS / placed["confirmed"]
+    return OrderFigures(
+        orders_s=placed["orders_s"],
+        latency_mean_ms=latency["mean_ms"],
+        latency_p50_ms=latency["p50_ms"],
+        latency_p95_ms=latency["p95_ms"],
+        latency_p99_ms=latency["p99_ms"],
+        jitter_ms=placed["jitter_ms"],
+        smoothed_jitter_ms=placed["smoothed_jitter_ms"],
+        request_ms=placed["request_ms"],
+        sending_s=placed["sending_s"],
+        placing_ms=_mean(placed["placing"]),
+        confirming_ms=_mean(placed["confirming"]),
+        shipping_ms=_mean(seen["shipping"]),
+        notifying_ms=_mean(seen["notifying"]),
+        completing_ms=_mean(seen["completing"]),
+        open_slope_s=placed["open_slope_s"],
+        silent_s=placed["silent_s"],
+        services_cpu_ms_per_order=handed.chain_cpu_s * per_order,
+        brokers_cpu_ms_per_order=None if counters.broker_cpu_s is None else counters.broker_cpu_s * per_order,
+    )
+
+
+def bound_of(placed: Record, load: Load, script_orders_s: float | None) -> str:
+    """Says why the script that places orders set the pace, rather than the services; empty where it did not.
+
+    It did where it placed almost as fast as it can with nobody behind it, and in a burst where it was still sending
+    for almost all of the time until the last confirmation.
+    """
+    orders_s = placed["orders_s"]
+    if not orders_s:
+        return ""
+    if script_orders_s and orders_s > _BOUND_FRACTION * script_orders_s:
+        return (
+            f"the script set the pace: {orders_s:,.0f} orders/s, where it places {script_orders_s:,.0f} orders/s "
+            "with no service behind it"
+        )
+    sending = placed["sending_s"] / (placed["ended_at"] - placed["began_at"])
+    if load.kind == "burst" and sending >= _BOUND_FRACTION:
+        return f"the script set the pace: it was sending for {sending:.0%} of the time until the last confirmation"
+    return ""
+
+
+def fault_figures(fault: FaultRecord, placed: Record, skip_s: float) -> FaultFigures:
+    """Returns what a fault did; orders of the first `skip_s` are no part of what the latency was before it."""
+    recovered_s = None
+    # The notification is not on a confirmation's way.
+    if fault.kind != NOTIFICATION_KILLED and fault.whole_at is not None:
+        began_s, whole_s = (at - placed["began_at"] for at in (fault.began_at, fault.whole_at))
+        recovered_s = seconds_to_former_p95(placed["seconds"], began_s, whole_s, skip_s)
+    return FaultFigures(full_isr_s=fault.full_isr_s, recovered_s=recovered_s)
+
+
+def timeline_of(fault: FaultRecord, placed: Record) -> Timeline:
+    """Returns what was confirmed in each second around a fault."""
+    return Timeline(
+        what=fault.what,
+        began_s=fault.began_at - placed["began_at"],
+        ended_s=fault.ended_at - placed["began_at"],
+        done=[number for number, _ in placed["seconds"]],
+        latency_p95_ms=[p95_ms for _, p95_ms in placed["seconds"]],
+    )
+
+
+def _mean(latency: Record | None) -> float | None:
+    return latency["mean_ms"] if latency else None

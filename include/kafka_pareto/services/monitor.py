@@ -11,6 +11,7 @@ import time
 from argparse import Namespace
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import ClassVar
 
 from confluent_kafka import KafkaException
@@ -30,27 +31,33 @@ _ANSWERS_WITHIN_S = 2.0
 class ClusterHealth:
     """Asks the brokers for their health, from a thread of its own: one that hangs must not hold up orders.
 
-    A broker that is killed stays in the metadata until its session is over, nine seconds by default: whether each one
-    there takes connections is asked as well.
+    A broker that is killed stays in the metadata until its session is over, nine seconds by default, and no metadata
+    may come where the one that was asked is gone: so each broker that was last known is asked for a connection.
     """
 
-    def __init__(self, bootstrap_servers: str, brokers: int) -> None:
+    def __init__(self, bootstrap_servers: str, brokers: int, answers_within_s: float = _ANSWERS_WITHIN_S) -> None:
         self._admin = AdminClient({"bootstrap.servers": bootstrap_servers})
         self._brokers = brokers
+        self._answers_within_s = answers_within_s
+        addresses = (each.rpartition(":") for each in bootstrap_servers.split(","))
+        self._known = [(host, int(port)) for host, _, port in addresses]
         self.values: dict[str, float] = {}
 
     def look(self) -> None:
-        """Looks once a second, for ever."""
+        """Looks once: replicas that are out of sync are known only where a broker answers."""
+        found: dict[str, float] = {}
+        with suppress(KafkaException):
+            metadata = self._admin.list_topics(timeout=self._answers_within_s)
+            self._known = [(str(each.host), each.port) for each in metadata.brokers.values()] or self._known
+            partitions = [each for topic in metadata.topics.values() for each in topic.partitions.values()]
+            found["replicas_out_of_sync"] = float(sum(len(each.replicas) - len(each.isrs) for each in partitions))
+        there = sum(_accepts(address, self._answers_within_s) for address in self._known)
+        self.values = {**found, "brokers_gone": float(self._brokers - there)}
+
+    def look_for_ever(self) -> None:
+        """Looks once a second."""
         while True:
-            try:
-                found = self._admin.list_topics(timeout=_ANSWERS_WITHIN_S)
-            except KafkaException:
-                self.values = {"brokers_gone": float(self._brokers)}
-            else:
-                partitions = [each for topic in found.topics.values() for each in topic.partitions.values()]
-                missing = sum(len(each.replicas) - len(each.isrs) for each in partitions)
-                gone = self._brokers - sum(_accepts(str(each.host), each.port) for each in found.brokers.values())
-                self.values = {"replicas_out_of_sync": float(missing), "brokers_gone": float(gone)}
+            self.look()
             time.sleep(_LOOKED_EVERY_S)
 
 
@@ -68,7 +75,7 @@ class Monitor(Handler):
         self._open = 0
         self._busy_since = 0.0
         self._looked_at = 0.0
-        threading.Thread(target=self._health.look, daemon=True).start()
+        threading.Thread(target=self._health.look_for_ever, daemon=True).start()
 
     def handle(self, topic: str, record: Record, appended_at: float) -> Iterable[Outgoing]:
         """Takes note of an order and of its confirmation, whichever is read first; repeats do not count."""
@@ -105,9 +112,9 @@ class Monitor(Handler):
         return values
 
 
-def _accepts(host: str, port: int) -> bool:
+def _accepts(address: tuple[str, int], within_s: float) -> bool:
     try:
-        socket.create_connection((host, port), timeout=_ANSWERS_WITHIN_S).close()
+        socket.create_connection(address, timeout=within_s).close()
     except OSError:
         return False
     return True

@@ -23,7 +23,7 @@ from kafka_pareto.drivers.services.testbed import OpenTopology
 from kafka_pareto.errors import LoadStartError
 from kafka_pareto.kafka.cluster import Cluster
 from kafka_pareto.services.hospital import Asked
-from kafka_pareto.services.messages import ORDER_PLACED, PLACED_ONLY, TOPICS, Record
+from kafka_pareto.services.messages import ORDER_PLACED, PLACED_ONLY, TOPICS, Record, encode
 from kafka_pareto.study.compare_services import Capacity
 from kafka_pareto.study.topology import Topology
 from tests.processes import left_after
@@ -126,8 +126,11 @@ def test_the_script_alone_places_faster_than_services_hand_on(bench: Bench) -> N
 
 def test_what_is_no_record_is_passed_over(bench: Bench) -> None:
     producer = Producer({"bootstrap.servers": bench.brokers.bootstrap_servers})
-    for value in (b"\xff", b"{}", b'{"order_id": "late-0", "created_at": 1.0, "key": "k"}'):
-        producer.produce(ORDER_PLACED, value)
+    of_an_order = {"order_id": "late-0", "created_at": 1.0, "key": "k", "hospital": "h"}
+    wrong = [encode({**of_an_order, "drugs": drugs}) for drugs in ("insulin", {"insulin": "two"}, None)]
+    for value in (b"\xff", b"{}", encode(of_an_order), *wrong):
+        for topic in TOPICS:
+            producer.produce(topic, value)
     producer.flush()
 
     require_complete(50, *bench.placed("after", 50))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -35,17 +36,17 @@ class Manufacturer(Handler):
         if order_id in self._handled:
             return
         self._handled.add(order_id)
-        taken = {str(name): int(quantity) for name, quantity in record.get("drugs", {}).items()}
+        taken: dict[str, int] = record["drugs"]
         made = 0
         for name, quantity in taken.items():
-            left = self._stock.get(name, 0) - quantity
-            while left < 0:
-                left, made = left + _MADE_AT_ONCE, made + _MADE_AT_ONCE
-            self._stock[name] = left
+            in_stock = self._stock.get(name, 0)
+            lots = math.ceil(max(quantity - in_stock, 0) / _MADE_AT_ONCE)
+            made += lots * _MADE_AT_ONCE
+            self._stock[name] = in_stock + lots * _MADE_AT_ONCE - quantity
         of_order = handed_on(record) | {"placed_at": appended_at}
         yield Outgoing(DRUG_MANUFACTURED, of_order | {"drugs": taken, "made": made})
         yield Outgoing(INVENTORY_UPDATED, of_order | {"stock": {name: self._stock[name] for name in taken}})
-        yield Outgoing(ORDER_CONFIRMATION, of_order | {"hospital": record.get("hospital", "")})
+        yield Outgoing(ORDER_CONFIRMATION, of_order | {"hospital": record["hospital"]})
 
     def forget(self, order_ids: Iterable[str]) -> None:
         """Forgets that these orders were handled."""

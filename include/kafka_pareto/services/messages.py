@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 ORDER_PLACED: Final = "order-placed"
@@ -25,12 +26,14 @@ PLACED_ONLY: Final = "placed-only"
 PICKED_UP: Final = "picked_up"
 DELIVERED: Final = "delivered"
 
+_LARGEST: Final = 1e12
+
 Record = dict[str, Any]
 """Is a record's value. Times in it are in seconds since 1970."""
 
 
 class MalformedRecordError(ValueError):
-    """Is raised for a record that is no JSON object, or lacks what every order's record has."""
+    """Is raised for a record that is no JSON object, or lacks what every record of its topic has."""
 
 
 def handed_on(record: Record) -> Record:
@@ -43,18 +46,65 @@ def encode(record: Record) -> bytes:
     return json.dumps(record, separators=(",", ":")).encode()
 
 
-def decode(value: bytes | None, *, of_an_order: bool = True) -> Record:
-    """Returns the record that a Kafka record holds.
+def decode(value: bytes | None, topic: str) -> Record:
+    """Returns the record that a Kafka record of a topic holds.
 
     Raises:
-        MalformedRecordError: If it holds none.
+        MalformedRecordError: If it holds none, or one with a field that is missing or of another kind.
     """
     try:
         record = json.loads(value or b"")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MalformedRecordError(f"is no JSON: {str(error)[:80]}") from error
     if not isinstance(record, dict):
         raise MalformedRecordError("is no JSON object")
-    if of_an_order and not (isinstance(record.get("order_id"), str) and isinstance(record.get("created_at"), float)):
-        raise MalformedRecordError("has no order_id and created_at")
+    for name, is_right in _FIELDS[topic].items():
+        if not is_right(record.get(name)):
+            raise MalformedRecordError(f"has no {name} as records of {topic} have it")
     return record
+
+
+def _is_text(value: object) -> bool:
+    # A lone surrogate cannot be sent as a key, and a line break would end an event for clients.
+    return isinstance(value, str) and value.isprintable()
+
+
+def _is_number(value: object) -> bool:
+    # Neither NaN and infinity, which JSON has here, nor what is too large to be computed with.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -_LARGEST < value < _LARGEST
+
+
+def _is_number_or_none(value: object) -> bool:
+    return value is None or _is_number(value)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
+
+
+def _are_counts(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_count, value.values()))
+
+
+def _is_status(value: object) -> bool:
+    return value in (PICKED_UP, DELIVERED)
+
+
+_Fields = Mapping[str, Callable[[object], bool]]
+_OF_AN_ORDER: _Fields = {"order_id": _is_text, "key": _is_text, "created_at": _is_number}
+_OF_A_PLACED_ONE: _Fields = {**_OF_AN_ORDER, "placed_at": _is_number}
+_FIELDS: Mapping[str, _Fields] = {
+    ORDER_PLACED: {**_OF_AN_ORDER, "hospital": _is_text, "drugs": _are_counts},
+    ORDER_CONFIRMATION: {**_OF_A_PLACED_ONE, "hospital": _is_text},
+    DRUG_MANUFACTURED: {**_OF_A_PLACED_ONE, "drugs": _are_counts, "made": _is_count},
+    INVENTORY_UPDATED: {**_OF_A_PLACED_ONE, "stock": _are_counts},
+    SHIPMENT_STATUS: {**_OF_A_PLACED_ONE, "manufactured_at": _is_number, "status": _is_status},
+    MONITOR_ALERTS: {
+        "alert_id": _is_text,
+        "rule": _is_text,
+        "state": _is_text,
+        "value": _is_number_or_none,
+        "bound": _is_number,
+        "since": _is_number,
+    },
+}

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from kafka_pareto.services.messages import MONITOR_ALERTS, MalformedRecordError, Record, decode
+from kafka_pareto.services.messages import MalformedRecordError, Record, decode
 from kafka_pareto.services.sender import KNOWS_PARTITIONS_WITHIN_MS, Outgoing, Sender, as_partitions
 
 _MOST_AT_ONCE = 500
@@ -66,9 +66,14 @@ class _Batch:
 
 
 class Service:
-    """Runs one handler until it is told to stop."""
+    """Runs one handler until it is told to stop.
+
+    Attributes:
+        malformed: How many records were passed over because they are none.
+    """
 
     def __init__(self, name: str, handler: Handler, options: Namespace) -> None:
+        self.malformed = 0
         self._name = name
         self._handler = handler
         self._is_transactional = handler.hands_on and options.delivery == "exactly_once"
@@ -169,9 +174,12 @@ class Service:
             topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0
             batch.offsets[topic, partition] = offset + 1
             try:
-                record = decode(message.value(), of_an_order=topic != MONITOR_ALERTS)
+                record = decode(message.value(), topic)
             except MalformedRecordError as error:
-                print(f"{self._name}: {topic}/{partition} at {offset} {error}", file=sys.stderr, flush=True)
+                self.malformed += 1
+                where = f"{topic}/{partition} at {offset}"
+                said = f"{self._name}: {where} {error}; passed over, as {self.malformed} so far"
+                print(said, file=sys.stderr, flush=True)
                 continue
             self._send(self._handler.handle(topic, record, message.timestamp()[1] / 1e3), batch)
         self._sender.poll()
@@ -212,7 +220,7 @@ def _order_ids(messages: Iterable[Message]) -> Iterator[str]:
     for message in messages:
         with suppress(MalformedRecordError):
             if message.error() is None:
-                yield decode(message.value())["order_id"]
+                yield decode(message.value(), message.topic() or "")["order_id"]
 
 
 def options_of(name: str) -> ArgumentParser:

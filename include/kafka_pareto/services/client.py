@@ -50,7 +50,7 @@ class Client:
         """Takes an event that came at this time."""
         with self._changed:
             if event["kind"] == "alert":
-                self._alerts.setdefault(event["alert_id"], event | {"seen_at": now})
+                self._alerts.setdefault(event["alert_id"], event)
             else:
                 self._take_of_order(event, now)
             self._changed.notify_all()

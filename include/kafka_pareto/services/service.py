@@ -118,8 +118,8 @@ class Service:
                 print(f"{self._name}: begins anew after {error}", file=sys.stderr, flush=True)
 
     def _run_as_member(self) -> None:
-        def assigned(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
-            say({"ready": self._name, "partitions": len(partitions)})
+        def assigned(_consumer: Consumer, _partitions: list[TopicPartition]) -> None:
+            say({"ready": self._name})
 
         self._consumer = Consumer(self._consumer_settings)
         self._consumer.subscribe(

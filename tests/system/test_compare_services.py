@@ -42,6 +42,8 @@ STUDY: dict[str, Any] = {
         "one": {"brokers": 1, "replication_factor": 1, "partitions": 1},
         "two": {"brokers": 2, "replication_factor": 2, "partitions": 2, "partitioning": "key"},
     },
+    # Nothing is missing while nothing is broken, and no more orders can wait than a burst has.
+    "alert_rules": {"brokers_gone": 0, "replicas_out_of_sync": 0, "lag_orders": ORDERS},
     "reference": {"orders": ORDERS},
     "series": [
         {"name": "volumes", "factor": "topology", "levels": ["one", "two"], "along": "orders", "at": [100, ORDERS]}
@@ -70,7 +72,7 @@ def test_each_topology_hands_every_order_on_once(tmp_path: Path) -> None:
         if each.outcome == "valid":
             placed = each.configuration["orders"]
             assert (found["orders_placed"], found["orders_confirmed"], found["orders_complete"]) == (placed,) * 3
-            assert (found["repeats_dropped"], found["alerts_raised"]) == (0, 0)
+            assert (found["repeats_dropped"], found["events_repeated"], found["alerts_raised"]) == (0, 0, 0)
             assert each.configuration["topology"] == "one" or found["orders_out_of_order"] == 0
             assert float(found["orders_s"] or 0) > 0
             assert float(found["latency_p95_ms"] or 0) >= float(found["latency_p50_ms"] or 0) > 0
@@ -144,7 +146,8 @@ def test_a_broker_is_lost_and_no_order_with_it() -> None:
     found, timeline = attempt.quantities, attempt.timeline
     assert (attempt.outcome, attempt.reason) == ("valid", "")
     assert float(found["silent_s"] or 0) > 1
-    assert found["full_isr_s"] is not None
+    # Three seconds are less than a broker's session: whether the others notice is seen by chance.
+    assert found["full_isr_s"] is None or 0 < float(found["full_isr_s"]) < 120
     assert int(found["alerts_raised"] or 0) >= 1
     assert found["alerts_raised"] == found["alerts_cleared"]
     assert timeline is not None
@@ -173,4 +176,4 @@ def test_partitions_that_are_added_take_orders_and_lose_none() -> None:
     assert handed.lost == 0
     assert handed.fault is not None
     assert handed.fault.what == "partitions, from 2 to 4"
-    assert handed.fault.full_isr_s is not None
+    assert handed.fault.whole_at is not None

@@ -156,7 +156,7 @@ AUDIT_TOOL := $(UV) tool run --quiet --python $(PYTHON) --exclude-newer 2026-11-
 audit: setup ## known vulnerabilities of all locked packages; exceptions: .ci/accepted-advisories
 	$(AUDIT_TOOL) --from pip-audit==2.10.1 pip-audit --strict --progress-spinner off --disable-pip --require-hashes \
 	  -r requirements.txt -r include/log_pipeline/requirements.txt \
-  $$(awk '!/^#/ && NF {print "--ignore-vuln " $$1}' .ci/accepted-advisories)
+	  $$(awk '!/^#/ && NF {print "--ignore-vuln " $$1}' .ci/accepted-advisories)
 
 # A pom, and the name of what is written of it.
 MAVEN_SBOM = mvn -q -B -Dstyle.color=never -f include/$(1)/pom.xml -DstateDir='$(TOOLS)/sbom/build' \
